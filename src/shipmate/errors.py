@@ -1,0 +1,126 @@
+"""Define every error Shipmate raises.
+
+    ShipmateError
+    ├── UserError                 a mistake a person can mend: one line, exit code 2
+    │   ├── WorkspaceError        no Agent.md, or a folder that cannot be used
+    │   ├── ConfigError           ship.json cannot be read or does not fit
+    │   ├── ThreadIdError         a thread id that is not platform:scopeType:scopeId
+    │   ├── NotFoundError         a thread, approval, script or file that does not exist
+    │   ├── PathError             a path that leaves the folder it must stay in
+    │   ├── MediaError            an attachment that is no image, or too large
+    │   ├── PrimingError          a priming script that breaks the format
+    │   └── ApprovalError         an answer that cannot be taken
+    ├── StorageError              the disk or database refused: nothing stored was lost
+    ├── ModelError                trouble at a model
+    │   ├── ModelAuthError        the key is missing or refused
+    │   ├── ModelRequestError     the provider does not accept the request
+    │   ├── ContextTooLongError   the request does not fit the model's window
+    │   ├── ModelBusyError        rate limit or overload (retryable)
+    │   ├── ModelDownError        cannot be reached, or a server error (retryable)
+    │   └── ModelStreamError      the answer broke off or was rubbish (retryable)
+    └── ToolError                 a tool could not do what was asked; the model is told
+        └── ToolInputError        the arguments do not fit the tool
+
+A class's docstring is the message a person reads when nothing more exact is known, and says what to do next.
+"""
+
+from __future__ import annotations
+
+
+class ShipmateError(Exception):
+    """Something went wrong in Shipmate."""
+
+    exit_code = 1
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or (self.__class__.__doc__ or "").strip())
+
+
+class UserError(ShipmateError):
+    """This cannot be done as asked."""
+
+    exit_code = 2
+
+
+class WorkspaceError(UserError):
+    """There is no Agent.md here. Run `shipmate init` to make one."""
+
+
+class ConfigError(UserError):
+    """ship.json cannot be used. Run `shipmate doctor` to see what to change."""
+
+
+class ThreadIdError(UserError):
+    """That is not a thread id. Write platform:scopeType:scopeId, for example web:room:1."""
+
+
+class NotFoundError(UserError):
+    """There is nothing of that name. List what exists and try again."""
+
+
+class PathError(UserError):
+    """That path leaves the folder it must stay in. Give a path inside the workspace."""
+
+
+class MediaError(UserError):
+    """That file cannot be attached. Give a PNG, JPEG, GIF or WebP image of at most 20 MB."""
+
+
+class PrimingError(UserError):
+    """That priming script breaks the format. Run `shipmate priming check` to see where."""
+
+
+class ApprovalError(UserError):
+    """That answer cannot be taken. Run `shipmate approvals list` to see what is waiting."""
+
+
+class StorageError(ShipmateError):
+    """The disk refused a write. Free space or mend the permissions, then send the message again."""
+
+
+class ModelError(ShipmateError):
+    """The model could not answer. Try again, or choose another model in ship.json."""
+
+    retryable = False
+
+    def __init__(self, message: str | None = None, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ModelAuthError(ModelError):
+    """The provider refused the key. Set the right one in ship.json or the environment."""
+
+
+class ModelRequestError(ModelError):
+    """The provider does not accept this request. Check the model name in ship.json."""
+
+
+class ContextTooLongError(ModelError):
+    """The conversation no longer fits the model's window. Start a new course or a new thread."""
+
+
+class ModelBusyError(ModelError):
+    """The provider is over its limit. Wait a little and send the message again."""
+
+    retryable = True
+
+
+class ModelDownError(ModelError):
+    """The provider cannot be reached. Check the network and `llm.baseUrl`, then send the message again."""
+
+    retryable = True
+
+
+class ModelStreamError(ModelError):
+    """The model's answer broke off. What it said is kept; send the message again to go on."""
+
+    retryable = True
+
+
+class ToolError(ShipmateError):
+    """The tool could not do what was asked."""
+
+
+class ToolInputError(ToolError):
+    """The arguments do not fit the tool. Read its schema and call it again."""

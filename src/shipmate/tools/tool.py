@@ -1,0 +1,93 @@
+"""Define what a tool is: a name, a small schema, labels, and one method that runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
+
+from shipmate.errors import ToolInputError
+from shipmate.models.port import ToolSpec
+from shipmate.values.message import JsonObject
+from shipmate.workspace.layout import Layout
+
+Arguments = TypeVar("Arguments", bound=msgspec.Struct)
+
+
+class Labels(msgspec.Struct, frozen=True, kw_only=True):
+    """State what a tool touches; policy is computed from this."""
+
+    # Brings text into the run that strangers may have written.
+    reads_untrusted: bool = False
+    # Shows the model what is not public.
+    reads_private: bool = False
+    # Changes state or reaches the outside; such a call asks unless a rule or grant allows it.
+    acts: bool = False
+
+    @property
+    def is_read_only(self) -> bool:
+        return not self.acts
+
+
+class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
+    """Tell a tool on whose behalf and where it runs."""
+
+    layout: Layout
+    thread_id: str
+    run_id: str
+    call_id: str
+    member: str = "captain"
+    user_id: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """Give the working folder: the workspace."""
+        return self.layout.root
+
+
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Carry what a call gave: JSON for the thread and the model, and files to show."""
+
+    output: Any
+    # AI SDK `file` parts to show beside the call.
+    files: tuple[JsonObject, ...] = ()
+
+
+class Tool(Generic[Arguments]):
+    """Be one tool. A subclass names itself, its argument struct and its labels, and implements `run`."""
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    arguments: type[Arguments]
+    labels: ClassVar[Labels] = Labels()
+    # How many characters of output the model and the thread get; the rest stays in the call's log.
+    budget: ClassVar[int] = 16_000
+
+    def spec(self) -> ToolSpec:
+        """Describe the tool to a model."""
+        return ToolSpec(self.name, self.description, argument_schema(self.arguments))
+
+    def parse(self, arguments: JsonObject) -> Arguments:
+        """Check arguments against the schema."""
+        try:
+            return msgspec.convert(arguments, self.arguments)
+        except msgspec.ValidationError as error:
+            raise ToolInputError(f"{self.name}: {error}. Nothing ran.") from error
+
+    def labels_for(self, arguments: Arguments) -> Labels:
+        """Give the labels of one call, where they depend on its arguments."""
+        return self.labels
+
+    async def run(self, arguments: Arguments, context: ToolContext) -> ToolResult:
+        """Do the work, or raise a `ToolError` the model can learn from."""
+        raise NotImplementedError
+
+
+def argument_schema(arguments: type[msgspec.Struct]) -> JsonObject:
+    """Make the smallest JSON Schema a model needs for a struct of arguments."""
+    (_,), components = msgspec.json.schema_components([arguments])
+    schema = dict(components[arguments.__name__])
+    schema.pop("title", None)
+    schema.pop("description", None)
+    return schema

@@ -1,0 +1,1 @@
+"""Hold pure data: messages, parts, chunks, thread ids and platform events. Nothing here does I/O."""

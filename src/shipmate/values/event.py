@@ -1,0 +1,108 @@
+"""Describe what passes between a platform and the core: ingress events, egress messages, capabilities."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from shipmate.values.message import JsonObject
+
+
+class Attachment(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Point at a file that came with a message or leaves with one."""
+
+    url: str
+    media_type: str
+    filename: str | None = None
+
+
+class _Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", omit_defaults=True):
+    """Carry what every platform event has."""
+
+    platform: str
+    thread_id: str
+    user_id: str
+    message_id: str
+    timestamp: str
+    member: str | None = None
+    correlation_id: str | None = None
+
+
+class TextEvent(_Event, frozen=True, kw_only=True, tag="text"):
+    """Carry a person's words, with any files they attached."""
+
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+    # Words that should reach the running turn at its next step instead of waiting for its end.
+    steer: bool = False
+    # Text for the model about where this was said; never stored in the thread.
+    extra_context: str | None = None
+
+
+class VoiceEvent(_Event, frozen=True, kw_only=True, tag="voice"):
+    """Carry a spoken message before it is transcribed."""
+
+    audio: Attachment
+
+
+class ApprovalReplyEvent(_Event, frozen=True, kw_only=True, tag="approval-reply"):
+    """Carry a person's answer to one or more approvals: words, or a pressed button."""
+
+    text: str
+    approval_id: str | None = None
+    # A pressed button decides without parsing words; None means the words decide.
+    approved: bool | None = None
+    # How long a pressed approval holds: "once", "thread", "always", or a number of minutes such as "10m".
+    scope: str = "once"
+
+
+IngressEvent: TypeAlias = TextEvent | VoiceEvent | ApprovalReplyEvent
+
+
+class EgressMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Carry what the core wants said on a platform."""
+
+    thread_id: str
+    text: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    reply_to_message_id: str | None = None
+    # Buttons, cards and the like, for adapters whose capabilities allow them.
+    extra: JsonObject = {}
+
+
+class AdapterCapabilities(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """State what a platform can show."""
+
+    supports_buttons: bool = False
+    supports_rich_cards: bool = False
+    supports_voice: bool = False
+    supports_threaded_replies: bool = False
+    max_message_chars: int = 4096
+
+
+OutcomeStatus = Literal["replied", "suspended", "stopped", "steered", "failed"]
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Record how a run ended; a repeated delivery of the same message gets this again."""
+
+    run_id: str
+    status: OutcomeStatus
+    message_id: str | None = None
+    text: str = ""
+    error: str | None = None
+    retryable: bool = False
+
+
+def encode_event(event: IngressEvent) -> bytes:
+    """Serialise an event for the inbox."""
+    return msgspec.json.encode(event)
+
+
+_decoder: msgspec.json.Decoder[IngressEvent] = msgspec.json.Decoder(IngressEvent)
+
+
+def decode_event(raw: bytes | str) -> IngressEvent:
+    """Read an event back from the inbox."""
+    return _decoder.decode(raw)

@@ -1,0 +1,113 @@
+"""Describe AI SDK `UIMessage` rows and their parts.
+
+Messages are plain JSON objects with typed accessors rather than classes: whatever a newer writer adds (a part
+type, a field) survives reading and writing untouched.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+JsonObject: TypeAlias = dict[str, Any]
+Role = Literal["system", "user", "assistant"]
+ToolState = Literal[
+    "input-streaming",
+    "input-available",
+    "approval-requested",
+    "approval-responded",
+    "output-available",
+    "output-error",
+    "output-denied",
+]
+
+SETTLED_STATES: frozenset[str] = frozenset({"output-available", "output-error", "output-denied"})
+
+
+class Metadata(TypedDict, total=False):
+    """Name the metadata keys Shipmate writes; others are kept as they are."""
+
+    timestamp: str
+    platform: str
+    userId: str
+    messageId: str
+    threadId: str
+    course: int
+    runId: str
+    correlationId: str
+    sourceTag: str
+    toolMs: dict[str, int]
+
+
+class UIMessage(TypedDict):
+    """Hold one AI SDK message: an id, a role, its parts and minimal metadata."""
+
+    id: str
+    role: Role
+    parts: list[JsonObject]
+    metadata: NotRequired[JsonObject]
+
+
+def new_id(prefix: str) -> str:
+    """Make an id that sorts by time and never repeats."""
+    return f"{prefix}_{time.time_ns() // 1_000_000:011x}{secrets.token_hex(6)}"
+
+
+def timestamp(moment: datetime | None = None) -> str:
+    """Format a moment (now by default) as ISO 8601 in UTC with milliseconds."""
+    at = (moment or datetime.now(UTC)).astimezone(UTC)
+    return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
+
+
+def text_part(text: str) -> JsonObject:
+    """Make a finished text part."""
+    return {"type": "text", "text": text, "state": "done"}
+
+
+def data_part(name: str, data: Any, part_id: str | None = None) -> JsonObject:
+    """Make a `data-<name>` part, which clients show and models never see."""
+    part: JsonObject = {"type": f"data-{name}", "data": data}
+    if part_id is not None:
+        part["id"] = part_id
+    return part
+
+
+def user_message(message_id: str, text: str, metadata: JsonObject | None = None) -> UIMessage:
+    """Make a user message with one text part."""
+    return {"id": message_id, "role": "user", "metadata": metadata or {}, "parts": [{"type": "text", "text": text}]}
+
+
+def is_tool(part: JsonObject) -> bool:
+    """Tell whether a part is a tool call, static (`tool-<name>`) or dynamic."""
+    kind = part.get("type")
+    return isinstance(kind, str) and (kind.startswith("tool-") or kind == "dynamic-tool") and "toolCallId" in part
+
+
+def tool_name(part: JsonObject) -> str:
+    """Give the tool a tool part calls."""
+    kind: str = part["type"]
+    return str(part.get("toolName", "")) if kind == "dynamic-tool" else kind.removeprefix("tool-")
+
+
+def is_settled(part: JsonObject) -> bool:
+    """Tell whether a tool part has its final result, error or denial."""
+    return part.get("state") in SETTLED_STATES and part.get("preliminary") is not True
+
+
+def tool_parts(message: UIMessage) -> Iterator[JsonObject]:
+    """Go over the tool parts of a message in call order."""
+    return (part for part in message["parts"] if is_tool(part))
+
+
+def text_of(message: UIMessage) -> str:
+    """Join the text parts of a message."""
+    return "\n\n".join(str(part["text"]) for part in message["parts"] if part.get("type") == "text" and part.get("text"))
+
+
+def metadata_of(message: UIMessage) -> JsonObject:
+    """Give a message's metadata, empty when it has none."""
+    found = message.get("metadata")
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,62 @@
+"""Name a conversation: `platform:scopeType:scopeId`, plus `:topic:<id>` where the platform has topics."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+from shipmate.errors import ThreadIdError
+
+WORD = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+# Upper-case letters are escaped too: two ids that differ only in case must not share a file on macOS or Windows.
+PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789._-")
+FILE_NAME_LIMIT = 200
+TOPIC = ":topic:"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadId:
+    """Identify one thread; equal ids mean the same conversation on every surface."""
+
+    platform: str
+    scope_type: str
+    scope_id: str
+    topic: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("platform", self.platform), ("scopeType", self.scope_type)):
+            if not WORD.fullmatch(value):
+                raise ThreadIdError(f"{name} {value!r} must be a lower-case word such as 'telegram' or 'group'")
+        for name, value in (("scopeId", self.scope_id), ("topic", self.topic)):
+            if value is not None and (not value or not value.isprintable()):
+                raise ThreadIdError(f"{name} must be printable and not empty")
+        if TOPIC in self.scope_id:
+            raise ThreadIdError(f"scopeId may not contain {TOPIC!r}")
+        if len(self.encode()) > FILE_NAME_LIMIT:
+            raise ThreadIdError(f"the id is too long: {FILE_NAME_LIMIT} bytes once encoded as a file name")
+
+    @classmethod
+    def parse(cls, text: str) -> ThreadId:
+        """Read `platform:scopeType:scopeId[:topic:<id>]`."""
+        head, mark, topic = text.partition(TOPIC)
+        pieces = head.split(":", 2)
+        if len(pieces) != 3:
+            raise ThreadIdError(f"{text!r} is not platform:scopeType:scopeId, for example web:room:1")
+        return cls(pieces[0], pieces[1], pieces[2], topic if mark else None)
+
+    def __str__(self) -> str:
+        tail = f"{TOPIC}{self.topic}" if self.topic is not None else ""
+        return f"{self.platform}:{self.scope_type}:{self.scope_id}{tail}"
+
+    def encode(self) -> str:
+        """Give the percent-encoded file name, safe on every file system."""
+        return "".join(chr(byte) if byte in PLAIN else f"%{byte:02X}" for byte in str(self).encode())
+
+    @classmethod
+    def decode(cls, name: str) -> ThreadId:
+        """Read an id back from its file name."""
+        try:
+            return cls.parse(unquote_to_bytes(name).decode())
+        except UnicodeDecodeError as error:
+            raise ThreadIdError(f"{name!r} is not the file name of a thread") from error

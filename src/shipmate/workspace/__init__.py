@@ -1,0 +1,1 @@
+"""Know the workspace: its paths, its configuration and its members."""

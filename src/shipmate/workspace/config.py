@@ -1,0 +1,115 @@
+"""Describe ship.json. The structs here are the truth; the shipped JSON Schema is made from them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from shipmate.values.message import JsonObject
+
+
+class _Section(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Be one object of ship.json; keys are camelCase on disk."""
+
+
+class Llm(_Section, frozen=True, kw_only=True):
+    """Choose the model that answers."""
+
+    provider: Annotated[
+        str | None,
+        Meta(description="anthropic, openai, openai-responses, google, ollama, openai-compatible, or rehearsal"),
+    ] = None
+    model: Annotated[str | None, Meta(description="the provider's name for the model")] = None
+    base_url: Annotated[str | None, Meta(description="another address that speaks the provider's protocol")] = None
+    api_key: Annotated[str | None, Meta(description='the key, best written as "${ANTHROPIC_API_KEY}"')] = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    top_p: float | None = None
+    timeout_seconds: float = 120
+    max_retries: Annotated[int, Meta(ge=0, le=10, description="attempts after the first, with growing pauses")] = 3
+    context_window: Annotated[int, Meta(ge=1000, description="tokens the model can read at once")] = 128_000
+    fallback: Annotated[tuple[Llm, ...], Meta(description="tried in order when this model stays unavailable")] = ()
+
+
+class Permissions(_Section, frozen=True, kw_only=True):
+    """Decide what tools may do unasked."""
+
+    mode: Annotated[
+        Literal["ask", "auto-edit", "read-only", "yolo"],
+        Meta(description="what happens to a call no rule names"),
+    ] = "ask"
+    allow: Annotated[tuple[str, ...], Meta(description='for example "exec(git status)" or "write(docs/**)"')] = ()
+    ask: tuple[str, ...] = ()
+    deny: Annotated[tuple[str, ...], Meta(description="wins over allow and ask")] = ()
+    deciders: Annotated[
+        Literal["initiator", "admins", "anyone"], Meta(description="who may answer an approval")
+    ] = "initiator"
+    admins: tuple[str, ...] = ()
+    network: Annotated[bool, Meta(description="let sandboxed commands reach the network")] = False
+    expires_minutes: Annotated[int, Meta(ge=1, description="how long an approval waits")] = 7 * 24 * 60
+
+
+class ContextSettings(_Section, frozen=True, kw_only=True):
+    """Shape the system prompt."""
+
+    profile: Annotated[str, Meta(description="shipmate, nanobot, zyhive, or one of `profiles`")] = "shipmate"
+    profiles: Annotated[dict[str, tuple[str, ...]], Meta(description="your own lists of section names")] = {}
+    budget_tokens: Annotated[int, Meta(ge=500, description="the whole system prompt")] = 24_000
+    section_tokens: Annotated[dict[str, int], Meta(description="a limit for one section")] = {}
+
+
+class Skills(_Section, frozen=True, kw_only=True):
+    """Choose skills."""
+
+    disabled: tuple[str, ...] = ()
+    paths: Annotated[tuple[str, ...], Meta(description="further folders inside the workspace")] = ()
+    summary_tokens: Annotated[int, Meta(ge=100, description="room for the list of skills")] = 1_500
+
+
+class McpServer(_Section, frozen=True, kw_only=True):
+    """Name one MCP server: a command to start, or an address."""
+
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    url: str | None = None
+    headers: dict[str, str] = {}
+    tools: Annotated[tuple[str, ...] | None, Meta(description="offer only these tools")] = None
+    read_only: Annotated[tuple[str, ...], Meta(description="tools of this server that change nothing")] = ()
+    timeout_seconds: float = 60
+
+
+class Mcp(_Section, frozen=True, kw_only=True):
+    """List the MCP servers whose tools are offered."""
+
+    servers: dict[str, McpServer] = {}
+
+
+class Server(_Section, frozen=True, kw_only=True):
+    """Place the web page and the API."""
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535)] = 7447
+
+
+class Config(_Section, frozen=True, kw_only=True):
+    """Hold ship.json. Every key is optional."""
+
+    schema: Annotated[str | None, Meta(description="where editors find this schema")] = msgspec.field(
+        default=None, name="$schema"
+    )
+    name: Annotated[str | None, Meta(description="what the member is called")] = None
+    description: str | None = None
+    version: str | None = None
+    language: Annotated[Literal["en", "zh"], Meta(description="language of Shipmate's own words")] = "en"
+    timezone: Annotated[str, Meta(description="for example Asia/Shanghai; the machine's zone when empty")] = ""
+    llm: Llm = Llm()
+    permissions: Permissions = Permissions()
+    context: ContextSettings = ContextSettings()
+    skills: Skills = Skills()
+    mcp: Mcp = Mcp()
+    env: Annotated[dict[str, str], Meta(description="the member's private variables for commands")] = {}
+    server: Server = Server()
+    adapters: Annotated[JsonObject, Meta(description="telegram and feishu")] = {}

@@ -1,0 +1,183 @@
+"""Know every path of a workspace. No other module builds one."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from urllib.parse import quote
+
+from shipmate.errors import PathError, WorkspaceError
+from shipmate.values.thread_id import ThreadId
+
+MEMBER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+CAPTAIN = "captain"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Give the paths of one workspace; nothing is created by asking."""
+
+    root: Path
+
+    @classmethod
+    def find(cls, start: Path) -> Layout:
+        """Find the workspace a folder lies in: the nearest one upward with an Agent.md."""
+        folder = start.resolve()
+        for candidate in (folder, *folder.parents):
+            if (candidate / "Agent.md").is_file():
+                return cls(candidate)
+        raise WorkspaceError(f"no Agent.md in {folder} or above it. Run `shipmate init` to make one.")
+
+    @property
+    def agent(self) -> Path:
+        return self.root / "Agent.md"
+
+    @property
+    def config(self) -> Path:
+        return self.root / "ship.json"
+
+    @property
+    def env(self) -> Path:
+        return self.root / ".env"
+
+    @property
+    def skills(self) -> Path:
+        return self.root / "skills"
+
+    @property
+    def members(self) -> Path:
+        return self.root / "members"
+
+    @property
+    def projects(self) -> Path:
+        return self.root / "projects"
+
+    @property
+    def memory(self) -> Path:
+        return self.root / "memory"
+
+    def bootstrap(self, name: str) -> Path:
+        """Give a bootstrap file such as SOUL.md."""
+        return self.root / name
+
+    def daily_note(self, day: date) -> Path:
+        return self.memory / f"{day.isoformat()}.md"
+
+    def member(self, member_id: str) -> Layout:
+        """Give the layout of a member's own files; the captain's are the workspace's."""
+        if member_id == CAPTAIN:
+            return self
+        if not MEMBER_ID.fullmatch(member_id):
+            raise PathError(f"{member_id!r} is not a member id: letters, digits, '.', '_' and '-' only")
+        return Layout(self.members / member_id)
+
+    @property
+    def priming(self) -> Path:
+        return self.root / ".minds" / "priming"
+
+    def recent_priming(self, member_id: str) -> Path:
+        if not MEMBER_ID.fullmatch(member_id):
+            raise PathError(f"{member_id!r} is not a member id: letters, digits, '.', '_' and '-' only")
+        return self.root / ".dialogs" / "recent-priming" / f"{member_id}.json"
+
+    @property
+    def ship(self) -> Path:
+        return self.root / ".ship"
+
+    @property
+    def state(self) -> Path:
+        return self.ship / "state.db"
+
+    @property
+    def threads(self) -> Path:
+        return self.ship / "threads"
+
+    def thread(self, thread_id: ThreadId) -> Path:
+        return self.threads / f"{thread_id.encode()}.jsonl"
+
+    def thread_bin(self, thread_id: ThreadId) -> Path:
+        return self.ship / "bin" / f"{thread_id.encode()}.jsonl"
+
+    def thread_lock(self, thread_id: ThreadId) -> Path:
+        return self.ship / "locks" / f"{thread_id.encode()}.lock"
+
+    @property
+    def approvals(self) -> Path:
+        return self.ship / "approvals"
+
+    def approval(self, approval_id: str) -> Path:
+        return self.approvals / f"{quote(approval_id, safe='')}.json"
+
+    @property
+    def project_memory(self) -> Path:
+        return self.ship / "memory" / "project.md"
+
+    def user_memory(self, user_key: str) -> Path:
+        # A key made only of dots would name a folder above; quote() leaves dots alone.
+        name = quote(user_key, safe="")
+        return self.ship / "memory" / "users" / f"{name.replace('.', '%2E') if set(name) == {'.'} else name}.md"
+
+    @property
+    def tasks(self) -> Path:
+        return self.ship / "tasks"
+
+    @property
+    def logs(self) -> Path:
+        return self.ship / "logs"
+
+    def call_log(self, thread_id: str, call_id: str) -> Path:
+        """Give where the whole output of one tool call is kept."""
+        return self.logs / "calls" / ThreadId.parse(thread_id).encode() / f"{quote(call_id, safe='')[:120]}.log"
+
+    def trace(self, thread_id: str) -> Path:
+        return self.logs / "trace" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
+
+    @property
+    def uploads(self) -> Path:
+        return self.ship / "uploads"
+
+    @property
+    def token(self) -> Path:
+        return self.ship / "token"
+
+    @property
+    def history(self) -> Path:
+        """Give the terminal's line history."""
+        return self.ship / "chat-history"
+
+
+def make_private(folder: Path) -> Path:
+    """Create a folder (and its parents) readable by its owner alone."""
+    if not folder.is_dir():
+        make_private(folder.parent) if not folder.parent.exists() else None
+        folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Replace a file in one step, readable by its owner alone, on disk before this returns."""
+    make_private(path.parent)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Put a folder's entries on disk, so that a new file survives a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
