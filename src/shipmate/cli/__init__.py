@@ -1,0 +1,31 @@
+"""Start the command line. Commands are imported only when used, so that `--help` and `--version` cost nothing."""
+
+from __future__ import annotations
+
+import sys
+
+COMMANDS = {
+    "init": "Make a workspace: an Agent.md to begin with.",
+    "chat": "Talk to a member in the terminal.",
+    "ask": "Ask one question and print the answer; made for pipes.",
+    "serve": "Serve the web page and the API.",
+    "threads": "List, show and export conversations.",
+    "context": "Show what goes into the prompt, and why.",
+    "approvals": "List and answer what waits for a person.",
+    "priming": "Check, search, save and rehearse priming scripts.",
+    "doctor": "Check the workspace and say what to mend.",
+    "reindex": "Rebuild the thread list and search from the files.",
+}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one command and leave with its exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given in (["--version"], ["-V"]):
+        from shipmate import __version__
+
+        print(f"shipmate {__version__}")
+        return
+    from shipmate.cli.group import run
+
+    sys.exit(run(given))

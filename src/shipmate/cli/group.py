@@ -1,0 +1,70 @@
+"""Load commands when they are asked for, and turn errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import click
+
+from shipmate.cli import COMMANDS
+from shipmate.errors import ShipmateError
+
+
+class LazyGroup(click.Group):
+    """List commands without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"shipmate.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Run `shipmate COMMAND --help` for one command. Start with `shipmate init`, then `shipmate chat`.",
+)
+@click.option(
+    "-C",
+    "--workspace",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    help="The folder with the Agent.md; found upward from here when not given.",
+)
+@click.version_option(package_name="shipmate", prog_name="shipmate", message="%(prog)s %(version)s")
+@click.pass_context
+def group(context: click.Context, workspace: Path | None) -> None:
+    """Run AI crew members that are defined in plain Markdown."""
+    context.obj = workspace
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command line; give the exit code: 0 done, 1 failed, 2 a mistake in what was asked."""
+    try:
+        result = group.main(args=arguments, prog_name="shipmate", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except ShipmateError as error:
+        print(f"shipmate: {error}", file=sys.stderr)
+        return error.exit_code
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        print("shipmate: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output left, as `head` does; that is no failure of ours.
+        sys.stderr.close()
+        return 0
