@@ -1,0 +1,1 @@
+"""Keep what must survive beside the threads: inbox, outbox, thread list, usage, calls, grants, search."""

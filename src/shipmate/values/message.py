@@ -77,13 +77,22 @@ def data_part(name: str, data: Any, part_id: str | None = None) -> JsonObject:
 
 def user_message(message_id: str, text: str, metadata: JsonObject | None = None) -> UIMessage:
     """Make a user message with one text part."""
-    return {"id": message_id, "role": "user", "metadata": metadata or {}, "parts": [{"type": "text", "text": text}]}
+    return {
+        "id": message_id,
+        "role": "user",
+        "metadata": metadata or {},
+        "parts": [{"type": "text", "text": text}],
+    }
 
 
 def is_tool(part: JsonObject) -> bool:
     """Tell whether a part is a tool call, static (`tool-<name>`) or dynamic."""
     kind = part.get("type")
-    return isinstance(kind, str) and (kind.startswith("tool-") or kind == "dynamic-tool") and "toolCallId" in part
+    return (
+        isinstance(kind, str)
+        and (kind.startswith("tool-") or kind == "dynamic-tool")
+        and "toolCallId" in part
+    )
 
 
 def tool_name(part: JsonObject) -> str:
@@ -104,7 +113,9 @@ def tool_parts(message: UIMessage) -> Iterator[JsonObject]:
 
 def text_of(message: UIMessage) -> str:
     """Join the text parts of a message."""
-    return "\n\n".join(str(part["text"]) for part in message["parts"] if part.get("type") == "text" and part.get("text"))
+    return "\n\n".join(
+        str(part["text"]) for part in message["parts"] if part.get("type") == "text" and part.get("text")
+    )
 
 
 def metadata_of(message: UIMessage) -> JsonObject:

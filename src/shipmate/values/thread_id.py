@@ -27,7 +27,9 @@ class ThreadId:
     def __post_init__(self) -> None:
         for name, value in (("platform", self.platform), ("scopeType", self.scope_type)):
             if not WORD.fullmatch(value):
-                raise ThreadIdError(f"{name} {value!r} must be a lower-case word such as 'telegram' or 'group'")
+                raise ThreadIdError(
+                    f"{name} {value!r} must be a lower-case word such as 'telegram' or 'group'"
+                )
         for name, value in (("scopeId", self.scope_id), ("topic", self.topic)):
             if value is not None and (not value or not value.isprintable()):
                 raise ThreadIdError(f"{name} must be printable and not empty")

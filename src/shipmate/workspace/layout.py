@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from dataclasses import dataclass
@@ -109,7 +110,7 @@ class Layout:
         return self.ship / "approvals"
 
     def approval(self, approval_id: str) -> Path:
-        return self.approvals / f"{quote(approval_id, safe='')}.json"
+        return self.approvals / f"{_file_name(approval_id)}.json"
 
     @property
     def project_memory(self) -> Path:
@@ -118,7 +119,9 @@ class Layout:
     def user_memory(self, user_key: str) -> Path:
         # A key made only of dots would name a folder above; quote() leaves dots alone.
         name = quote(user_key, safe="")
-        return self.ship / "memory" / "users" / f"{name.replace('.', '%2E') if set(name) == {'.'} else name}.md"
+        return (
+            self.ship / "memory" / "users" / f"{name.replace('.', '%2E') if set(name) == {'.'} else name}.md"
+        )
 
     @property
     def tasks(self) -> Path:
@@ -130,7 +133,9 @@ class Layout:
 
     def call_log(self, thread_id: str, call_id: str) -> Path:
         """Give where the whole output of one tool call is kept."""
-        return self.logs / "calls" / ThreadId.parse(thread_id).encode() / f"{quote(call_id, safe='')[:120]}.log"
+        return (
+            self.logs / "calls" / ThreadId.parse(thread_id).encode() / f"{quote(call_id, safe='')[:120]}.log"
+        )
 
     def trace(self, thread_id: str) -> Path:
         return self.logs / "trace" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
@@ -149,10 +154,19 @@ class Layout:
         return self.ship / "chat-history"
 
 
+def _file_name(name: str) -> str:
+    """Encode a foreign name as one file name: no separator, no leading dot, no more than a disk takes."""
+    encoded = quote(name, safe="")
+    if encoded.startswith("."):
+        encoded = "%2E" + encoded[1:]
+    return encoded if len(encoded) <= 160 else encoded[:120] + hashlib.sha256(name.encode()).hexdigest()[:32]
+
+
 def make_private(folder: Path) -> Path:
     """Create a folder (and its parents) readable by its owner alone."""
     if not folder.is_dir():
-        make_private(folder.parent) if not folder.parent.exists() else None
+        if not folder.parent.exists():
+            make_private(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
     return folder
 

@@ -1,0 +1,82 @@
+"""Open state.db and run the named statements of the .sql files."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from shipmate.errors import StorageError
+from shipmate.workspace.layout import make_private
+
+MARK = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+
+
+class Database:
+    """Be one connection to state.db, or to a database in memory when no path is given."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        with self._trouble():
+            if path is not None:
+                make_private(path.parent)
+            self._connection = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=10)
+            self._connection.row_factory = sqlite3.Row
+            if path is not None:
+                path.chmod(0o600)
+                # FULL: an acknowledged message survives a power cut, not only a crash.
+                self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
+            self._connection.executescript(read_sql("schema.sql"))
+
+    def run(self, statement: str, values: Mapping[str, Any] | None = None) -> sqlite3.Cursor:
+        """Run one statement."""
+        with self._trouble():
+            return self._connection.execute(statement, values or {})
+
+    def rows(self, statement: str, values: Mapping[str, Any] | None = None) -> list[sqlite3.Row]:
+        """Run a query to its end."""
+        with self._trouble():
+            return self._connection.execute(statement, values or {}).fetchall()
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Make several statements one: all or none."""
+        self.run("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.rollback()
+            raise
+        self.run("COMMIT")
+
+    def close(self) -> None:
+        """Close the connection; a closed database may be closed again."""
+        self._connection.close()
+
+    @contextmanager
+    def _trouble(self) -> Generator[None]:
+        try:
+            yield
+        except (sqlite3.OperationalError, sqlite3.DatabaseError, OSError) as error:
+            if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+                raise
+            raise StorageError(
+                f"cannot use {self._path}: {error}. Nothing stored was lost; mend it and retry."
+            ) from error
+
+
+@cache
+def statements(name: str) -> dict[str, str]:
+    """Read the named statements of one .sql file."""
+    _, *pieces = MARK.split(read_sql(f"{name}.sql"))
+    return {key: text.strip() for key, text in zip(pieces[::2], pieces[1::2], strict=True)}
+
+
+def read_sql(name: str) -> str:
+    """Read a .sql file of the package."""
+    return (files("shipmate.store") / "sql" / name).read_text("utf-8")

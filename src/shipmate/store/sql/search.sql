@@ -1,0 +1,29 @@
+-- name: known
+SELECT row FROM searched WHERE thread_id = :thread_id AND message_id = :message_id;
+
+-- name: drop_row
+DELETE FROM search WHERE rowid = :row;
+
+-- name: add
+INSERT INTO search (tokens, thread_id, message_id, role, at, text)
+VALUES (:tokens, :thread_id, :message_id, :role, :at, :text);
+
+-- name: remember
+INSERT INTO searched (thread_id, message_id, row) VALUES (:thread_id, :message_id, :row)
+ON CONFLICT (thread_id, message_id) DO UPDATE SET row = excluded.row;
+
+-- name: find
+SELECT thread_id, message_id, role, at, text FROM search
+WHERE search MATCH :match ORDER BY rowid DESC LIMIT :limit;
+
+-- name: clear
+DELETE FROM search;
+
+-- name: clear_known
+DELETE FROM searched;
+
+-- name: drop_thread_rows
+DELETE FROM search WHERE rowid IN (SELECT row FROM searched WHERE thread_id = :thread_id);
+
+-- name: drop_thread_known
+DELETE FROM searched WHERE thread_id = :thread_id;

@@ -1,0 +1,130 @@
+"""Open threads: one writer at a time, read once per change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
+
+from shipmate.errors import NotFoundError
+from shipmate.thread.log import Log, Position
+from shipmate.thread.merge import merge_row
+from shipmate.thread.row import RowProblem
+from shipmate.values.message import UIMessage, metadata_of
+from shipmate.values.thread_id import ThreadId
+
+THREADS_IN_MEMORY = 64
+
+
+class Thread:
+    """Hold one conversation: its merged messages and the course the model sees."""
+
+    def __init__(self, thread_id: ThreadId, log: Log) -> None:
+        self.id = thread_id
+        self.problems: list[RowProblem] = []
+        self._log = log
+        self._reading = asyncio.Lock()
+        self._clear()
+
+    def _clear(self) -> None:
+        self.messages: list[UIMessage] = []
+        self.problems = []
+        self.course = 1
+        self._course_start = 0
+        self._places: dict[str, int] = {}
+        self._position = Position()
+
+    def current(self) -> list[UIMessage]:
+        """Give the messages of the current course."""
+        return self.messages[self._course_start :]
+
+    def find(self, message_id: str) -> UIMessage | None:
+        """Give a message by its id."""
+        place = self._places.get(message_id)
+        return None if place is None else self.messages[place]
+
+    async def append(self, *rows: UIMessage) -> None:
+        """Put rows on disk, then take them over as they were read back."""
+        await self._log.append(self.id, rows)
+        await self.refresh()
+
+    async def refresh(self) -> None:
+        """Read what was appended since the last look, by whichever process."""
+        # Two readers at once must not take the same rows over twice.
+        async with self._reading:
+            tail = await self._log.read(self.id, self._position)
+            if tail.restarted:
+                self._clear()
+            for row in tail.rows:
+                self._take(row)
+            self.problems += tail.problems
+            self._position = tail.position
+
+    def _take(self, row: UIMessage) -> None:
+        place = self._places.get(row["id"])
+        if place is not None:
+            self.messages[place] = merge_row(self.messages[place], row)
+            return
+        course = metadata_of(row).get("course")
+        if isinstance(course, int) and course > self.course:
+            self.course = course
+            self._course_start = len(self.messages)
+        self._places[row["id"]] = len(self.messages)
+        self.messages.append(row)
+
+
+class ThreadService:
+    """Find and open threads; the only way to a thread's rows."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._threads: OrderedDict[ThreadId, Thread] = OrderedDict()
+        self._locks: WeakValueDictionary[ThreadId, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def open(self, thread_id: ThreadId) -> AsyncGenerator[Thread]:
+        """Hold a thread for writing, alone among all processes of this machine."""
+        lock = self._locks.setdefault(thread_id, asyncio.Lock())
+        async with lock, self._log.lock(thread_id):
+            thread = self._known(thread_id)
+            await thread.refresh()
+            yield thread
+
+    async def read(self, thread_id: ThreadId) -> Thread:
+        """Give a thread as it stands, without waiting for its writer."""
+        if not await self._log.exists(thread_id):
+            raise NotFoundError(f"no thread {thread_id}. `shipmate threads list` shows those there are.")
+        thread = self._known(thread_id)
+        await thread.refresh()
+        return thread
+
+    async def create(self, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:
+        """Make a thread with its first rows, all or none."""
+        await self._log.create(thread_id, rows)
+
+    async def exists(self, thread_id: ThreadId) -> bool:
+        """Tell whether a thread has a row."""
+        return await self._log.exists(thread_id)
+
+    async def ids(self) -> list[ThreadId]:
+        """List all threads that are not in the bin."""
+        return await self._log.ids()
+
+    async def bin(self, thread_id: ThreadId) -> None:
+        """Move a thread to the bin."""
+        async with self.open(thread_id):
+            await self._log.bin(thread_id)
+            self._threads.pop(thread_id, None)
+
+    async def restore(self, thread_id: ThreadId) -> None:
+        """Bring a thread back from the bin."""
+        await self._log.restore(thread_id)
+
+    def _known(self, thread_id: ThreadId) -> Thread:
+        thread = self._threads.pop(thread_id, None) or Thread(thread_id, self._log)
+        self._threads[thread_id] = thread
+        if len(self._threads) > THREADS_IN_MEMORY:
+            self._threads.popitem(last=False)
+        return thread
