@@ -1,0 +1,1 @@
+"""Serve the HTTP API and the web page."""

@@ -1,0 +1,94 @@
+"""Shape every answer that says no: a code, a sentence and what to do next. Nothing of the machine leaks."""
+
+from __future__ import annotations
+
+import msgspec
+from starlette.responses import Response
+
+from shipmate.errors import (
+    ApprovalError,
+    ConfigError,
+    MediaError,
+    ModelError,
+    NotFoundError,
+    PathError,
+    PrimingError,
+    ShipmateError,
+    StorageError,
+    ThreadIdError,
+    UserError,
+    WorkspaceError,
+)
+from shipmate.values.message import JsonObject
+
+
+class ApiError(Exception):
+    """Refuse a request with a status, a code, a sentence and a next step."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        next_: str = "",
+        *,
+        headers: dict[str, str] | None = None,
+        **extra: object,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.headers = headers
+        self.body: JsonObject = {"code": code, "message": message, "next": next_, **extra}
+
+    def response(self) -> Response:
+        """Give the answer to send."""
+        content = msgspec.json.encode({"error": self.body})
+        return Response(content, self.status, self.headers, media_type="application/json")
+
+
+# The first class that fits decides. Our own sentences are shown only for mistakes of the person who asked;
+# paths in them are cut out, and every other error is told in the general words of its class.
+KINDS: tuple[tuple[type[ShipmateError], int, str], ...] = (
+    (NotFoundError, 404, "not-found"),
+    (ApprovalError, 409, "conflict"),
+    (ThreadIdError, 400, "invalid"),
+    (PathError, 400, "invalid"),
+    (MediaError, 415, "invalid"),
+    (PrimingError, 422, "invalid"),
+    (WorkspaceError, 409, "setup"),
+    (ConfigError, 409, "setup"),
+    (UserError, 400, "invalid"),
+    (StorageError, 503, "unavailable"),
+    (ModelError, 502, "unavailable"),
+)
+
+
+def translate(error: ShipmateError, root: str) -> ApiError | None:
+    """Turn an error of ours into an answer; None for what nobody foresaw."""
+    for kind, status, code in KINDS:
+        if isinstance(error, kind):
+            general = (type(error).__doc__ or "").strip()
+            message = str(error) if isinstance(error, UserError) else general
+            return ApiError(status, code, hide_root(message, root), _next_step(general))
+    return None
+
+
+def hide_root(text: str, root: str) -> str:
+    """Write paths of the workspace as people name them: relative to it."""
+    return text.replace(root + "/", "").replace(root, "the workspace")
+
+
+def _next_step(general: str) -> str:
+    """Take what to do from a class's docstring: everything after its first sentence."""
+    return general.partition(". ")[2]
+
+
+def missing(what: str) -> ApiError:
+    """Say that something does not exist."""
+    return ApiError(404, "not-found", f"There is no {what}.", "List what exists and try again.")
+
+
+def invalid(message: str, next_: str = "Read /docs for what is expected.") -> ApiError:
+    """Say that the request does not fit."""
+    return ApiError(400, "invalid", message, next_)

@@ -1,0 +1,256 @@
+"""Stand before every route: host, origin, limits, who is asking, CSRF, and the headers of every answer."""
+
+from __future__ import annotations
+
+import hmac
+import math
+from collections.abc import Mapping
+from typing import Literal
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from shipmate.server.error import ApiError
+from shipmate.server.host import Doorman
+from shipmate.server.limit import Limit
+from shipmate.server.token import SESSION_SECONDS, Tickets, Token
+
+CSRF_HEADER = "x-shipmate-csrf"
+LOGIN = "/api/login"
+OPEN_PATHS = frozenset({"/healthz", LOGIN})
+GUARDED_PREFIXES = ("/api/", "/v1/")
+GUARDED_PATHS = frozenset({"/api", "/v1", "/metrics", "/docs", "/openapi.json"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+BODY_LIMIT = 1_000_000
+# `useChat` sends the whole conversation with every message, pictures included.
+BODY_LIMITS: Mapping[str, int] = {
+    "/api/chat": 40_000_000,
+    "/api/uploads": 25_000_000,
+    "/v1/chat/completions": 20_000_000,
+}
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data: blob:",
+        "media-src 'self' data: blob:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "manifest-src 'self'",
+        "worker-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(self)",
+}
+Credential = Literal["bearer", "cookie"]
+
+
+class Guard:
+    """Let through only requests that were meant for us and come from someone we know."""
+
+    def __init__(self, app: ASGIApp, *, token: Token, tickets: Tickets, doorman: Doorman) -> None:
+        self._app = app
+        self._token = token
+        self._tickets = tickets
+        self._doorman = doorman
+        self._requests = Limit(rate=200, burst=1000)
+        self._failures = Limit(rate=0.5, burst=20)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, _with_headers(scope, send))
+        else:
+            # There is no websocket here; closing before accepting makes the server answer 403.
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        try:
+            self._check_source(scope, headers)
+            if response := self._redeem(scope):
+                await response(scope, receive, send)
+                return
+            self._check_person(scope, headers)
+            receive = _limit_body(scope, headers, receive)
+        except ApiError as error:
+            await error.response()(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _check_source(self, scope: Scope, headers: Headers) -> None:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._doorman.admits_host(hosts[0]):
+            raise ApiError(
+                421,
+                "host",
+                "This server does not answer under that name.",
+                "Use 127.0.0.1, or start with --allow-host.",
+            )
+        origins = headers.getlist("origin")
+        if any(not self._doorman.admits_origin(origin, hosts[0]) for origin in origins):
+            raise ApiError(403, "origin", "Another site may not use this server.", "Open the page itself.")
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not _is_page_load(scope, headers):
+            raise ApiError(403, "origin", "Another site may not use this server.", "Open the page itself.")
+
+    def _redeem(self, scope: Scope) -> RedirectResponse | None:
+        """Change a ticket in the address for a cookie, and send the browser to a clean address."""
+        query = scope["query_string"]
+        if scope["path"] != "/" or scope["method"] != "GET" or b"token=" not in query:
+            return None
+        tickets = parse_qs(query.decode("latin-1")).get("token", [])
+        response = RedirectResponse("/", 303, {"cache-control": "no-store"})
+        if len(tickets) == 1 and self._tickets.redeem(tickets[0]):
+            set_session(response.headers, self._token, scope)
+        elif wait := self._failures.wait(_caller(scope)):
+            raise _busy(wait)
+        return response
+
+    def _check_person(self, scope: Scope, headers: Headers) -> None:
+        path: str = scope["path"]
+        caller = _caller(scope)
+        if not is_guarded(path):
+            if wait := self._requests.wait(caller):
+                raise _busy(wait)
+            return
+        credential = self._credential(headers)
+        if credential is None:
+            # Only failures are counted here: whoever proves who they are is never locked out by a guesser.
+            if wait := self._failures.wait(caller):
+                raise _busy(wait)
+            raise ApiError(
+                401,
+                "auth",
+                "This server does not know you.",
+                "Open the address that `shipmate serve` printed, or send the token of .ship/token.",
+                headers={"www-authenticate": "Bearer"},
+            )
+        if wait := self._requests.wait(caller):
+            raise _busy(wait)
+        scope["shipmate.credential"] = credential
+        if credential == "cookie" and scope["method"] not in SAFE_METHODS:
+            self._check_csrf(headers)
+
+    def _credential(self, headers: Headers) -> Credential | None:
+        given = headers.get("authorization")
+        if given is not None:
+            # A wrong token is never rescued by a cookie: one request, one identity.
+            scheme, _, value = given.partition(" ")
+            return "bearer" if scheme.lower() == "bearer" and self._token.admits(value.strip()) else None
+        cookie = session_cookie(headers, self._token)
+        return "cookie" if cookie and self._token.admits_session(cookie) else None
+
+    def _check_csrf(self, headers: Headers) -> None:
+        expected = self._token.csrf(session_cookie(headers, self._token))
+        if not hmac.compare_digest(expected.encode(), headers.get(CSRF_HEADER, "").encode()):
+            raise ApiError(
+                403,
+                "csrf",
+                f"The header {CSRF_HEADER} is missing or old.",
+                "Reload the page; GET /api/session gives the value.",
+            )
+
+
+def is_guarded(path: str) -> bool:
+    """Tell whether a path needs someone we know; the page's own files hold nothing private."""
+    if path in OPEN_PATHS:
+        return False
+    return path in GUARDED_PATHS or path.startswith(GUARDED_PREFIXES)
+
+
+def session_cookie(headers: Headers, token: Token) -> str:
+    """Find our session among the cookies, empty when there is none."""
+    name = token.cookie
+    for header in headers.getlist("cookie"):
+        for piece in header.split(";"):
+            key, _, value = piece.strip().partition("=")
+            if key == name:
+                return value
+    return ""
+
+
+def set_session(headers: MutableHeaders, token: Token, scope: Scope) -> None:
+    """Give the browser a session it cannot read and no other site can use."""
+    secure = "; Secure" if scope["scheme"] == "https" else ""
+    flags = f"Path=/; Max-Age={SESSION_SECONDS}; HttpOnly; SameSite=Strict{secure}"
+    headers.append("set-cookie", f"{token.cookie}={token.open_session()}; {flags}")
+
+
+def _is_page_load(scope: Scope, headers: Headers) -> bool:
+    """Tell whether a browser follows a link to the page, which other sites may hold."""
+    return (
+        scope["method"] in SAFE_METHODS
+        and headers.get("sec-fetch-mode") == "navigate"
+        and not is_guarded(scope["path"])
+    )
+
+
+def _caller(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+def _busy(wait: float) -> ApiError:
+    seconds = str(math.ceil(wait))
+    return ApiError(
+        429,
+        "busy",
+        "Too many requests.",
+        f"Wait {seconds} s and try again.",
+        headers={"retry-after": seconds},
+    )
+
+
+def _limit_body(scope: Scope, headers: Headers, receive: Receive) -> Receive:
+    limit = BODY_LIMITS.get(scope["path"], BODY_LIMIT)
+    declared = headers.get("content-length", "0")
+    if declared.isdigit() and int(declared) > limit:
+        raise ApiError(
+            413,
+            "too-large",
+            f"The body is larger than {limit:,} bytes.",
+            "Send less at once.",
+            headers={"connection": "close"},
+        )
+    received = 0
+
+    async def counted() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > limit:
+            # The one exception that passes through the framework's body parsing unchanged.
+            raise HTTPException(413, headers={"connection": "close"})
+        return message
+
+    return counted
+
+
+def _with_headers(scope: Scope, send: Send) -> Send:
+    cache = "no-store" if is_guarded(scope["path"]) or scope["path"] in OPEN_PATHS else None
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+            if cache:
+                headers.setdefault("cache-control", cache)
+        await send(message)
+
+    return sending
