@@ -144,6 +144,13 @@ class Layout:
     def uploads(self) -> Path:
         return self.ship / "uploads"
 
+    def upload(self, upload_id: str) -> Path:
+        return self.uploads / _file_name(upload_id)
+
+    def revisions(self, relative: str) -> Path:
+        """Give the folder that keeps a document's earlier texts."""
+        return self.ship / "revisions" / _file_name(relative)
+
     @property
     def token(self) -> Path:
         return self.ship / "token"
