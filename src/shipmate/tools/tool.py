@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -54,13 +55,15 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[JsonObject, ...] = ()
 
 
-class Tool(Generic[Arguments]):
+class Tool(ABC, Generic[Arguments]):
     """Be one tool. A subclass names itself, its argument struct and its labels, and implements `run`."""
 
-    name: ClassVar[str]
-    description: ClassVar[str]
+    name: str
+    description: str
     arguments: type[Arguments]
-    labels: ClassVar[Labels] = Labels()
+    # Further names a model may call the tool by; they are not advertised.
+    aliases: ClassVar[tuple[str, ...]] = ()
+    labels: Labels = Labels()
     # How many characters of output the model and the thread get; the rest stays in the call's log.
     budget: ClassVar[int] = 16_000
 
@@ -69,9 +72,9 @@ class Tool(Generic[Arguments]):
         return ToolSpec(self.name, self.description, argument_schema(self.arguments))
 
     def parse(self, arguments: JsonObject) -> Arguments:
-        """Check arguments against the schema."""
+        """Check arguments against the schema; a number or a boolean written as a string is read as meant."""
         try:
-            return msgspec.convert(arguments, self.arguments)
+            return msgspec.convert(arguments, self.arguments, strict=False)
         except msgspec.ValidationError as error:
             raise ToolInputError(f"{self.name}: {error}. Nothing ran.") from error
 
@@ -79,15 +82,28 @@ class Tool(Generic[Arguments]):
         """Give the labels of one call, where they depend on its arguments."""
         return self.labels
 
+    async def preview(self, arguments: Arguments, context: ToolContext) -> str | None:
+        """Show a person, before it happens, all that the call would do; None when it cannot be shown."""
+        return msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode()
+
+    @abstractmethod
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolResult:
         """Do the work, or raise a `ToolError` the model can learn from."""
-        raise NotImplementedError
+
+    async def close(self) -> None:
+        """End what the tool still has running."""
+        return
 
 
 def argument_schema(arguments: type[msgspec.Struct]) -> JsonObject:
     """Make the smallest JSON Schema a model needs for a struct of arguments."""
     (_,), components = msgspec.json.schema_components([arguments])
     schema = dict(components[arguments.__name__])
-    schema.pop("title", None)
-    schema.pop("description", None)
+    # `parse` refuses unknown names whether the schema spends bytes on saying so or not.
+    for key in ("title", "description", "additionalProperties"):
+        schema.pop(key, None)
+    if not schema.get("required"):
+        schema.pop("required", None)
+    for name, field in schema["properties"].items():
+        schema["properties"][name] = {key: value for key, value in field.items() if key != "default" or value}
     return schema

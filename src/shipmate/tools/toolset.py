@@ -1,0 +1,52 @@
+"""Gather the tools a member is offered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from shipmate.models.port import ToolSpec
+from shipmate.tools.glob import Glob
+from shipmate.tools.grep import Grep
+from shipmate.tools.read import Read
+from shipmate.tools.tool import Tool
+from shipmate.workspace.config import Config
+from shipmate.workspace.layout import Layout
+
+AnyTool = Tool[Any]
+
+
+class Toolset:
+    """Hold tools in the order they are offered."""
+
+    def __init__(self, tools: Iterable[AnyTool]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._aliases = {alias: tool for tool in self._tools.values() for alias in tool.aliases}
+
+    def __iter__(self) -> Iterator[AnyTool]:
+        return iter(self._tools.values())
+
+    def __contains__(self, name: str) -> bool:
+        return self.get(name) is not None
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._tools)
+
+    def get(self, name: str) -> AnyTool | None:
+        """Find a tool by its name or an alias."""
+        return self._tools.get(name) or self._aliases.get(name)
+
+    def specs(self) -> list[ToolSpec]:
+        """Describe all tools to a model."""
+        return [tool.spec() for tool in self]
+
+    async def close(self) -> None:
+        """End what tools still have running."""
+        for tool in self:
+            await tool.close()
+
+
+def default_toolset(layout: Layout, config: Config) -> Toolset:
+    """Make the tools every member has."""
+    return Toolset([Read(), Glob(), Grep()])
