@@ -1,0 +1,38 @@
+"""Split a Markdown file into its front matter and its body."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from shipmate.values.message import JsonObject
+from shipmate.workspace.yaml import YamlError, load_yaml
+
+_FENCE = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+
+
+class Frontmatter(msgspec.Struct, frozen=True):
+    """Hold what stands between the `---` lines, and the text below them."""
+
+    data: JsonObject
+    body: str
+    # Why the front matter could not be read; empty when it could, or when there is none.
+    problem: str = ""
+
+
+def read_frontmatter(text: str) -> Frontmatter:
+    """Read front matter; a broken one yields no data and says why, and the body stays whole."""
+    match = _FENCE.match(text)
+    if match is None:
+        return Frontmatter({}, text)
+    body = text[match.end() :]
+    try:
+        data = load_yaml(match[1])
+    except YamlError as error:
+        return Frontmatter({}, body, str(error))
+    if data is None:
+        return Frontmatter({}, body)
+    if not isinstance(data, dict):
+        return Frontmatter({}, body, "the front matter is not a list of `key: value` lines")
+    return Frontmatter({str(key): value for key, value in data.items()}, body)
