@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from shipmate.models.port import ModelRequest
-from shipmate.values.message import UIMessage, text_of, tool_parts
+from shipmate.values.message import JsonObject, UIMessage, is_tool, text_of, tool_parts
 
 
 def derive_call_id(request: ModelRequest, number: int) -> str:
@@ -22,15 +22,21 @@ def last_said(request: ModelRequest) -> str:
 
 
 def count_steps(request: ModelRequest) -> int:
-    """Count the steps taken since the person last spoke."""
+    """Count the steps with calls taken since the person last spoke."""
     count = 0
     for message in reversed(request.messages):
         if message["role"] == "user":
             break
-        count += _steps_in(message)
+        count += len(step_calls(message))
     return count
 
 
-def _steps_in(message: UIMessage) -> int:
-    starts = sum(1 for part in message["parts"] if part.get("type") == "step-start")
-    return starts or (1 if any(True for _ in tool_parts(message)) else 0)
+def step_calls(message: UIMessage) -> list[list[JsonObject]]:
+    """Give the calls of a message step by step, leaving out steps without any."""
+    steps: list[list[JsonObject]] = [[]]
+    for part in message["parts"]:
+        if part.get("type") == "step-start":
+            steps.append([])
+        elif is_tool(part):
+            steps[-1].append(part)
+    return [step for step in steps if step]
