@@ -74,12 +74,21 @@ def open_file(root: Path, path: str) -> Generator[tuple[int, os.stat_result, Pla
 
 def read_bytes(root: Path, path: str, limit: int) -> bytes:
     """Read a whole file inside `root`; more than `limit` bytes are an error."""
-    with open_file(root, path) as (handle, status, _):
-        if stat.S_ISDIR(status.st_mode):
-            raise ToolError(f"{path} is a folder, not a file.")
+    with locate(root, path) as place:
+        return read_place(place, limit)
+
+
+def read_place(place: Place, limit: int) -> bytes:
+    """Read the whole file at a place; more than `limit` bytes are an error."""
+    handle = os.open(place.name or ".", FILE_FLAGS, dir_fd=place.folder)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ToolError(f"{place.path} is a folder or a special file; give the path of a file.")
         data = read_up_to(handle, limit + 1)
+    finally:
+        os.close(handle)
     if len(data) > limit:
-        raise ToolError(f"{path} is larger than {limit:,} bytes, the most this tool takes.")
+        raise ToolError(f"{place.path} is larger than {limit:,} bytes, the most this tool takes.")
     return data
 
 
@@ -205,7 +214,7 @@ class _Walk:
             elif (target := self._link(step)) is not None:
                 ahead.extendleft(reversed(self._follow(target)))
             elif ahead:
-                self._enter(step)
+                self._enter(step, ahead)
             else:
                 return Place(self.folders[-1], step, (*self.names, step))
         return Place(self.folders[-1], "", tuple(self.names))
@@ -245,14 +254,15 @@ class _Walk:
         self.names.pop()
         self.folders.pop()
 
-    def _enter(self, step: str) -> None:
+    def _enter(self, step: str, ahead: Sequence[str]) -> None:
         folder = self.folders[-1]
         try:
             handle = os.open(step, FOLDER_FLAGS, dir_fd=folder)
         except FileNotFoundError:
-            if not self.make_parents:
+            if not self.make_parents or ".." in ahead:
                 raise
-            self.refuse((*self.names, step))
+            # Nothing exists from here on, so the rest of the path is what it says.
+            self.refuse((*self.names, step, *ahead))
             os.mkdir(step, 0o755, dir_fd=folder)
             handle = os.open(step, FOLDER_FLAGS, dir_fd=folder)
         self.folders.append(self._keep(handle))

@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Meta
 
 from shipmate.errors import ToolError
-from shipmate.tools.output import clean
 from shipmate.tools.read import labels_by_path
+from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
 from shipmate.tools.tree import File, files_below
 from shipmate.tools.wildcard import Wildcard

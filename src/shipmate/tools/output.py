@@ -2,39 +2,75 @@
 
 from __future__ import annotations
 
-import re
+import os
+from pathlib import Path
 
+from shipmate.tools.text import HEAD_SHARE, clean_terminal, join_ends, shorten
 from shipmate.tools.tool import ToolContext
-from shipmate.workspace.layout import write_private
+from shipmate.workspace.layout import make_private, write_private
 
-# Terminal escapes (CSI, OSC, two-character ones) and control characters other than tab and newline.
-ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-HEAD_SHARE = 0.7
-
-
-def clean(text: str) -> str:
-    """Strip terminal escapes and control characters, which only mislead a reader."""
-    return CONTROLS.sub("", ESCAPES.sub("", text.replace("\r\n", "\n")))
-
-
-def shorten(text: str, budget: int, pointer: str) -> str:
-    """Cut out the middle of a long text and say where the whole is."""
-    if len(text) <= budget:
-        return text
-    head = int(budget * HEAD_SHARE)
-    tail = budget - head
-    return f"{text[:head]}\n[… {len(text) - budget:,} characters left out; {pointer} …]\n{text[-tail:]}"
+# A character takes at most four bytes in UTF-8.
+CHARACTER_BYTES = 4
+LOG_LIMIT = 512 * 1024 * 1024
 
 
 def keep(text: str, context: ToolContext, budget: int) -> str:
     """Log a tool's whole output and give what fits the budget."""
-    path = context.layout.call_log(context.thread_id, context.call_id)
-    write_private(path, text.encode("utf-8", "replace"))
-    return shorten(clean(text), budget, point_at(context))
+    write_private(log_of(context), text.encode("utf-8", "replace"))
+    return shorten(clean_terminal(text), budget, point_at(context))
+
+
+def log_of(context: ToolContext) -> Path:
+    """Give the file that holds the call's whole output."""
+    return context.layout.call_log(context.thread_id, context.call_id)
 
 
 def point_at(context: ToolContext) -> str:
     """Say how to reach the call's log."""
-    path = context.layout.call_log(context.thread_id, context.call_id)
-    return f"the whole is in {path.relative_to(context.layout.root)}"
+    return f"the whole is in {log_of(context).relative_to(context.layout.root)}"
+
+
+class Spool:
+    """Take output as it comes, of any size: to the log on disk, its two ends in memory."""
+
+    def __init__(self, path: Path, budget: int) -> None:
+        self._budget = budget
+        self._head_room = int(budget * HEAD_SHARE) * CHARACTER_BYTES
+        self._tail_room = budget * CHARACTER_BYTES - self._head_room
+        self._head = bytearray()
+        self._tail = bytearray()
+        self.size = 0
+        make_private(path.parent)
+        self._log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+
+    def write(self, data: bytes) -> None:
+        """Take a piece; past the log's limit only its end is kept."""
+        if room := max(0, LOG_LIMIT - self.size):
+            os.write(self._log, data[:room])
+        self.size += len(data)
+        missing = self._head_room - len(self._head)
+        self._head += data[:missing]
+        self._tail += data[missing:] if missing > 0 else data
+        if len(self._tail) > 2 * self._tail_room:
+            del self._tail[: -self._tail_room]
+
+    def close(self) -> None:
+        """Close the log."""
+        if self._log >= 0:
+            os.close(self._log)
+            self._log = -1
+
+    def text(self, pointer: str) -> str:
+        """Give what fits the budget of all that was taken so far."""
+        if self.size <= len(self._head) + len(self._tail):
+            return shorten(clean_terminal(_decode(self._head + self._tail)), self._budget, pointer)
+        head_room = int(self._budget * HEAD_SHARE)
+        head = clean_terminal(_decode(self._head))[:head_room]
+        tail = clean_terminal(_decode(self._tail[-self._tail_room :]))[head_room - self._budget :]
+        return join_ends(head, tail, self.size - len(self._head) - self._tail_room, "bytes", pointer)
+
+
+def _decode(data: bytes | bytearray) -> str:
+    """Decode a stretch that may begin or end inside a character."""
+    start = next((index for index, byte in enumerate(data[:3]) if byte & 0xC0 != 0x80), 0)
+    return bytes(data[start:]).decode("utf-8", "replace").rstrip("\ufffd")

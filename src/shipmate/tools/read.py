@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from shipmate.tools.confine import open_file
-from shipmate.tools.output import clean
+from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
 from shipmate.tools.tree import list_folder
 

@@ -10,6 +10,7 @@ import msgspec
 
 from shipmate.errors import ToolInputError
 from shipmate.models.port import ToolSpec
+from shipmate.tools.text import reveal
 from shipmate.values.message import JsonObject
 from shipmate.workspace.layout import Layout
 
@@ -84,7 +85,7 @@ class Tool(ABC, Generic[Arguments]):
 
     async def preview(self, arguments: Arguments, context: ToolContext) -> str | None:
         """Show a person, before it happens, all that the call would do; None when it cannot be shown."""
-        return msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode()
+        return reveal(msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode())
 
     @abstractmethod
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolResult:

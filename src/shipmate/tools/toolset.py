@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from shipmate.models.port import ToolSpec
+from shipmate.tools.edit import Edit
 from shipmate.tools.glob import Glob
 from shipmate.tools.grep import Grep
 from shipmate.tools.read import Read
 from shipmate.tools.tool import Tool
+from shipmate.tools.write import Write
 from shipmate.workspace.config import Config
 from shipmate.workspace.layout import Layout
 
@@ -49,4 +51,4 @@ class Toolset:
 
 def default_toolset(layout: Layout, config: Config) -> Toolset:
     """Make the tools every member has."""
-    return Toolset([Read(), Glob(), Grep()])
+    return Toolset([Read(), Glob(), Grep(), Write(), Edit()])
