@@ -1,4 +1,4 @@
-"""Start the command line. Commands are imported only when used, so that `--help` and `--version` cost nothing."""
+"""Start the command line; a command is imported only when used, so `--help` and `--version` cost nothing."""
 
 from __future__ import annotations
 

@@ -1,0 +1,57 @@
+"""Find the workspace and the thread a command is about, without composing the whole program."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+
+import click
+import msgspec
+
+from shipmate.store.port import Store
+from shipmate.thread.service import ThreadService
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import Layout
+
+PLATFORM = "cli"
+SCOPE = "chat"
+
+
+class Records(msgspec.Struct, frozen=True):
+    """Hold what is on disk: the threads, and the store beside them."""
+
+    layout: Layout
+    threads: ThreadService
+    store: Store
+
+
+def find_layout(context: click.Context) -> Layout:
+    """Find the workspace: the folder given with -C, or the nearest one upward with an Agent.md."""
+    given: Path | None = context.find_root().obj
+    return Layout.find(given or Path.cwd())
+
+
+@asynccontextmanager
+async def open_records(layout: Layout) -> AsyncGenerator[Records]:
+    """Open the threads and the store for reading and small changes; no model, no run."""
+    from shipmate.store.sqlite import SqliteStore
+    from shipmate.thread.log import FileLog
+
+    store = SqliteStore(layout.state)
+    try:
+        yield Records(layout, ThreadService(FileLog(layout)), store)
+    finally:
+        await store.close()
+
+
+def new_thread_id() -> ThreadId:
+    """Name a new thread of the terminal after the moment it began."""
+    return ThreadId(PLATFORM, SCOPE, f"{datetime.now():%y%m%d-%H%M}-{secrets.token_hex(2)}")
+
+
+def parse_thread_id(text: str) -> ThreadId:
+    """Read a thread id; a bare name is short for a thread of the terminal."""
+    return ThreadId.parse(text) if ":" in text else ThreadId(PLATFORM, SCOPE, text)

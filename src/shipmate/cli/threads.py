@@ -1,0 +1,216 @@
+"""List, show and export threads."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+import msgspec
+
+from shipmate.cli.card import clean, shorten
+from shipmate.cli.place import Records, find_layout, open_records, parse_thread_id
+from shipmate.cli.show import write_markdown
+from shipmate.errors import NotFoundError, UserError
+from shipmate.store.port import ThreadInfo
+from shipmate.thread.service import Thread
+from shipmate.values.thread_id import ThreadId
+
+Result = TypeVar("Result")
+THREAD = click.argument("thread", metavar="THREAD")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+EMPTY = "No threads yet. Start one with `shipmate chat`."
+EMPTY_OF = {"bin": "The bin is empty.", "archived": "Nothing is archived.", "query": "No thread matches."}
+
+
+@click.group(epilog="THREAD is an id such as web:room:1; a bare name is short for cli:chat:NAME.")
+def command() -> None:
+    """List, show and export conversations."""
+
+
+@command.command("list")
+@click.argument("query", default="")
+@click.option("--archived", is_flag=True, help="List the archived threads.")
+@click.option("--bin", "binned", is_flag=True, help="List the threads in the bin.")
+@click.option("-n", "--limit", type=click.IntRange(1, 10_000), default=30, show_default=True)
+@JSON
+@click.pass_context
+def list_threads(
+    context: click.Context, query: str, archived: bool, binned: bool, limit: int, as_json: bool
+) -> None:
+    """List threads, the latest first; QUERY keeps those whose title or id contains it."""
+
+    async def work(records: Records) -> list[ThreadInfo]:
+        wanted = None if binned else archived
+        return await records.store.threads.list(query=query, archived=wanted, binned=binned, limit=limit)
+
+    found = _run(context, work)
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
+        return
+    if not found:
+        which = "bin" if binned else "archived" if archived else "query" if query else ""
+        click.echo(EMPTY_OF.get(which, EMPTY))
+    for line in format_threads(found):
+        click.echo(line)
+
+
+def format_threads(found: list[ThreadInfo]) -> list[str]:
+    """Write a list of threads as aligned lines."""
+    width = max((len(info.thread_id) for info in found), default=0)
+    return [
+        f"{clean(info.thread_id):<{width}}  {info.last_at[:16].replace('T', ' ')}  "
+        f"{info.message_count:>4}  {shorten(info.title, 50) or '(no words yet)'}"
+        for info in found
+    ]
+
+
+@command.command()
+@THREAD
+@JSON
+@click.option("--output/--no-output", default=True, help="Show what tools gave.")
+@click.pass_context
+def show(context: click.Context, thread: str, as_json: bool, output: bool) -> None:
+    """Show a thread: what was said, thought and done."""
+    thread_id = parse_thread_id(thread)
+    found, title = _read(context, thread_id)
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(found.messages)).decode())
+        return
+    text = write_markdown(title, found.messages, with_output=output)
+    if not sys.stdout.isatty():
+        click.echo(text, nl=False)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(clean(text)))
+
+
+@command.command()
+@THREAD
+@click.option(
+    "--format", "kind", type=click.Choice(["jsonl", "markdown"]), default="jsonl", show_default=True
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@click.pass_context
+def export(context: click.Context, thread: str, kind: str, output: Path | None) -> None:
+    """Export a thread as AI SDK messages (JSONL, one message a line) or as Markdown."""
+    found, title = _read(context, parse_thread_id(thread))
+    if kind == "jsonl":
+        data = b"".join(msgspec.json.encode(message) + b"\n" for message in found.messages)
+    else:
+        data = write_markdown(title, found.messages).encode()
+    if output is None:
+        sys.stdout.buffer.write(data)
+        return
+    try:
+        output.write_bytes(data)
+    except OSError as error:
+        raise UserError(
+            f"cannot write {output}: {error.strerror}. Give another file with --output."
+        ) from error
+    click.echo(f"Wrote {len(found.messages)} messages to {output}.")
+
+
+@command.command()
+@THREAD
+@click.argument("title")
+@click.pass_context
+def rename(context: click.Context, thread: str, title: str) -> None:
+    """Give a thread another TITLE."""
+    words = " ".join(title.split())
+    if not words:
+        raise UserError("the title is empty. Write what the thread should be called.")
+
+    async def work(records: Records) -> None:
+        thread_id = await _require(records, parse_thread_id(thread))
+        await records.store.threads.rename(thread_id, words)
+
+    _run(context, work)
+    click.echo(f"Renamed to “{words}”.")
+
+
+@command.command()
+@THREAD
+@click.option("--undo", is_flag=True, help="Take it out of the archive again.")
+@click.pass_context
+def archive(context: click.Context, thread: str, undo: bool) -> None:
+    """Hide a thread from the list; it stays where it is."""
+
+    async def work(records: Records) -> None:
+        thread_id = await _require(records, parse_thread_id(thread))
+        await records.store.threads.set(thread_id, archived=not undo)
+
+    _run(context, work)
+    click.echo("Back in the list." if undo else "Archived. `shipmate threads list --archived` shows it.")
+
+
+@command.command("bin")
+@THREAD
+@click.pass_context
+def bin_thread(context: click.Context, thread: str) -> None:
+    """Move a thread to the bin."""
+    thread_id = parse_thread_id(thread)
+
+    async def work(records: Records) -> None:
+        await _require(records, thread_id)
+        await records.threads.bin(thread_id)
+        await records.store.threads.set(str(thread_id), binned=True)
+
+    _run(context, work)
+    click.echo(f"In the bin. `shipmate threads restore {thread_id}` brings it back.")
+
+
+@command.command()
+@THREAD
+@click.pass_context
+def restore(context: click.Context, thread: str) -> None:
+    """Bring a thread back from the bin."""
+    thread_id = parse_thread_id(thread)
+
+    async def work(records: Records) -> None:
+        if not records.layout.thread_bin(thread_id).exists():
+            raise NotFoundError(
+                f"{thread_id} is not in the bin. `shipmate threads list --bin` shows what is."
+            )
+        await records.threads.restore(thread_id)
+        await records.store.threads.set(str(thread_id), binned=False)
+
+    _run(context, work)
+    click.echo(f"Restored {thread_id}.")
+
+
+async def _require(records: Records, thread_id: ThreadId) -> str:
+    """Check that a thread exists, and that the list knows it."""
+    thread = await records.threads.read(thread_id)
+    if await records.store.threads.find(str(thread_id)) is None:
+        await records.store.threads.note(str(thread_id), thread.messages)
+    return str(thread_id)
+
+
+def _read(context: click.Context, thread_id: ThreadId) -> tuple[Thread, str]:
+    async def work(records: Records) -> tuple[Thread, str]:
+        thread = await records.threads.read(thread_id)
+        info = await records.store.threads.find(str(thread_id))
+        return thread, (info.title if info and info.title else str(thread_id))
+
+    thread, title = _run(context, work)
+    for problem in thread.problems:
+        click.echo(
+            f"shipmate: line {problem.line} of {thread_id} cannot be read: {problem.message}", err=True
+        )
+    return thread, title
+
+
+def _run(context: click.Context, work: Callable[[Records], Awaitable[Result]]) -> Result:
+    layout = find_layout(context)
+
+    async def opened() -> Result:
+        async with open_records(layout) as records:
+            return await work(records)
+
+    return asyncio.run(opened())
