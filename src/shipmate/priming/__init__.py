@@ -1,0 +1,1 @@
+"""Keep conversations as priming scripts, and start conversations from them."""
