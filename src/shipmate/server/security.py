@@ -117,22 +117,22 @@ class Guard:
         response = RedirectResponse("/", 303, {"cache-control": "no-store"})
         if len(tickets) == 1 and self._tickets.redeem(tickets[0]):
             set_session(response.headers, self._token, scope)
-        elif wait := self._failures.wait(_caller(scope)):
-            raise _busy(wait)
+        elif wait := self._failures.wait(caller_of(scope)):
+            raise busy(wait)
         return response
 
     def _check_person(self, scope: Scope, headers: Headers) -> None:
         path: str = scope["path"]
-        caller = _caller(scope)
+        caller = caller_of(scope)
         if not is_guarded(path):
             if wait := self._requests.wait(caller):
-                raise _busy(wait)
+                raise busy(wait)
             return
         credential = self._credential(headers)
         if credential is None:
             # Only failures are counted here: whoever proves who they are is never locked out by a guesser.
             if wait := self._failures.wait(caller):
-                raise _busy(wait)
+                raise busy(wait)
             raise ApiError(
                 401,
                 "auth",
@@ -141,7 +141,7 @@ class Guard:
                 headers={"www-authenticate": "Bearer"},
             )
         if wait := self._requests.wait(caller):
-            raise _busy(wait)
+            raise busy(wait)
         scope["shipmate.credential"] = credential
         if credential == "cookie" and scope["method"] not in SAFE_METHODS:
             self._check_csrf(headers)
@@ -200,12 +200,14 @@ def _is_page_load(scope: Scope, headers: Headers) -> bool:
     )
 
 
-def _caller(scope: Scope) -> str:
+def caller_of(scope: Scope) -> str:
+    """Name who is calling, for counting."""
     client = scope.get("client")
     return str(client[0]) if client else ""
 
 
-def _busy(wait: float) -> ApiError:
+def busy(wait: float) -> ApiError:
+    """Say when to come back."""
     seconds = str(math.ceil(wait))
     return ApiError(
         429,

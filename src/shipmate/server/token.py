@@ -116,6 +116,6 @@ def check_reach(host_is_loopback: bool, token: Token) -> None:
     """Refuse to listen where others can reach us unless a real token guards the door."""
     if not host_is_loopback and not token.is_strong():
         raise UserError(
-            "others could reach this address, and no strong token guards it. Start `shipmate serve` once on "
-            f"this machine, or put {TOKEN_LENGTH} characters or more into .ship/token (mode 600) or {VARIABLE}."
+            "others could reach this address, and no strong token guards it. Run `shipmate serve` once, "
+            f"or put at least {TOKEN_LENGTH} characters into .ship/token (mode 600) or {VARIABLE}."
         )

@@ -1,0 +1,62 @@
+"""Serve the web page and the API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from shipmate.cli.init import EXAMPLES
+from shipmate.errors import WorkspaceError
+from shipmate.workspace.layout import Layout
+
+
+@click.command()
+@click.option("--host", default=None, help="Where to listen; 127.0.0.1 unless ship.json says otherwise.")
+@click.option("--port", type=click.IntRange(0, 65535), default=None, help="0 takes any free port.")
+@click.option("--allow-host", "names", multiple=True, metavar="NAME", help="A name the server answers under.")
+@click.option("--open/--no-open", "opens", default=True, help="Open the page in a browser.")
+@click.pass_context
+def command(
+    context: click.Context, host: str | None, port: int | None, names: tuple[str, ...], *, opens: bool
+) -> None:
+    """Serve the web page and the API for this workspace. Without an Agent.md the page helps to make one."""
+    import asyncio
+
+    layout = _layout(context.obj)
+    asyncio.run(_serve(layout, host, port, names, opens=opens))
+
+
+def _layout(given: Path | None) -> Layout:
+    """Find the workspace; a folder without one is served too, for its first run."""
+    start = (given or Path.cwd()).absolute()
+    if given is not None:
+        return Layout(start)
+    try:
+        return Layout.find(start)
+    except WorkspaceError:
+        return Layout(start)
+
+
+async def _serve(
+    layout: Layout, host: str | None, port: int | None, names: tuple[str, ...], *, opens: bool
+) -> None:
+    # The web framework is imported here: `--help` must not wait for it.
+    from shipmate.app import Shipmate
+    from shipmate.server.listen import quiet_logs, serve
+    from shipmate.server.site import Site
+    from shipmate.server.token import Token
+    from shipmate.workspace.load import load_config
+
+    quiet_logs()
+    settings = load_config(layout).server
+    site = Site(layout.root, opener=Shipmate.open, examples=EXAMPLES, token=Token.make(layout.token))
+
+    def tell(address: str) -> None:
+        link = f"{address}/?token={site.tickets.issue()}"
+        click.echo(f"Shipmate is at {address}\nOpen this once, within ten minutes: {link}\nCtrl+C stops it.")
+        if opens:
+            click.launch(link)
+
+    where = settings.host if host is None else host
+    await serve(site, where, settings.port if port is None else port, names=names, ready=tell)

@@ -1,0 +1,69 @@
+"""Describe the API: /openapi.json for programs, /docs for people, with nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from shipmate.values.message import JsonObject
+
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+def describe(app: FastAPI) -> JsonObject:
+    """Make the OpenAPI document once."""
+    if app.openapi_schema is None:
+        schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        schema.setdefault("components", {})["securitySchemes"] = {
+            "bearer": {"type": "http", "scheme": "bearer", "description": "the line in .ship/token"},
+        }
+        schema["security"] = [{"bearer": []}]
+        app.openapi_schema = schema
+    return app.openapi_schema
+
+
+def render(schema: JsonObject) -> str:
+    """Write the document as a plain page; no script, no outside host."""
+    rows = [
+        _operation(method, path, operation)
+        for path, item in schema["paths"].items()
+        for method, operation in item.items()
+        if method in METHODS
+    ]
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Shipmate API</title>'
+        '<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="/docs.css"></head>'
+        f"<body><h1>Shipmate API {escape(schema['info']['version'])}</h1>"
+        '<p>The whole description is <a href="/openapi.json">openapi.json</a>.</p>'
+        f"{''.join(rows)}</body></html>"
+    )
+
+
+def _operation(method: str, path: str, operation: JsonObject) -> str:
+    head = f'<b class="{method}">{method.upper()}</b> <code>{escape(path)}</code>'
+    summary = escape(operation.get("description") or operation.get("summary", ""))
+    body = "".join(_parameter(parameter) for parameter in operation.get("parameters", []))
+    body += _contents("body", operation.get("requestBody", {}))
+    body += "".join(_contents(status, reply) for status, reply in operation["responses"].items())
+    return f"<details><summary>{head} <span>{summary}</span></summary><ul>{body}</ul></details>"
+
+
+def _parameter(parameter: JsonObject) -> str:
+    need = "required" if parameter.get("required") else "optional"
+    return f"<li>{escape(parameter['in'])} <code>{escape(parameter['name'])}</code> {need}</li>"
+
+
+def _contents(title: str, holder: JsonObject) -> str:
+    kinds = [
+        f"{escape(kind)} {_schema(value.get('schema', {}))}"
+        for kind, value in holder.get("content", {}).items()
+    ]
+    return f"<li>{escape(title)}: {', '.join(kinds)}</li>" if kinds else ""
+
+
+def _schema(schema: Any) -> str:
+    reference = str(schema.get("$ref", "")).rpartition("/")[2]
+    return f"<code>{escape(reference or str(schema.get('type', '')))}</code>"

@@ -1,0 +1,40 @@
+"""Define what the server asks of a composed workspace; `shipmate.app.Shipmate` is one."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from shipmate.models.port import Model
+from shipmate.store.port import Store
+from shipmate.thread.service import ThreadService
+from shipmate.tools.toolset import Toolset
+from shipmate.values.event import IngressEvent, Outcome
+from shipmate.workspace.config import Config
+from shipmate.workspace.layout import Layout
+
+
+class Receipt(Protocol):
+    """Acknowledge an accepted event."""
+
+    async def outcome(self) -> Outcome:
+        """Wait for the run to end."""
+        ...
+
+
+class Ship(Protocol):
+    """Be one composed workspace."""
+
+    @property
+    def layout(self) -> Layout: ...
+    @property
+    def config(self) -> Config: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def threads(self) -> ThreadService: ...
+    @property
+    def toolset(self) -> Toolset: ...
+    @property
+    def model(self) -> Model: ...
+    async def receive(self, event: IngressEvent) -> Receipt: ...
+    async def close(self) -> None: ...

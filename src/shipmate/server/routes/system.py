@@ -1,0 +1,60 @@
+"""Answer for the server itself: its life, its figures, its description, its page."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, Response
+
+from shipmate.server import shape
+from shipmate.server.describe import describe, render
+from shipmate.server.error import missing
+from shipmate.server.reply import Json
+from shipmate.server.security import is_guarded
+from shipmate.server.site import TheSite
+
+STYLE = Path(__file__).parent.parent / "docs.css"
+router = APIRouter(tags=["system"])
+page_router = APIRouter(include_in_schema=False)
+
+
+@router.get("/healthz", response_model=shape.Health)
+async def check_health() -> Response:
+    """Say that the server lives; asks nobody who they are."""
+    return Json({"status": "ok"})
+
+
+@router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+async def read_metrics(site: TheSite) -> Response:
+    """Give the server's figures in the Prometheus text format."""
+    uptime = f"shipmate_uptime_seconds {time.monotonic() - site.started:.3f}"
+    lines = [*site.metrics.lines(), "# TYPE shipmate_uptime_seconds gauge", uptime]
+    return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
+
+
+@page_router.get("/openapi.json")
+async def read_description(request: Request) -> Response:
+    """Give the machine-readable description."""
+    return Json(describe(request.app))
+
+
+@page_router.get("/docs")
+async def read_docs(request: Request) -> Response:
+    """List the routes for people."""
+    return HTMLResponse(render(describe(request.app)))
+
+
+@page_router.get("/docs.css")
+async def read_style() -> Response:
+    """Give the look of /docs."""
+    return Response(STYLE.read_bytes(), media_type="text/css")
+
+
+@page_router.api_route("/{rest:path}", methods=["GET", "HEAD"])
+async def read_page(request: Request, site: TheSite) -> Response:
+    """Give a file of the page, or the page itself; an unknown address of the API is no view of the page."""
+    if is_guarded(request.url.path):
+        raise missing("such address")
+    return site.page.answer(request)

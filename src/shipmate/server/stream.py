@@ -1,0 +1,132 @@
+"""Send the chunks of a run as server-sent events. A watcher that leaves, or is slow, never holds up a run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from shipmate.orchestrator.feed import FeedEvent
+from shipmate.server.metric import Metrics
+from shipmate.values.chunk import DONE, STREAM_HEADERS, Chunk, encode_sse
+
+# One write carries what came within this time; a person sees no difference, two hundred streams do.
+GAP_SECONDS = 0.025
+KEEP_ALIVE_SECONDS = 15.0
+KEEP_ALIVE = b": still here\n\n"
+# A reader this far behind is cut off; it comes back and gets the running message whole.
+BACKLOG = 20_000
+DELTAS = frozenset({"text-delta", "reasoning-delta"})
+HEADERS = {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache, no-transform",
+    "x-accel-buffering": "no",
+    **STREAM_HEADERS,
+}
+# Put into a watcher's own queue to wake it: nothing happened in any run.
+WAKE = FeedEvent(run_id="")
+
+Events: TypeAlias = asyncio.Queue[FeedEvent]
+# Chooses what a watcher sends of what happened; None ends the stream.
+Chooser: TypeAlias = Callable[[Sequence[FeedEvent]], Awaitable[list[Chunk] | None]]
+
+
+class Wire:
+    """Be one open response. `encode` makes the bytes of a chunk; the default is the AI SDK's stream."""
+
+    def __init__(
+        self,
+        receive: Receive,
+        send: Send,
+        metrics: Metrics,
+        encode: Callable[[Chunk], bytes] = encode_sse,
+        done: bytes = DONE,
+    ) -> None:
+        self._receive = receive
+        self._send = send
+        self._metrics = metrics
+        self._encode = encode
+        self._done = done
+        self._is_gone = False
+
+    async def open(self, headers: dict[str, str] | None = None) -> None:
+        """Send the head of the response."""
+        raw = [(name.encode(), value.encode()) for name, value in {**HEADERS, **(headers or {})}.items()]
+        await self._send({"type": "http.response.start", "status": 200, "headers": raw})
+
+    async def write(self, chunks: Iterable[Chunk]) -> None:
+        """Send chunks in one write; neighbouring deltas of one text become one."""
+        joined = join_deltas(chunks)
+        self._metrics.chunks += len(joined)
+        await self._body(b"".join(map(self._encode, joined)))
+
+    async def close(self) -> None:
+        """Say that this is all."""
+        await self._send({"type": "http.response.body", "body": self._done, "more_body": False})
+
+    async def follow(self, queue: Events, choose: Chooser) -> None:
+        """Send what `choose` takes from the queue until it ends the stream or the reader is gone."""
+        self._metrics.streams += 1
+        leaving = asyncio.create_task(self._watch(queue))
+        pulse = asyncio.get_running_loop()
+        timer = pulse.call_later(KEEP_ALIVE_SECONDS, queue.put_nowait, WAKE)
+        try:
+            while True:
+                events = [await queue.get(), *drain(queue)]
+                if self._is_gone or len(events) > BACKLOG:
+                    return
+                chosen = await choose(events)
+                if chosen is None:
+                    await self.close()
+                    return
+                if chosen:
+                    await self.write(chosen)
+                    await asyncio.sleep(GAP_SECONDS)
+                elif WAKE in events:
+                    await self._body(KEEP_ALIVE)
+                    timer = pulse.call_later(KEEP_ALIVE_SECONDS, queue.put_nowait, WAKE)
+        finally:
+            self._metrics.streams -= 1
+            timer.cancel()
+            leaving.cancel()
+
+    async def _watch(self, queue: Events) -> None:
+        """Notice that the reader left, also while nothing happens."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self._is_gone = True
+        queue.put_nowait(WAKE)
+
+    async def _body(self, data: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+
+class Streamed(Response):
+    """Be a response that writes itself."""
+
+    def __init__(self, play: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
+        super().__init__()
+        self._play = play
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._play(scope, receive, send)
+
+
+def drain(queue: Events) -> list[FeedEvent]:
+    """Take everything that already waits."""
+    return [queue.get_nowait() for _ in range(queue.qsize())]
+
+
+def join_deltas(chunks: Iterable[Chunk]) -> list[Chunk]:
+    """Make one delta of neighbouring deltas of the same text."""
+    joined: list[Chunk] = []
+    for chunk in chunks:
+        last = joined[-1] if joined else {}
+        if chunk["type"] in DELTAS and (chunk["type"], chunk["id"]) == (last.get("type"), last.get("id")):
+            joined[-1] = {**last, "delta": last["delta"] + chunk["delta"]}
+        else:
+            joined.append(chunk)
+    return joined

@@ -1,0 +1,83 @@
+"""Serve a workspace on 127.0.0.1 with a real uvicorn, inside the test's own event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import uvicorn
+
+from shipmate.cli.init import EXAMPLES
+from shipmate.server.host import Doorman
+from shipmate.server.port import Ship
+from shipmate.server.site import Opener, Site
+from shipmate.server.token import Token
+from shipmate.server.web import make_app
+
+AGENT = "# Mate\n\nYou are Mate, who answers tests.\n"
+
+
+class Served:
+    """Hold a running server: its site, its address and a client that is let in."""
+
+    def __init__(self, site: Site, address: str, client: httpx2.AsyncClient) -> None:
+        self.site = site
+        self.address = address
+        self.client = client
+
+    @property
+    def bearer(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.site.token.value}"}
+
+    async def ship(self) -> Ship:
+        return await self.site.ship()
+
+    def stranger(self, **headers: str) -> httpx2.AsyncClient:
+        """Give a client without any credential."""
+        return httpx2.AsyncClient(base_url=self.address, headers=headers, trust_env=False)
+
+
+async def refuse_to_open(_: Path) -> Ship:
+    """Stand for a workspace that a test never opens."""
+    raise AssertionError("this test opens no workspace")
+
+
+def make_site(root: Path, opener: Opener = refuse_to_open) -> Site:
+    """Make a site as `shipmate serve` does."""
+    token = Token.make(root / ".ship" / "token")
+    return Site(root, opener=opener, examples=EXAMPLES, token=token)
+
+
+@asynccontextmanager
+async def serving(site: Site, *, listen: str = "127.0.0.1") -> AsyncGenerator[Served]:
+    """Serve a site until the block ends."""
+    family = socket.AF_INET6 if ":" in listen else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listening:
+        listening.bind((listen, 0))
+        port = listening.getsockname()[1]
+        address = f"http://[{listen}]:{port}" if ":" in listen else f"http://{listen}:{port}"
+        config = uvicorn.Config(
+            make_app(site, Doorman(listen)), log_config=None, ws="none", timeout_graceful_shutdown=1
+        )
+        server = uvicorn.Server(config)
+        server.capture_signals = _no_signals
+        task = asyncio.create_task(server.serve(sockets=[listening]))
+        while not server.started and not task.done():
+            await asyncio.sleep(0.005)
+        headers = {"authorization": f"Bearer {site.token.value}"}
+        async with httpx2.AsyncClient(
+            base_url=address, headers=headers, trust_env=False, timeout=20
+        ) as client:
+            yield Served(site, address, client)
+        server.should_exit = True
+        await task
+
+
+def _no_signals() -> object:
+    from contextlib import nullcontext
+
+    return nullcontext()
