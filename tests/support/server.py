@@ -13,6 +13,7 @@ import uvicorn
 
 from shipmate.cli.init import EXAMPLES
 from shipmate.server.host import Doorman
+from shipmate.server.listen import Server
 from shipmate.server.port import Ship
 from shipmate.server.site import Opener, Site
 from shipmate.server.token import Token
@@ -63,11 +64,10 @@ async def serving(site: Site, *, listen: str = "127.0.0.1") -> AsyncGenerator[Se
         config = uvicorn.Config(
             make_app(site, Doorman(listen)), log_config=None, ws="none", timeout_graceful_shutdown=1
         )
-        server = uvicorn.Server(config)
-        server.capture_signals = _no_signals
+        started = asyncio.Event()
+        server = Server(config, started.set)
         task = asyncio.create_task(server.serve(sockets=[listening]))
-        while not server.started and not task.done():
-            await asyncio.sleep(0.005)
+        await started.wait()
         headers = {"authorization": f"Bearer {site.token.value}"}
         async with httpx2.AsyncClient(
             base_url=address, headers=headers, trust_env=False, timeout=20
@@ -75,9 +75,3 @@ async def serving(site: Site, *, listen: str = "127.0.0.1") -> AsyncGenerator[Se
             yield Served(site, address, client)
         server.should_exit = True
         await task
-
-
-def _no_signals() -> object:
-    from contextlib import nullcontext
-
-    return nullcontext()
