@@ -1,4 +1,4 @@
-"""Find messages by words with SQLite FTS5, over our own tokens so that Chinese is found by any two characters."""
+"""Find messages by words with SQLite FTS5, over our own tokens: Chinese is found by any two characters."""
 
 from __future__ import annotations
 

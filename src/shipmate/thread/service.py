@@ -12,7 +12,7 @@ from shipmate.errors import NotFoundError
 from shipmate.thread.log import Log, Position
 from shipmate.thread.merge import merge_row
 from shipmate.thread.row import RowProblem
-from shipmate.values.message import UIMessage, metadata_of
+from shipmate.values.message import UIMessage, metadata_of, tool_parts
 from shipmate.values.thread_id import ThreadId
 
 THREADS_IN_MEMORY = 64
@@ -33,12 +33,21 @@ class Thread:
         self.problems = []
         self.course = 1
         self._course_start = 0
+        self._replaced: set[str] = set()
+        # Messages with a call that waits for a person, or was decided and has not been worked yet.
+        self.waiting: dict[str, None] = {}
         self._places: dict[str, int] = {}
         self._position = Position()
 
     def current(self) -> list[UIMessage]:
         """Give the messages of the current course."""
         return self.messages[self._course_start :]
+
+    def history(self) -> list[UIMessage]:
+        """Give what the model sees: the current course without messages that a retry replaced."""
+        if not self._replaced:
+            return self.current()
+        return [message for message in self.current() if message["id"] not in self._replaced]
 
     def find(self, message_id: str) -> UIMessage | None:
         """Give a message by its id."""
@@ -63,16 +72,26 @@ class Thread:
             self._position = tail.position
 
     def _take(self, row: UIMessage) -> None:
+        if "replacedBy" in metadata_of(row):
+            self._replaced.add(row["id"])
         place = self._places.get(row["id"])
         if place is not None:
             self.messages[place] = merge_row(self.messages[place], row)
+            self._note_waiting(self.messages[place])
             return
+        self._note_waiting(row)
         course = metadata_of(row).get("course")
         if isinstance(course, int) and course > self.course:
             self.course = course
             self._course_start = len(self.messages)
         self._places[row["id"]] = len(self.messages)
         self.messages.append(row)
+
+    def _note_waiting(self, message: UIMessage) -> None:
+        if any(str(part.get("state", "")).startswith("approval-") for part in tool_parts(message)):
+            self.waiting[message["id"]] = None
+        else:
+            self.waiting.pop(message["id"], None)
 
 
 class ThreadService:

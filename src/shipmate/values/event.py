@@ -57,7 +57,11 @@ class ApprovalReplyEvent(_Event, frozen=True, kw_only=True, tag="approval-reply"
     scope: str = "once"
 
 
-IngressEvent: TypeAlias = TextEvent | VoiceEvent | ApprovalReplyEvent
+class RetryEvent(_Event, frozen=True, kw_only=True, tag="retry"):
+    """Ask for another answer in place of the last one, which stays in the thread."""
+
+
+IngressEvent: TypeAlias = TextEvent | VoiceEvent | ApprovalReplyEvent | RetryEvent
 
 
 class EgressMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

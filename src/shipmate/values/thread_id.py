@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 from shipmate.errors import ThreadIdError
 
 WORD = re.compile(r"[a-z][a-z0-9_-]{0,31}")
-# Upper-case letters are escaped too: two ids that differ only in case must not share a file on macOS or Windows.
+# Upper-case letters are escaped too: ids that differ only in case must not share a file on macOS or Windows.
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789._-")
 FILE_NAME_LIMIT = 200
 TOPIC = ":topic:"

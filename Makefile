@@ -1,0 +1,65 @@
+# Two commands do everything: `make run` and `make test`. Nothing but Python 3.11+ and make is needed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKSPACE ?= workspace
+
+.PHONY: run chat test check format bench lock page clean
+
+# Start Shipmate on the workspace folder and open the page.
+run: $(VENV)/core page
+	@test -f $(WORKSPACE)/Agent.md || $(BIN)/shipmate init $(WORKSPACE)
+	@$(BIN)/shipmate -C $(WORKSPACE) serve --open
+
+# Start Shipmate in the terminal instead.
+chat: $(VENV)/core
+	@test -f $(WORKSPACE)/Agent.md || $(BIN)/shipmate init $(WORKSPACE)
+	@$(BIN)/shipmate -C $(WORKSPACE) chat
+
+# Set up what the tests need, check the code and test it. ARGS go to pytest.
+test: $(VENV)/dev page
+	@scripts/setup-tests
+	$(MAKE) --no-print-directory check
+	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+
+check: $(VENV)/dev
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench
+	$(BIN)/basedpyright
+
+format: $(VENV)/dev
+	$(BIN)/ruff format src tests bench
+	$(BIN)/ruff check --fix src tests bench
+
+# Measure what the documents promise: a table, and JSON in artefacts/bench.json. ARGS choose modules.
+bench: $(VENV)/dev page
+	$(BIN)/python -m bench $(ARGS)
+
+# Choose versions anew and write them down with their hashes.
+lock: $(VENV)/made
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --no-annotate --no-header --quiet --upgrade -o requirements/core.txt
+	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev -c requirements/core.txt --universal --generate-hashes --no-annotate --no-header --quiet --upgrade -o requirements/dev.txt
+
+# The web page, built only when its sources changed.
+page: src/shipmate/server/page/index.html
+src/shipmate/server/page/index.html: $(shell find webui -type f -not -path '*/node_modules/*' 2>/dev/null) | $(VENV)/core
+	scripts/build-page
+
+$(VENV)/made:
+	$(PYTHON) -c 'import sys; sys.exit("Shipmate needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/core: requirements/core.txt pyproject.toml | $(VENV)/made
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/core.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . || $(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
+	touch $@
+
+$(VENV)/dev: requirements/dev.txt $(VENV)/core
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV) artefacts src/shipmate/server/page .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,111 @@
+"""Turn what a person sent into rows of the thread."""
+
+from __future__ import annotations
+
+from shipmate.approvals.value import Decision
+from shipmate.thread.service import Thread
+from shipmate.values.event import ApprovalReplyEvent, Attachment, IngressEvent, TextEvent, VoiceEvent
+from shipmate.values.message import (
+    JsonObject,
+    UIMessage,
+    data_part,
+    tool_parts,
+)
+
+# How far back an answer to approvals can lie when a run is taken up again.
+RECENT = 50
+
+
+def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread) -> UIMessage:
+    """Make the user message of an event. Its id follows from the event, so that it is stored once."""
+    parts = [_file_part(attachment) for attachment in _attached(event)]
+    text = "" if isinstance(event, VoiceEvent) else event.text
+    if text or not parts:
+        parts.append({"type": "text", "text": text})
+    metadata: JsonObject = {
+        "timestamp": event.timestamp,
+        "platform": event.platform,
+        "userId": event.user_id,
+        "messageId": event.message_id,
+        "threadId": event.thread_id,
+        "course": thread.course,
+    }
+    if event.correlation_id:
+        metadata["correlationId"] = event.correlation_id
+    return {"id": user_message_id(event), "role": "user", "metadata": metadata, "parts": parts}
+
+
+def _attached(event: TextEvent | VoiceEvent | ApprovalReplyEvent) -> tuple[Attachment, ...]:
+    match event:
+        case TextEvent():
+            return event.attachments
+        case VoiceEvent():
+            return (event.audio,)
+        case ApprovalReplyEvent():
+            return ()
+
+
+def _file_part(attachment: Attachment) -> JsonObject:
+    part: JsonObject = {"type": "file", "mediaType": attachment.media_type, "url": attachment.url}
+    if attachment.filename:
+        part["filename"] = attachment.filename
+    return part
+
+
+def is_kept(thread: Thread, event: IngressEvent) -> bool:
+    """Tell whether an event is in the thread already, as a message or as an answer to approvals."""
+    if thread.find(user_message_id(event)) is not None:
+        return True
+    reply = reply_id(event)
+    recent = thread.messages[-RECENT:]
+    return any(part.get("id") == reply for message in recent for part in message["parts"])
+
+
+def reply_id(event: IngressEvent) -> str:
+    """Name the part that keeps an answer to approvals."""
+    return f"reply-{event.message_id}"
+
+
+def replaced_row(thread: Thread, by: str) -> list[UIMessage]:
+    """Mark the last answer as replaced by another; it stays in the thread and leaves the model's view."""
+    last = thread.messages[-1] if thread.messages else None
+    if last is None or last["role"] != "assistant" or last["id"] == by:
+        return []
+    part = data_part("replaced", {"by": by}, "replaced")
+    return [{"id": last["id"], "role": "assistant", "metadata": {"replacedBy": by}, "parts": [part]}]
+
+
+def user_message_id(event: IngressEvent) -> str:
+    """Name the message of an event. The web client's own id is kept, so that both sides agree on it."""
+    return event.message_id if event.platform == "web" else f"{event.platform}-{event.message_id}"
+
+
+def decision_rows(thread: Thread, decisions: list[Decision]) -> list[UIMessage]:
+    """Make the rows that put decisions into the tool parts they are about."""
+    rows: list[UIMessage] = []
+    for decision in decisions:
+        message = thread.find(decision.message_id)
+        part = None if message is None else _waiting_part(message, decision)
+        if message is None or part is None:
+            continue
+        approval: JsonObject = {"id": decision.approval_id, "approved": decision.approved}
+        if decision.reason:
+            approval["reason"] = decision.reason
+        answered = {**part, "state": "approval-responded", "approval": approval}
+        rows.append({"id": message["id"], "role": message["role"], "parts": [answered]})
+    return rows
+
+
+def _waiting_part(message: UIMessage, decision: Decision) -> JsonObject | None:
+    for part in tool_parts(message):
+        if part["state"] == "approval-requested" and part["approval"]["id"] == decision.approval_id:
+            return part
+    return None
+
+
+def reply_row(message_id: str, event: TextEvent | ApprovalReplyEvent, say: str | None) -> UIMessage:
+    """Keep an answer to approvals, and any words back, beside the calls it is about."""
+    parts = [data_part("reply", {"text": event.text, "userId": event.user_id}, reply_id(event))]
+    if say:
+        parts.append(data_part("notice", {"text": say}, f"notice-{event.message_id}"))
+    return {"id": message_id, "role": "assistant", "parts": parts}

@@ -1,0 +1,180 @@
+"""The loop: ask the model, work its calls, ask again, until it has replied or must wait for a person."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import msgspec
+
+from shipmate.approvals.service import ApprovalService
+from shipmate.context.builder import ContextBuilder
+from shipmate.context.request import Context, ContextRequest
+from shipmate.context.trace import Trace
+from shipmate.errors import ModelError, ModelStreamError, ShipmateError, ToolError
+from shipmate.models.port import Finish, Model, ModelRequest
+from shipmate.orchestrator.step import Asked, StepReader
+from shipmate.orchestrator.turn import Turn
+from shipmate.orchestrator.work import Worker
+from shipmate.store.port import Ledger, StepUsage
+from shipmate.tools.toolset import Toolset
+from shipmate.values import chunk as chunks
+from shipmate.values.event import Outcome
+from shipmate.values.message import UIMessage, text_of, timestamp
+from shipmate.workspace.layout import Layout
+
+MAX_STEPS = 30
+
+
+class StepLimitError(ShipmateError):
+    """Stopped after 30 steps without a reply. Say "go on" to let it continue."""
+
+
+class AgentOrchestrator:
+    """Take a turn from its open message to a reply, a suspension or a failure."""
+
+    def __init__(
+        self,
+        *,
+        layout: Layout,
+        model: Model,
+        toolset: Toolset,
+        approvals: ApprovalService,
+        context: ContextBuilder,
+        ledger: Ledger,
+        trace: Trace,
+    ) -> None:
+        self.model = model
+        self._toolset = toolset
+        self._context = context
+        self._ledger = ledger
+        self._trace = trace
+        self._worker = Worker(layout, toolset, approvals, ledger)
+
+    async def run(self, turn: Turn) -> Outcome:
+        """Run a turn to its end; what it had said or done before trouble is kept."""
+        if turn.ending is not None:
+            return turn.outcome(turn.ending)
+        turn.start()
+        try:
+            outcome = await self._steps(turn)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not turn.stop_asked or task is None:
+                raise
+            task.uncancel()
+            outcome = await turn.stop()
+        except (ModelError, StepLimitError) as error:
+            outcome = await turn.fail(error)
+        if outcome.status != "suspended":
+            await self._ledger.drop_signatures(turn.message["id"])
+        return outcome
+
+    async def work(self, turn: Turn) -> None:
+        """Work the decided calls of a message without asking the model."""
+        await self._worker.work(turn)
+        await turn.commit()
+
+    async def _steps(self, turn: Turn) -> Outcome:
+        if not await self._worker.work(turn):
+            return await turn.suspend()
+        context = await self._build_context(turn)
+        while turn.steps < MAX_STEPS:
+            finish, has_calls = await self._step(turn, context)
+            if not has_calls:
+                return await turn.reply(finish.reason)
+            if not await self._worker.work(turn):
+                return await turn.suspend()
+            if turn.steer_asked:
+                return await turn.steer()
+            turn.tell(chunks.finish_step())
+        raise StepLimitError
+
+    async def _step(self, turn: Turn, context: Context) -> tuple[Finish, bool]:
+        """Ask the model once; its calls are on disk when this returns."""
+        request = await self._request(turn, context)
+        self._trace.write(turn.thread_id, turn.run_id, turn.steps + 1, request)
+        turn.tell(chunks.start_step())
+        known = {part["toolCallId"] for part in turn.message["parts"] if "toolCallId" in part}
+        reader = StepReader(turn.tell, known, str(turn.steps))
+        began = time.perf_counter()
+        finish = await reader.read(self.model.stream(request))
+        for asked in reader.calls:
+            if (error := asked.error or self._refuse(asked)) is not None:
+                turn.tell(chunks.tool_input_error(asked.call_id, asked.name, asked.input, error))
+        if not reader.calls and not _has_said_something(turn.message):
+            raise ModelStreamError(
+                "the model answered with nothing. Send the message again, or try another model."
+            )
+        if reader.calls:
+            await turn.commit()
+            await self._keep_signatures(turn, reader)
+        await self._record(turn, finish, context, round((time.perf_counter() - began) * 1000))
+        return finish, bool(reader.calls)
+
+    def _refuse(self, asked: Asked) -> str | None:
+        """Say why a call cannot be made, if it cannot."""
+        tool = self._toolset.get(asked.name)
+        if tool is None:
+            return (
+                f"there is no tool {asked.name!r}. There are: {', '.join(self._toolset.names)}. Nothing ran."
+            )
+        try:
+            tool.parse(asked.input)
+        except ToolError as error:
+            return str(error)
+        return None
+
+    async def _build_context(self, turn: Turn) -> Context:
+        messages = turn.thread.history()
+        said = next((text_of(message) for message in reversed(messages) if message["role"] == "user"), "")
+        return self._context.build(
+            ContextRequest(
+                thread_id=turn.thread_id,
+                member=turn.member,
+                user_id=turn.user_id,
+                platform=turn.thread.id.platform,
+                model=self.model.name,
+                tools=tuple(self._toolset.specs()),
+                last_text=said,
+                extra_context=turn.extra_context,
+            )
+        )
+
+    async def _request(self, turn: Turn, context: Context) -> ModelRequest:
+        signatures = await self._ledger.signatures(turn.message["id"])
+        return ModelRequest(
+            system=context.system,
+            messages=turn.thread.history(),
+            tools=self._toolset.specs(),
+            signatures={turn.message["id"]: signatures} if signatures else {},
+            stable_bytes=context.stable_bytes,
+        )
+
+    async def _keep_signatures(self, turn: Turn, reader: StepReader) -> None:
+        """Keep what the provider needs to recognise its thinking while this turn is open."""
+        if reader.signatures:
+            known = await self._ledger.signatures(turn.message["id"])
+            await self._ledger.keep_signatures(turn.message["id"], [*known, *reader.signatures])
+
+    async def _record(self, turn: Turn, finish: Finish, context: Context, milliseconds: int) -> None:
+        model = finish.model or self.model.name
+        estimated = context.tokens
+        self._context.calibrate(model, estimated, finish.usage.input_tokens)
+        await self._ledger.add_usage(
+            StepUsage(
+                at=timestamp(),
+                thread_id=turn.thread_id,
+                member=turn.member,
+                run_id=turn.run_id,
+                step=turn.steps,
+                model=model,
+                estimated_tokens=estimated,
+                milliseconds=milliseconds,
+                **msgspec.structs.asdict(finish.usage),
+            )
+        )
+
+
+def _has_said_something(message: UIMessage) -> bool:
+    return any(part["type"] in ("text", "file") for part in message["parts"])

@@ -1,0 +1,140 @@
+"""Turn one model answer into chunks, and find the calls it makes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import msgspec
+
+from shipmate.errors import ModelStreamError
+from shipmate.models.port import (
+    Finish,
+    ModelEvent,
+    ReasoningDelta,
+    ReasoningEnd,
+    TextDelta,
+    ToolCall,
+    ToolCallDelta,
+)
+from shipmate.values import chunk as chunks
+from shipmate.values.chunk import Chunk
+from shipmate.values.message import JsonObject, new_id
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """Name one call of a step; `error` says why its arguments cannot be used."""
+
+    call_id: str
+    name: str
+    input: Any
+    error: str | None = None
+
+
+class StepReader:
+    """Read the events of one answer; tell each as chunks; end with the calls and how it finished."""
+
+    def __init__(self, tell: Callable[[Chunk], None], known_calls: set[str], prefix: str) -> None:
+        self._tell = tell
+        self._known = known_calls
+        self._prefix = prefix
+        self._texts = 0
+        self._open: tuple[str, str] | None = None
+        self._ids: dict[str, str] = {}
+        self.calls: list[Asked] = []
+        self.signatures: list[JsonObject] = []
+        self.finish: Finish | None = None
+
+    async def read(self, events: AsyncIterator[ModelEvent]) -> Finish:
+        """Read an answer to its end; an answer without an end broke off."""
+        async for event in events:
+            self._take(event)
+        self._close()
+        if self.finish is None:
+            raise ModelStreamError
+        return self.finish
+
+    def _take(self, event: ModelEvent) -> None:
+        match event:
+            case TextDelta(text):
+                self._say("text", text)
+            case ReasoningDelta(text):
+                self._say("reasoning", text)
+            case ReasoningEnd(signature):
+                self._end_reasoning(signature)
+            case ToolCallDelta():
+                self._delta(event)
+            case ToolCall():
+                self._call(event)
+            case Finish():
+                self.finish = event
+
+    def _say(self, kind: str, text: str) -> None:
+        if not text:
+            return
+        if self._open is None or self._open[0] != kind:
+            self._close()
+            self._texts += 1
+            self._open = (kind, f"{self._prefix}-{self._texts}")
+            self._tell(chunks.text(f"{kind}-start", self._open[1]))
+        self._tell(chunks.text(f"{kind}-delta", self._open[1], text))
+
+    def _close(self) -> None:
+        if self._open is None:
+            return
+        kind, part_id = self._open
+        self._open = None
+        if kind == "reasoning":
+            # One entry for each stretch of thinking keeps signatures and parts aligned.
+            self.signatures.append({})
+        self._tell(chunks.text(f"{kind}-end", part_id))
+
+    def _end_reasoning(self, signature: JsonObject | None) -> None:
+        if self._open is None or self._open[0] != "reasoning":
+            if signature is None:
+                return
+            # A provider may sign thinking it does not show; the empty part holds its place.
+            self._close()
+            self._texts += 1
+            self._open = ("reasoning", f"{self._prefix}-{self._texts}")
+            self._tell(chunks.text("reasoning-start", self._open[1]))
+        self._close()
+        self.signatures[-1] = signature or {}
+
+    def _delta(self, event: ToolCallDelta) -> None:
+        if event.call_id not in self._ids:
+            self._close()
+            self._tell(chunks.tool_input_start(self._name_call(event.call_id), event.name))
+        if event.arguments:
+            self._tell(chunks.tool_input_delta(self._ids[event.call_id], event.arguments))
+
+    def _call(self, event: ToolCall) -> None:
+        self._close()
+        call_id = self._ids.pop(event.call_id, None) or self._name_call(event.call_id)
+        self._ids.pop(event.call_id, None)
+        call = _parse_call(call_id, event)
+        self.calls.append(call)
+        if call.error is None:
+            self._tell(chunks.tool_input_available(call_id, call.name, call.input))
+
+    def _name_call(self, wanted: str) -> str:
+        """Give a call an id that is new in its message, whatever the model chose."""
+        call_id = wanted or new_id("call")
+        while call_id in self._known:
+            call_id = new_id("call")
+        self._known.add(call_id)
+        self._ids[wanted] = call_id
+        return call_id
+
+
+def _parse_call(call_id: str, event: ToolCall) -> Asked:
+    text = event.arguments.strip() or "{}"
+    try:
+        arguments = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        return Asked(
+            call_id, event.name, event.arguments, f"the arguments are not JSON ({error}). Nothing ran."
+        )
+    if not isinstance(arguments, dict):
+        return Asked(call_id, event.name, arguments, "the arguments must be one JSON object. Nothing ran.")
+    return Asked(call_id, event.name, arguments)

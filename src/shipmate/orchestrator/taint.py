@@ -1,0 +1,36 @@
+"""Know whether untrusted content has entered what the model sees of a thread."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from shipmate.thread.service import Thread
+from shipmate.tools.toolset import Toolset
+from shipmate.values.message import UIMessage, tool_name, tool_parts
+
+
+class Taint:
+    """Remember how far each thread was looked through, so that long threads cost nothing anew."""
+
+    def __init__(self, toolset: Toolset) -> None:
+        self._toolset = toolset
+        self._seen: WeakKeyDictionary[Thread, tuple[int, int, bool]] = WeakKeyDictionary()
+
+    def covers(self, thread: Thread) -> bool:
+        """Tell whether the current course holds a result that strangers may have written."""
+        messages = thread.current()
+        course, count, tainted = self._seen.get(thread, (thread.course, 0, False))
+        if course != thread.course or count > len(messages):
+            count, tainted = 0, False
+        tainted = tainted or any(map(self._taints, messages[count:]))
+        # The last message may still grow; it is looked at again.
+        self._seen[thread] = (thread.course, max(0, len(messages) - 1), tainted)
+        return tainted
+
+    def _taints(self, message: UIMessage) -> bool:
+        for part in tool_parts(message):
+            tool = self._toolset.get(tool_name(part))
+            # A tool that is gone can no longer vouch for what it brought in.
+            if "output" in part and (tool is None or tool.labels.reads_untrusted):
+                return True
+        return False

@@ -1,0 +1,163 @@
+"""Hold the assistant message of a run while it is written: every change goes to the watchers and to disk."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+from shipmate.errors import ModelError, ShipmateError
+from shipmate.orchestrator.feed import Feed
+from shipmate.orchestrator.reduce import Reducer
+from shipmate.thread.service import Thread
+from shipmate.values import chunk as chunks
+from shipmate.values.chunk import Chunk
+from shipmate.values.event import Outcome, OutcomeStatus
+from shipmate.values.message import (
+    JsonObject,
+    UIMessage,
+    is_settled,
+    metadata_of,
+    text_of,
+    timestamp,
+    tool_parts,
+)
+
+Ending = Literal["replied", "stopped", "steered", "failed"]
+
+
+class Turn:
+    """Write one assistant message of one run."""
+
+    def __init__(
+        self,
+        thread: Thread,
+        feed: Feed,
+        run_id: str,
+        *,
+        user_id: str,
+        member: str,
+        message: UIMessage | None = None,
+        extra_context: str | None = None,
+    ) -> None:
+        self.thread = thread
+        self.run_id = run_id
+        self.user_id = user_id
+        self.member = member
+        self.extra_context = extra_context
+        # Set by a person: `stop` ends the run where it is, `steer` at the end of its step.
+        self.stop_asked = False
+        self.steer_asked = False
+        self._feed = feed
+        self._writing = asyncio.Lock()
+        self._reducer = Reducer(message or {"id": message_id_of(run_id), "role": "assistant", "parts": []})
+        self._is_new = message is None
+
+    @property
+    def message(self) -> UIMessage:
+        return self._reducer.message
+
+    @property
+    def thread_id(self) -> str:
+        return str(self.thread.id)
+
+    @property
+    def steps(self) -> int:
+        """Count the steps the message has so far."""
+        return sum(part["type"] == "step-start" for part in self.message["parts"])
+
+    @property
+    def ending(self) -> Ending | None:
+        """Give how the run ended, when its stored message says so."""
+        return metadata_of(self.message).get("outcome")
+
+    def open_calls(self) -> list[JsonObject]:
+        """List the calls without a result, in call order."""
+        return [part for part in tool_parts(self.message) if not is_settled(part)]
+
+    def start(self) -> None:
+        """Open the message for the watchers."""
+        metadata: JsonObject = {}
+        if self._is_new:
+            metadata = {
+                "timestamp": timestamp(),
+                "threadId": self.thread_id,
+                "course": self.thread.course,
+                "runId": self.run_id,
+            }
+        self.tell(chunks.start(self.message["id"], metadata))
+
+    def tell(self, *told: Chunk) -> None:
+        """Take chunks over into the message and show them; they reach the disk with the next commit."""
+        for chunk in told:
+            self._reducer.apply(chunk)
+            self._feed.publish(self.thread_id, self.run_id, chunk)
+
+    async def commit(self, *told: Chunk) -> None:
+        """Take chunks over, put everything new on disk, and only then show them."""
+        async with self._writing:
+            for chunk in told:
+                self._reducer.apply(chunk)
+            row = self._reducer.take_row()
+            if row is not None:
+                await self.thread.append(row)
+        for chunk in told:
+            self._feed.publish(self.thread_id, self.run_id, chunk)
+
+    async def reply(self, reason: str) -> Outcome:
+        """End the run with what was said."""
+        await self.commit(chunks.message_metadata({"outcome": "replied"}))
+        self.tell(chunks.finish_step(), chunks.finish(reason))
+        return self.outcome("replied")
+
+    async def suspend(self) -> Outcome:
+        """End the run until a person decides; the message stays open."""
+        await self.commit()
+        self.tell(chunks.finish_step(), chunks.finish("tool-calls"))
+        return self.outcome("suspended")
+
+    async def steer(self) -> Outcome:
+        """End the run at a step's end, because a person said something that cannot wait."""
+        notice = chunks.data("notice", {"text": "turned to what you said meanwhile"})
+        await self.commit(notice, chunks.message_metadata({"outcome": "steered"}))
+        self.tell(chunks.finish_step(), chunks.finish("other"))
+        return self.outcome("steered")
+
+    async def stop(self) -> Outcome:
+        """End the run where it is; what was said and done stays."""
+        notice = chunks.data("notice", {"text": "stopped"})
+        closing = self._close_all("stopped by a person; what it had done by then is not known")
+        await self.commit(*closing, notice, chunks.message_metadata({"outcome": "stopped"}))
+        self.tell(chunks.abort("stopped"))
+        return self.outcome("stopped")
+
+    async def fail(self, error: ShipmateError) -> Outcome:
+        """End the run with an error that the thread shows."""
+        retryable = isinstance(error, ModelError) and error.retryable
+        shown = chunks.data("error", {"message": str(error), "retryable": retryable})
+        closing = self._close_all("the run failed before this call; it did not run")
+        await self.commit(*closing, shown, chunks.message_metadata({"outcome": "failed"}))
+        self.tell(chunks.error(str(error)), chunks.finish("error"))
+        return self.outcome("failed", str(error), retryable=retryable)
+
+    def _close_all(self, words: str) -> list[Chunk]:
+        """Close texts and calls that will not go on; calls that wait for a person stay."""
+        waiting = ("approval-requested", "approval-responded", "input-streaming")
+        calls = [part for part in self.open_calls() if part["state"] not in waiting]
+        ended = [chunks.tool_output_error(part["toolCallId"], words) for part in calls]
+        return [*self._reducer.close_open_text(), *ended]
+
+    def outcome(self, status: OutcomeStatus, error: str | None = None, *, retryable: bool = False) -> Outcome:
+        """Describe how the run ended."""
+        return Outcome(
+            run_id=self.run_id,
+            status=status,
+            message_id=self.message["id"],
+            text=text_of(self.message),
+            error=error,
+            retryable=retryable,
+        )
+
+
+def message_id_of(run_id: str) -> str:
+    """Name the message a run writes; the same run writes the same message after a crash."""
+    return f"msg_{run_id.removeprefix('run_')}"

@@ -1,0 +1,155 @@
+"""Work the calls of a step: judge each, ask where needed, run the rest, keep every result as it lands."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+from shipmate.approvals.service import ApprovalService
+from shipmate.approvals.value import Call
+from shipmate.errors import ToolError
+from shipmate.orchestrator.taint import Taint
+from shipmate.orchestrator.turn import Turn
+from shipmate.store.port import Ledger
+from shipmate.tools.tool import ToolContext
+from shipmate.tools.toolset import Toolset
+from shipmate.values import chunk as chunks
+from shipmate.values.chunk import Chunk
+from shipmate.values.message import JsonObject, tool_name
+from shipmate.workspace.layout import Layout
+
+INTERRUPTED = "interrupted, outcome unknown: it had begun when the process ended. Check before repeating it."
+log = logging.getLogger(__name__)
+
+
+class Worker:
+    """Run calls: read-only neighbours together, what acts in call order, nothing that acts twice."""
+
+    def __init__(self, layout: Layout, toolset: Toolset, approvals: ApprovalService, ledger: Ledger) -> None:
+        self._layout = layout
+        self._toolset = toolset
+        self._approvals = approvals
+        self._ledger = ledger
+        self._taint = Taint(toolset)
+
+    async def work(self, turn: Turn) -> bool:
+        """Work the open calls of a message; tell whether all are settled."""
+        together: list[Call] = []
+        for part in turn.open_calls():
+            call = await self._ready(turn, part)
+            if call is None:
+                continue
+            if call.tool.labels_for(call.arguments).is_read_only:
+                together.append(call)
+                continue
+            await self._run_all(turn, together)
+            together = []
+            # An acting call waits behind an earlier one that a person has not decided yet.
+            if not _waits_for_person(turn, call.call_id):
+                await self._run(turn, call)
+        await self._run_all(turn, together)
+        return not turn.open_calls()
+
+    async def _ready(self, turn: Turn, part: JsonObject) -> Call | None:
+        """Give a call that may run now; settle or leave one that may not."""
+        if part["state"] == "approval-requested":
+            return None
+        call = self._call(turn, part)
+        if isinstance(call, str):
+            await turn.commit(chunks.tool_output_error(part["toolCallId"], call))
+            return None
+        if await self._ledger.has_begun(turn.thread_id, turn.message["id"], call.call_id):
+            await turn.commit(chunks.tool_output_error(call.call_id, INTERRUPTED))
+            return None
+        if part["state"] == "approval-responded":
+            return await self._decided(turn, part, call)
+        return await self._judge(turn, call)
+
+    async def _decided(self, turn: Turn, part: JsonObject, call: Call) -> Call | None:
+        approval = part["approval"]
+        if not approval.get("approved"):
+            await turn.commit(chunks.tool_output_denied(call.call_id))
+            return None
+        if not await self._approvals.confirm(approval["id"], call):
+            words = "the stored approval does not cover this call, so it did not run"
+            await turn.commit(chunks.tool_output_error(call.call_id, words))
+            return None
+        return call
+
+    async def _judge(self, turn: Turn, call: Call) -> Call | None:
+        verdict = await self._approvals.judge(call)
+        if verdict.action == "allow":
+            return call
+        if verdict.action == "deny":
+            await turn.commit(chunks.tool_output_error(call.call_id, f"not allowed: {verdict.reason}"))
+            return None
+        approval = await self._approvals.request(call, verdict)
+        await turn.commit(chunks.tool_approval_request(call.call_id, approval.id))
+        return None
+
+    def _call(self, turn: Turn, part: JsonObject) -> Call | str:
+        """Make a call of a stored part; a text says why there is none."""
+        name = tool_name(part)
+        tool = self._toolset.get(name)
+        if tool is None:
+            return f"there is no tool {name!r} any more; it did not run"
+        try:
+            arguments = tool.parse(part["input"])
+        except ToolError as error:
+            return str(error)
+        context = ToolContext(
+            layout=self._layout,
+            thread_id=turn.thread_id,
+            run_id=turn.run_id,
+            call_id=part["toolCallId"],
+            member=turn.member,
+            user_id=turn.user_id,
+        )
+        return Call(
+            call_id=part["toolCallId"],
+            message_id=turn.message["id"],
+            tool=tool,
+            arguments=arguments,
+            raw=part["input"],
+            context=context,
+            tainted=self._taint.covers(turn.thread),
+        )
+
+    async def _run_all(self, turn: Turn, calls: list[Call]) -> None:
+        if len(calls) == 1:
+            await self._run(turn, calls[0])
+        elif calls:
+            await asyncio.gather(*(self._run(turn, call) for call in calls))
+
+    async def _run(self, turn: Turn, call: Call) -> None:
+        acts = not call.tool.labels_for(call.arguments).is_read_only
+        if acts and not await self._ledger.begin_call(turn.thread_id, turn.message["id"], call.call_id):
+            await turn.commit(chunks.tool_output_error(call.call_id, INTERRUPTED))
+            return
+        began = time.perf_counter()
+        result = await _result_of(call)
+        spent = round((time.perf_counter() - began) * 1000)
+        await turn.commit(*result, chunks.message_metadata({"toolMs": {call.call_id: spent}}))
+
+
+async def _result_of(call: Call) -> list[Chunk]:
+    try:
+        result = await call.tool.run(call.arguments, call.context)
+    except ToolError as error:
+        return [chunks.tool_output_error(call.call_id, str(error))]
+    # The tool boundary: a bug in one tool is shown in the thread and logged; its siblings go on.
+    except Exception as error:
+        log.exception("tool %s failed", call.tool.name)
+        return [chunks.tool_output_error(call.call_id, f"{call.tool.name} broke: {type(error).__name__}")]
+    shown = [chunks.file(part["url"], part["mediaType"]) for part in result.files]
+    return [chunks.tool_output(call.call_id, result.output), *shown]
+
+
+def _waits_for_person(turn: Turn, call_id: str) -> bool:
+    for part in turn.open_calls():
+        if part["toolCallId"] == call_id:
+            return False
+        if part["state"] == "approval-requested":
+            return True
+    return False

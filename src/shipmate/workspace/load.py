@@ -1,0 +1,141 @@
+"""Read ship.json and .env: resolve `${VARIABLES}`, report unknown keys with the nearest known name."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, get_type_hints
+
+import msgspec
+
+from shipmate.errors import ConfigError
+from shipmate.values.message import JsonObject
+from shipmate.workspace.config import Config
+from shipmate.workspace.finding import Finding
+from shipmate.workspace.layout import Layout
+from shipmate.workspace.secret import Mask, secret_values
+
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+ENV_LINE = re.compile(r"^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*$")
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """Hold a configuration with what was found while reading it."""
+
+    config: Config
+    environ: dict[str, str]
+    findings: list[Finding]
+    mask: Mask
+
+
+def load_config(layout: Layout, environ: Mapping[str, str] | None = None) -> Loaded:
+    """Read the configuration of a workspace; without a ship.json everything has its default."""
+    variables = {**read_env(layout), **(os.environ if environ is None else environ)}
+    raw = _read(layout)
+    missing: list[str] = []
+    resolved = _resolve(raw, variables, "", missing)
+    findings = [
+        Finding(
+            "error",
+            f"ship.json {place}",
+            "names a variable that is not set",
+            "set it in the environment or .env",
+        )
+        for place in missing
+    ]
+    if any(place.startswith("llm") for place in missing):
+        place = next(place for place in missing if place.startswith("llm"))
+        raise ConfigError(
+            f"ship.json: {place} names a variable that is not set. Set it in the environment or .env."
+        )
+    findings += [
+        Finding(
+            "warn",
+            "ship.json",
+            f"unknown key {key!r}, kept as it is",
+            f"did you mean {near!r}?" if near else "",
+        )
+        for key, near in unknown_keys(raw, Config)
+    ]
+    try:
+        config = msgspec.convert(resolved, Config, strict=True)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{layout.config}: {error}. Mend this value and try again.") from error
+    mask = Mask(secret_values(variables, msgspec.to_builtins(config)))
+    return Loaded(config=config, environ=variables, findings=findings, mask=mask)
+
+
+def read_env(layout: Layout) -> dict[str, str]:
+    """Read .env: NAME=value lines, quotes optional, comments ignored."""
+    try:
+        text = layout.env.read_text("utf-8", "replace")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise ConfigError(f"{layout.env} cannot be read: {error.strerror}. Mend its permissions.") from error
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        match = ENV_LINE.match(line)
+        if match is not None:
+            name, value = match.groups()
+            quoted = len(value) >= 2 and value[0] == value[-1] and value[0] in "'\""
+            found[name] = value[1:-1] if quoted else value.split(" #")[0].rstrip()
+    return found
+
+
+def _read(layout: Layout) -> JsonObject:
+    try:
+        data = layout.config.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise ConfigError(
+            f"{layout.config} cannot be read: {error.strerror}. Mend its permissions."
+        ) from error
+    try:
+        raw = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        place = _place_of(str(error), data)
+        raise ConfigError(f"{layout.config}{place}: not JSON: {error}. Mend it and try again.") from error
+    if not isinstance(raw, dict):
+        raise ConfigError(f"{layout.config}: must hold one JSON object, such as {{}}.")
+    return raw
+
+
+def _place_of(message: str, data: bytes) -> str:
+    found = re.search(r"byte (\d+)", message)
+    return f":{data[: int(found[1])].count(10) + 1}" if found else ""
+
+
+def _resolve(value: Any, variables: Mapping[str, str], place: str, missing: list[str]) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: _resolve(inner, variables, f"{place}.{key}".lstrip("."), missing)
+            for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [_resolve(inner, variables, f"{place}[{at}]", missing) for at, inner in enumerate(value)]
+    if isinstance(value, str):
+        if any(name not in variables for name in VARIABLE.findall(value)):
+            missing.append(place)
+        return VARIABLE.sub(lambda match: variables.get(match[1], ""), value)
+    return value
+
+
+def unknown_keys(raw: Any, struct: Any) -> Iterator[tuple[str, str | None]]:
+    """Go over the keys no struct knows, each with the nearest known name."""
+    if not isinstance(raw, dict):
+        return
+    fields = {field.encode_name: field for field in msgspec.structs.fields(struct)}
+    hints = get_type_hints(struct)
+    for key, value in raw.items():
+        if key not in fields:
+            near = difflib.get_close_matches(key, fields, n=1)
+            yield key, near[0] if near else None
+            continue
+        kind = hints[fields[key].name]
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            for inner, near in unknown_keys(value, kind):
+                yield f"{key}.{inner}", f"{key}.{near}" if near else None
