@@ -1,0 +1,121 @@
+"""Speak to a provider through pydantic-ai. Import this module only when a provider is used."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any, cast
+
+import pydantic_ai
+from pydantic_ai.direct import model_request_stream
+from pydantic_ai.messages import InstructionPart, ModelMessage
+from pydantic_ai.models import ModelRequestParameters, StreamedResponse
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from shipmate.models.assemble import assemble
+from shipmate.models.failure import broke_off, explain
+from shipmate.models.port import Finish, FinishReason, ModelEvent, ModelRequest
+from shipmate.models.price import count_usage
+from shipmate.models.provider import Recipe
+from shipmate.models.to_model import to_model_messages
+from shipmate.models.translate import Translator
+
+pydantic_ai.BANNER_ENABLED = False
+
+# Providers that cache by mark and take the system prompt in separate blocks.
+MARKED = frozenset({"anthropic", "bedrock"})
+FINISH: dict[str, FinishReason] = {
+    "stop": "stop",
+    "length": "length",
+    "content_filter": "content-filter",
+    "tool_call": "tool-calls",
+    "error": "error",
+}
+
+
+class Engine:
+    """Hold one pydantic-ai model and stream its answers as our events."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._name = f"{recipe.provider}:{recipe.model}"
+        self._model = assemble(recipe)
+        self._settings = cast(ModelSettings, {**cache_settings(recipe), **recipe.settings, "max_retries": 0})
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        """Answer one request."""
+        messages = to_model_messages(
+            request.messages, signatures=request.signatures, provider=self._model.system
+        )
+        translator = Translator()
+        opened: list[StreamedResponse] = []
+        async with aclosing(self._receive(messages, request, opened)) as events:
+            async for event in events:
+                for ours in translator.take(event):
+                    yield ours
+        answer = opened[0].get()
+        for ours in translator.close(answer):
+            yield ours
+        if answer.finish_reason is None:
+            raise broke_off(self._name)
+        reason = FINISH.get(answer.finish_reason, "other")
+        if translator.has_calls and reason == "stop":
+            reason = "tool-calls"
+        yield Finish(reason, count_usage(answer), self._name)
+
+    async def _receive(
+        self, messages: list[ModelMessage], request: ModelRequest, opened: list[StreamedResponse]
+    ) -> AsyncGenerator[Any]:
+        begun = False
+        try:
+            async with model_request_stream(
+                self._model,
+                messages,
+                model_settings=self._settings,
+                model_request_parameters=self._parameters(request),
+            ) as response:
+                opened.append(response)
+                async for event in cast(AsyncIterator[Any], response):
+                    begun = True
+                    yield event
+        # The edge to a stranger's server: whatever bytes it sends, the SDK that reads them raises errors of
+        # its own making (assertions and key errors among them). Each is reported in the thread as a
+        # ModelError, and its cause is left out because it can hold the key.
+        except Exception as error:  # noqa: BLE001
+            raise explain(error, self._name, [self._recipe.api_key], begun=begun) from None
+
+    def _parameters(self, request: ModelRequest) -> ModelRequestParameters:
+        tools = [
+            ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=tool.schema)
+            for tool in request.tools
+        ]
+        return ModelRequestParameters(function_tools=tools, instruction_parts=self._instructions(request))
+
+    def _instructions(self, request: ModelRequest) -> list[InstructionPart]:
+        """Give the system prompt, split where it stops being the same from turn to turn."""
+        system = request.system
+        if self._recipe.provider in MARKED and request.stable_bytes:
+            raw = system.encode()
+            stable, rest = (
+                piece.decode(errors="ignore")
+                for piece in (raw[: request.stable_bytes], raw[request.stable_bytes :])
+            )
+            if stable.strip() and rest.strip() and stable + rest == system:
+                return [InstructionPart(stable), InstructionPart(rest, dynamic=True)]
+        return [InstructionPart(system)] if system.strip() else []
+
+    async def close(self) -> None:
+        """Close the connections to the provider."""
+        await self._model.__aenter__()
+        await self._model.__aexit__(None, None, None)
+
+
+def cache_settings(recipe: Recipe) -> dict[str, Any]:
+    """Ask for prompt caching where the provider has it."""
+    if recipe.provider == "anthropic" and recipe.base_url:
+        # Servers that speak Anthropic's protocol know the marks on blocks, but not always the automatic one.
+        return {
+            f"anthropic_cache_{place}": True for place in ("instructions", "tool_definitions", "messages")
+        }
+    return {"cache": True}

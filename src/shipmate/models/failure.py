@@ -1,0 +1,115 @@
+"""Turn what a provider's library raises into one of our errors, in one or two sentences without any key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from pydantic_ai import exceptions as theirs
+
+from shipmate.errors import (
+    ContextTooLongError,
+    ModelAuthError,
+    ModelBusyError,
+    ModelDownError,
+    ModelError,
+    ModelRequestError,
+    ModelStreamError,
+)
+from shipmate.models.secret import mask_secrets
+
+LONGEST_DETAIL = 240
+# Servers that speak another's protocol word this in their own way and send no code.
+TOO_LONG = re.compile(
+    r"context.{0,12}(length|window|size)|too many (input )?tokens|(prompt|input|request) is too long"
+    r"|maximum (context|number of tokens)|exceeds? the .{0,30}(context|tokens)",
+    re.IGNORECASE,
+)
+STATUS: dict[int, type[ModelError]] = {
+    401: ModelAuthError,
+    403: ModelAuthError,
+    408: ModelDownError,
+    413: ContextTooLongError,
+    429: ModelBusyError,
+    529: ModelBusyError,
+}
+WORDS: dict[type[ModelError], tuple[str, str]] = {
+    ModelAuthError: ("refused the key", "Set the right one in ship.json or the environment."),
+    ModelBusyError: ("is over its limit", "Wait a little and send the message again."),
+    ModelDownError: (
+        "cannot be reached",
+        "Check the network and `llm.baseUrl`, then send the message again.",
+    ),
+    ContextTooLongError: ("cannot read a conversation this long", "Start a new course or a new thread."),
+    ModelRequestError: ("did not accept the request", "Check `llm.model` in ship.json."),
+    ModelStreamError: ("broke off its answer", "What it said is kept; send the message again to go on."),
+}
+
+
+def explain(error: Exception, model: str, secrets: Iterable[str | None], *, begun: bool) -> ModelError:
+    """Name the trouble; once an answer has begun, whatever ends it early has broken it off."""
+    kind = ModelStreamError if begun else classify(error)
+    what, advice = WORDS[kind]
+    status = error.status_code if isinstance(error, theirs.ModelHTTPError) else None
+    if kind is ModelDownError and status is not None:
+        what, advice = "has trouble of its own", "Send the message again in a while."
+    if isinstance(error, theirs.ModelQuotaExceededError) and not begun:
+        what, advice = "has no credit left for this key", "Top up the account or choose another model."
+    code = f" ({status})" if status is not None else ""
+    said = mask_secrets(detail(error), secrets)
+    wait = error.retry_after if isinstance(error, theirs.ModelAPIError) else None
+    return kind(f"{model} {what}{code}{f': {said}' if said else ''}. {advice}", retry_after=wait)
+
+
+def broke_off(model: str) -> ModelStreamError:
+    """Say that an answer ended without being finished."""
+    return ModelStreamError(f"{model} {'. '.join(WORDS[ModelStreamError])}")
+
+
+def classify(error: Exception) -> type[ModelError]:
+    """Choose our error for one of theirs."""
+    if isinstance(error, theirs.ModelContextWindowExceededError):
+        return ContextTooLongError
+    if isinstance(error, theirs.ModelAuthenticationError | theirs.ModelQuotaExceededError):
+        return ModelAuthError
+    if isinstance(error, theirs.ModelRateLimitError | theirs.ModelOverloadedError):
+        return ModelBusyError
+    if isinstance(error, theirs.ModelHTTPError):
+        return classify_status(error)
+    if isinstance(error, theirs.ModelConnectionError):
+        # The request went out and the reply could not be read to its end: a cut stream, not an absent server.
+        cut = error.phase == "read" and not isinstance(error, theirs.ModelTimeoutError)
+        return ModelStreamError if cut else ModelDownError
+    if isinstance(error, theirs.ModelUnavailableError | theirs.ModelServerError | theirs.ModelRequestTimeout):
+        return ModelDownError
+    if isinstance(error, theirs.ModelRequestRejectedError | theirs.ContentFilterError):
+        return ModelRequestError
+    return ModelDownError if isinstance(error, OSError) else ModelStreamError
+
+
+def classify_status(error: theirs.ModelHTTPError) -> type[ModelError]:
+    """Choose our error for an HTTP status."""
+    known = STATUS.get(error.status_code)
+    if known is not None:
+        return known
+    if error.status_code >= 500:
+        return ModelDownError
+    return ContextTooLongError if TOO_LONG.search(str(error.body)) else ModelRequestError
+
+
+def detail(error: Exception) -> str:
+    """Give the provider's own words: one line, not too long, without its closing full stop."""
+    body: object = error.body if isinstance(error, theirs.ModelAPIError) else None
+    inner = body.get("error") if isinstance(body, dict) else None
+    for found in (inner, body):
+        if isinstance(found, dict) and isinstance(message := found.get("message"), str):
+            return _line(message)
+    if isinstance(error, theirs.ModelHTTPError):
+        return _line(body if isinstance(body, str) else inner if isinstance(inner, str) else "")
+    return _line(str(error))
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    line = line if len(line) <= LONGEST_DETAIL else f"{line[:LONGEST_DETAIL]}…"
+    return line.removesuffix(".")

@@ -1,0 +1,46 @@
+"""Turn to the next model when one stays unavailable."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+
+from shipmate.errors import ModelError
+from shipmate.models.port import Model, ModelEvent, ModelRequest
+from shipmate.models.relay import close_model, relay
+
+
+class FallbackModel:
+    """Be the first of several models that answers.
+
+    Only trouble that passes (busy, down, broken off before its first word) moves on to the next one. A refused
+    key or request is a person's to mend, and is shown rather than hidden behind a model they did not ask for.
+    """
+
+    def __init__(self, models: Sequence[Model]) -> None:
+        self._models = models
+
+    @property
+    def name(self) -> str:
+        """Give the first model's name; `Finish.model` says which one answered."""
+        return self._models[0].name
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Answer one request through the first model that can."""
+        for model in self._models:
+            begun = False
+            try:
+                async with aclosing(relay(model, request)) as events:
+                    async for event in events:
+                        begun = True
+                        yield event
+            except ModelError as error:
+                if begun or not error.retryable or model is self._models[-1]:
+                    raise
+            else:
+                return
+
+    async def close(self) -> None:
+        """Close every model."""
+        for model in self._models:
+            await close_model(model)

@@ -1,0 +1,65 @@
+"""Find an Ollama on this machine, quickly and with nothing but the standard library."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+DEFAULT_PORT = 11434
+CONNECT_SECONDS = 0.15
+ANSWER_SECONDS = 0.5
+
+
+class Ollama(NamedTuple):
+    """Say where an Ollama answers and which models it has, the most recent first."""
+
+    url: str
+    models: tuple[str, ...]
+
+
+def locate_ollama(environ: Mapping[str, str]) -> str:
+    """Give the address Ollama is expected at, as OLLAMA_HOST says or its own default."""
+    text = environ.get("OLLAMA_HOST", "").strip().rstrip("/")
+    try:
+        parts = urlsplit(text if "://" in text else f"http://{text}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        parts, host, port = urlsplit(""), None, None
+    # A server told to listen everywhere is asked here.
+    if host in (None, "", "0.0.0.0", "::"):  # noqa: S104
+        host = "127.0.0.1"
+    default = {"https": 443}.get(parts.scheme, DEFAULT_PORT)
+    return f"{parts.scheme or 'http'}://{f'[{host}]' if ':' in str(host) else host}:{port or default}"
+
+
+def find_ollama(url: str) -> Ollama | None:
+    """Ask the address for its models; None when nothing answers in time."""
+    parts = urlsplit(url)
+    try:
+        with socket.create_connection((parts.hostname or "", parts.port or 80), CONNECT_SECONDS):
+            pass
+    except OSError:
+        return None
+    return _ask(url)
+
+
+def _ask(url: str) -> Ollama | None:
+    # Loaded only here, so that a machine without Ollama does not pay for it.
+    import http.client
+
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=ANSWER_SECONDS)
+    try:
+        connection.request("GET", "/api/tags")
+        found = msgspec.json.decode(connection.getresponse().read())
+        names = [str(model["name"]) for model in found["models"]]
+    except (OSError, http.client.HTTPException, msgspec.DecodeError, KeyError, TypeError):
+        return None
+    finally:
+        connection.close()
+    return Ollama(url, tuple(name for name in names if "embed" not in name))
