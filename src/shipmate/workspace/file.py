@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -69,6 +69,14 @@ class FileCache:
         found = _list(place) if stamp is not None else ()
         self._names[place] = (None if stamp is None else _trusted(stamp), found)
         return found
+
+    def version(self, paths: Sequence[str]) -> tuple[Stamp | None, ...]:
+        """Give a value that changes when any of these files does; far cheaper than reading them."""
+        return tuple([_stamp(path) for path in paths])
+
+    def settle(self, version: tuple[Stamp | None, ...]) -> tuple[Stamp | None, ...] | None:
+        """Give the version to compare with later; None while a file is so young that it cannot be trusted."""
+        return None if any(stamp and _trusted(stamp) is DOUBTED for stamp in version) else version
 
     def make(self, path: str | Path, kind: str, maker: Callable[[FileText], T]) -> T:
         """Give what `maker` makes of a file's text, made once per change; `kind` names the result."""

@@ -19,6 +19,8 @@ class Frontmatter(msgspec.Struct, frozen=True):
     body: str
     # Why the front matter could not be read; empty when it could, or when there is none.
     problem: str = ""
+    # The lines between the `---`, as they stand.
+    raw: str = ""
 
 
 def read_frontmatter(text: str) -> Frontmatter:
@@ -30,9 +32,9 @@ def read_frontmatter(text: str) -> Frontmatter:
     try:
         data = load_yaml(match[1])
     except YamlError as error:
-        return Frontmatter({}, body, str(error))
+        return Frontmatter({}, body, str(error), match[1])
     if data is None:
-        return Frontmatter({}, body)
+        return Frontmatter({}, body, raw=match[1])
     if not isinstance(data, dict):
-        return Frontmatter({}, body, "the front matter is not a list of `key: value` lines")
-    return Frontmatter({str(key): value for key, value in data.items()}, body)
+        return Frontmatter({}, body, "the front matter is not a list of `key: value` lines", match[1])
+    return Frontmatter({str(key): value for key, value in data.items()}, body, raw=match[1])

@@ -64,8 +64,21 @@ class Layout:
         """Give a bootstrap file such as SOUL.md."""
         return self.root / name
 
+    @property
+    def memory_index(self) -> Path:
+        return self.memory / "INDEX.md"
+
+    @property
+    def long_term_memory(self) -> tuple[Path, Path]:
+        """Give where MEMORY.md may lie, the likelier place first."""
+        return self.memory / "MEMORY.md", self.root / "MEMORY.md"
+
     def daily_note(self, day: date) -> Path:
         return self.memory / f"{day.isoformat()}.md"
+
+    def filed_daily_note(self, day: date) -> Path:
+        """Give the day's note where a memory tree keeps its days in a folder."""
+        return self.memory / "daily" / f"{day.isoformat()}.md"
 
     def member(self, member_id: str) -> Layout:
         """Give the layout of a member's own files; the captain's are the workspace's."""
@@ -140,6 +153,10 @@ class Layout:
     def trace(self, thread_id: str) -> Path:
         return self.logs / "trace" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
 
+    def context_log(self, thread_id: str) -> Path:
+        """Give where the sizes and hashes of a thread's prompts are kept, turn by turn."""
+        return self.logs / "context" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
+
     @property
     def uploads(self) -> Path:
         return self.ship / "uploads"
@@ -150,6 +167,11 @@ class Layout:
     def revisions(self, relative: str) -> Path:
         """Give the folder that keeps a document's earlier texts."""
         return self.ship / "revisions" / _file_name(relative)
+
+    @property
+    def scratch(self) -> Path:
+        """Give the folder members may write without asking; commands have their home there."""
+        return self.ship / "scratch"
 
     @property
     def token(self) -> Path:

@@ -1,0 +1,64 @@
+"""Read a member's memory: the index, long-term memory, today's note, the project's and the user's file."""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+from pathlib import Path
+
+from shipmate.workspace.file import FileCache, FileText
+from shipmate.workspace.layout import CAPTAIN, Layout
+
+# The tree document 003 describes; other folders follow by name.
+FOLDERS = ("core", "projects", "daily", "topics")
+
+
+def user_key(platform: str, user_id: str) -> str:
+    """Name a person across platforms: the same id on two of them need not be the same person."""
+    return f"{platform}.{user_id}" if platform else user_id
+
+
+class MemoryReader:
+    """Read memory files, each once per change; a missing one is given as missing."""
+
+    def __init__(self, layout: Layout, files: FileCache, member: str = CAPTAIN) -> None:
+        self._layout = layout
+        self._own = layout.member(member)
+        self._files = files
+
+    def index(self) -> FileText:
+        """Give memory/INDEX.md."""
+        return self._files.read(self._own.memory_index)
+
+    def long_term(self) -> FileText:
+        """Give MEMORY.md, from memory/ or beside it."""
+        return self._first(*self._own.long_term_memory)
+
+    def today(self, day: date) -> FileText:
+        """Give the note of a day."""
+        return self._first(self._own.daily_note(day), self._own.filed_daily_note(day))
+
+    def project(self) -> FileText:
+        """Give what is known of the project, shared by all members."""
+        return self._files.read(self._layout.project_memory)
+
+    def user(self, platform: str, user_id: str) -> FileText:
+        """Give what is known of a person: their file for this platform, else the one of their plain id."""
+        keys = dict.fromkeys((user_key(platform, user_id), user_id))
+        return self._first(*(self._layout.user_memory(key) for key in keys))
+
+    def folders(self) -> list[str]:
+        """Give the folders of the memory tree that exist, as paths from the workspace."""
+        memory = os.fspath(self._own.memory)
+        names = self._files.names(memory)
+        known = [name for name in FOLDERS if name in names]
+        others = [
+            name for name in names if name not in FOLDERS and not name.startswith(".") and "." not in name
+        ]
+        place = os.path.relpath(memory, self._layout.root)
+        return [f"{place}/{name}/" for name in known + others if Path(memory, name).is_dir()]
+
+    def _first(self, *paths: Path) -> FileText:
+        """Give the first file that exists."""
+        found = [self._files.read(path) for path in paths]
+        return next((file for file in found if not file.is_missing), found[0])

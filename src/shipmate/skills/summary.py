@@ -1,0 +1,57 @@
+"""Write the list of skills a prompt carries: XML, complete while it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from xml.sax.saxutils import escape
+
+from shipmate.skills.skill import Skill
+from shipmate.values.token import estimate_tokens
+
+FRAME = estimate_tokens("<skills>\n</skills>\n")
+
+
+@lru_cache(maxsize=2048)
+def _entry(skill: Skill) -> tuple[str, int]:
+    requires = f"<requires>{escape(', '.join(skill.missing))}</requires>" if skill.missing else ""
+    text = (
+        f'<skill available="{str(skill.is_available).lower()}"><name>{escape(skill.name)}</name>'
+        f"<description>{escape(skill.description)}</description>"
+        f"<location>{escape(skill.location)}</location>{requires}</skill>"
+    )
+    return text, estimate_tokens(text)
+
+
+def summary_cost(skills: Sequence[Skill]) -> int:
+    """Estimate the tokens of a complete summary."""
+    return FRAME + sum(_entry(skill)[1] for skill in skills)
+
+
+def summarise(skills: Sequence[Skill]) -> str:
+    """Write the XML summary of skills."""
+    return "\n".join(["<skills>", *(_entry(skill)[0] for skill in skills), "</skills>"])
+
+
+def take(skills: Sequence[Skill], tokens: int) -> list[Skill]:
+    """Take skills from the front, leaving out those too long for the room that is left."""
+    room = tokens - FRAME
+    taken: list[Skill] = []
+    for skill in skills:
+        cost = _entry(skill)[1]
+        if cost <= room:
+            taken.append(skill)
+            room -= cost
+    return taken
+
+
+def names_within(skills: Sequence[Skill], tokens: int) -> tuple[str, int]:
+    """Join as many names as fit; give them and how many are left out."""
+    taken: list[str] = []
+    room = tokens
+    for skill in skills:
+        room -= estimate_tokens(skill.name) + 1
+        if room < 0:
+            break
+        taken.append(skill.name)
+    return ", ".join(taken), len(skills) - len(taken)

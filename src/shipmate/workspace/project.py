@@ -1,0 +1,69 @@
+"""Read the shared projects of a workspace, and who may write in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from shipmate.workspace.file import FileCache, FileText
+from shipmate.workspace.layout import Layout
+
+NOBODY = "__none__"
+
+
+class Project(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """Describe one project folder."""
+
+    id: str
+    name: str
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    # Members who may write; empty means all, `__none__` means nobody.
+    editors: tuple[str, ...] = ()
+    problem: str = ""
+
+    def may_write(self, member: str) -> bool:
+        """Tell whether a member may write in this project."""
+        return not self.editors or member in self.editors
+
+
+def read_projects(layout: Layout, files: FileCache) -> list[Project]:
+    """Read every project by id; one whose meta.json is broken stays listed, for reading only."""
+    found: list[Project] = []
+    for name in files.names(layout.projects):
+        folder = layout.projects / name
+        if name.startswith(".") or not folder.is_dir():
+            continue
+        found.append(files.make(folder / "meta.json", "project", lambda file, name=name: _read(name, file)))
+    return found
+
+
+def _read(folder: str, file: FileText) -> Project:
+    if file.is_missing:
+        return Project(id=folder, name=folder)
+    try:
+        data = msgspec.json.decode(file.text.encode())
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        data = None
+    if not isinstance(data, dict):
+        # Who may write cannot be known, so nobody may.
+        return Project(
+            id=folder, name=folder, editors=(NOBODY,), problem=file.problem or "not a JSON object; mend it"
+        )
+    return Project(
+        id=folder,
+        name=_line(data.get("name")) or folder,
+        description=_line(data.get("description")),
+        tags=_lines(data.get("tags")),
+        editors=_lines(data.get("editors")),
+    )
+
+
+def _line(value: Any) -> str:
+    return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+def _lines(value: Any) -> tuple[str, ...]:
+    items = value if isinstance(value, list) else []
+    return tuple(line for item in items if (line := _line(item)))
