@@ -1,0 +1,149 @@
+"""Ask one question and print the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from shipmate.cli.card import clean
+from shipmate.cli.place import find_layout, new_thread_id, parse_thread_id
+from shipmate.cli.ship import make_text, open_ship
+from shipmate.errors import UserError
+from shipmate.values.chunk import Chunk
+from shipmate.values.event import Outcome
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import Layout
+
+if TYPE_CHECKING:
+    from shipmate.orchestrator.feed import FeedEvent
+
+
+@click.command(
+    epilog="Exit codes: 0 answered, 1 failed or waiting for an approval, 2 a mistake in what was asked. "
+    "Example: git diff | shipmate ask 'Write a commit message.'"
+)
+@click.argument("words", nargs=-1)
+@click.option(
+    "-t", "--thread", default=None, metavar="ID", help="Go on in this thread; a new one by default."
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print AI SDK chunks, one a line, and the outcome last."
+)
+@click.option("--model", default=None, metavar="PROVIDER:MODEL", help="Another model for this question.")
+@click.pass_context
+def command(
+    context: click.Context, words: tuple[str, ...], thread: str | None, as_json: bool, model: str | None
+) -> int:
+    """Ask one question and print the answer. Text piped in is added after the WORDS."""
+    layout = find_layout(context)
+    text = join_input(words, None if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read())
+    thread_id = parse_thread_id(thread) if thread else new_thread_id()
+    outcome = asyncio.run(_ask(layout, thread_id, text, model, _Printer(as_json=as_json)))
+    return _report(outcome, thread_id)
+
+
+def join_input(words: tuple[str, ...], piped: bytes | None) -> str:
+    """Put the question together from arguments and piped text."""
+    pieces = [" ".join(words).strip(), (piped or b"").decode("utf-8", "replace").strip("\n")]
+    text = "\n\n".join(piece for piece in pieces if piece.strip())
+    if not text:
+        raise UserError("nothing was asked. Write a question: shipmate ask 'What is in this folder?'")
+    return text
+
+
+class _Printer:
+    """Write an answer to standard output as it comes."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+        self._is_screen = sys.stdout.isatty()
+        self._gap = False
+        self.has_printed = False
+
+    def take(self, chunk: Chunk) -> None:
+        """Print one chunk."""
+        if self._as_json:
+            self._write(msgspec.json.encode(chunk).decode() + "\n")
+        elif chunk["type"] == "text-delta":
+            self._write(("\n\n" if self._gap else "") + self._fit(chunk["delta"]))
+            self._gap = False
+        elif chunk["type"] == "text-end":
+            self._gap = True
+
+    def end(self, outcome: Outcome) -> None:
+        """Print how it ended."""
+        if self._as_json:
+            self._write(
+                msgspec.json.encode({"type": "outcome", **msgspec.to_builtins(outcome)}).decode() + "\n"
+            )
+        elif self.has_printed:
+            self._write("\n")
+        elif outcome.text:
+            self._write(self._fit(outcome.text) + "\n")
+
+    def _fit(self, text: str) -> str:
+        # A pipe gets the answer as it is; a screen must not be steered by it.
+        return clean(text) if self._is_screen else text
+
+    def _write(self, text: str) -> None:
+        self.has_printed = True
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+async def _ask(
+    layout: Layout, thread_id: ThreadId, text: str, model: str | None, printer: _Printer
+) -> Outcome:
+    async with open_ship(layout, model) as ship, ship.feed.subscribe(str(thread_id)) as queue:
+        event = make_text(thread_id, text)
+        receipt = await ship.receive(event)
+        answering = asyncio.ensure_future(receipt.outcome())
+        told: list[FeedEvent] = []
+        while not answering.done() or not queue.empty():
+            told += await _next(queue, answering)
+            run = ship.feed.running(str(thread_id))
+            if run is not None and event.message_id in run.answers:
+                told = _print(told, run.run_id, printer)
+        _print(told, answering.result().run_id, printer)
+        printer.end(answering.result())
+        return answering.result()
+
+
+def _print(told: list[FeedEvent], run_id: str, printer: _Printer) -> list[FeedEvent]:
+    """Print what one run told; give what others did."""
+    for event in told:
+        if event.run_id == run_id and event.chunk is not None:
+            printer.take(event.chunk)
+    return [event for event in told if event.run_id != run_id]
+
+
+async def _next(queue: asyncio.Queue[FeedEvent], answering: asyncio.Future[Outcome]) -> list[FeedEvent]:
+    """Wait for something told, or for the outcome; the queue holds all chunks before the outcome is known."""
+    getting = asyncio.ensure_future(queue.get())
+    await asyncio.wait({getting, answering}, return_when=asyncio.FIRST_COMPLETED)
+    if getting.done():
+        return [getting.result()]
+    getting.cancel()
+    return []
+
+
+def _report(outcome: Outcome, thread_id: ThreadId) -> int:
+    """Say on standard error what did not go through, and give the exit code."""
+    match outcome.status:
+        case "replied" | "steered":
+            return 0
+        case "suspended":
+            words = (
+                f"waiting for your approval. `shipmate approvals list` shows the question; answer with "
+                f"`shipmate ask --thread {thread_id} yes` or `no`."
+            )
+        case "stopped":
+            words = f"stopped. Go on with `shipmate ask --thread {thread_id} …`"
+        case "failed":
+            words = outcome.error or "the run failed."
+    click.echo(f"shipmate: {words}", err=True)
+    return 1

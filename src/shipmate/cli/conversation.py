@@ -1,0 +1,234 @@
+"""Hold a conversation in the terminal: what is typed goes in, what happens comes out."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import Coroutine
+
+from shipmate.app import Shipmate
+from shipmate.approvals.value import Approval
+from shipmate.cli.card import clean, describe_arguments, describe_time, shorten
+from shipmate.cli.place import new_thread_id, parse_thread_id
+from shipmate.cli.prompt import Prompt
+from shipmate.cli.screen import Screen
+from shipmate.cli.ship import make_text
+from shipmate.cli.show import write_message
+from shipmate.cli.slash import Slash, help_lines, parse_slash
+from shipmate.cli.threads import EMPTY, format_threads
+from shipmate.cli.transcript import Item, Transcript
+from shipmate.errors import ThreadIdError
+from shipmate.orchestrator.feed import FeedEvent
+from shipmate.values.thread_id import ThreadId
+
+LIVE_LINES = 8
+RECAP_MESSAGES = 6
+LISTED_THREADS = 12
+# Redrawing more often than people can see would only make slow connections flicker.
+FRAME_SECONDS = 0.04
+TICK_SECONDS = 0.25
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+class Conversation:
+    """Talk in one thread at a time; runs go on while the next line is typed."""
+
+    def __init__(self, ship: Shipmate, thread_id: ThreadId) -> None:
+        self.thread_id = thread_id
+        self._ship = ship
+        self._screen = Screen()
+        self._prompt = Prompt(ship.layout.history, live=self._live, interrupt=self._interrupt)
+        self._transcript = Transcript()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._follower: asyncio.Task[None] | None = None
+        # Messages sent here whose run has not ended: their words, by message id.
+        self._open: dict[str, str] = {}
+        self._busy_since = 0.0
+
+    async def hold(self) -> None:
+        """Talk until the person leaves."""
+        await self._greet()
+        await self._enter(self.thread_id)
+        try:
+            while True:
+                text = await self._prompt.read()
+                if text.strip() and await self._take(text):
+                    return
+        except EOFError:
+            return
+        finally:
+            await self._leave()
+
+    async def _take(self, text: str) -> bool:
+        """Do what a line says; tell whether it ends the conversation."""
+        slash = parse_slash(text)
+        if slash is None:
+            await self._say(text.strip())
+        elif slash.problem:
+            await self._screen.say(slash.problem, "red")
+        else:
+            return await self._command(slash)
+        return False
+
+    async def _command(self, slash: Slash) -> bool:
+        match slash.name:
+            case "help":
+                await self._say_lines(help_lines())
+            case "new":
+                await self._enter(new_thread_id())
+            case "threads":
+                found = await self._ship.store.threads.list(limit=LISTED_THREADS)
+                await self._say_lines(format_threads(found) or [EMPTY])
+            case "thread":
+                await self._switch(slash.rest)
+            case "stop":
+                if not self._interrupt():
+                    await self._screen.say("nothing is running")
+            case "steer":
+                await self._say(slash.rest, steer=True)
+            case "context":
+                await self._show_context()
+            case _:
+                return True
+        return False
+
+    async def _say(self, text: str, *, steer: bool = False) -> None:
+        event = make_text(self.thread_id, text, steer=steer)
+        if self._open:
+            await self._screen.say(f"{'steering' if steer else 'queued'}: {shorten(text)}")
+        else:
+            self._busy_since = time.monotonic()
+        self._open[event.message_id] = text
+        receipt = await self._ship.receive(event)
+
+        async def wait() -> None:
+            try:
+                await receipt.outcome()
+            finally:
+                self._open.pop(event.message_id, None)
+                self._prompt.redraw()
+
+        self._start(wait())
+        if len(self._open) == 1:
+            self._start(self._tick())
+
+    async def _tick(self) -> None:
+        """Keep the clock of the status line going while something runs."""
+        while self._open:
+            self._prompt.redraw()
+            await asyncio.sleep(TICK_SECONDS)
+
+    async def _follow(self, thread_id: ThreadId) -> None:
+        """Show what happens in a thread, whoever caused it."""
+        async with self._ship.feed.subscribe(str(thread_id)) as queue:
+            while True:
+                told = [await queue.get()]
+                while not queue.empty():
+                    told.append(queue.get_nowait())
+                await self._show(told)
+                await asyncio.sleep(FRAME_SECONDS)
+
+    async def _show(self, told: list[FeedEvent]) -> None:
+        items: list[Item] = []
+        ended = False
+        for event in told:
+            items += self._transcript.apply(event.chunk) if event.chunk is not None else []
+            items += self._transcript.end() if event.outcome is not None else []
+            ended = ended or event.outcome is not None
+        questions = [item for item in items if item.kind == "question"]
+        await self._screen.show(item for item in items if item.kind != "question")
+        if questions:
+            await self._show_questions({item.text for item in questions})
+        if ended:
+            await self._screen.gap()
+        self._prompt.redraw()
+
+    async def _show_questions(self, ids: set[str] | None = None) -> None:
+        waiting = await self._ship.approvals.pending(str(self.thread_id))
+        for approval in waiting:
+            if ids is None or approval.id in ids:
+                await self._screen.show([Item("question", _question(approval, len(waiting) > 1))])
+
+    async def _enter(self, thread_id: ThreadId) -> None:
+        """Follow a thread from here on; show how it stands when it has been used before."""
+        if self._follower is not None:
+            self._follower.cancel()
+        self.thread_id, self._transcript = thread_id, Transcript()
+        await self._screen.say(f"thread {thread_id}")
+        if await self._ship.threads.exists(thread_id):
+            thread = await self._ship.threads.read(thread_id)
+            self._transcript.remember(thread.messages)
+            recap = [
+                write_message(message, with_output=False) for message in thread.messages[-RECAP_MESSAGES:]
+            ]
+            await self._screen.show(Item("text", clean(text)) for text in recap if text)
+            await self._show_questions()
+        await self._screen.gap()
+        self._follower = self._start(self._follow(thread_id))
+
+    async def _switch(self, name: str) -> None:
+        try:
+            await self._enter(parse_thread_id(name))
+        except ThreadIdError as error:
+            await self._screen.say(str(error), "red")
+
+    async def _show_context(self) -> None:
+        from shipmate.cli.context import describe_context
+
+        await self._say_lines(await describe_context(self._ship, self.thread_id))
+
+    async def _greet(self) -> None:
+        name = self._ship.config.name or self._ship.layout.root.name
+        await self._screen.say(f"{name} · {self._ship.model.name} · /help for help, Ctrl-D to leave")
+
+    async def _leave(self) -> None:
+        if self._ship.lanes.stop(str(self.thread_id)):
+            await self._screen.say("the run is stopped")
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if await self._ship.threads.exists(self.thread_id):
+            await self._screen.say(f"Go on with: shipmate chat --thread {self.thread_id}")
+
+    def _interrupt(self) -> bool:
+        """Stop the run; tell whether there was one."""
+        return self._ship.lanes.stop(str(self.thread_id))
+
+    def _live(self) -> list[tuple[str, str]]:
+        """Give the lines above the prompt: what is being said and done, and how long it has taken."""
+        width = shutil.get_terminal_size().columns
+        style = "italic fg:ansibrightblack" if self._transcript.is_thinking else ""
+        lines = [(style, line) for line in _wrap(self._transcript.live(), width)[-LIVE_LINES:]]
+        if not self._open:
+            return lines
+        run = self._ship.feed.running(str(self.thread_id))
+        spent = time.monotonic() - self._busy_since
+        waiting = len(set(self._open) - run.answers) if run is not None else 0
+        status = (
+            f"{SPINNER[int(spent / TICK_SECONDS) % len(SPINNER)]} {describe_time(round(spent * 10) * 100)}"
+        )
+        queued = f" · {waiting} queued" if waiting else ""
+        return [*lines, ("fg:ansibrightblack", f"{status}{queued} · Ctrl-C stops")]
+
+    async def _say_lines(self, lines: list[str]) -> None:
+        for line in lines:
+            await self._screen.say(line, "")
+
+    def _start(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def _question(approval: Approval, several: bool) -> str:
+    number = f" {approval.number}" if several else ""
+    shown = clean(approval.preview or describe_arguments(approval.input))
+    return f"?{number} {approval.tool}: {shown}\n  {clean(approval.reason)}\n  Type yes or no, or say more."
+
+
+def _wrap(lines: list[str], width: int) -> list[str]:
+    """Break lines at the width of the screen, so that a count of lines is a count of rows."""
+    room = max(20, width - 1)
+    return [line[at : at + room] for line in lines for at in range(0, max(1, len(line)), room)]

@@ -1,0 +1,89 @@
+"""Print a chat: finished pieces above the prompt, once and for good."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from prompt_toolkit.application import run_in_terminal
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import Heading, Markdown
+from rich.padding import Padding
+from rich.text import Text
+
+from shipmate.cli.transcript import Item
+
+STYLES = {"thought": "dim italic", "notice": "yellow", "error": "bold red", "question": "bold yellow"}
+MARK_STYLES = {"✓": "green", "✗": "red", "⊘": "red"}
+
+
+class LeftHeading(Heading):
+    """Show a heading at the left, without the box rich draws around it."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.text.justify = "left"
+        yield self.text
+
+
+class ChatMarkdown(Markdown):
+    """Render Markdown in the terminal's own colours."""
+
+    elements = {**Markdown.elements, "heading_open": LeftHeading}  # noqa: RUF012 (as the base class declares it)
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, code_theme="ansi_dark", hyperlinks=False)
+
+
+class Screen:
+    """Render items and write them above whatever prompt is shown."""
+
+    def __init__(self) -> None:
+        self._console = Console(highlight=False)
+        self._last = ""
+
+    async def show(self, items: Iterable[Item]) -> None:
+        """Print items in order."""
+        text = "".join(self._render(item) for item in items)
+        if text:
+            await self._write(text)
+
+    async def say(self, line: str, style: str = "dim") -> None:
+        """Print a line of Shipmate's own."""
+        await self._write(self._print(Text(line, style)))
+        self._last = "line"
+
+    async def gap(self) -> None:
+        """Leave a line empty, unless one was just left."""
+        if self._last not in ("", "gap"):
+            await self._write("\n")
+        self._last = "gap"
+
+    def _render(self, item: Item) -> str:
+        match item.kind:
+            case "text":
+                shown, before = ChatMarkdown(item.text), "\n"
+            case "thought":
+                shown, before = Padding(Text(item.text.strip(), STYLES["thought"]), (0, 0, 0, 2)), "\n"
+            case "card":
+                style = MARK_STYLES.get(item.text[:1], "")
+                shown = Text.assemble(
+                    (item.text[:1], style), (item.text[1:], "dim"), overflow="ellipsis", no_wrap=True
+                )
+                before = "" if self._last == "card" else "\n"
+            case _:
+                shown, before = Text(item.text, STYLES[item.kind]), "\n"
+        gap = "" if self._last in ("", "gap") else before
+        self._last = item.kind
+        return gap + self._print(shown)
+
+    def _print(self, shown: object) -> str:
+        with self._console.capture() as capture:
+            self._console.print(shown)
+        return capture.get()
+
+    async def _write(self, text: str) -> None:
+        def write() -> None:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+        await run_in_terminal(write)

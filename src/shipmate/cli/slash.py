@@ -1,0 +1,56 @@
+"""Read the commands a person types into a chat."""
+
+from __future__ import annotations
+
+import difflib
+
+import msgspec
+
+# Each command, what follows it, and what it does.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "help": ("", "show this"),
+    "new": ("", "begin a new thread"),
+    "threads": ("", "list the latest threads"),
+    "thread": ("ID", "go on in another thread"),
+    "stop": ("", "stop the run, as Ctrl-C does"),
+    "steer": ("TEXT", "say something the running turn should heed at its next step"),
+    "context": ("", "show what goes into the prompt"),
+    "quit": ("", "leave, as Ctrl-D does"),
+}
+KEYS = (
+    ("Enter", "sends; while a run goes on, what you send waits for it"),
+    ("Alt-Enter", "begins a new line"),
+    ("Ctrl-C", "stops the run, not the program"),
+    ("Ctrl-D", "leaves"),
+    ("↑ ↓", "go through what you sent before"),
+)
+
+
+class Slash(msgspec.Struct, frozen=True):
+    """Hold one command and the words after it; `problem` says why it cannot be done."""
+
+    name: str
+    rest: str = ""
+    problem: str = ""
+
+
+def parse_slash(text: str) -> Slash | None:
+    """Read a line that begins with a slash; None when it is something to say, such as a path."""
+    line = text.strip()
+    name, _, rest = line.removeprefix("/").partition(" ")
+    if not line.startswith("/") or "/" in name or "\n" in line:
+        return None
+    if name not in COMMANDS:
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
+        hint = f"Did you mean /{near[0]}?" if near else "/help lists them."
+        return Slash(name, rest, f"there is no command /{name}. {hint}")
+    argument = COMMANDS[name][0]
+    if argument and not rest.strip():
+        return Slash(name, "", f"write /{name} {argument}")
+    return Slash(name, rest.strip())
+
+
+def help_lines() -> list[str]:
+    """Write the help of a chat."""
+    commands = [(f"/{name} {argument}".strip(), what) for name, (argument, what) in COMMANDS.items()]
+    return [f"{key:<13} {what}" for key, what in (*commands, *KEYS)]
