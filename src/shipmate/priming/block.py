@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -83,7 +84,8 @@ def _read_heading(line: str, number: int, path: str, record: int) -> str | None:
     if match is not None:
         kind = match[1].lower()
         if kind not in RULES:
-            problem = f"there is no record type `{match[1]}`. Write one of: {', '.join(sorted(RULES))}"
+            near = difflib.get_close_matches(kind, RULES, 1) or ["human_text_record"]
+            problem = f"there is no record type `{match[1]}`. Write for example `### record {near[0]}`"
             raise ScriptError(problem, path=path, line=number, record=record)
         return kind
     if old := _OLD_HEADING.fullmatch(line):

@@ -259,7 +259,8 @@ RULES: dict[str, Rule] = {
 # What our own export adds so that a thread comes back whole; the origin's reader skips keys it does not know.
 EXTRAS: dict[str, Kind] = {
     "uiMessage": ENVELOPE,
-    "uiPart": PART,
+    "uiPart": OBJECT,
+    "uiRaw": PART,
     "uiJoined": TRUE,
     "uiResult": one_of("json", "error"),
 }

@@ -1,0 +1,130 @@
+"""Turn records into messages and messages into records, without loss either way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shipmate.errors import PrimingError
+from shipmate.priming.part import read_parts, write_part
+from shipmate.priming.record import Record
+from shipmate.priming.residue import TYPE, UnfitError, fill_residue, make_residue
+from shipmate.priming.turn import find_starts, split_turns, usual_role
+from shipmate.values.message import JsonObject, UIMessage
+
+
+def to_messages(records: Sequence[Record]) -> list[UIMessage]:
+    """Give the messages that records make."""
+    messages: list[UIMessage] = []
+    genseq = 1
+    for index, turn in enumerate(split_turns(records)):
+        messages.append(_read_turn(turn, index, genseq))
+        genseq = _next_genseq(turn, messages[-1]["role"], genseq)
+    return messages
+
+
+def to_records(messages: Sequence[UIMessage]) -> list[Record]:
+    """Give records that make exactly these messages."""
+    try:
+        return _write_messages(messages)
+    except (RecursionError, ValueError) as error:
+        raise PrimingError(f"this thread cannot be written as a script: {error}") from error
+
+
+def _write_messages(messages: Sequence[UIMessage]) -> list[Record]:
+    plain: set[int] = set()
+    for _ in range(3):
+        turns = _write_turns(messages, plain)
+        bounds = [0]
+        for turn in turns:
+            bounds.append(bounds[-1] + len(turn))
+        records = [record for turn in turns for record in turn]
+        wrong = set(find_starts(records)) ^ set(bounds[:-1])
+        if not wrong:
+            return records
+        # Foreign records that would run together with their neighbours are written the explicit way.
+        plain |= {
+            index
+            for index in range(len(turns))
+            if any(bounds[max(index - 1, 0)] <= at <= bounds[index + 1] for at in wrong)
+        }
+    return [record for turn in _write_turns(messages, set(range(len(messages)))) for record in turn]
+
+
+def _write_turns(messages: Sequence[UIMessage], plain: set[int]) -> list[list[Record]]:
+    turns: list[list[Record]] = []
+    genseq = 1
+    for index, message in enumerate(messages):
+        turn = None if index in plain else _restore_turn(message, index, genseq)
+        turns.append(turn or _write_turn(message, genseq))
+        genseq = _next_genseq(turns[-1], message["role"], genseq)
+    return turns
+
+
+def _read_turn(turn: Sequence[Record], index: int, genseq: int) -> UIMessage:
+    """Make one message; what its parts cannot say goes into a residue at its end."""
+    usual = _usual_envelope(turn, index)
+    envelope = turn[0].extra.get("uiMessage")
+    head: JsonObject = usual if envelope is None else envelope
+    parts, places = read_parts(turn, head["role"])
+    message: UIMessage = {**head, "parts": parts}  # pyright: ignore[reportAssignmentType]  (checked on reading)
+    if envelope is not None and _write_turn(message, genseq) == list(turn):
+        return message
+    residue: JsonObject = {"records": make_residue(turn, parts, places, head["id"])}
+    if envelope == usual:
+        residue["isNamed"] = True
+    message["parts"] = [*parts, {"type": TYPE, "data": residue}]
+    return message
+
+
+def _usual_envelope(turn: Sequence[Record], index: int) -> JsonObject:
+    """Give the id and role of a message no `uiMessage` describes."""
+    role = usual_role(turn)
+    if role == "user":
+        for record in turn:
+            if record.type == "human_text_record":
+                return {"id": record.fields["msgId"], "role": role}
+    return {"id": f"priming-{index + 1}", "role": role}
+
+
+def _restore_turn(message: UIMessage, index: int, genseq: int) -> list[Record] | None:
+    """Give the foreign records a message was made from, when they still make exactly this message."""
+    last = message["parts"][-1] if message["parts"] else {}
+    data = last.get("data")
+    if last.get("type") != TYPE or not isinstance(data, dict):
+        return None
+    try:
+        turn = fill_residue(data.get("records"), message["parts"][:-1], message["id"])
+    except UnfitError:
+        return None
+    envelope = _envelope(message)
+    if data.get("isNamed") is True or envelope != _usual_envelope(turn, index):
+        turn[0].extra = {"uiMessage": envelope, **turn[0].extra}
+    return turn if _read_turn(turn, index, genseq) == message else None
+
+
+def _write_turn(message: UIMessage, genseq: int) -> list[Record]:
+    """Write a message the explicit way: its first record names it, the others are held to it."""
+    role = message["role"]
+    records: list[Record] = []
+    for part in message["parts"]:
+        if part.get("type") == "step-start" and records:
+            genseq += 1
+        records += write_part(part, role, message["id"], genseq)
+    records = records or [
+        Record("ui_only_markdown_record", {"genseq": genseq, "content": ""}, {"uiRaw": None})
+    ]
+    records[0].extra = {"uiMessage": _envelope(message), **records[0].extra}
+    if role != "assistant":
+        for record in records[1:]:
+            record.extra["uiJoined"] = True
+    return records
+
+
+def _envelope(message: UIMessage) -> JsonObject:
+    return {key: value for key, value in message.items() if key != "parts"}
+
+
+def _next_genseq(turn: Sequence[Record], role: str, genseq: int) -> int:
+    """Count generations: what a person says belongs to the generation that answers it."""
+    last = next((found for record in reversed(turn) if (found := record.genseq) is not None), genseq)
+    return last + 1 if role == "assistant" else last

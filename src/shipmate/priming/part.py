@@ -1,0 +1,217 @@
+"""Turn the parts of a message into records and back.
+
+A record says what people and models read; what a part holds besides goes into `uiPart`. A part no record can
+say is kept whole in `uiRaw`, under a line that describes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shipmate.priming.record import Record
+from shipmate.priming.rule import RULES
+from shipmate.priming.yaml import read_json, write_json
+from shipmate.values.message import JsonObject, is_tool, tool_name
+
+CALLS = frozenset({"func_call_record", "tellask_call_record"})
+# Where each kind of result keeps the id and the name of its call.
+RESULTS = {
+    "func_result_record": ("id", "name"),
+    "tellask_result_record": ("callId", "callName"),
+    "teammate_call_result_record": ("callId", "callName"),
+}
+_TEXTS = frozenset(
+    {
+        "human_text_record",
+        "agent_words_record",
+        "runtime_guide_record",
+        "tellask_carryover_record",
+        "teammate_response_record",
+    }
+)
+_NOTICES = frozenset({"ui_only_markdown_record", "quest_for_sup_record"})
+_TEXT_TYPES = {"user": "human_text_record", "assistant": "agent_words_record"}
+_DONE: JsonObject = {"state": "done"}
+_LINK_LIMIT = 200
+
+
+@dataclass(slots=True)
+class Draft:
+    """Hold a part while its records are read: what they say, and what the part holds besides."""
+
+    said: JsonObject
+    usual: JsonObject
+    besides: JsonObject | None
+
+    def finish(self) -> JsonObject:
+        return {**self.said, **(self.usual if self.besides is None else self.besides)}
+
+
+def read_parts(turn: Sequence[Record], role: str) -> tuple[list[JsonObject], list[int | None]]:
+    """Give the parts that records make, and for each record the place of its part."""
+    drafts: list[Draft] = []
+    places: list[int | None] = []
+    open_calls: dict[str, list[int]] = {}
+    for record in turn:
+        place: int | None = None
+        if record.type in RESULTS:
+            place = _read_result(record, drafts, open_calls)
+        elif (draft := _read_draft(record, role)) is not None:
+            place = len(drafts)
+            drafts.append(draft)
+            if record.type in CALLS:
+                open_calls.setdefault(record.fields["id"], []).append(place)
+        places.append(place)
+        drafts += [Draft(image, {}, None) for image in _read_images(record)]
+    return [draft.finish() for draft in drafts], places
+
+
+def _read_draft(record: Record, role: str) -> Draft | None:
+    body = record.fields.get(RULES[record.type].body or "")
+    besides = record.extra.get("uiPart")
+    if "uiRaw" in record.extra:
+        raw = record.extra["uiRaw"]
+        return None if raw is None else Draft(raw, {}, None)
+    if record.type in _TEXTS:
+        return Draft({"type": "text", "text": body}, _usual_text(role), besides)
+    if record.type == "agent_thought_record":
+        return Draft({"type": "reasoning", "text": body}, _DONE, besides)
+    if record.type in _NOTICES:
+        return Draft({"type": "data-notice", "data": {"text": body}}, {}, besides)
+    if record.type in CALLS:
+        said = {
+            "type": f"tool-{record.fields['name']}",
+            "toolCallId": record.fields["id"],
+            **_read_input(record),
+        }
+        return Draft(said, {"state": "input-available"}, besides)
+    if record.type == "gen_start_record" and role == "assistant":
+        return Draft({"type": "step-start"}, {}, besides)
+    return None
+
+
+def _usual_text(role: str) -> JsonObject:
+    return _DONE if role == "assistant" else {}
+
+
+def _read_input(record: Record) -> JsonObject:
+    if "arguments" in record.fields:
+        return {"input": record.fields["arguments"]}
+    text: str = record.fields["rawArgumentsText"]
+    try:
+        return {"input": read_json(text)} if text else {}
+    except ValueError:
+        # The model wrote no JSON; its words are what was tried.
+        return {"input": text}
+
+
+def _read_result(record: Record, drafts: list[Draft], open_calls: dict[str, list[int]]) -> int:
+    """Settle the latest open call of that id, or make a settled call for a result that has none."""
+    id_field, name_field = RESULTS[record.type]
+    call_id: str = record.fields[id_field]
+    waiting = open_calls.get(call_id)
+    if waiting:
+        place = waiting.pop()
+    else:
+        place = len(drafts)
+        said = {"type": f"tool-{record.fields[name_field]}", "toolCallId": call_id, "input": {}}
+        drafts.append(Draft(said, {}, None))
+    values, state = _read_outcome(record)
+    drafts[place].said |= values
+    drafts[place].usual = {"state": state}
+    return place
+
+
+def _read_outcome(record: Record) -> tuple[JsonObject, str]:
+    body: str = record.fields[RULES[record.type].body or ""]
+    how = record.extra.get("uiResult")
+    if how == "error" or record.fields.get("status") == "failed":
+        return {"errorText": body}, "output-error"
+    if how == "json":
+        try:
+            return {"output": read_json(body)}, "output-available"
+        except ValueError:
+            # Someone edited the text; it stands as they wrote it.
+            return {"output": body}, "output-available"
+    return {"output": body}, "output-available"
+
+
+def _read_images(record: Record) -> list[JsonObject]:
+    """Show the images a record names; their bytes lie with the origin, so no model can be given them."""
+    items: list[JsonObject] = record.fields.get("contentItems") or []
+    images = [item for item in items if item["type"] == "input_image"]
+    return [{"type": "data-image", "data": {k: v for k, v in item.items() if k != "type"}} for item in images]
+
+
+def write_part(part: JsonObject, role: str, message_id: str, genseq: int) -> list[Record]:
+    """Give the records of one part, in a form `read_parts` turns back into exactly that part."""
+    kind = part.get("type")
+    text = part.get("text")
+    if kind == "text" and isinstance(text, str):
+        fields: JsonObject = {"genseq": genseq}
+        record_type = _TEXT_TYPES.get(role, "runtime_guide_record")
+        if role == "user":
+            fields |= {"msgId": message_id if message_id.strip() else "-", "grammar": "markdown"}
+        fields["content"] = text
+        return [Record(record_type, fields, _besides(part, ("type", "text"), _usual_text(role)))]
+    if kind == "reasoning" and isinstance(text, str):
+        besides = _besides(part, ("type", "text"), _DONE)
+        return [Record("agent_thought_record", {"genseq": genseq, "content": text}, besides)]
+    if kind == "step-start" and role == "assistant":
+        return [Record("gen_start_record", {"genseq": genseq}, _besides(part, ("type",), {}))]
+    if kind == "data-notice" and _is_notice(part.get("data")):
+        fields = {"genseq": genseq, "content": part["data"]["text"]}
+        return [Record("ui_only_markdown_record", fields, _besides(part, ("type", "data"), {}))]
+    if is_tool(part) and _is_name(part["toolCallId"]) and _is_name(tool_name(part)):
+        return _write_call(part, genseq)
+    return [Record("ui_only_markdown_record", {"genseq": genseq, "content": describe(part)}, {"uiRaw": part})]
+
+
+def _write_call(part: JsonObject, genseq: int) -> list[Record]:
+    call_id, name = part["toolCallId"], tool_name(part)
+    said = ["toolCallId"] if part["type"] == "dynamic-tool" else ["type", "toolCallId"]
+    arguments = ""
+    if "input" in part:
+        said.append("input")
+        arguments = write_json(part["input"])
+    result, state = _write_result(part, {"genseq": genseq, "id": call_id, "name": name})
+    said += ["errorText" if state == "output-error" else "output"] if result else []
+    fields: JsonObject = {"genseq": genseq, "id": call_id, "name": name, "rawArgumentsText": arguments}
+    return [Record("func_call_record", fields, _besides(part, said, {"state": state})), *result]
+
+
+def _write_result(part: JsonObject, fields: JsonObject) -> tuple[list[Record], str]:
+    if "output" in part:
+        is_text = isinstance(part["output"], str)
+        fields["content"] = part["output"] if is_text else write_json(part["output"])
+        record = Record("func_result_record", fields, {} if is_text else {"uiResult": "json"})
+        return [record], "output-available"
+    if isinstance(part.get("errorText"), str):
+        fields["content"] = part["errorText"]
+        return [Record("func_result_record", fields, {"uiResult": "error"})], "output-error"
+    return [], "input-available"
+
+
+def _besides(part: JsonObject, said: Sequence[str], usual: JsonObject) -> JsonObject:
+    """Give what a part holds besides what its record says, unless that is the usual."""
+    besides = {key: value for key, value in part.items() if key not in said}
+    return {} if besides == usual else {"uiPart": besides}
+
+
+def _is_notice(data: Any) -> bool:
+    return isinstance(data, dict) and len(data) == 1 and isinstance(data.get("text"), str)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and value.strip() != ""
+
+
+def describe(part: JsonObject) -> str:
+    """Say in a line what a part is that no record can carry."""
+    url, kind = part.get("url"), part.get("type")
+    label = str(part.get("title") or part.get("filename") or part.get("mediaType") or kind)[:_LINK_LIMIT]
+    if isinstance(url, str) and len(url) <= _LINK_LIMIT:
+        return f"{'!' if str(part.get('mediaType')).startswith('image/') else ''}[{label}]({url})"
+    return f"[{label}]"
