@@ -198,12 +198,11 @@ _sync = getattr(os, "fdatasync", os.fsync)
 def _move(source: Path, target: Path) -> None:
     with _storage(source):
         make_private(target.parent)
+        if not source.exists():
+            raise NotFoundError(f"no such thread file: {source.name}")
         if target.exists():
             raise UserError(f"{target.name} exists already in the {target.parent.name}; remove it first")
-        try:
-            source.rename(target)
-        except FileNotFoundError as error:
-            raise NotFoundError(f"no such thread file: {source.name}") from error
+        source.rename(target)
         sync_folder(target.parent)
 
 
@@ -217,5 +216,5 @@ def _storage(path: Path) -> Generator[None]:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise StorageError(
-            f"cannot write {path}: {reason}. Nothing stored was lost; mend this and try again."
+            f"cannot use {path}: {reason}. Nothing stored was lost; mend this and try again."
         ) from error

@@ -1,0 +1,173 @@
+"""The log keeps every acknowledged row, cuts torn tails and reports what it cannot read."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import sys
+from asyncio.subprocess import PIPE
+from pathlib import Path
+
+import pytest
+
+from shipmate.errors import NotFoundError, StorageError, UserError
+from shipmate.thread.log import FileLog, Log, Position
+from shipmate.thread.memory_log import MemoryLog
+from shipmate.values.message import UIMessage, user_message
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import Layout
+
+ROOM = ThreadId("web", "room", "1")
+
+
+def rows(count: int) -> list[UIMessage]:
+    return [user_message(f"m{number}", f"文 {number} 🙂\n") for number in range(count)]
+
+
+@pytest.fixture(params=["file", "memory"])
+def log(request: pytest.FixtureRequest, tmp_path: Path) -> Log:
+    return FileLog(Layout(tmp_path)) if request.param == "file" else MemoryLog()
+
+
+async def test_rows_come_back_in_order_and_only_the_new_ones_after_a_position(log: Log) -> None:
+    await log.append(ROOM, rows(3))
+    first = await log.read(ROOM, Position())
+    await log.append(ROOM, rows(5)[3:])
+    second = await log.read(ROOM, first.position)
+    assert [row["id"] for row in first.rows + second.rows] == ["m0", "m1", "m2", "m3", "m4"]
+    assert not second.restarted
+
+
+async def test_creating_is_all_or_nothing_and_refuses_an_existing_thread(log: Log) -> None:
+    await log.create(ROOM, rows(2))
+    with pytest.raises(UserError, match="exists already"):
+        await log.create(ROOM, rows(9))
+    assert len((await log.read(ROOM, Position())).rows) == 2
+
+
+async def test_a_thread_goes_to_the_bin_and_comes_back(log: Log) -> None:
+    await log.append(ROOM, rows(2))
+    await log.bin(ROOM)
+    assert not await log.exists(ROOM)
+    assert await log.ids() == []
+    await log.restore(ROOM)
+    assert len((await log.read(ROOM, Position())).rows) == 2
+    with pytest.raises(NotFoundError):
+        await log.restore(ROOM)
+
+
+async def test_a_replaced_log_is_read_from_its_start(log: Log) -> None:
+    await log.append(ROOM, rows(5))
+    position = (await log.read(ROOM, Position())).position
+    await log.bin(ROOM)
+    await log.append(ROOM, rows(1))
+    tail = await log.read(ROOM, position)
+    assert tail.restarted
+    assert [row["id"] for row in tail.rows] == ["m0"]
+
+
+async def test_a_tail_torn_at_any_byte_costs_only_the_row_it_belongs_to(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    log = FileLog(layout)
+    await log.append(ROOM, rows(3))
+    whole = layout.thread(ROOM).read_bytes()
+    kept = len(b"".join(whole.splitlines(keepends=True)[:2]))
+    for cut in range(kept, len(whole) - 1):
+        layout.thread(ROOM).write_bytes(whole[:cut])
+        assert len((await log.read(ROOM, Position())).rows) == 2
+        await log.append(ROOM, rows(4)[3:])
+        after = await log.read(ROOM, Position())
+        assert [row["id"] for row in after.rows] == ["m0", "m1", "m3"]
+        assert after.problems == []
+
+
+async def test_a_whole_last_row_without_its_newline_is_kept(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    log = FileLog(layout)
+    await log.append(ROOM, rows(2))
+    layout.thread(ROOM).write_bytes(layout.thread(ROOM).read_bytes().rstrip(b"\n"))
+    await log.append(ROOM, rows(3)[2:])
+    assert [row["id"] for row in (await log.read(ROOM, Position())).rows] == ["m0", "m1", "m2"]
+
+
+async def test_a_corrupt_row_in_the_middle_is_reported_by_line_and_stays_in_the_file(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    log = FileLog(layout)
+    await log.append(ROOM, rows(2))
+    with layout.thread(ROOM).open("ab") as file:
+        file.write(b'{"id": "broken", "role"\n{"id": 5}\n\xff\xfe\n[]\n')
+    await log.append(ROOM, rows(3)[2:])
+    tail = await log.read(ROOM, Position())
+    assert [row["id"] for row in tail.rows] == ["m0", "m1", "m2"]
+    assert [problem.line for problem in tail.problems] == [3, 4, 5, 6]
+    assert b'{"id": "broken"' in layout.thread(ROOM).read_bytes()
+
+
+async def test_a_full_disk_loses_nothing_that_was_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout = Layout(tmp_path)
+    log = FileLog(layout)
+    await log.append(ROOM, rows(2))
+    real_write = os.write
+
+    def write_half(handle: int, data: bytes) -> int:
+        real_write(handle, bytes(data)[: len(data) // 2])
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(os, "write", write_half)
+    with pytest.raises(StorageError, match="No space left"):
+        await log.append(ROOM, rows(3)[2:])
+    monkeypatch.undo()
+    assert len((await log.read(ROOM, Position())).rows) == 2
+    await log.append(ROOM, rows(3)[2:])
+    assert len((await log.read(ROOM, Position())).rows) == 3
+
+
+async def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / ".ship").write_text("a file where the folder should be")
+    with pytest.raises(StorageError, match=r"cannot use .*Nothing stored was lost"):
+        await FileLog(Layout(tmp_path)).append(ROOM, rows(1))
+
+
+async def test_files_are_private_and_foreign_files_are_no_threads(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    log = FileLog(layout)
+    await log.append(ROOM, rows(1))
+    (layout.threads / "notes.jsonl").write_text("not ours")
+    assert layout.thread(ROOM).stat().st_mode & 0o777 == 0o600
+    assert layout.threads.stat().st_mode & 0o777 == 0o700
+    assert await log.ids() == [ROOM]
+
+
+async def test_the_lock_excludes_another_process_and_dies_with_its_holder(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    command = (sys.executable, "-c", HOLD_LOCK, str(tmp_path))
+    holder = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
+    assert holder.stdout is not None
+    assert await holder.stdout.readline() == b"held\n"
+    with pytest.raises(asyncio.TimeoutError):
+        async with asyncio.timeout(0.1), FileLog(layout).lock(ROOM):
+            pass
+    holder.kill()
+    await holder.communicate()
+    async with asyncio.timeout(5), FileLog(layout).lock(ROOM):
+        free = True
+    assert free
+
+
+HOLD_LOCK = """
+import asyncio, sys
+from pathlib import Path
+from shipmate.thread.log import FileLog
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import Layout
+
+async def main():
+    async with FileLog(Layout(Path(sys.argv[1]))).lock(ThreadId("web", "room", "1")):
+        print("held", flush=True)
+        sys.stdin.read()
+
+asyncio.run(main())
+"""
