@@ -76,6 +76,15 @@ class Lanes:
         lane = self._lanes.get(ThreadId.parse(thread_id))
         return lane is not None and lane.stop()
 
+    async def withdraw(self, thread_id: str, message_id: str) -> bool:
+        """Take back an event that still waits, and tell whoever waits for its outcome."""
+        if not await self._store.inbox.withdraw(thread_id, message_id):
+            return False
+        for waiting in list(self._waiting.get(ThreadId.parse(thread_id), {}).values()):
+            if waiting.row.event.message_id == message_id:
+                self._finished([waiting.row], Outcome(run_id="", status="stopped"))
+        return True
+
     async def idle(self) -> None:
         """Wait until no lane has anything to do."""
         while self._tasks:
