@@ -92,6 +92,17 @@ class Layout:
     def priming(self) -> Path:
         return self.root / ".minds" / "priming"
 
+    @property
+    def shared_priming(self) -> Path:
+        """Give the folder of the scripts that all members share."""
+        return self.priming / "team_shared"
+
+    def member_priming(self, member_id: str) -> Path:
+        """Give the folder of one member's own scripts."""
+        if not MEMBER_ID.fullmatch(member_id):
+            raise PathError(f"{member_id!r} is not a member id: letters, digits, '.', '_' and '-' only")
+        return self.priming / "individual" / member_id
+
     def recent_priming(self, member_id: str) -> Path:
         if not MEMBER_ID.fullmatch(member_id):
             raise PathError(f"{member_id!r} is not a member id: letters, digits, '.', '_' and '-' only")
