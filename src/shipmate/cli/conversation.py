@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from shipmate.app import Shipmate
 from shipmate.approvals.value import Approval
 from shipmate.cli.card import clean, describe_arguments, describe_time, shorten
-from shipmate.cli.place import new_thread_id, parse_thread_id
+from shipmate.cli.place import new_thread_id, parse_thread_id, read_name
 from shipmate.cli.prompt import Prompt
 from shipmate.cli.screen import Screen
 from shipmate.cli.ship import make_text
@@ -18,6 +18,7 @@ from shipmate.cli.show import write_message
 from shipmate.cli.slash import Slash, help_lines, parse_slash
 from shipmate.cli.threads import EMPTY, format_threads
 from shipmate.cli.transcript import Item, Transcript
+from shipmate.context.request import ContextRequest
 from shipmate.errors import ThreadIdError
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.values.thread_id import ThreadId
@@ -53,6 +54,7 @@ class Conversation:
         try:
             while True:
                 text = await self._prompt.read()
+                self._screen.note_input()
                 if text.strip() and await self._take(text):
                     return
         except EOFError:
@@ -174,12 +176,20 @@ class Conversation:
             await self._screen.say(str(error), "red")
 
     async def _show_context(self) -> None:
-        from shipmate.cli.context import describe_context
-
-        await self._say_lines(await describe_context(self._ship, self.thread_id))
+        """List the sections of the prompt as it would be built now."""
+        asked = ContextRequest(
+            thread_id=str(self.thread_id),
+            platform=self.thread_id.platform,
+            model=self._ship.model.name,
+            tools=tuple(self._ship.toolset.specs()),
+        )
+        built = self._ship.context.build(asked)
+        lines = [f"{part.tokens:>6}  {part.name}" for part in built.sections if part.included]
+        total = f"{built.tokens:>6}  tokens with {len(asked.tools)} tools, before the conversation"
+        await self._say_lines([*lines, total, "`shipmate context` shows each in full."])
 
     async def _greet(self) -> None:
-        name = self._ship.config.name or self._ship.layout.root.name
+        name = self._ship.config.name or read_name(self._ship.layout)
         await self._screen.say(f"{name} · {self._ship.model.name} · /help for help, Ctrl-D to leave")
 
     async def _leave(self) -> None:

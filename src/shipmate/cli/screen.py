@@ -58,6 +58,10 @@ class Screen:
             await self._write("\n")
         self._last = "gap"
 
+    def note_input(self) -> None:
+        """Know that a line was typed, so that the answer keeps its distance."""
+        self._last = "input"
+
     def _render(self, item: Item) -> str:
         match item.kind:
             case "text":
@@ -71,7 +75,8 @@ class Screen:
                 )
                 before = "" if self._last == "card" else "\n"
             case _:
-                shown, before = Text(item.text, STYLES[item.kind]), "\n"
+                mark = "✗ " if item.kind == "error" else ""
+                shown, before = Text(mark + item.text, STYLES[item.kind]), "\n"
         gap = "" if self._last in ("", "gap") else before
         self._last = item.kind
         return gap + self._print(shown)
@@ -79,7 +84,11 @@ class Screen:
     def _print(self, shown: object) -> str:
         with self._console.capture() as capture:
             self._console.print(shown)
-        return capture.get()
+        # Lists, tables and code come with empty lines of their own; the spacing is ours.
+        lines = capture.get().split("\n")
+        while lines and not lines[0].strip():
+            del lines[0]
+        return "\n".join(lines).rstrip() + "\n"
 
     async def _write(self, text: str) -> None:
         def write() -> None:

@@ -1,0 +1,166 @@
+"""Check a workspace and say what to mend."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable
+
+import click
+import msgspec
+
+from shipmate import __version__
+from shipmate.cli.place import find_layout, open_records
+from shipmate.errors import ShipmateError
+from shipmate.workspace.finding import Finding
+from shipmate.workspace.layout import Layout, make_private
+from shipmate.workspace.load import Loaded, load_config
+from shipmate.workspace.secret import Mask, secret_values
+
+MARKS = {"ok": "✓", "warn": "!", "error": "✗"}
+LOW_SPACE = 200 * 1024 * 1024
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def command(context: click.Context, as_json: bool) -> int:
+    """Check the workspace and say what to mend; exit code 1 when something does not work."""
+    findings = asyncio.run(examine(find_layout(context)))
+    failed = any(finding.level == "error" for finding in findings)
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(findings)).decode())
+        return int(failed)
+    for finding in findings:
+        click.echo(f"{MARKS[finding.level]} {finding.subject}: {finding.message}")
+        if finding.fix:
+            click.echo(f"    → {finding.fix}")
+    click.echo(_sum_up(findings))
+    return int(failed)
+
+
+async def examine(layout: Layout) -> list[Finding]:
+    """Collect what every room finds; trouble in one check does not hide the others."""
+    findings = [
+        Finding("ok", "shipmate", f"{__version__}, Python {sys.version.split()[0]}, {sys.platform}"),
+        *await _guard("workspace", lambda: _check_agent(layout)),
+        *await _guard("disk", lambda: _check_disk(layout)),
+    ]
+    mask = Mask(secret_values(os.environ))
+    try:
+        loaded = load_config(layout)
+    except ShipmateError as error:
+        findings.append(Finding("error", "ship.json", str(error)))
+    else:
+        mask = loaded.mask
+        findings += await _check_rooms(layout, loaded)
+    findings += await _guard("threads", lambda: _check_threads(layout))
+    return [_cover(finding, mask) for finding in findings]
+
+
+async def _check_rooms(layout: Layout, loaded: Loaded) -> list[Finding]:
+    from shipmate.approvals.policy import findings as find_permissions
+    from shipmate.tools.sandbox import Sandbox
+
+    permissions = loaded.config.permissions
+    read = "read" if layout.config.exists() else "not there, so everything has its default"
+    return [
+        *(loaded.findings or [Finding("ok", "ship.json", read)]),
+        *await _guard("model", lambda: _check_model(loaded)),
+        *await _guard("permissions", lambda: find_permissions(permissions)),
+        *await _guard("skills", lambda: _check_skills(layout, loaded)),
+        *await _guard("sandbox", lambda: Sandbox(layout).findings()),
+    ]
+
+
+async def _guard(
+    subject: str, check: Callable[[], Iterable[Finding] | Awaitable[Iterable[Finding]]]
+) -> list[Finding]:
+    """Run one check; what stops it becomes its finding."""
+    try:
+        found = check()
+        return list(await found if isinstance(found, Awaitable) else found)
+    except (ShipmateError, OSError) as error:
+        return [Finding("error", subject, str(error))]
+
+
+def _check_agent(layout: Layout) -> list[Finding]:
+    try:
+        text = layout.agent.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        message = f"{layout.agent} is not UTF-8 at byte {error.start:,}"
+        return [Finding("error", "Agent.md", message, "save it as UTF-8")]
+    if not text.strip():
+        return [Finding("warn", "Agent.md", f"{layout.agent} is empty", "say who the member is")]
+    return [Finding("ok", "Agent.md", f"{layout.agent}, {len(text):,} characters")]
+
+
+def _check_disk(layout: Layout) -> list[Finding]:
+    try:
+        make_private(layout.ship)
+        with tempfile.TemporaryFile(dir=layout.ship) as file:
+            file.write(b"x")
+            os.fsync(file.fileno())
+    except OSError as error:
+        message = f"{layout.ship} cannot be written: {error.strerror}"
+        return [Finding("error", "disk", message, "mend its permissions or free some space")]
+    free = shutil.disk_usage(layout.ship).free
+    said = f"{layout.ship} can be written, {free / 1e9:.1f} GB free"
+    return [
+        Finding(
+            "ok" if free > LOW_SPACE else "warn", "disk", said, "" if free > LOW_SPACE else "free some space"
+        )
+    ]
+
+
+def _check_model(loaded: Loaded) -> list[Finding]:
+    from shipmate.models.choose import choose_model
+
+    name = choose_model(loaded.config.llm, loaded.environ).name
+    if name != "rehearsal":
+        return [Finding("ok", "model", name)]
+    fix = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, start Ollama, or name a provider under llm in ship.json"
+    return [Finding("warn", "model", "the built-in rehearsal model, no real one", fix)]
+
+
+def _check_skills(layout: Layout, loaded: Loaded) -> list[Finding]:
+    from shipmate.skills.loader import SkillsLoader
+    from shipmate.workspace.file import FileCache
+
+    found = SkillsLoader(layout, loaded.config.skills, FileCache(layout.root), loaded.environ).find()
+    usable = sum(skill.is_available for skill in found.skills)
+    return [Finding("ok", "skills", f"{usable} of {len(found.skills)} can be used"), *found.findings]
+
+
+async def _check_threads(layout: Layout) -> list[Finding]:
+    """Read every thread; also proves that state.db can be used."""
+    async with open_records(layout) as records:
+        broken: list[Finding] = []
+        ids = await records.threads.ids()
+        for thread_id in ids:
+            thread = await records.threads.read(thread_id)
+            place = layout.thread(thread_id).relative_to(layout.root)
+            fix = "the rest of the thread is used; mend or delete this line"
+            broken += [
+                Finding("warn", f"{place}:{problem.line}", f"cannot be read: {problem.message}", fix)
+                for problem in thread.problems
+            ]
+        listed = Finding("ok", "threads", f"{len(ids)} can be read" if ids else "none yet")
+        return [listed, *broken]
+
+
+def _cover(finding: Finding, mask: Mask) -> Finding:
+    return msgspec.structs.replace(
+        finding, subject=mask(finding.subject), message=mask(finding.message), fix=mask(finding.fix)
+    )
+
+
+def _sum_up(findings: list[Finding]) -> str:
+    errors = sum(finding.level == "error" for finding in findings)
+    warnings = sum(finding.level == "warn" for finding in findings)
+    if errors:
+        return f"{errors} must be mended, {warnings} to look at."
+    return f"All works; {warnings} to look at." if warnings else "All is well."
