@@ -1,0 +1,115 @@
+"""Build the prompt: sections in the order of a profile, within a budget, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from shipmate.context.budget import Calibration
+from shipmate.context.clock import find_zone, tell_time
+from shipmate.context.media import read_images
+from shipmate.context.piece import join_pieces, limit_pieces, write_pieces
+from shipmate.context.profile import Profile, choose_profile
+from shipmate.context.request import Context, ContextRequest
+from shipmate.context.section import Scene
+from shipmate.errors import NotFoundError
+from shipmate.memory.reader import MemoryReader
+from shipmate.skills.loader import SkillsLoader
+from shipmate.values.message import JsonObject
+from shipmate.workspace.config import Config
+from shipmate.workspace.file import FileCache
+from shipmate.workspace.finding import Finding
+from shipmate.workspace.layout import CAPTAIN, Layout
+
+
+class ContextBuilder:
+    """Assemble prompts and message lists for the members of one workspace."""
+
+    def __init__(self, workspace: Layout | Path | str, config: Config | None = None) -> None:
+        is_layout = isinstance(workspace, Layout)
+        self.layout = workspace if is_layout else Layout(Path(workspace).expanduser().absolute())
+        self.config = config or Config()
+        self._files = FileCache(self.layout.root)
+        self._skills = SkillsLoader(self.layout, self.config.skills, self._files)
+        self._calibration = Calibration()
+        self._readers: dict[str, MemoryReader] = {}
+
+    def build(self, request: ContextRequest) -> Context:
+        """Build the prompt for one turn."""
+        settings = self.config.context
+        profile = choose_profile(settings, request.profile)
+        ratio = self._calibration.ratio(request.model)
+        pieces = write_pieces(profile, self._scene(request, profile))
+        limit_pieces(pieces, settings.section_tokens, settings.budget_tokens, ratio)
+        return join_pieces(profile, pieces, request.tools, ratio)
+
+    def calibrate(self, model: str, estimated: int, reported: int) -> None:
+        """Learn from a provider's count; `estimated` must cover the whole request, messages included."""
+        self._calibration.learn(model, estimated, reported)
+
+    def findings(self, member: str = CAPTAIN) -> list[Finding]:
+        """Say what stands in the way of a good prompt."""
+        context = self.build(ContextRequest(member=member))
+        found = [
+            Finding("warn", section.title, section.problem, f"see `shipmate context --show {section.name}`")
+            for section in context.sections
+            if section.problem
+        ]
+        zone = self.config.timezone
+        if zone and find_zone(zone) is None:
+            found.append(
+                Finding("warn", "timezone", f"there is no zone {zone!r}", "name one such as Asia/Shanghai")
+            )
+        return [*found, *self._skills.find(member).findings]
+
+    def build_system_prompt(self, skill_names: Sequence[str] | None = None) -> str:
+        """Build the system prompt; the named skills are given in full."""
+        return self.build(ContextRequest(skill_names=skill_names or ())).system
+
+    def build_messages(
+        self,
+        history: Sequence[JsonObject],
+        current_message: str,
+        skill_names: Sequence[str] | None = None,
+        media: Sequence[str | Path] | None = None,
+    ) -> list[JsonObject]:
+        """Build the whole message list: system prompt, history, then the current message with its images."""
+        request = ContextRequest(skill_names=skill_names or (), last_text=current_message)
+        images = [{"type": "image_url", "image_url": {"url": url}} for url in read_images(media or ())]
+        content = [*images, {"type": "text", "text": current_message}] if images else current_message
+        system = {"role": "system", "content": self.build(request).system}
+        return [system, *history, {"role": "user", "content": content}]
+
+    def add_tool_result(
+        self, messages: list[JsonObject], tool_call_id: str, tool_name: str, result: str
+    ) -> list[JsonObject]:
+        """Add a tool's result to a message list."""
+        messages.append({"role": "tool", "tool_call_id": tool_call_id, "name": tool_name, "content": result})
+        return messages
+
+    def add_assistant_message(
+        self, messages: list[JsonObject], content: str | None, tool_calls: Sequence[JsonObject] | None = None
+    ) -> list[JsonObject]:
+        """Add the assistant's words, and the calls it made, to a message list."""
+        message: JsonObject = {"role": "assistant", "content": content or ""}
+        messages.append({**message, "tool_calls": list(tool_calls)} if tool_calls else message)
+        return messages
+
+    def _scene(self, request: ContextRequest, profile: Profile) -> Scene:
+        own = self.layout.member(request.member)
+        reader = self._readers.get(request.member)
+        if reader is None:
+            if not own.root.is_dir():
+                raise NotFoundError(f"there is no member {request.member!r}: make {own.agent} first.")
+            reader = self._readers[request.member] = MemoryReader(self.layout, self._files, request.member)
+        return Scene(
+            request=request,
+            layout=self.layout,
+            own=own,
+            config=self.config,
+            files=self._files,
+            memory=reader,
+            skills=self._skills.find(request.member),
+            now=tell_time(request.now, self.config.timezone or profile.timezone),
+            style=profile.style,
+        )

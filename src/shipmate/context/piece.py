@@ -1,0 +1,152 @@
+"""Hold a section while the prompt is put together: written, cut, and finally joined with the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from shipmate.context.budget import CUT_ORDER, FLOOR_TOKENS, split_ends, weigh
+from shipmate.context.profile import Profile
+from shipmate.context.request import Context, Section, ToolDescription
+from shipmate.context.section import Draft, Scene, SectionKind, Silence, section_kinds
+from shipmate.context.wording import find_wording, word
+
+# The constitution may shrink, but a member without it would be someone else.
+NEVER_DROPPED = frozenset({"agent"})
+
+
+@dataclass(slots=True)
+class Piece:
+    """Be one section in the making."""
+
+    kind: SectionKind
+    style: str
+    draft: Draft | Silence
+    text: str = ""
+    bytes: int = 0
+    tokens: int = 0
+    reason: str = ""
+    is_cut: bool = False
+
+    def __post_init__(self) -> None:
+        self.reason = self.draft.reason
+        if isinstance(self.draft, Draft):
+            self._render(self.draft.text)
+
+    def _render(self, text: str) -> None:
+        assert isinstance(self.draft, Draft)
+        wording = find_wording(self.style, self.draft.wording or self.kind.name)
+        self.text = wording.substitute(self.draft.fields, text=text)
+        self.bytes, self.tokens = weigh(self.text)
+
+    def cut(self, tokens: int, why: str) -> None:
+        """Keep both ends of the text within so many tokens, or nothing if that would say nothing."""
+        if not isinstance(self.draft, Draft) or not self.text:
+            return
+        before, whole = self.tokens, self.draft.text
+        note = word(self.style, "cut", count=f"{len(whole):,}", source=self.draft.source)
+        room = tokens - (before - weigh(whole)[1]) - weigh(note)[1]
+        if self.kind.name in NEVER_DROPPED:
+            room = max(room, FLOOR_TOKENS)
+        self.is_cut = True
+        if room < FLOOR_TOKENS or not whole:
+            self.text, self.bytes, self.tokens = "", 0, 0
+            self.reason = f"left out, {before:,} tokens: {why}"
+            return
+        head, tail = split_ends(whole, room)
+        note = word(
+            self.style, "cut", count=f"{len(whole) - len(head) - len(tail):,}", source=self.draft.source
+        )
+        self._render(f"{head.rstrip()}\n\n{note}\n\n{tail.lstrip()}")
+        self.reason = f"cut from {before:,} to {self.tokens:,} tokens: {why}"
+
+    def finish(self, ratio: float) -> Section:
+        """Give the section as it is shown; tokens are in the model's own count."""
+        stability = self.draft.stability if isinstance(self.draft, Draft) else None
+        return Section(
+            name=self.kind.name,
+            title=self.kind.title,
+            text=self.text,
+            source=self.draft.source,
+            stability=stability or self.kind.stability,
+            bytes=self.bytes,
+            tokens=round(self.tokens * ratio),
+            included=bool(self.text),
+            reason=self.reason,
+            is_cut=self.is_cut,
+            problem=self.draft.problem,
+        )
+
+
+def write_pieces(profile: Profile, scene: Scene) -> list[Piece]:
+    """Write the sections of a profile."""
+    kinds = section_kinds()
+    return [Piece(kinds[name], profile.style, kinds[name].write(scene)) for name in profile]
+
+
+def limit_pieces(pieces: Sequence[Piece], limits: Mapping[str, int], budget: int, ratio: float) -> None:
+    """Cut each section to its own limit, then in a fixed order until the whole fits."""
+    for piece in pieces:
+        limit = limits.get(piece.kind.name, piece.kind.limit)
+        if limit is not None and piece.tokens * ratio > limit:
+            piece.cut(int(limit / ratio), f"this section may have {limit:,} tokens")
+    by_name = {piece.kind.name: piece for piece in pieces}
+    excess = sum(piece.tokens for piece in pieces) - int(budget / ratio)
+    for name in CUT_ORDER:
+        if excess <= 0:
+            return
+        if name in by_name:
+            before = by_name[name].tokens
+            by_name[name].cut(before - excess, f"the whole prompt may have {budget:,} tokens")
+            excess -= before - by_name[name].tokens
+
+
+def join_pieces(
+    profile: Profile, pieces: Sequence[Piece], tools: Sequence[ToolDescription], ratio: float
+) -> Context:
+    """Join sections into a prompt, and find how much of it stays the same from turn to turn."""
+    sections = {piece.kind.name: piece.finish(ratio) for piece in pieces}
+    parts = [[sections[name] for name in part if sections[name].included] for part in profile.parts]
+    system, stable_bytes = _join(profile, [part for part in parts if part])
+    others = [_outside(kind, profile) for name, kind in section_kinds().items() if name not in sections]
+    schemas = msgspec.json.encode(
+        [{"name": tool.name, "description": tool.description, "schema": tool.schema} for tool in tools]
+    )
+    tools_tokens = weigh(schemas.decode())[1] if tools else 0
+    return Context(
+        profile=profile.name,
+        system=system,
+        sections=(*sections.values(), *others),
+        stable_bytes=stable_bytes,
+        tools_bytes=len(schemas) if tools else 0,
+        tokens=round((weigh(system)[1] + tools_tokens) * ratio),
+    )
+
+
+def _join(profile: Profile, parts: Sequence[Sequence[Section]]) -> tuple[str, int]:
+    texts: list[str] = []
+    size, stable = 0, None
+    for part in parts:
+        for at, section in enumerate(part):
+            gap = "" if not texts else "\n\n" if at else profile.separator
+            if section.stability == "volatile" and stable is None:
+                stable = size
+            texts += [gap, section.text]
+            size += len(gap) + section.bytes
+    return "".join(texts), size if stable is None else stable
+
+
+def _outside(kind: SectionKind, profile: Profile) -> Section:
+    return Section(
+        name=kind.name,
+        title=kind.title,
+        text="",
+        source="",
+        stability=kind.stability,
+        bytes=0,
+        tokens=0,
+        included=False,
+        reason=f"not in profile {profile.name}",
+    )

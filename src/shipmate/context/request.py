@@ -1,0 +1,97 @@
+"""Describe what is asked of the context builder, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from shipmate.values.message import JsonObject
+from shipmate.workspace.layout import CAPTAIN
+
+Stability = Literal["stable", "slow", "volatile"]
+
+
+class ToolDescription(Protocol):
+    """Be what the prompt must know of a tool; `ToolSpec` is one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def schema(self) -> JsonObject: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRequest:
+    """Say for whom and what a prompt is built."""
+
+    thread_id: str | None = None
+    member: str = CAPTAIN
+    user_id: str = ""
+    platform: str = ""
+    model: str = ""
+    tools: Sequence[ToolDescription] = ()
+    # The person's last words; they choose which skills come to the fore.
+    last_text: str = ""
+    # What the caller adds about where this was said.
+    extra_context: str | None = None
+    # Pieces of memory found for these words.
+    recalled: Sequence[str] = ()
+    # Skills to give in full this time.
+    skill_names: Sequence[str] = ()
+    # The moment the prompt speaks of; now when not given.
+    now: datetime | None = None
+    profile: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """Hold one named piece of a prompt, with its cost and the reason it is in or out."""
+
+    name: str
+    title: str
+    # As it stands in the prompt, heading included; empty when left out.
+    text: str
+    source: str
+    stability: Stability
+    bytes: int
+    tokens: int
+    included: bool
+    reason: str
+    # Set when part of it was cut away.
+    is_cut: bool = False
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Hold a built prompt and how it came about."""
+
+    profile: str
+    system: str
+    sections: Sequence[Section]
+    # How many leading bytes of `system` stay the same from turn to turn.
+    stable_bytes: int
+    tools_bytes: int
+    # Estimate for the prompt and the tool schemas, without the messages.
+    tokens: int
+
+    @property
+    def bytes(self) -> int:
+        """Count what the prompt and the tool schemas take on the wire."""
+        return len(self.system.encode()) + self.tools_bytes
+
+    @property
+    def stable(self) -> str:
+        """Give the part of the prompt that a provider can cache."""
+        return self.system.encode()[: self.stable_bytes].decode()
+
+    @property
+    def volatile(self) -> str:
+        """Give the part of the prompt that belongs to this turn alone."""
+        return self.system.encode()[self.stable_bytes :].decode()

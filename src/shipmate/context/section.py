@@ -1,0 +1,112 @@
+"""Define a kind of section: a name, and a function that writes its text for a scene."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+
+from shipmate.context.request import ContextRequest, Stability
+from shipmate.memory.reader import MemoryReader
+from shipmate.skills.loader import SkillList
+from shipmate.workspace.config import Config
+from shipmate.workspace.file import FileCache, FileText
+from shipmate.workspace.layout import Layout
+
+# ZyHive cuts its files at about this length too.
+FILE_TOKENS = 6_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """Hold everything a section may look at."""
+
+    request: ContextRequest
+    layout: Layout
+    # The member's own files; the workspace's for the captain.
+    own: Layout
+    config: Config
+    files: FileCache
+    memory: MemoryReader
+    skills: SkillList
+    # In the configured zone.
+    now: datetime
+    style: str
+
+    def path(self, file: FileText) -> str:
+        """Name a file as `read` takes it: from the workspace."""
+        return file.path.removeprefix(f"{self.layout.root}/")
+
+    def title(self, file: FileText) -> str:
+        """Name a file as its member knows it: from the member's own folder."""
+        return self.path(file).removeprefix(f"{self.own.root.relative_to(self.layout.root)}/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """Hold what a section has to say; `text` may be cut, `fields` fill in the wording around it."""
+
+    text: str = ""
+    fields: dict[str, str] = field(default_factory=dict[str, str])
+    source: str = ""
+    reason: str = ""
+    problem: str = ""
+    # The wording file to use when it is not the section's own.
+    wording: str = ""
+    stability: Stability | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """Say why a section has nothing to say."""
+
+    reason: str
+    source: str = ""
+    problem: str = ""
+
+
+Writer = Callable[[Scene], Draft | Silence]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionKind:
+    """Name a section and the function that writes it."""
+
+    name: str
+    title: str
+    stability: Stability
+    write: Writer
+    # How many tokens it may take when ship.json does not say.
+    limit: int | None = None
+
+
+@cache
+def section_kinds() -> dict[str, SectionKind]:
+    """Gather the kinds that the modules of `context.sections` define."""
+    from shipmate.context import sections
+
+    kinds: dict[str, SectionKind] = {}
+    for module in pkgutil.iter_modules(sections.__path__, f"{sections.__name__}."):
+        found: tuple[SectionKind, ...] = importlib.import_module(module.name).KINDS
+        kinds.update((kind.name, kind) for kind in found)
+    return kinds
+
+
+def draft_file(scene: Scene, file: FileText, wording: str = "") -> Draft | Silence:
+    """Write a section that is one file."""
+    source = scene.path(file)
+    if file.is_missing:
+        return Silence(f"there is no {source}")
+    if not file.text.strip():
+        return Silence(f"left out: {file.problem}", source, file.problem)
+    return Draft(
+        text=file.text.strip(),
+        fields={"source": source, "title": scene.title(file)},
+        source=source,
+        reason=file.problem or "the file is there",
+        problem=file.problem,
+        wording=wording,
+    )

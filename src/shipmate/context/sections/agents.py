@@ -1,0 +1,33 @@
+"""Write AGENTS.md and the files its `@path` lines name."""
+
+from __future__ import annotations
+
+from shipmate.context.reference import follow
+from shipmate.context.section import FILE_TOKENS, Draft, Scene, SectionKind, Silence, draft_file
+from shipmate.context.wording import word
+
+
+def write(scene: Scene) -> Draft | Silence:
+    """Write AGENTS.md, then each file it refers to under its path."""
+    file = scene.files.read(scene.own.bootstrap("AGENTS.md"))
+    if file.is_missing:
+        file = scene.files.read(scene.layout.bootstrap("AGENTS.md"))
+    draft = draft_file(scene, file)
+    if isinstance(draft, Silence):
+        return draft
+    found, problems = follow(file, scene.layout.root, scene.files)
+    texts = [draft.text]
+    for each in found:
+        path = scene.path(each)
+        texts.append(word(scene.style, "file", source=path, title=path, text=each.text.strip()))
+    problems = [text for text in (draft.problem, *problems) if text]
+    return Draft(
+        text="\n\n".join(texts),
+        fields=draft.fields,
+        source=", ".join([draft.source, *(scene.path(each) for each in found)]),
+        reason="; ".join(problems) or draft.reason,
+        problem="; ".join(problems),
+    )
+
+
+KINDS = (SectionKind("agents", "AGENTS.md", "stable", write, 2 * FILE_TOKENS),)

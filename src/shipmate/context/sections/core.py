@@ -1,0 +1,41 @@
+"""Write the core identity: name, workspace, tools, rules of behaviour."""
+
+from __future__ import annotations
+
+import re
+
+from shipmate.context.section import Draft, Scene, SectionKind
+from shipmate.context.wording import find_wording
+from shipmate.workspace.layout import CAPTAIN
+
+_TITLE = re.compile(r"^#[ \t]+(\S.{0,79})$", re.MULTILINE)
+
+
+def write(scene: Scene) -> Draft:
+    """Say who the member is and how it behaves; always there."""
+    is_captain = scene.request.member == CAPTAIN
+    described = scene.config.description if is_captain else None
+    tools = ", ".join(tool.name for tool in scene.request.tools)
+    return Draft(
+        fields={
+            "name": (scene.config.name if is_captain else None) or _title(scene) or scene.request.member,
+            "description": f" {' '.join(described.split())}" if described else "",
+            "workspace": str(scene.layout.root),
+            "tools": f"Tools: {tools}.\n" if tools else "",
+            "tool_names": tools or "none",
+            "now": f"{scene.now:%Y-%m-%d %H:%M (%A)}",
+        },
+        source="built in",
+        reason="always there",
+        # A style that tells the time here can have no stable prefix.
+        stability="volatile" if "$now" in find_wording(scene.style, "core").template else None,
+    )
+
+
+def _title(scene: Scene) -> str:
+    """Give the first heading of the member's Agent.md."""
+    match = _TITLE.search(scene.files.read(scene.own.agent).text)
+    return match[1].strip() if match else ""
+
+
+KINDS = (SectionKind("core", "Core identity", "stable", write),)
