@@ -49,8 +49,14 @@ async def _serve(
     from shipmate.workspace.load import load_config
 
     quiet_logs()
-    settings = load_config(layout).server
-    site = Site(layout.root, opener=Shipmate.open, examples=EXAMPLES, token=Token.make(layout.token))
+    settings = load_config(layout).config.server
+
+    async def open_ship(root: Path) -> Shipmate:
+        ship = await Shipmate.open(root)
+        await ship.lanes.resume()
+        return ship
+
+    site = Site(layout.root, opener=open_ship, examples=EXAMPLES, token=Token.make(layout.token))
 
     def tell(address: str) -> None:
         link = f"{address}/?token={site.tickets.issue()}"

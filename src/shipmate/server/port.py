@@ -5,20 +5,16 @@ from __future__ import annotations
 from typing import Protocol
 
 from shipmate.models.port import Model
+from shipmate.orchestrator.feed import Feed
+from shipmate.orchestrator.lanes import Lanes, Receipt
 from shipmate.store.port import Store
 from shipmate.thread.service import ThreadService
 from shipmate.tools.toolset import Toolset
-from shipmate.values.event import IngressEvent, Outcome
+from shipmate.values.event import IngressEvent
 from shipmate.workspace.config import Config
 from shipmate.workspace.layout import Layout
 
-
-class Receipt(Protocol):
-    """Acknowledge an accepted event."""
-
-    async def outcome(self) -> Outcome:
-        """Wait for the run to end."""
-        ...
+__all__ = ["Receipt", "Ship"]
 
 
 class Ship(Protocol):
@@ -36,5 +32,9 @@ class Ship(Protocol):
     def toolset(self) -> Toolset: ...
     @property
     def model(self) -> Model: ...
+    @property
+    def lanes(self) -> Lanes: ...
+    @property
+    def feed(self) -> Feed: ...
     async def receive(self, event: IngressEvent) -> Receipt: ...
     async def close(self) -> None: ...

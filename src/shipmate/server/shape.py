@@ -455,3 +455,88 @@ class Health(Shape):
     """Say that the server lives."""
 
     status: Literal["ok"]
+
+
+class Used(Shape):
+    """Add up what models used; no cost when a price is unknown."""
+
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    milliseconds: int
+    cost: float | None
+    unpriced: int
+
+
+class UsedDay(Used):
+    """Add up one day."""
+
+    day: str
+
+
+class UsedModel(Used):
+    """Add up one model."""
+
+    model: str
+
+
+class Usage(Shape):
+    """Add up use by day and by model."""
+
+    days: list[UsedDay]
+    models: list[UsedModel]
+    total: Used
+
+
+class AuditEntry(Shape):
+    """Record one thing that was asked or decided."""
+
+    at: str
+    kind: str
+    thread_id: str
+    tool: str
+    who: str
+    what: str
+    outcome: str
+
+
+class Audit(Shape):
+    """List what was asked and decided, newest first."""
+
+    entries: list[AuditEntry]
+
+
+class Skill(Shape):
+    """Describe a skill."""
+
+    name: str
+    title: str
+    description: str
+    always: bool
+    available: bool
+    missing: list[str]
+    source: str
+    text: str | None = None
+
+
+class Skills(Shape):
+    """List the skills."""
+
+    skills: list[Skill]
+
+
+class Task(Shape):
+    """Show a task file."""
+
+    id: str
+    title: str
+    text: str
+    updated_at: str
+
+
+class Tasks(Shape):
+    """List the tasks."""
+
+    tasks: list[Task]

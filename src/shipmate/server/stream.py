@@ -30,8 +30,8 @@ HEADERS = {
 WAKE = FeedEvent(run_id="")
 
 Events: TypeAlias = asyncio.Queue[FeedEvent]
-# Chooses what a watcher sends of what happened; None ends the stream.
-Chooser: TypeAlias = Callable[[Sequence[FeedEvent]], Awaitable[list[Chunk] | None]]
+# Chooses what a watcher sends of what happened, and tells whether the stream is over with that.
+Chooser: TypeAlias = Callable[[Sequence[FeedEvent]], Awaitable[tuple[list[Chunk], bool]]]
 
 
 class Wire:
@@ -59,13 +59,17 @@ class Wire:
 
     async def write(self, chunks: Iterable[Chunk]) -> None:
         """Send chunks in one write; neighbouring deltas of one text become one."""
+        await self._body(self._bytes(chunks))
+
+    async def _finish(self, chunks: Iterable[Chunk]) -> None:
+        """Send the last chunks and say that this is all."""
+        body = self._bytes(chunks) + self._done
+        await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+    def _bytes(self, chunks: Iterable[Chunk]) -> bytes:
         joined = join_deltas(chunks)
         self._metrics.chunks += len(joined)
-        await self._body(b"".join(map(self._encode, joined)))
-
-    async def close(self) -> None:
-        """Say that this is all."""
-        await self._send({"type": "http.response.body", "body": self._done, "more_body": False})
+        return b"".join(map(self._encode, joined))
 
     async def follow(self, queue: Events, choose: Chooser) -> None:
         """Send what `choose` takes from the queue until it ends the stream or the reader is gone."""
@@ -78,9 +82,9 @@ class Wire:
                 events = [await queue.get(), *drain(queue)]
                 if self._is_gone or len(events) > BACKLOG:
                     return
-                chosen = await choose(events)
-                if chosen is None:
-                    await self.close()
+                chosen, is_over = await choose(events)
+                if is_over:
+                    await self._finish(chosen)
                     return
                 if chosen:
                     await self.write(chosen)

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from shipmate.server.routes import member, session, system, upload
+from shipmate.server.routes import (
+    chat,
+    completion,
+    member,
+    run,
+    session,
+    settings,
+    system,
+    thread,
+    upload,
+    usage,
+)
 
 # The page comes last: it answers every address the others leave over.
 ROUTERS = (
     session.router,
+    chat.router,
+    thread.router,
+    run.router,
     member.router,
+    usage.router,
+    settings.router,
     upload.router,
+    completion.router,
     system.router,
     system.page_router,
 )

@@ -1,0 +1,144 @@
+"""Speak OpenAI's chat completions for programs that know nothing else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from shipmate.server.ask import OWNER
+from shipmate.server.error import invalid
+from shipmate.values.chunk import Chunk
+from shipmate.values.event import Attachment, Outcome, TextEvent
+from shipmate.values.message import JsonObject, new_id, timestamp
+from shipmate.values.thread_id import ThreadId
+
+PLATFORM = "api"
+DONE = b"data: [DONE]\n\n"
+REASONS = {"replied": "stop", "suspended": "stop", "stopped": "stop", "steered": "stop", "failed": "error"}
+WAITING = "This needs an approval. Answer it on the page or with `shipmate approvals`, then say anything."
+
+
+class CompletionBody(msgspec.Struct):
+    """Hold a request; settings we do not know are ignored, for the workspace decides them."""
+
+    messages: list[JsonObject]
+    model: str = ""
+    stream: bool = False
+    user: str | None = None
+
+
+def read_completion(raw: bytes) -> CompletionBody:
+    """Decode a completion request."""
+    try:
+        return msgspec.json.decode(raw, type=CompletionBody)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise invalid(f"The body is not a completion request: {error}"[:300]) from error
+
+
+def thread_for(body: CompletionBody, header: str | None) -> ThreadId:
+    """Choose the thread: named by a header, by the user, or a new one."""
+    if header:
+        return ThreadId.parse(header)
+    if body.user:
+        return ThreadId(PLATFORM, "user", body.user)
+    return ThreadId(PLATFORM, "call", new_id("c"))
+
+
+def event_for(body: CompletionBody, thread_id: ThreadId, member: str) -> TextEvent:
+    """Take the last user message; the stored thread already holds the others."""
+    said = next((message for message in reversed(body.messages) if message.get("role") == "user"), None)
+    if said is None:
+        raise invalid("messages: there is no user message.")
+    text, files = _content(said.get("content"))
+    if not text.strip() and not files:
+        raise invalid("messages: the last user message is empty.")
+    return TextEvent(
+        platform=PLATFORM,
+        thread_id=str(thread_id),
+        user_id=OWNER,
+        message_id=new_id("api"),
+        timestamp=timestamp(),
+        member=member,
+        text=text,
+        attachments=files,
+    )
+
+
+def _content(content: Any) -> tuple[str, tuple[Attachment, ...]]:
+    if isinstance(content, str):
+        return content, ()
+    if not isinstance(content, list):
+        raise invalid("messages: content must be a text or a list of parts.")
+    parts = [part for part in content if isinstance(part, dict)]
+    texts = [
+        part["text"] for part in parts if part.get("type") == "text" and isinstance(part.get("text"), str)
+    ]
+    files = [_image(part) for part in parts if part.get("type") == "image_url"]
+    return "\n\n".join(texts), tuple(files)
+
+
+def _image(part: JsonObject) -> Attachment:
+    holder = part.get("image_url")
+    url = holder.get("url") if isinstance(holder, dict) else None
+    if not isinstance(url, str) or not url.startswith("data:"):
+        raise invalid("messages: an image must be a data: address.")
+    return Attachment(url=url, media_type=url.removeprefix("data:").partition(";")[0])
+
+
+def completion(run: Outcome, model: str, usage: JsonObject) -> JsonObject:
+    """Make the whole answer."""
+    words = run.text or run.error or ""
+    if run.status == "suspended":
+        words = f"{words}\n\n{WAITING}".strip()
+    return {
+        **_head(run.run_id, model, "chat.completion"),
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": words},
+                "finish_reason": REASONS[run.status],
+            }
+        ],
+        "usage": usage,
+    }
+
+
+def encoder(model: str) -> Callable[[Chunk], bytes]:
+    """Give what turns our chunks into OpenAI's; parts it has no words for are left out."""
+    answer_id = new_id("chatcmpl")
+
+    def encode(chunk: Chunk) -> bytes:
+        delta = _delta(chunk)
+        if delta is None:
+            return b""
+        reason = "stop" if chunk["type"] in ("finish", "abort", "error") else None
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        body = {**_head(answer_id, model, "chat.completion.chunk"), "choices": [choice]}
+        return b"data: " + msgspec.json.encode(body) + b"\n\n"
+
+    return encode
+
+
+def _delta(chunk: Chunk) -> JsonObject | None:
+    match chunk["type"]:
+        case "start":
+            return {"role": "assistant", "content": ""}
+        case "text-delta":
+            return {"content": chunk["delta"]}
+        case "reasoning-delta":
+            return {"reasoning_content": chunk["delta"]}
+        case "tool-approval-request":
+            return {"content": f"\n\n{WAITING}"}
+        case "finish" | "abort":
+            return {}
+        case "error":
+            return {"content": f"\n\n{chunk['errorText']}"}
+        case _:
+            return None
+
+
+def _head(answer_id: str, model: str, kind: str) -> JsonObject:
+    return {"id": answer_id, "object": kind, "created": int(time.time()), "model": model}

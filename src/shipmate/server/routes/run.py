@@ -1,0 +1,64 @@
+"""Stop, steer and queue: what a person does while a member is at work."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from shipmate.server import shape
+from shipmate.server.ask import said_event, thread_of
+from shipmate.server.error import ApiError, missing
+from shipmate.server.port import Ship
+from shipmate.server.reply import Json, empty
+from shipmate.server.routes.thread import find_thread
+from shipmate.server.site import TheShip
+from shipmate.values.event import TextEvent
+
+router = APIRouter(tags=["runs"])
+
+
+@router.post("/api/threads/{thread_id}/stop", response_model=shape.Stopped)
+async def stop(ship: TheShip, thread_id: str) -> Response:
+    """End the run in flight where it is; what was said and done stays."""
+    return Json({"stopped": ship.lanes.stop(str(thread_of(thread_id)))})
+
+
+@router.post("/api/threads/{thread_id}/steer", status_code=202, response_model=shape.Accepted)
+async def steer(ship: TheShip, thread_id: str, body: shape.Said) -> Response:
+    """Say something that reaches the running turn at its next step."""
+    return await _say(ship, thread_id, body, steer=True)
+
+
+@router.get("/api/threads/{thread_id}/queue", response_model=shape.Queue)
+async def read_queue(ship: TheShip, thread_id: str) -> Response:
+    """List what waits for the running turn to end."""
+    rows = await ship.store.inbox.open(str(thread_of(thread_id)))
+    waiting = [
+        {"messageId": row.event.message_id, "text": row.event.text, "at": row.event.timestamp}
+        for row in rows
+        if row.status == "waiting" and isinstance(row.event, TextEvent)
+    ]
+    return Json({"queue": waiting})
+
+
+@router.post("/api/threads/{thread_id}/queue", status_code=202, response_model=shape.Accepted)
+async def queue(ship: TheShip, thread_id: str, body: shape.Said) -> Response:
+    """Say something after the running turn, without waiting for the answer."""
+    return await _say(ship, thread_id, body, steer=False)
+
+
+@router.delete("/api/threads/{thread_id}/queue/{message_id}", status_code=204)
+async def withdraw(ship: TheShip, thread_id: str, message_id: str) -> Response:
+    """Take back what still waits."""
+    if not await ship.lanes.withdraw(str(thread_of(thread_id)), message_id):
+        raise missing("such message in the queue")
+    return empty()
+
+
+async def _say(ship: Ship, thread_id: str, body: shape.Said, *, steer: bool) -> Response:
+    info = await find_thread(ship, thread_id)
+    event = said_event(thread_of(info.thread_id), body.text, body.message_id, steer=steer)
+    receipt = await ship.receive(event)
+    if receipt.row.event.thread_id != info.thread_id:
+        raise ApiError(409, "conflict", "That message id was used in another thread.", "Use a new one.")
+    return Json({"messageId": event.message_id}, 202)
