@@ -13,6 +13,7 @@ from shipmate.context.request import Context, ContextRequest
 from shipmate.context.trace import Trace
 from shipmate.errors import ModelError, ModelStreamError, ShipmateError, ToolError
 from shipmate.models.port import Finish, Model, ModelRequest
+from shipmate.orchestrator.history import History
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
@@ -49,6 +50,7 @@ class AgentOrchestrator:
         self._context = context
         self._ledger = ledger
         self._trace = trace
+        self._history = History()
         self._worker = Worker(layout, toolset, approvals, ledger)
 
     async def run(self, turn: Turn) -> Outcome:
@@ -159,7 +161,7 @@ class AgentOrchestrator:
 
     async def _record(self, turn: Turn, finish: Finish, context: Context, milliseconds: int) -> None:
         model = finish.model or self.model.name
-        estimated = context.tokens
+        estimated = context.tokens + self._history.tokens(turn.thread)
         self._context.calibrate(model, estimated, finish.usage.input_tokens)
         await self._ledger.add_usage(
             StepUsage(

@@ -115,7 +115,10 @@ class Reducer:
 
     def _text_start(self, chunk: Chunk) -> None:
         kind = chunk["type"].removesuffix("-start")
-        self._open[f"{kind} {chunk['id']}"] = self._push({"type": kind, "text": "", "state": "streaming"})
+        part: JsonObject = {"type": kind, "text": "", "state": "streaming"}
+        if kind == "reasoning":
+            part["id"] = chunk["id"]
+        self._open[f"{kind} {chunk['id']}"] = self._push(part)
 
     def _text_delta(self, chunk: Chunk) -> None:
         kind = chunk["type"].removesuffix("-delta")

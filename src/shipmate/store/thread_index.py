@@ -10,7 +10,7 @@ import msgspec
 from shipmate.store.database import Database, statements
 from shipmate.store.port import ThreadInfo
 from shipmate.values.message import JsonObject, UIMessage, metadata_of, text_of, timestamp
-from shipmate.values.token import estimate_tokens
+from shipmate.values.token import message_tokens
 
 TITLE_LENGTH = 60
 
@@ -109,20 +109,6 @@ def title_of(messages: Sequence[UIMessage]) -> str:
         if words:
             line = words.splitlines()[0].strip()
             return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1] + "…"
-    return ""
-
-
-def message_tokens(message: UIMessage) -> int:
-    """Estimate the tokens of one message."""
-    return sum(estimate_tokens(_part_text(part)) for part in message["parts"])
-
-
-def _part_text(part: JsonObject) -> str:
-    text = part.get("text")
-    if isinstance(text, str):
-        return text
-    if "toolCallId" in part:
-        return msgspec.json.encode([part.get("input"), part.get("output"), part.get("errorText")]).decode()
     return ""
 
 

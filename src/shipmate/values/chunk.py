@@ -1,4 +1,4 @@
-"""Make the chunks of the AI SDK UI message stream (v1): what is seen, and what the stored message is made of."""
+"""Make the chunks of the AI SDK UI message stream (v1): what people see and what messages are made of."""
 
 from __future__ import annotations
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
+from shipmate.values.message import JsonObject, UIMessage
+
 CJK = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 CHARACTERS_PER_TOKEN = 3.6
 
@@ -14,3 +18,17 @@ def estimate_tokens(text: str) -> int:
         return 0
     wide = 0 if text.isascii() else len(CJK.findall(text))
     return max(1, round(wide + (len(text) - wide) / CHARACTERS_PER_TOKEN))
+
+
+def message_tokens(message: UIMessage) -> int:
+    """Estimate the tokens of one message: its words, and what its calls took and gave."""
+    return sum(estimate_tokens(_part_text(part)) for part in message["parts"])
+
+
+def _part_text(part: JsonObject) -> str:
+    text = part.get("text")
+    if isinstance(text, str):
+        return text
+    if "toolCallId" in part:
+        return msgspec.json.encode([part.get("input"), part.get("output"), part.get("errorText")]).decode()
+    return ""
