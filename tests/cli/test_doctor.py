@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.support.terminal import shipmate
+
+from shipmate.workspace.layout import Layout
+
+
+def test_a_good_workspace_is_told_what_works_and_which_model_answers(workspace: Path) -> None:
+    done = shipmate(workspace, "doctor")
+    assert done.returncode == 0
+    assert f"✓ Agent.md: {workspace}/Agent.md" in done.stdout
+    assert "! model: the built-in rehearsal model" in done.stdout
+    assert "→ set ANTHROPIC_API_KEY" in done.stdout
+    assert "✓ threads: none yet" in done.stdout
+
+
+def test_an_unknown_key_is_reported_with_the_nearest_name(workspace: Path) -> None:
+    (workspace / "ship.json").write_text('{"permisions": {}}')
+    findings = json.loads(shipmate(workspace, "doctor", "--json").stdout)
+    (found,) = [finding for finding in findings if finding["subject"] == "ship.json"]
+    assert found["level"] == "warn"
+    assert "'permisions'" in found["message"]
+    assert "'permissions'" in found["fix"]
+
+
+def test_a_broken_configuration_is_an_error_and_the_other_checks_go_on(workspace: Path) -> None:
+    (workspace / "ship.json").write_text('{"name": ')
+    done = shipmate(workspace, "doctor")
+    assert done.returncode == 1
+    assert "✗ ship.json: " in done.stdout
+    assert "✓ threads" in done.stdout
+    assert "1 must be mended" in done.stdout
+
+
+def test_an_unknown_provider_is_an_error(workspace: Path) -> None:
+    (workspace / "ship.json").write_text('{"llm": {"provider": "antropic"}}')
+    done = shipmate(workspace, "doctor")
+    assert done.returncode == 1
+    assert "✗ model: " in done.stdout
+    assert "'anthropic'" in done.stdout
+
+
+def test_secrets_are_never_shown(workspace: Path) -> None:
+    secret = "sk-ant-very-secret-0123456789"
+    (workspace / "ship.json").write_text(json.dumps({"llm": {"provider": secret, "apiKey": secret}}))
+    (workspace / ".env").write_text(f"ANTHROPIC_API_KEY={secret}\n")
+    for arguments in (("doctor",), ("doctor", "--json")):
+        done = shipmate(workspace, *arguments, OPENAI_API_KEY=secret)
+        assert done.returncode == 1
+        assert secret not in done.stdout + done.stderr
+        assert "•••" in done.stdout
+
+
+def test_a_broken_row_is_named_with_its_line(workspace: Path) -> None:
+    folder = Layout(workspace).threads
+    folder.mkdir(parents=True)
+    (folder / "cli%3Achat%3Ax.jsonl").write_text('{"id":"u1","role":"user","parts":[]}\nrubbish\n')
+    done = shipmate(workspace, "doctor")
+    assert done.returncode == 0
+    assert "! .ship/threads/cli%3Achat%3Ax.jsonl:2: cannot be read" in done.stdout
+
+
+def test_an_agent_that_cannot_be_read_is_an_error(workspace: Path) -> None:
+    (workspace / "Agent.md").write_bytes(b"\xff\xfe\x00bad")
+    done = shipmate(workspace, "doctor")
+    assert done.returncode == 1
+    assert "✗ Agent.md: " in done.stdout
+    (workspace / "Agent.md").write_text(" \n")
+    assert "! Agent.md: " in shipmate(workspace, "doctor").stdout
+
+
+def test_without_a_workspace_one_line_says_how_to_make_one(tmp_path: Path) -> None:
+    done = shipmate(tmp_path, "doctor")
+    assert done.returncode == 2
+    assert "shipmate init" in done.stderr
+    assert done.stderr.count("\n") == 1

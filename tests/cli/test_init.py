@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.terminal import shipmate
+
+from shipmate.cli.init import EXAMPLES, NAMES
+
+
+@pytest.mark.parametrize("example", list(NAMES))
+def test_init_writes_an_agent_and_says_what_comes_next(tmp_path: Path, example: str) -> None:
+    done = shipmate(tmp_path, "init", "--example", example, "--name", "Ada", "home/ada")
+    text = (tmp_path / "home/ada/Agent.md").read_text()
+    assert done.returncode == 0
+    assert text.startswith("# Ada\n\nYou are Ada, ")
+    assert "{name}" not in text
+    assert "Next: cd home/ada && shipmate chat" in done.stdout
+
+
+def test_init_here_uses_the_examples_own_name(tmp_path: Path) -> None:
+    done = shipmate(tmp_path, "init")
+    assert (tmp_path / "Agent.md").read_text().startswith("# Captain\n")
+    assert done.stdout.endswith("Next: shipmate chat\n")
+
+
+def test_init_never_overwrites(tmp_path: Path) -> None:
+    (tmp_path / "Agent.md").write_text("mine")
+    done = shipmate(tmp_path, "init")
+    assert done.returncode == 2
+    assert "exists already" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert (tmp_path / "Agent.md").read_text() == "mine"
+
+
+def test_init_in_a_place_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = shipmate(tmp_path, "init", "file/below")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("shipmate: cannot write ")
+
+
+def test_init_refuses_an_empty_name(tmp_path: Path) -> None:
+    done = shipmate(tmp_path, "init", "--name", "  ")
+    assert done.returncode == 2
+    assert not (tmp_path / "Agent.md").exists()
+
+
+def test_there_is_a_file_for_every_example() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.md")} == set(NAMES)
