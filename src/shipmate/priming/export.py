@@ -1,0 +1,121 @@
+"""Save a course of a thread as a script."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from shipmate.errors import NotFoundError, PrimingError, StorageError
+from shipmate.priming.convert import to_records
+from shipmate.priming.library import Library
+from shipmate.priming.record import KIND, VERSION, Script
+from shipmate.priming.ref import ScriptRef, read_slug
+from shipmate.priming.write import write_script
+from shipmate.store.port import Store
+from shipmate.thread.service import ThreadService
+from shipmate.values.message import UIMessage, metadata_of
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import CAPTAIN, sync_folder
+
+
+class ScriptExistsError(PrimingError):
+    """A script of that name exists already. Give --overwrite to replace it, or choose another slug."""
+
+
+class Saved(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Say where a script was saved; the path is relative to the workspace."""
+
+    path: str
+    script_ref: str
+    records: int
+
+
+async def save_script(
+    library: Library,
+    threads: ThreadService,
+    store: Store,
+    *,
+    thread_id: ThreadId,
+    slug: str,
+    course: int | None = None,
+    title: str | None = None,
+    overwrite: bool = False,
+) -> Saved:
+    """Save the current course of a thread, or a named one, to its member's own scripts."""
+    info = await store.threads.find(str(thread_id))
+    member = info.member if info is not None else CAPTAIN
+    ref = ScriptRef(member, read_slug(slug))
+    thread = await threads.read(thread_id)
+    number = thread.course if course is None else course
+    script = make_script(select_course(thread.messages, number, thread.course), ref, thread_id, number, title)
+    if info is not None and info.archived:
+        script.frontmatter["sourceDialog"]["status"] = "archived"
+    path = ref.path(library.layout)
+    write_file(path, write_script(script).encode(), ref, overwrite=overwrite)
+    name = path.relative_to(library.layout.root).as_posix()
+    return Saved(path=name, script_ref=str(ref), records=len(script.records))
+
+
+def select_course(messages: Sequence[UIMessage], course: int, last: int) -> list[UIMessage]:
+    """Give the messages of one course; a message without a number belongs to the course that is open."""
+    if not 1 <= course <= last:
+        raise NotFoundError(f"there is no course {course}; this thread has {last}")
+    found: list[UIMessage] = []
+    current = 1
+    for message in messages:
+        number = metadata_of(message).get("course")
+        current = max(current, number) if isinstance(number, int) else current
+        if current == course:
+            found.append(message)
+    return found
+
+
+def make_script(
+    messages: Sequence[UIMessage], ref: ScriptRef, thread_id: ThreadId, course: int, title: str | None
+) -> Script:
+    """Make the script of some messages; refuse when nobody said anything."""
+    if not any(message["role"] != "system" and message["parts"] for message in messages):
+        raise PrimingError(f"course {course} of {thread_id} is empty: there is nothing to save yet")
+    source = {"rootId": str(thread_id), "selfId": str(thread_id), "course": course, "status": "running"}
+    frontmatter = {
+        "kind": KIND,
+        "version": VERSION,
+        "title": title or ref.slug.rpartition("/")[2],
+        "ownerAgentId": ref.member,
+        "generatedAt": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S"),
+        "sourceDialog": source,
+    }
+    return Script(frontmatter, to_records(messages))
+
+
+def write_file(path: Path, data: bytes, ref: ScriptRef, *, overwrite: bool) -> None:
+    """Put a file in place in one step; of two writers to one name exactly one wins."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{path.parent} cannot be made: {error.strerror}") from error
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if overwrite:
+            temporary.replace(path)
+        else:
+            # Unlike a rename, a link refuses a name that is taken.
+            path.hardlink_to(temporary)
+        sync_folder(path.parent)
+    except FileExistsError as error:
+        raise ScriptExistsError(
+            f"{ref} exists already. Give --overwrite to replace it, or choose another slug."
+        ) from error
+    except OSError as error:
+        raise StorageError(f"{ref} could not be saved: {error.strerror}") from error
+    finally:
+        temporary.unlink(missing_ok=True)

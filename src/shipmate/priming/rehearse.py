@@ -1,0 +1,102 @@
+"""Say a script's user turns again, and show where the new answers differ from the script's."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from shipmate.errors import PrimingError
+from shipmate.priming.convert import to_messages
+from shipmate.priming.record import Script
+from shipmate.values.message import JsonObject, UIMessage, text_of, tool_name, tool_parts
+
+Aspect = Literal["words", "calls", "results"]
+ASPECTS: tuple[Aspect, ...] = ("words", "calls", "results")
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """Hold what a member said and did in answer to one user turn."""
+
+    words: str = ""
+    calls: list[JsonObject] = []
+    results: list[Any] = []
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """Set the script's answer beside the new one."""
+
+    said: str
+    expected: Answer
+    got: Answer
+    differs: list[Aspect]
+    # Why the rehearsal could not go on here; empty when it could.
+    stopped: str = ""
+
+
+class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
+    """Report a whole rehearsal."""
+
+    turns: list[Turn]
+    matches: bool
+
+
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    """Carry the messages that answered one user turn, and why no more can be said, if so."""
+
+    messages: Sequence[UIMessage]
+    stopped: str = ""
+
+
+Say: TypeAlias = Callable[[UIMessage], Awaitable[Heard]]
+
+
+async def rehearse(script: Script, say: Say, *, ignore: Sequence[str] = ()) -> Rehearsal:
+    """Say each user turn in order; the model sees its own earlier answers, not the script's."""
+    pairs = list(split_answers(to_messages(script.records)))
+    if not pairs:
+        raise PrimingError("this script has no user turn to rehearse. Add a `### record human_text_record`.")
+    turns: list[Turn] = []
+    for said, expected in pairs:
+        heard = await say(said)
+        turns.append(_compare(said, expected, heard, ignore))
+        if heard.stopped:
+            break
+    matches = len(turns) == len(pairs) and not any(turn.differs or turn.stopped for turn in turns)
+    return Rehearsal(turns=turns, matches=matches)
+
+
+def split_answers(messages: Sequence[UIMessage]) -> Iterator[tuple[UIMessage, list[UIMessage]]]:
+    """Give each user message with what answered it."""
+    said: UIMessage | None = None
+    answers: list[UIMessage] = []
+    for message in messages:
+        if message["role"] == "user":
+            if said is not None:
+                yield said, answers
+            said, answers = message, []
+        elif message["role"] == "assistant":
+            answers.append(message)
+    if said is not None:
+        yield said, answers
+
+
+def _compare(said: UIMessage, expected: list[UIMessage], heard: Heard, ignore: Sequence[str]) -> Turn:
+    before, after = read_answer(expected), read_answer(heard.messages)
+    differs: list[Aspect] = [
+        aspect
+        for aspect in ASPECTS
+        if aspect not in ignore and getattr(before, aspect) != getattr(after, aspect)
+    ]
+    return Turn(said=text_of(said), expected=before, got=after, differs=differs, stopped=heard.stopped)
+
+
+def read_answer(messages: Sequence[UIMessage]) -> Answer:
+    """Gather the words, calls and results of an answer; ids and times do not count."""
+    parts = [part for message in messages for part in tool_parts(message)]
+    return Answer(
+        words="\n\n".join(words for message in messages if (words := text_of(message).strip())),
+        calls=[{"name": tool_name(part), "input": part.get("input")} for part in parts],
+        results=[part.get("output", part.get("errorText")) for part in parts],
+    )

@@ -1,0 +1,187 @@
+"""Start a dialog from scripts: everything is read and checked before anything is created."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from shipmate.errors import PrimingError, UserError
+from shipmate.priming.convert import to_messages
+from shipmate.priming.library import Library
+from shipmate.priming.recent import Recents
+from shipmate.priming.record import Record, Script
+from shipmate.priming.ref import ScriptRef
+from shipmate.store.port import Store
+from shipmate.thread.service import ThreadService
+from shipmate.values.message import JsonObject, UIMessage, is_settled, is_tool, metadata_of, timestamp
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import CAPTAIN
+
+SOURCE_TAG = "priming_script"
+NO_RESULT = "The script this call comes from holds no result for it. It was not run."
+# Metadata that tells of the dialog a script was taken from and would mislead in a new one.
+_FOREIGN = frozenset({"platform", "userId", "messageId", "runId", "correlationId"})
+_ROLES = frozenset({"system", "user", "assistant"})
+_COUNTED = ("genseq", "callSiteGenseq", "calling_genseq")
+
+
+class Priming(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Choose the scripts a dialog starts from, and whether people are shown what was replayed."""
+
+    script_refs: tuple[str, ...]
+    show_in_ui: bool
+
+
+class Dialog(msgspec.Struct, frozen=True, kw_only=True):
+    """Say what was created, and what went wrong beside it."""
+
+    thread_id: ThreadId
+    messages: int
+    problems: list[str]
+
+
+async def create_dialog(
+    library: Library,
+    threads: ThreadService,
+    store: Store,
+    *,
+    thread_id: ThreadId,
+    member: str = CAPTAIN,
+    priming: Priming | None = None,
+    title: str = "",
+) -> Dialog:
+    """Create a dialog, primed or not; a failure leaves nothing behind."""
+    refs = list(dict.fromkeys(map(ScriptRef.parse, priming.script_refs if priming else ())))
+    rows = build_rows([library.load(ref, member) for ref in refs], thread_id)
+    settings: JsonObject = {}
+    if priming is not None and refs:
+        settings["priming"] = {"scriptRefs": list(map(str, refs)), "showInUi": priming.show_in_ui}
+    async with threads.open(thread_id):
+        if await threads.exists(thread_id):
+            raise UserError(f"thread {thread_id} exists already; choose another id")
+        await _store(threads, store, thread_id, rows, title=title, member=member, settings=settings)
+    return Dialog(thread_id=thread_id, messages=len(rows), problems=_note_recents(library, member, refs))
+
+
+async def _store(
+    threads: ThreadService,
+    store: Store,
+    thread_id: ThreadId,
+    rows: Sequence[UIMessage],
+    *,
+    title: str,
+    member: str,
+    settings: JsonObject,
+) -> None:
+    """List the thread, then make its file as the last step; take the listing back when that fails."""
+    name = str(thread_id)
+    is_made = False
+    try:
+        await store.threads.create(name, title=title, member=member, settings=settings)
+        if rows:
+            await store.threads.note(name, rows, member=member)
+            await store.search.index(name, rows)
+        await threads.create(thread_id, rows)
+        is_made = True
+    finally:
+        if not is_made:
+            await store.search.drop(name)
+            await store.threads.remove(name)
+
+
+def _note_recents(library: Library, member: str, refs: Sequence[ScriptRef]) -> list[str]:
+    try:
+        return Recents(library.layout).note(member, refs) if refs else []
+    except OSError as error:
+        # The dialog stands; a list of favourites is no reason to call it failed.
+        return [f"the recent scripts of {member} could not be written: {error.strerror}"]
+
+
+def hides_priming(settings: JsonObject) -> bool:
+    """Tell from a thread's settings whether replayed messages are left out of the display."""
+    priming: Any = settings.get("priming")
+    return isinstance(priming, dict) and priming.get("showInUi") is False
+
+
+def build_rows(scripts: Sequence[Script], thread_id: ThreadId) -> list[UIMessage]:
+    """Give the rows that replay scripts into course 1 of a new thread, one script after the other."""
+    records: list[Record] = []
+    last = 0
+    for script in scripts:
+        renumbered, last = renumber(script.records, last)
+        records += renumbered
+    messages = to_messages(records)
+    for message in messages:
+        if message["role"] not in _ROLES:
+            raise PrimingError(
+                f"a message of role {message['role']!r} cannot be replayed; write user or assistant"
+            )
+    at = timestamp()
+    ids = _Distinct("priming")
+    calls = _Distinct("call")
+    return [_stamp(message, ids, calls, str(thread_id), at) for message in messages]
+
+
+def renumber(records: Sequence[Record], last: int) -> tuple[list[Record], int]:
+    """Number generations on from `last`, in the order they first appear; give also the new last number."""
+    numbers: dict[int, int] = {}
+    for record in records:
+        if record.genseq is not None and record.genseq not in numbers:
+            numbers[record.genseq] = last + len(numbers) + 1
+    return [_renumber(record, numbers) for record in records], last + len(numbers)
+
+
+def _renumber(record: Record, numbers: dict[int, int]) -> Record:
+    changed = {
+        key: numbers.get(value, value) for key in _COUNTED if (value := record.fields.get(key)) is not None
+    }
+    return Record(record.type, {**record.fields, **changed}, record.extra, record.line)
+
+
+class _Distinct:
+    """Give each id once: as it is the first time, with a number after it from then on."""
+
+    def __init__(self, blank: str) -> None:
+        self._blank = blank
+        self._given: set[str] = set()
+        self._counts: dict[str, int] = {}
+
+    def take(self, wanted: Any) -> str:
+        base = wanted if isinstance(wanted, str) and wanted.strip() else self._blank
+        name = base
+        while name in self._given:
+            self._counts[base] = self._counts.get(base, 1) + 1
+            name = f"{base}-{self._counts[base]}"
+        self._given.add(name)
+        return name
+
+
+def _stamp(message: UIMessage, ids: _Distinct, calls: _Distinct, thread_id: str, at: str) -> UIMessage:
+    metadata = {key: value for key, value in metadata_of(message).items() if key not in _FOREIGN}
+    renamed: dict[Any, str] = {}
+    parts = [_settle(part, calls, renamed) for part in message["parts"]]
+    if isinstance(spent := metadata.get("toolMs"), dict):
+        metadata["toolMs"] = {renamed.get(call, call): value for call, value in spent.items()}
+    metadata |= {"timestamp": at, "threadId": thread_id, "course": 1, "sourceTag": SOURCE_TAG}
+    return {**message, "id": ids.take(message["id"]), "metadata": metadata, "parts": parts}
+
+
+def _settle(part: JsonObject, calls: _Distinct, renamed: dict[Any, str]) -> JsonObject:
+    """Give a part as it may stand in a new thread: no call waits there to be run or approved."""
+    if part.get("type") == "data-course" and isinstance(part.get("data"), dict):
+        return {**part, "data": {**part["data"], "course": 1}}
+    if not is_tool(part):
+        return part
+    known = part["toolCallId"]
+    settled = {**part, "toolCallId": calls.take(known)}
+    if isinstance(known, str):
+        renamed[known] = settled["toolCallId"]
+    if is_settled(part):
+        return settled
+    settled.pop("approval", None)
+    settled.pop("preliminary", None)
+    if "output" in part:
+        return {**settled, "state": "output-available"}
+    return {"input": {}, **settled, "state": "output-error", "errorText": part.get("errorText") or NO_RESULT}
