@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import msgspec
 
@@ -111,7 +112,13 @@ WAYS: tuple[tuple[str, str], ...] = (
     ("read", r"(?:read|open|show|cat|view|display)(?:\s+me)?\s+(?P<paths>.+)"),
     ("read", r"(?:读取|读|查看|打开|看看|看)(?:一下)?\s*(?P<paths>.+)"),
 )
-COMPILED = tuple((kind, re.compile(way, re.IGNORECASE | re.DOTALL)) for kind, way in WAYS)
+
+
+@cache
+def _compile(way: str) -> re.Pattern[str]:
+    # Only when first tried: compiling all of them would cost more than a whole offline answer.
+    return re.compile(way, re.IGNORECASE | re.DOTALL)
+
 
 QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」", "《": "》"}
 QUOTED = re.compile(r"[\"'`“「]([^\"'`“”「」]+)[\"'`”」]")
@@ -154,7 +161,8 @@ def _parse_clauses(text: str) -> list[Intent]:
 
 def _parse_clause(text: str) -> list[Intent]:
     clause = _strip_polite(text)
-    for kind, way in COMPILED:
+    for kind, words in WAYS:
+        way = _compile(words)
         match = way.fullmatch(clause) or way.fullmatch(clause.rstrip(".!?。！？ "))
         if match is None:
             continue
