@@ -1,0 +1,86 @@
+/** One function per request of docs/api.md. */
+import { enc, query, request } from "./client";
+import type * as T from "./types";
+
+const thread = (id: string) => `/api/threads/${enc(id)}`;
+const memberFile = (member: string, name: string) => `/api/members/${enc(member)}/files/${enc(name)}`;
+
+export const api = {
+  session: () => request<T.Session>("GET", "/api/session"),
+  login: (token: string) => request<void>("POST", "/api/login", { token }),
+  setup: () => request<T.SetupInfo>("GET", "/api/setup"),
+  makeAgent: (body: { example: string; name?: string; text?: string }) => request<unknown>("POST", "/api/setup", body),
+
+  threads: (options: { query?: string; archived?: boolean; bin?: boolean; before?: string; limit?: number }) =>
+    request<{ threads: T.Thread[]; next: string | null }>("GET", `/api/threads${query(options)}`),
+  thread: (id: string) => request<T.Thread>("GET", thread(id)),
+  createThread: (body: { member?: string; title?: string; priming?: { scriptRefs: string[]; showInUi: boolean } }) =>
+    request<{ threadId: string; messages: number }>("POST", "/api/threads", body),
+  changeThread: (id: string, body: { title?: string; archived?: boolean; read?: boolean }) =>
+    request<T.Thread>("PATCH", thread(id), body),
+  binThread: (id: string) => request<void>("DELETE", thread(id)),
+  restoreThread: (id: string) => request<T.Thread>("POST", `${thread(id)}/restore`, {}),
+  messages: (id: string, before?: string) =>
+    request<T.MessagePage>("GET", `${thread(id)}/messages${query({ before, limit: 50 })}`),
+  stop: (id: string) => request<{ stopped: boolean }>("POST", `${thread(id)}/stop`, {}),
+  steer: (id: string, text: string) => request<{ messageId: string }>("POST", `${thread(id)}/steer`, { text }),
+  queue: (id: string) => request<{ queue: T.Queued[] }>("GET", `${thread(id)}/queue`),
+  enqueue: (id: string, text: string) => request<{ messageId: string }>("POST", `${thread(id)}/queue`, { text }),
+  dequeue: (id: string, messageId: string) => request<void>("DELETE", `${thread(id)}/queue/${enc(messageId)}`),
+  branch: (id: string, messageId: string, text?: string) =>
+    request<{ threadId: string; text: string }>("POST", `${thread(id)}/branch`, { messageId, text }),
+  search: (text: string) => request<{ hits: T.Hit[] }>("GET", `/api/search${query({ query: text, limit: 20 })}`),
+
+  approvals: (status?: string) =>
+    request<{ approvals: T.Approval[] }>("GET", `/api/approvals${query({ status })}`),
+  approval: (id: string) => request<T.Approval>("GET", `/api/approvals/${enc(id)}`),
+  decide: (id: string, body: { approved: boolean; reason?: string; scope?: string }) =>
+    request<{ approval: T.Approval; say: string | null }>("POST", `/api/approvals/${enc(id)}`, body),
+  grants: () => request<{ grants: T.Grant[] }>("GET", "/api/grants"),
+  revoke: (id: string) => request<void>("DELETE", `/api/grants/${enc(id)}`),
+
+  recentPriming: (member: string) =>
+    request<{ scripts: T.Script[] }>("GET", `/api/priming/recent${query({ member })}`),
+  searchPriming: (member: string, text: string) =>
+    request<{ scripts: T.Script[] }>("GET", `/api/priming/search${query({ member, query: text, limit: 50 })}`),
+  scripts: (member: string) => request<{ scripts: T.Script[] }>("GET", `/api/priming/scripts${query({ member })}`),
+  script: (ref: string) =>
+    request<{ scriptRef: string; title: string | null; text: string; records: number; problems: string[] }>(
+      "GET",
+      `/api/priming/script${query({ ref })}`,
+    ),
+  savePriming: (body: { threadId: string; slug: string; overwrite?: boolean }) =>
+    request<{ path: string; scriptRef: string; records: number }>("POST", "/api/priming/save", body),
+
+  context: (id: string) => request<T.ContextInfo>("GET", `${thread(id)}/context`),
+  memberContext: (member: string) => request<T.ContextInfo>("GET", `/api/context${query({ member })}`),
+  contextDiff: (id: string, from: number, to?: number) =>
+    request<T.ContextDiff>("GET", `${thread(id)}/context/diff${query({ from, to })}`),
+
+  members: () => request<{ members: T.Member[] }>("GET", "/api/members"),
+  memberFiles: (member: string) => request<{ files: T.FileInfo[] }>("GET", `/api/members/${enc(member)}/files`),
+  memberFile: (member: string, name: string) => request<T.FileText>("GET", memberFile(member, name)),
+  saveMemberFile: (member: string, name: string, text: string, version: string | null) =>
+    request<{ version: string }>("PUT", memberFile(member, name), { text, version }),
+  memberFileHistory: (member: string, name: string) =>
+    request<{ versions: T.FileVersion[] }>("GET", `${memberFile(member, name)}/history`),
+  memory: () => request<{ files: T.MemoryFile[] }>("GET", "/api/memory"),
+  memoryFile: (path: string) => request<T.FileText>("GET", `/api/memory/file${query({ path })}`),
+  saveMemoryFile: (path: string, text: string, version: string | null) =>
+    request<{ version: string }>("PUT", `/api/memory/file${query({ path })}`, { text, version }),
+  skills: () => request<{ skills: T.Skill[] }>("GET", "/api/skills"),
+  skill: (name: string) => request<T.Skill>("GET", `/api/skills/${enc(name)}`),
+  tasks: () => request<{ tasks: T.Task[] }>("GET", "/api/tasks"),
+  usage: (days: number) => request<T.Usage>("GET", `/api/usage${query({ days })}`),
+  audit: () => request<{ entries: T.AuditEntry[] }>("GET", "/api/audit?limit=200"),
+  doctor: () => request<{ findings: T.Finding[] }>("GET", "/api/doctor"),
+  settings: () => request<T.Settings>("GET", "/api/settings"),
+  testKey: (body: { provider: string; model?: string; apiKey?: string; baseUrl?: string }) =>
+    request<T.KeyTest>("POST", "/api/settings/test-key", body),
+
+  upload: (file: File) => {
+    const form = new FormData();
+    form.append("file", file, file.name);
+    return request<T.Upload>("POST", "/api/uploads", form);
+  },
+};

@@ -1,0 +1,263 @@
+/** The shapes of docs/api.md. */
+import type { UIMessage } from "ai";
+
+export interface Member {
+  id: string;
+  name: string;
+  description: string;
+  kind: string;
+}
+
+export type Mode = "ask" | "auto-edit" | "read-only" | "yolo";
+
+export interface Session {
+  csrf: string;
+  language: "en" | "zh";
+  mode: Mode;
+  version: string;
+  workspace: { name: string; hasAgent: boolean };
+  model: ModelInfo;
+  members: Member[];
+}
+
+export interface ModelInfo {
+  name: string;
+  isRehearsal: boolean;
+}
+
+export interface Thread {
+  id: string;
+  title: string;
+  platform: string;
+  member: string;
+  messageCount: number;
+  tokenEstimate: number;
+  createdAt: string;
+  lastAt: string;
+  archived: boolean;
+  binned: boolean;
+  unread: boolean;
+  running: boolean;
+  pendingApprovals: number;
+}
+
+export interface Metadata {
+  timestamp?: string;
+  platform?: string;
+  userId?: string;
+  course?: number;
+  sourceTag?: string;
+  toolMs?: Record<string, number>;
+}
+
+export interface DataParts {
+  [name: string]: unknown;
+  error: { message: string; retryable?: boolean };
+  notice: { text: string };
+  course: { course: number; summary?: string; reason?: string };
+  queue: { messageId: string; position: number };
+}
+
+export type Message = UIMessage<Metadata, DataParts>;
+
+export interface MessagePage {
+  messages: Message[];
+  hasMore: boolean;
+  problems: string[];
+  running: boolean;
+  hidePriming: boolean;
+}
+
+export interface Queued {
+  messageId: string;
+  text: string;
+  at: string;
+}
+
+export interface Hit {
+  threadId: string;
+  title: string;
+  messageId: string;
+  role: string;
+  snippet: string;
+  at: string;
+}
+
+export interface Approval {
+  id: string;
+  status: "requested" | "approved" | "denied" | "expired" | "superseded";
+  threadId: string;
+  tool: string;
+  input: unknown;
+  preview: string | null;
+  wording: string | null;
+  reason: string | null;
+  requestedAt: string;
+  expiresAt: string | null;
+  decidedAt: string | null;
+  decidedBy: string | null;
+  words: string | null;
+}
+
+export interface Grant {
+  id: string;
+  tool: string;
+  pattern: string;
+  wording: string | null;
+  scope: string;
+  threadId: string | null;
+  grantedBy: string;
+  grantedAt: string;
+  expiresAt: string | null;
+  uses: number;
+}
+
+export interface Script {
+  scriptRef: string;
+  title: string | null;
+  path: string;
+  records: number;
+  updatedAt: string | null;
+  usedAt: string | null;
+}
+
+export interface Section {
+  name: string;
+  title: string;
+  text: string;
+  source: string | null;
+  stability: string;
+  bytes: number;
+  tokens: number;
+  included: boolean;
+  reason: string;
+}
+
+export interface ContextInfo {
+  profile: string;
+  member: string;
+  sections: Section[];
+  history: { messages: number; bytes: number; tokens: number };
+  tools: { count: number; bytes: number; tokens: number; items: { name: string; bytes: number; tokens: number }[] };
+  stableBytes: number;
+  totalBytes: number;
+  totalTokens: number;
+  turns: { turn: number; at: string; messageId: string; text: string }[];
+}
+
+export interface ContextDiff {
+  from: number;
+  to: number | null;
+  sections: { name: string; change: "same" | "changed" | "added" | "removed"; diff: string }[];
+  unchangedBytes: number;
+  totalBytes: number;
+}
+
+export interface FileInfo {
+  name: string;
+  exists: boolean;
+  bytes: number;
+  version: string | null;
+}
+
+export interface FileText {
+  name: string;
+  text: string;
+  version: string | null;
+}
+
+export interface FileVersion {
+  version: string;
+  at: string;
+  bytes: number;
+  text: string;
+}
+
+export interface MemoryFile {
+  path: string;
+  bytes: number;
+  updatedAt: string | null;
+  version: string | null;
+}
+
+export interface Skill {
+  name: string;
+  description: string;
+  always: boolean;
+  available: boolean;
+  missing: string[] | string | null;
+  source: string;
+  text?: string;
+}
+
+export interface Task {
+  id: string;
+  title: string;
+  text: string;
+  updatedAt: string | null;
+}
+
+export interface UsageRow {
+  day?: string;
+  model?: string;
+  requests: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cost: number | null;
+}
+
+export interface Usage {
+  days: UsageRow[];
+  models: UsageRow[];
+  total: UsageRow;
+}
+
+export interface AuditEntry {
+  at: string;
+  kind: string;
+  threadId: string | null;
+  tool: string | null;
+  who: string | null;
+  what: string | null;
+  outcome: string | null;
+}
+
+export interface Finding {
+  level: "ok" | "warn" | "error";
+  subject: string;
+  message: string;
+  fix: string | null;
+}
+
+export interface Settings {
+  config: Record<string, unknown>;
+  model: ModelInfo;
+  keyHint: { path: string; variables: string[] };
+}
+
+export interface KeyTest {
+  ok: boolean;
+  ms?: number;
+  model?: string;
+  reply?: string;
+  code?: string;
+  message?: string;
+}
+
+export interface SetupInfo {
+  hasAgent: boolean;
+  examples: {
+    id: string;
+    title: { en: string; zh: string };
+    description: { en: string; zh: string };
+    text: string;
+  }[];
+}
+
+export interface Upload {
+  url: string;
+  mediaType: string;
+  filename: string;
+  bytes: number;
+}

@@ -1,0 +1,114 @@
+import { useEffect, useState } from "react";
+import { api } from "../api/api";
+import { threads } from "../api/threads";
+import type { Hit, Thread } from "../api/types";
+import { useCell, useLoad } from "../api/use";
+import { useT } from "../i18n";
+import { Icon } from "../ui/Icon";
+import { Problem } from "../ui/State";
+import { link } from "./route";
+import { useSession } from "./session";
+import { ThreadList } from "./ThreadList";
+
+type Shelf = "open" | "archived" | "bin";
+
+export function Sidebar({ current, onNew }: { current: string | undefined; onNew: () => void }) {
+  const t = useT();
+  const session = useSession();
+  const [words, setWords] = useState("");
+  const [shelf, setShelf] = useState<Shelf>("open");
+  const open = useCell(threads);
+  return (
+    <aside className="side" aria-label={t("nav.threads")}>
+      <div className="side-head">
+        <div className="row">
+          <span className="side-name truncate grow">{session.workspace.name}</span>
+        </div>
+        <button type="button" className="button primary" onClick={onNew}>
+          <Icon name="plus" tiny />
+          {t("dialog.new")}
+        </button>
+        <div className="search">
+          <Icon name="search" />
+          <input
+            id="search"
+            className="input"
+            type="search"
+            aria-label={t("search")}
+            placeholder={t("search")}
+            value={words}
+            onChange={(event) => setWords(event.target.value)}
+          />
+        </div>
+      </div>
+      {words.trim() ? (
+        <Found words={words.trim()} current={current} />
+      ) : shelf === "open" ? (
+        <ThreadList threads={open} current={current} shelf="open" />
+      ) : (
+        <Stored shelf={shelf} current={current} />
+      )}
+      <div className="side-foot" role="group" aria-label={t("shelf")}>
+        {(["open", "archived", "bin"] as const).map((name) => (
+          <button key={name} type="button" aria-pressed={shelf === name} onClick={() => setShelf(name)}>
+            {t(`shelf.${name}`)}
+          </button>
+        ))}
+      </div>
+    </aside>
+  );
+}
+
+function Stored({ shelf, current }: { shelf: "archived" | "bin"; current: string | undefined }) {
+  // The open list changes when a thread is archived, binned or restored: then this list is stale too.
+  const open = useCell(threads);
+  const found = useLoad(
+    () => api.threads({ [shelf === "bin" ? "bin" : "archived"]: true, limit: 100 }),
+    `${shelf} ${open?.length ?? 0}`,
+  );
+  if (found.error) return <Problem error={found.error} onRetry={() => void found.reload()} />;
+  return <ThreadList threads={found.data?.threads} current={current} shelf={shelf} onChange={() => void found.reload()} />;
+}
+
+function Found({ words, current }: { words: string; current: string | undefined }) {
+  const t = useT();
+  const [hits, setHits] = useState<Hit[]>();
+  const [titles, setTitles] = useState<Thread[]>();
+  useEffect(() => {
+    let isStale = false;
+    const timer = window.setTimeout(() => {
+      Promise.all([api.search(words), api.threads({ query: words, limit: 20 })]).then(
+        ([inside, named]) => {
+          if (isStale) return;
+          setHits(inside.hits);
+          setTitles(named.threads);
+        },
+        () => !isStale && setHits([]),
+      );
+    }, 120);
+    return () => {
+      isStale = true;
+      window.clearTimeout(timer);
+    };
+  }, [words]);
+  const others = hits?.filter((hit) => !titles?.some((thread) => thread.id === hit.threadId));
+  return (
+    <div className="side-list" aria-live="polite">
+      {titles && titles.length > 0 && <ThreadList threads={titles} current={current} shelf="open" inner />}
+      {others && others.length > 0 && <p className="side-group">{t("search.inside")}</p>}
+      <ul>
+        {others?.map((hit) => (
+          <li key={hit.messageId}>
+            <a className="thread-link" href={link("t", hit.threadId)}>
+              <span className="thread-title truncate">{hit.title || t("untitled")}</span>
+              <span className="thread-sub">
+                <span className="truncate">{hit.snippet.replace(/<\/?(b|mark)>/g, "")}</span>
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {hits?.length === 0 && titles?.length === 0 && <p className="side-empty">{t("search.none")}</p>}
+    </div>
+  );
+}

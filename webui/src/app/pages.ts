@@ -1,0 +1,21 @@
+/** The views that are loaded only when someone opens them. */
+import { lazy } from "react";
+
+export const SetupPage = lazy(() => import("../page/Setup"));
+
+export const pages = {
+  approvals: lazy(() => import("../page/Approvals")),
+  members: lazy(() => import("../page/Members")),
+  memory: lazy(() => import("../page/Memory")),
+  skills: lazy(() => import("../page/Skills")),
+  priming: lazy(() => import("../page/Priming")),
+  usage: lazy(() => import("../page/Usage")),
+  audit: lazy(() => import("../page/Audit")),
+  settings: lazy(() => import("../page/Settings")),
+} as const;
+
+export type PageName = keyof typeof pages;
+
+export function isPage(name: string): name is PageName {
+  return name in pages;
+}

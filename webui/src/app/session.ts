@@ -1,0 +1,31 @@
+import { createContext, useContext } from "react";
+import { api } from "../api/api";
+import { ApiError, Cell, gate, setCsrf } from "../api/client";
+import type { Session } from "../api/types";
+import { followLanguage } from "../i18n";
+
+export const session = new Cell<Session | undefined>(undefined);
+export const sessionError = new Cell<Error | undefined>(undefined);
+
+export async function loadSession(): Promise<void> {
+  try {
+    const found = await api.session();
+    setCsrf(found.csrf);
+    followLanguage(found.language);
+    session.set(found);
+    sessionError.set(undefined);
+    gate.set(found.workspace.hasAgent ? "open" : "setup");
+  } catch (error) {
+    const known = error instanceof ApiError && (error.status === 401 || error.code === "offline");
+    sessionError.set(known ? undefined : (error as Error));
+  }
+}
+
+const SessionContext = createContext<Session | undefined>(undefined);
+export const SessionProvider = SessionContext.Provider;
+
+export function useSession(): Session {
+  const found = useContext(SessionContext);
+  if (!found) throw new Error("no session");
+  return found;
+}

@@ -1,0 +1,52 @@
+import { useEffect } from "react";
+import { api } from "../api/api";
+import { threads } from "../api/threads";
+import { preference } from "./preference";
+import { go } from "./route";
+
+export function areShortcutsOn(): boolean {
+  return preference.get("shortcuts") !== "off";
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}
+
+function step(by: number): void {
+  const list = threads.get() ?? [];
+  const here = decodeURIComponent(window.location.hash.replace(/^#\/t\//, ""));
+  const at = list.findIndex((thread) => thread.id === here);
+  const next = list[at === -1 ? 0 : Math.min(Math.max(at + by, 0), list.length - 1)];
+  if (next) go("t", next.id);
+}
+
+function stopCurrent(): void {
+  const match = /^#\/t\/(.+)$/.exec(window.location.hash);
+  if (match?.[1]) void api.stop(decodeURIComponent(match[1])).catch(() => undefined);
+}
+
+/** Listens for single keys outside of fields; settings can switch them off. */
+export function useShortcuts({ openNew, openHelp }: { openNew: () => void; openHelp: () => void }): void {
+  useEffect(() => {
+    const actions: Record<string, () => void> = {
+      n: openNew,
+      "?": openHelp,
+      "/": () => document.getElementById("search")?.focus(),
+      i: () => document.getElementById("prompt")?.focus(),
+      j: () => step(1),
+      k: () => step(-1),
+      x: stopCurrent,
+      g: () => go("approvals"),
+    };
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+      if (isTyping(event.target) || document.querySelector("dialog[open]") || !areShortcutsOn()) return;
+      const act = actions[event.key];
+      if (!act) return;
+      event.preventDefault();
+      act();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [openNew, openHelp]);
+}

@@ -1,0 +1,114 @@
+import { isToolUIPart } from "ai";
+import { memo, useState } from "react";
+import { api } from "../api/api";
+import type { DataParts, Message } from "../api/types";
+import { go } from "../app/route";
+import { useT } from "../i18n";
+import { useFormat } from "../i18n/format";
+import { CopyButton } from "../ui/CopyButton";
+import { IconButton } from "../ui/IconButton";
+import { sayError } from "../ui/toast";
+import { leaveFor, messageText } from "./draft";
+import { EditMessage } from "./EditMessage";
+import { PartView } from "./PartView";
+import type { ThreadState } from "./useThread";
+
+interface Props {
+  message: Message;
+  isLast: boolean;
+  thread: ThreadState;
+  threadId: string;
+  memberName: string;
+}
+
+export const MessageView = memo(
+  function MessageView(props: Props) {
+    return props.message.role === "user" ? <UserMessage {...props} /> : <AssistantMessage {...props} />;
+  },
+  (before, after) =>
+    before.message === after.message &&
+    before.isLast === after.isLast &&
+    before.memberName === after.memberName &&
+    (!after.isLast || before.thread.isBusy === after.thread.isBusy),
+);
+
+function UserMessage({ message, threadId }: Props) {
+  const t = useT();
+  const format = useFormat();
+  const [isEditing, setEditing] = useState(false);
+  const text = messageText(message);
+  const resend = async (words: string) => {
+    try {
+      const branch = await api.branch(threadId, message.id, words);
+      leaveFor(branch.threadId, { text: words, files: message.parts.filter((part) => part.type === "file") });
+      go("t", branch.threadId);
+    } catch (error) {
+      sayError(error);
+    }
+  };
+  return (
+    <article className="message user" aria-label={t("from.you")}>
+      {isEditing ? (
+        <EditMessage text={text} onSend={resend} onClose={() => setEditing(false)} />
+      ) : (
+        <>
+          <div className="bubble">
+            {message.parts.map((part, index) => (
+              <PartView key={index} part={part} message={message} plain />
+            ))}
+          </div>
+          <footer className="message-tools">
+            {message.metadata?.timestamp && <time>{format.time(message.metadata.timestamp)}</time>}
+            <IconButton icon="edit" look="small" label={t("edit")} onClick={() => setEditing(true)} />
+            <CopyButton text={text} />
+          </footer>
+        </>
+      )}
+    </article>
+  );
+}
+
+function AssistantMessage({ message, isLast, thread, memberName }: Props) {
+  const t = useT();
+  const format = useFormat();
+  const text = messageText(message);
+  const isOpen = isLast && thread.isBusy;
+  const isWaiting = message.parts.some((part) => isToolUIPart(part) && part.state === "approval-requested");
+  return (
+    <article className="message assistant" aria-label={t("from.member", { name: memberName })}>
+      <header className="message-head">
+        <strong>{memberName}</strong>
+        {message.metadata?.timestamp && <time>{format.time(message.metadata.timestamp)}</time>}
+      </header>
+      {message.parts.map((part, index) => (
+        <PartView key={index} part={part} message={message} follow={thread.follow} />
+      ))}
+      {!isOpen && !isWaiting && (
+        <footer className="message-tools">
+          {text && <CopyButton text={text} />}
+          {isLast && <IconButton icon="retry" look="small" label={t("retry.answer")} onClick={() => void thread.retry()} />}
+        </footer>
+      )}
+    </article>
+  );
+}
+
+export function CourseMark({ message }: { message: Message }) {
+  const t = useT();
+  const part = message.parts.find((one) => one.type === "data-course");
+  const course = part && "data" in part ? (part.data as DataParts["course"]) : undefined;
+  if (!course) return null;
+  return (
+    <section className="course">
+      <div className="separator">
+        <span>{t("course", { n: course.course })}</span>
+      </div>
+      {course.summary && (
+        <details className="fold">
+          <summary>{t("course.summary")}</summary>
+          <p className="plain">{course.summary}</p>
+        </details>
+      )}
+    </section>
+  );
+}

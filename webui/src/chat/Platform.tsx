@@ -1,0 +1,15 @@
+import { useT, type Word } from "../i18n";
+
+const NAMES: Record<string, Word> = {
+  web: "platform.web",
+  cli: "platform.cli",
+  telegram: "platform.telegram",
+  feishu: "platform.feishu",
+  api: "platform.api",
+};
+
+export function Platform({ name }: { name: string }) {
+  const t = useT();
+  const word = NAMES[name];
+  return <span className="badge">{word ? t(word) : name}</span>;
+}

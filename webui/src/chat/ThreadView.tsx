@@ -1,0 +1,70 @@
+import { useState } from "react";
+import { ApiError } from "../api/client";
+import type { Session } from "../api/types";
+import { link } from "../app/route";
+import { useT } from "../i18n";
+import { Empty, Problem } from "../ui/State";
+import { ContextPanel } from "../context/lazy";
+import { Conversation } from "./Conversation";
+import { PromptInput } from "./PromptInput";
+import { Queue } from "./Queue";
+import { RehearsalNote } from "./RehearsalNote";
+import { ThreadBar } from "./ThreadBar";
+import { useThread } from "./useThread";
+
+export function ThreadView({ id, session }: { id: string; session: Session }) {
+  const t = useT();
+  const thread = useThread(id);
+  const [isContextOpen, setContextOpen] = useState(false);
+  const member = session.members.find((one) => one.id === thread.info?.member) ?? session.members[0];
+  const memberName = member?.name || member?.id || t("member");
+
+  if (thread.problem instanceof ApiError && thread.problem.status === 404) {
+    return (
+      <Empty icon="chat" title={t("thread.missing")}>
+        <a href={link("")}>{t("thread.begin")}</a>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <ThreadBar
+        id={id}
+        thread={thread}
+        memberId={member?.id ?? ""}
+        memberName={memberName}
+        isContextOpen={isContextOpen}
+        onContext={() => setContextOpen((open) => !open)}
+      />
+      <div className="thread-split">
+        <section className="thread-main" aria-label={t("conversation")}>
+          <Conversation thread={thread} threadId={id} memberName={memberName} />
+          <footer className="composer">
+            <div className="column">
+              {thread.page.problems.map((text) => (
+                <p key={text} className="note warn">
+                  {text}
+                </p>
+              ))}
+              {thread.problem && <Problem error={thread.problem} />}
+              <Queue items={thread.queue.items} onRemove={(messageId) => void thread.queue.remove(messageId)} />
+              <PromptInput
+                placeholder={t(thread.isBusy ? "prompt.busy" : "prompt", { name: memberName })}
+                isBusy={thread.isBusy}
+                returned={thread.returned}
+                onSend={(draft) => void (thread.isBusy ? thread.queue.add(draft) : thread.send(draft))}
+                onSteer={(text) => void thread.queue.steer(text)}
+                onStop={() => void thread.stop()}
+              />
+              <RehearsalNote model={session.model} />
+            </div>
+          </footer>
+        </section>
+        {isContextOpen && <ContextPanel threadId={id} mark={thread.messages.length} onClose={() => setContextOpen(false)} />}
+      </div>
+      <p className="hidden-visually" role="status" aria-live="polite">
+        {thread.isBusy ? t("thinking", { name: memberName }) : thread.info?.pendingApprovals ? t("waiting") : ""}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,223 @@
+import { useChat } from "@ai-sdk/react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { api } from "../api/api";
+import { ApiError, gate } from "../api/client";
+import { refreshThreads, threads } from "../api/threads";
+import type { Message, Thread } from "../api/types";
+import { useCell } from "../api/use";
+import { draftMessage, messageText, takeFor, type Draft } from "./draft";
+import { makeTransport } from "./transport";
+import { useQueue } from "./useQueue";
+
+const THROTTLE_MS = 40;
+const PAUSE_MS = 250;
+const FOLLOW_TRIES = 20;
+
+interface Page {
+  loaded: boolean;
+  hasMore: boolean;
+  problems: string[];
+  running: boolean;
+  hidePriming: boolean;
+}
+
+const EMPTY: Page = { loaded: false, hasMore: false, problems: [], running: false, hidePriming: false };
+
+const pause = (ms: number) => new Promise((resolve) => window.setTimeout(resolve, ms));
+
+/** Tells whether the server answered and said no, which trying again will not change. */
+const isRefusal = (error: Error | undefined): error is ApiError => error instanceof ApiError && error.status > 0;
+
+/** Puts the stored last page under what was loaded before it. */
+function graft(old: Message[], fresh: Message[]): Message[] {
+  const first = fresh[0];
+  const at = first ? old.findIndex((message) => message.id === first.id) : -1;
+  return at > 0 ? [...old.slice(0, at), ...fresh] : fresh;
+}
+
+function signature(thread: Thread | undefined): string {
+  return thread ? `${thread.lastAt} ${thread.messageCount} ${thread.running} ${thread.pendingApprovals}` : "";
+}
+
+/**
+ * Keeps one thread on screen. The stored thread is the truth: after every stream, reconnect, decision or sign of another
+ * tab the last page is read again, and a run that is going on is followed.
+ */
+export function useThread(id: string) {
+  const [page, setPage] = useState<Page>(EMPTY);
+  const [problem, setProblem] = useState<Error>();
+  const [returned, setReturned] = useState<Draft>();
+  const transport = useMemo(makeTransport, []);
+  const failed = useRef<Error | undefined>(undefined);
+  const unsent = useRef<Message | undefined>(undefined);
+  const gone = useRef(false);
+  const syncing = useRef<Promise<void> | undefined>(undefined);
+  const chat = useChat<Message>({
+    id,
+    transport,
+    experimental_throttle: THROTTLE_MS,
+    onError: (error) => {
+      failed.current = error;
+    },
+  });
+  const isLive = chat.status === "submitted" || chat.status === "streaming";
+  const live = useRef(false);
+  const { setMessages, sendMessage, resumeStream, regenerate, clearError } = chat;
+  const connection = useCell(gate);
+  const info = useCell(threads)?.find((thread) => thread.id === id);
+  const queue = useQueue(id, isLive || page.running, signature(info));
+
+  const readPage = useCallback(async () => {
+    const found = await api.messages(id);
+    if (live.current || gone.current) return found;
+    setMessages((old) => graft(old, found.messages));
+    setPage({ ...found, loaded: true });
+    return found;
+  }, [id, setMessages]);
+
+  /** Follows a stream to its end. What went wrong is in `failed` afterwards. */
+  const ride = useCallback(
+    async (start: () => Promise<void>) => {
+      failed.current = undefined;
+      live.current = true;
+      try {
+        await start();
+      } finally {
+        live.current = false;
+      }
+      if (failed.current) clearError();
+    },
+    [clearError],
+  );
+
+  /** Takes a refused message off the screen and hands its words back to the input. */
+  const giveBack = useCallback(
+    (error: Error) => {
+      const message = unsent.current;
+      unsent.current = undefined;
+      setProblem(error);
+      if (!message) return;
+      setMessages((old) => old.filter((other) => other.id !== message.id));
+      setReturned({ text: messageText(message), files: message.parts.filter((part) => part.type === "file") });
+    },
+    [setMessages],
+  );
+
+  const settle = useCallback(async (): Promise<void> => {
+    try {
+      for (;;) {
+        const found = await readPage();
+        if (gone.current || live.current) return;
+        const lost = unsent.current;
+        if (lost && !found.messages.some((message) => message.id === lost.id)) {
+          await ride(() => sendMessage(lost));
+        } else {
+          unsent.current = undefined;
+          if (!found.running) return;
+          await ride(() => resumeStream());
+        }
+        if (isRefusal(failed.current)) return giveBack(failed.current);
+        await pause(PAUSE_MS);
+      }
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== "offline") setProblem(error as Error);
+    } finally {
+      void refreshThreads();
+    }
+  }, [giveBack, readPage, ride, resumeStream, sendMessage]);
+
+  const sync = useCallback((): Promise<void> => {
+    syncing.current ??= settle().finally(() => {
+      syncing.current = undefined;
+    });
+    return syncing.current;
+  }, [settle]);
+
+  const send = useCallback(
+    async (draft: Draft) => {
+      setProblem(undefined);
+      await syncing.current;
+      const message = draftMessage(draft);
+      unsent.current = message;
+      await ride(() => sendMessage(message));
+      if (isRefusal(failed.current)) giveBack(failed.current);
+      else await sync();
+    },
+    [giveBack, ride, sendMessage, sync],
+  );
+
+  const retry = useCallback(async () => {
+    setProblem(undefined);
+    await syncing.current;
+    await ride(() => regenerate());
+    if (isRefusal(failed.current)) setProblem(failed.current);
+    await sync();
+  }, [regenerate, ride, sync]);
+
+  /** Waits for the run that a decision set going, then follows it. */
+  const follow = useCallback(
+    async (isDone: (messages: Message[]) => boolean) => {
+      for (let round = 0; round < FOLLOW_TRIES && !gone.current; round++) {
+        await sync();
+        const found = await readPage().catch(() => undefined);
+        if (found && (found.running || isDone(found.messages))) return sync();
+        await pause(PAUSE_MS);
+      }
+    },
+    [readPage, sync],
+  );
+
+  const loadOlder = useCallback(async () => {
+    const first = chat.messages[0];
+    if (!first) return;
+    const found = await api.messages(id, first.id);
+    setMessages((old) => [...found.messages, ...old]);
+    setPage((now) => ({ ...now, hasMore: found.hasMore }));
+  }, [chat.messages, id, setMessages]);
+
+  const stop = useCallback(async () => {
+    await api.stop(id);
+    await pause(3000);
+    if (live.current) await chat.stop();
+  }, [chat, id]);
+
+  useEffect(() => {
+    gone.current = false;
+    const draft = takeFor(id);
+    void (draft ? send(draft) : sync());
+    return () => {
+      gone.current = true;
+      void chat.stop();
+    };
+    // The view is made anew for each thread, so this runs once.
+  }, []);
+
+  const mark = signature(info);
+  useEffect(() => {
+    if (connection === "open" && page.loaded && !live.current) void sync();
+  }, [connection, mark, page.loaded, sync]);
+
+  useEffect(() => {
+    if (info?.unread && !document.hidden) void api.changeThread(id, { read: true }).then(refreshThreads, () => undefined);
+  }, [id, info?.unread]);
+
+  return {
+    info,
+    page,
+    problem,
+    returned,
+    queue,
+    messages: chat.messages,
+    isBusy: isLive || page.running,
+    isStreaming: chat.status === "streaming",
+    isLost: connection === "offline",
+    send,
+    retry,
+    stop,
+    follow,
+    loadOlder,
+    sync,
+  };
+}
+
+export type ThreadState = ReturnType<typeof useThread>;

@@ -1,0 +1,60 @@
+import { useMemo } from "react";
+import { useCell } from "../api/use";
+import { language, translate, type Language } from "./index";
+
+const locale = (chosen: Language) => (chosen === "zh" ? "zh-CN" : "en-GB");
+
+function startOfDay(moment: Date): number {
+  return new Date(moment.getFullYear(), moment.getMonth(), moment.getDate()).getTime();
+}
+
+export type DayGroup = "today" | "yesterday" | "week" | "earlier";
+
+export function dayGroup(iso: string): DayGroup {
+  const days = Math.round((startOfDay(new Date()) - startOfDay(new Date(iso))) / 86_400_000);
+  if (days <= 0) return "today";
+  if (days === 1) return "yesterday";
+  return days < 7 ? "week" : "earlier";
+}
+
+export interface Format {
+  time: (iso: string) => string;
+  short: (iso: string) => string;
+  full: (iso: string | null | undefined) => string;
+  number: (value: number) => string;
+  compact: (value: number) => string;
+  bytes: (value: number) => string;
+  money: (value: number | null | undefined) => string;
+  duration: (ms: number) => string;
+}
+
+function make(chosen: Language): Format {
+  const name = locale(chosen);
+  const time = new Intl.DateTimeFormat(name, { hour: "2-digit", minute: "2-digit" });
+  const day = new Intl.DateTimeFormat(name, { day: "numeric", month: "short" });
+  const full = new Intl.DateTimeFormat(name, { dateStyle: "medium", timeStyle: "short" });
+  const number = new Intl.NumberFormat(name);
+  const compact = new Intl.NumberFormat(name, { notation: "compact", maximumFractionDigits: 1 });
+  const valid = (iso: string) => !Number.isNaN(Date.parse(iso));
+  return {
+    time: (iso) => (valid(iso) ? time.format(new Date(iso)) : ""),
+    short: (iso) => {
+      if (!valid(iso)) return "";
+      return dayGroup(iso) === "today" ? time.format(new Date(iso)) : day.format(new Date(iso));
+    },
+    full: (iso) => (iso && valid(iso) ? full.format(new Date(iso)) : "–"),
+    number: (value) => number.format(value),
+    compact: (value) => compact.format(value),
+    bytes: (value) => (value < 1000 ? `${number.format(value)} B` : `${number.format(Math.round(value / 100) / 10)} KB`),
+    money: (value) => (value === null || value === undefined ? "–" : `$${value.toFixed(value !== 0 && value < 0.1 ? 4 : 2)}`),
+    duration: (ms) => {
+      if (ms < 1000) return translate(chosen, "unit.ms", { n: Math.round(ms) });
+      return translate(chosen, "unit.s", { n: number.format(Math.round(ms / 100) / 10) });
+    },
+  };
+}
+
+export function useFormat(): Format {
+  const chosen = useCell(language);
+  return useMemo(() => make(chosen), [chosen]);
+}

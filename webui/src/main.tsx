@@ -1,0 +1,20 @@
+import { createRoot } from "react-dom/client";
+import { App } from "./app/App";
+import { applyTheme } from "./app/theme";
+import { language } from "./i18n";
+import "./style/tokens.css";
+import "./style/base.css";
+import "./style/control.css";
+import "./style/shell.css";
+import "./style/modal.css";
+import "./style/prose.css";
+import "./style/chat.css";
+import "./style/tool.css";
+import "./style/page.css";
+
+applyTheme();
+document.documentElement.lang = language.get() === "zh" ? "zh-CN" : "en";
+
+const root = document.getElementById("root");
+if (!root) throw new Error("the page has no root element");
+createRoot(root).render(<App />);

@@ -1,0 +1,118 @@
+import { api } from "../api/api";
+import { refreshThreads, threads } from "../api/threads";
+import type { Approval, Grant } from "../api/types";
+import { useCell, useLoad } from "../api/use";
+import { link } from "../app/route";
+import { ApprovalCard, Preview } from "../chat/Confirmation";
+import { useT } from "../i18n";
+import { useFormat } from "../i18n/format";
+import { Empty, Show } from "../ui/State";
+import { sayError } from "../ui/toast";
+import { Page } from "./Page";
+
+const TONE: Record<Approval["status"], string> = {
+  requested: "warn",
+  approved: "good",
+  denied: "bad",
+  expired: "",
+  superseded: "",
+};
+
+export default function Approvals() {
+  const t = useT();
+  const waiting = useCell(threads)?.reduce((sum, thread) => sum + thread.pendingApprovals, 0) ?? 0;
+  const approvals = useLoad(() => api.approvals(), `approvals ${waiting}`);
+  const grants = useLoad(() => api.grants(), `grants ${waiting}`);
+  const reload = async () => {
+    await Promise.all([approvals.reload(), grants.reload(), refreshThreads()]);
+  };
+  return (
+    <Page title={t("nav.approvals")} about={t("approvals.about")}>
+      <Show from={approvals}>
+        {({ approvals: all }) => (
+          <>
+            <Pending items={all.filter((one) => one.status === "requested")} onDecided={reload} />
+            <h2>{t("grants")}</h2>
+            <Show from={grants}>{(data) => <Grants items={data.grants} onChange={() => void grants.reload()} />}</Show>
+            <Past items={all.filter((one) => one.status !== "requested")} />
+          </>
+        )}
+      </Show>
+    </Page>
+  );
+}
+
+function Pending({ items, onDecided }: { items: Approval[]; onDecided: () => Promise<void> }) {
+  const t = useT();
+  if (items.length === 0) return <Empty icon="shield" title={t("approvals.none")} />;
+  return (
+    <>
+      {items.map((one) => (
+        <div key={one.id} className="pending">
+          <ApprovalCard approvalId={one.id} approval={one} tool={one.tool} input={one.input} onDecided={onDecided} />
+          <a className="faint" href={link("t", one.threadId)}>
+            {t("approvals.thread")}
+          </a>
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Grants({ items, onChange }: { items: Grant[]; onChange: () => void }) {
+  const t = useT();
+  const format = useFormat();
+  if (items.length === 0) return <p className="faint">{t("grants.none")}</p>;
+  return (
+    <ul className="cards">
+      {items.map((grant) => (
+        <li key={grant.id} className="card row wrap">
+          <div className="grow">
+            <strong className="mono">
+              {grant.tool}({grant.pattern})
+            </strong>
+            <p className="faint">
+              {grant.expiresAt ? t("grants.until", { at: format.full(grant.expiresAt) }) : t("grants.scope", { scope: grant.scope })}
+              {" · "}
+              {t("grants.uses", { n: grant.uses })}
+              {grant.grantedBy ? ` · ${grant.grantedBy}` : ""}
+            </p>
+          </div>
+          <button
+            type="button"
+            className="button small danger"
+            onClick={() => void api.revoke(grant.id).catch(sayError).then(onChange)}
+          >
+            {t("grants.revoke")}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Past({ items }: { items: Approval[] }) {
+  const t = useT();
+  const format = useFormat();
+  if (items.length === 0) return null;
+  return (
+    <>
+      <h2>{t("approvals.past")}</h2>
+      <ul className="cards">
+        {items.slice(0, 100).map((one) => (
+          <li key={one.id}>
+            <details className="card">
+              <summary className="row">
+                <span className={`badge ${TONE[one.status]}`}>{t(`approval.${one.status}`)}</span>
+                <strong className="mono">{one.tool}</strong>
+                <span className="faint grow truncate">{one.words}</span>
+                <time className="faint numeric">{format.full(one.decidedAt ?? one.requestedAt)}</time>
+              </summary>
+              <Preview approval={one} input={one.input} />
+            </details>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,122 @@
+import { useState } from "react";
+import { api } from "../api/api";
+import type { Finding } from "../api/types";
+import { useCell, useLoad } from "../api/use";
+import { preference } from "../app/preference";
+import { useSession } from "../app/session";
+import { chooseTheme, theme } from "../app/theme";
+import { areShortcutsOn } from "../app/useShortcuts";
+import { chooseLanguage, language, useT } from "../i18n";
+import { Icon } from "../ui/Icon";
+import { Show } from "../ui/State";
+import { KeyTest } from "./KeyTest";
+import { Page } from "./Page";
+
+export default function Settings() {
+  const t = useT();
+  const session = useSession();
+  return (
+    <Page title={t("nav.settings")}>
+      <Appearance />
+      <section className="block">
+        <h2>{t("model")}</h2>
+        <p>
+          <strong className="mono">{session.model.name}</strong>
+        </p>
+        {session.model.isRehearsal && <p className="note">{t("rehearsal.long")}</p>}
+        <KeyTest />
+      </section>
+      <Doctor />
+      <p className="faint">
+        Shipmate {session.version} · {t("settings.mode")}: <span className="mono">{session.mode}</span>
+      </p>
+    </Page>
+  );
+}
+
+function Appearance() {
+  const t = useT();
+  const chosenTheme = useCell(theme);
+  const chosenLanguage = useCell(language);
+  const [hasShortcuts, setShortcuts] = useState(areShortcutsOn());
+  return (
+    <section className="block">
+      <h2>{t("settings.look")}</h2>
+      <div className="setting">
+        <span id="set-language">{t("settings.language")}</span>
+        <div className="segmented" role="group" aria-labelledby="set-language">
+          <button type="button" aria-pressed={chosenLanguage === "en"} lang="en" onClick={() => chooseLanguage("en")}>
+            English
+          </button>
+          <button type="button" aria-pressed={chosenLanguage === "zh"} lang="zh-CN" onClick={() => chooseLanguage("zh")}>
+            中文
+          </button>
+        </div>
+      </div>
+      <div className="setting">
+        <span id="set-theme">{t("settings.theme")}</span>
+        <div className="segmented" role="group" aria-labelledby="set-theme">
+          {(["system", "light", "dark"] as const).map((name) => (
+            <button key={name} type="button" aria-pressed={chosenTheme === name} onClick={() => chooseTheme(name)}>
+              {t(`theme.${name}`)}
+            </button>
+          ))}
+        </div>
+      </div>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={hasShortcuts}
+          onChange={(event) => {
+            setShortcuts(event.target.checked);
+            preference.set("shortcuts", event.target.checked ? "on" : "off");
+          }}
+        />
+        <span>{t("settings.shortcuts")}</span>
+      </label>
+    </section>
+  );
+}
+
+const ICONS = { ok: "check", warn: "alert", error: "cross" } as const;
+const TONES = { ok: "good", warn: "warn", error: "bad" } as const;
+
+function Doctor() {
+  const t = useT();
+  const doctor = useLoad(() => api.doctor(), "doctor");
+  return (
+    <section className="block">
+      <div className="row">
+        <h2 className="grow">{t("doctor")}</h2>
+        <button type="button" className="button small" disabled={doctor.loading} onClick={() => void doctor.reload()}>
+          {t("doctor.again")}
+        </button>
+      </div>
+      <Show from={doctor}>
+        {({ findings }) => (
+          <ul className="cards">
+            {findings.map((finding, index) => (
+              <FindingRow key={index} finding={finding} />
+            ))}
+          </ul>
+        )}
+      </Show>
+    </section>
+  );
+}
+
+function FindingRow({ finding }: { finding: Finding }) {
+  const t = useT();
+  return (
+    <li className="finding">
+      <span className={`badge ${TONES[finding.level]}`}>
+        <Icon name={ICONS[finding.level]} tiny />
+        {t(`level.${finding.level}`)}
+      </span>
+      <div className="grow">
+        <strong>{finding.subject}</strong> {finding.message}
+        {finding.fix && finding.level !== "ok" && <p className="faint">{finding.fix}</p>}
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,62 @@
+import { useState } from "react";
+import { api } from "../api/api";
+import type { Skill } from "../api/types";
+import { useLoad } from "../api/use";
+import { useT } from "../i18n";
+import { Markdown } from "../ui/Markdown";
+import { Modal } from "../ui/Modal";
+import { Empty, Show } from "../ui/State";
+import { Page } from "./Page";
+
+export default function Skills() {
+  const t = useT();
+  const [open, setOpen] = useState<string>();
+  const skills = useLoad(() => api.skills(), "skills");
+  return (
+    <Page title={t("nav.skills")} about={t("skills.about")}>
+      <Show from={skills}>
+        {({ skills: all }) =>
+          all.length === 0 ? (
+            <Empty icon="spark" title={t("skills.none")}>
+              {t("skills.none.text")}
+            </Empty>
+          ) : (
+            <ul className="grid">
+              {all.map((skill) => (
+                <li key={skill.name}>
+                  <SkillCard skill={skill} onOpen={() => setOpen(skill.name)} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Show>
+      {open && <SkillText name={open} onClose={() => setOpen(undefined)} />}
+    </Page>
+  );
+}
+
+function SkillCard({ skill, onOpen }: { skill: Skill; onOpen: () => void }) {
+  const t = useT();
+  const missing = Array.isArray(skill.missing) ? skill.missing.join(", ") : skill.missing;
+  return (
+    <button type="button" className="card" onClick={onOpen}>
+      <span className="row wrap">
+        <strong>{skill.name}</strong>
+        {skill.always && <span className="badge accent">{t("skills.always")}</span>}
+        {!skill.available && <span className="badge warn">{t("skills.missing", { what: missing ?? "" })}</span>}
+      </span>
+      <span className="muted">{skill.description}</span>
+      <span className="faint">{skill.source}</span>
+    </button>
+  );
+}
+
+function SkillText({ name, onClose }: { name: string; onClose: () => void }) {
+  const skill = useLoad(() => api.skill(name), name);
+  return (
+    <Modal title={name} onClose={onClose} wide>
+      <Show from={skill}>{(data) => <Markdown text={data.text ?? ""} />}</Show>
+    </Modal>
+  );
+}
