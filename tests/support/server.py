@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx2
 import uvicorn
 
+from shipmate.cli.doctor import examine
 from shipmate.cli.init import EXAMPLES
 from shipmate.server.host import Doorman
 from shipmate.server.listen import Server
@@ -50,7 +51,7 @@ async def refuse_to_open(_: Path) -> Ship:
 def make_site(root: Path, opener: Opener = refuse_to_open) -> Site:
     """Make a site as `shipmate serve` does."""
     token = Token.make(root / ".ship" / "token")
-    return Site(root, opener=opener, examples=EXAMPLES, token=token)
+    return Site(root, opener=opener, examine=examine, examples=EXAMPLES, token=token)
 
 
 @asynccontextmanager

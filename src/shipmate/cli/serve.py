@@ -43,6 +43,7 @@ async def _serve(
 ) -> None:
     # The web framework is imported here: `--help` must not wait for it.
     from shipmate.app import Shipmate
+    from shipmate.cli.doctor import examine
     from shipmate.server.listen import quiet_logs, serve
     from shipmate.server.site import Site
     from shipmate.server.token import Token
@@ -56,7 +57,9 @@ async def _serve(
         await ship.lanes.resume()
         return ship
 
-    site = Site(layout.root, opener=open_ship, examples=EXAMPLES, token=Token.make(layout.token))
+    site = Site(
+        layout.root, opener=open_ship, examine=examine, examples=EXAMPLES, token=Token.make(layout.token)
+    )
 
     def tell(address: str) -> None:
         link = f"{address}/?token={site.tickets.issue()}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import msgspec
@@ -52,6 +53,11 @@ def thread_of(text: str) -> ThreadId:
         return ThreadId.parse(text)
     except ThreadIdError:
         return ThreadId(PLATFORM, "room", text)
+
+
+def new_room() -> ThreadId:
+    """Name a new thread of the web."""
+    return ThreadId(PLATFORM, "room", uuid.uuid4().hex)
 
 
 def last_message(body: ChatBody) -> JsonObject:

@@ -342,28 +342,30 @@ class Script(Shape):
     """Show a priming script in a list."""
 
     script_ref: str
-    title: str
+    slug: str
+    title: str | None
     path: str
     records: int
-    updated_at: str | None
+    applicable_member_ids: list[str]
+    updated_at: str
     used_at: str | None
 
 
 class Scripts(Shape):
-    """List priming scripts."""
+    """List priming scripts, and what is wrong with those that cannot be read."""
 
     scripts: list[Script]
+    problems: list[str]
 
 
 class ScriptText(Shape):
-    """Give one priming script."""
+    """Give one priming script; its problem when it cannot be replayed."""
 
     script_ref: str
     title: str
-    path: str
     text: str
     records: int
-    problems: list[str]
+    problem: str | None
 
 
 class SaveScript(Shape):

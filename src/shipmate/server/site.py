@@ -4,34 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 from fastapi import Depends, Request
 
+from shipmate.priming.library import Library
 from shipmate.server.error import ApiError
 from shipmate.server.limit import Limit
 from shipmate.server.metric import Metrics
 from shipmate.server.page import Page
 from shipmate.server.port import Ship
 from shipmate.server.token import Tickets, Token
+from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
 
 Opener: TypeAlias = Callable[[Path], Awaitable[Ship]]
+Examiner: TypeAlias = Callable[[Layout], Awaitable[Sequence[Finding]]]
 
 
 class Site:
     """Be one served workspace. Without an Agent.md only the first-run routes answer."""
 
-    def __init__(self, root: Path, *, opener: Opener, examples: Path, token: Token) -> None:
+    def __init__(
+        self, root: Path, *, opener: Opener, examine: Examiner, examples: Path, token: Token
+    ) -> None:
         self.layout = Layout(root)
+        self.examine = examine
         # The folder of Agent.md texts a new workspace can begin with.
         self.examples = examples
         self.token = token
         self.tickets = Tickets()
         self.logins = Limit(rate=0.5, burst=20)
         self.page = Page()
+        self.library = Library(self.layout)
         self.metrics = Metrics()
         self.started = time.monotonic()
         self._opener = opener

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shipmate.priming.replay import hides_priming
 from shipmate.server.error import missing
 from shipmate.server.port import Ship
 from shipmate.store.port import ThreadInfo
 from shipmate.values.message import JsonObject, UIMessage
 from shipmate.values.thread_id import ThreadId
-
-HIDE_PRIMING = "hidePriming"
 
 
 async def list_threads(ship: Ship, found: Sequence[ThreadInfo]) -> list[JsonObject]:
@@ -91,5 +90,5 @@ def _page(
         "hasMore": has_more,
         "problems": problems,
         "running": ship.feed.running(str(thread_id)) is not None,
-        "hidePriming": bool(info and info.settings.get(HIDE_PRIMING)),
+        "hidePriming": info is not None and hides_priming(info.settings),
     }

@@ -5,7 +5,9 @@ from __future__ import annotations
 from shipmate.server.routes import (
     chat,
     completion,
+    knowledge,
     member,
+    priming,
     run,
     session,
     settings,
@@ -22,6 +24,8 @@ ROUTERS = (
     thread.router,
     run.router,
     member.router,
+    knowledge.router,
+    priming.router,
     usage.router,
     settings.router,
     upload.router,

@@ -79,6 +79,22 @@ async def test_key(site: TheSite, body: shape.KeyTest) -> Response:
     return Json({**result, "ms": round((time.perf_counter() - began) * 1000)})
 
 
+@router.get("/api/doctor", response_model=shape.Findings)
+async def read_doctor(site: TheSite) -> Response:
+    """Check the workspace and say what to mend."""
+    root = str(site.layout.root)
+    findings = [
+        {
+            "level": finding.level,
+            "subject": hide_root(finding.subject, root),
+            "message": hide_root(finding.message, root),
+            "fix": hide_root(finding.fix, root),
+        }
+        for finding in await site.examine(site.layout)
+    ]
+    return Json({"findings": findings})
+
+
 def hide_secrets(value: object, name: str = "", *, inside: bool = False) -> object:
     """Copy a configuration without its secrets."""
     if isinstance(value, dict):

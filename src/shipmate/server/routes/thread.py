@@ -7,15 +7,15 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from shipmate.priming.replay import Priming, create_dialog
 from shipmate.server import shape
-from shipmate.server.ask import thread_of
+from shipmate.server.ask import new_room, thread_of
 from shipmate.server.branch import copy_before
 from shipmate.server.crew import find_member
-from shipmate.server.dialog import create_dialog, new_room
 from shipmate.server.error import ApiError, missing
 from shipmate.server.port import Ship
 from shipmate.server.reply import Json, empty
-from shipmate.server.site import TheShip
+from shipmate.server.site import TheShip, TheSite
 from shipmate.server.view import list_threads, page_of, show_thread
 from shipmate.store.port import ThreadInfo
 from shipmate.values.message import text_of, timestamp
@@ -45,11 +45,19 @@ async def read_threads(
 
 
 @router.post("/api/threads", status_code=201, response_model=shape.ThreadMade)
-async def create_thread(ship: TheShip, body: shape.NewThread) -> Response:
+async def create_thread(site: TheSite, ship: TheShip, body: shape.NewThread) -> Response:
     """Make a dialog, with priming scripts replayed as its beginning."""
-    member = find_member(ship.layout, ship.config, body.member or CAPTAIN).id
-    thread_id, count = await create_dialog(ship, member, body.title or "", body.priming or shape.Priming())
-    return Json({"threadId": str(thread_id), "messages": count, "text": ""}, 201)
+    chosen = body.priming
+    dialog = await create_dialog(
+        site.library,
+        ship.threads,
+        ship.store,
+        thread_id=new_room(),
+        member=find_member(ship.layout, ship.config, body.member or CAPTAIN).id,
+        priming=chosen and Priming(script_refs=tuple(chosen.script_refs), show_in_ui=chosen.show_in_ui),
+        title=body.title or "",
+    )
+    return Json({"threadId": str(dialog.thread_id), "messages": dialog.messages, "text": ""}, 201)
 
 
 @router.get("/api/threads/{thread_id}", response_model=shape.Thread)
