@@ -25,14 +25,19 @@ class MemoryReader:
         self._layout = layout
         self._own = layout.member(member)
         self._files = files
+        # Built once: a Path costs more to join than its file to stat.
+        self._index = os.fspath(self._own.memory_index)
+        self._long_term = [os.fspath(path) for path in self._own.long_term_memory]
+        self._project = os.fspath(layout.project_memory)
+        self._memory = os.fspath(self._own.memory)
 
     def index(self) -> FileText:
         """Give memory/INDEX.md."""
-        return self._files.read(self._own.memory_index)
+        return self._files.read(self._index)
 
     def long_term(self) -> FileText:
         """Give MEMORY.md, from memory/ or beside it."""
-        return self._first(*self._own.long_term_memory)
+        return self._first(*self._long_term)
 
     def today(self, day: date) -> FileText:
         """Give the note of a day."""
@@ -40,7 +45,7 @@ class MemoryReader:
 
     def project(self) -> FileText:
         """Give what is known of the project, shared by all members."""
-        return self._files.read(self._layout.project_memory)
+        return self._files.read(self._project)
 
     def user(self, platform: str, user_id: str) -> FileText:
         """Give what is known of a person: their file for this platform, else the one of their plain id."""
@@ -49,16 +54,17 @@ class MemoryReader:
 
     def folders(self) -> list[str]:
         """Give the folders of the memory tree that exist, as paths from the workspace."""
-        memory = os.fspath(self._own.memory)
-        names = self._files.names(memory)
+        names = self._files.names(self._memory)
+        if not names:
+            return []
         known = [name for name in FOLDERS if name in names]
         others = [
             name for name in names if name not in FOLDERS and not name.startswith(".") and "." not in name
         ]
-        place = os.path.relpath(memory, self._layout.root)
-        return [f"{place}/{name}/" for name in known + others if Path(memory, name).is_dir()]
+        place = os.path.relpath(self._memory, self._layout.root)
+        return [f"{place}/{name}/" for name in known + others if Path(self._memory, name).is_dir()]
 
-    def _first(self, *paths: Path) -> FileText:
+    def _first(self, *paths: str | Path) -> FileText:
         """Give the first file that exists."""
         found = [self._files.read(path) for path in paths]
         return next((file for file in found if not file.is_missing), found[0])

@@ -14,7 +14,7 @@ from shipmate.skills.location import BUILTIN, PREFIX
 from shipmate.skills.requirement import Checker
 from shipmate.skills.skill import Origin, Skill, read_skill
 from shipmate.workspace.config import Skills
-from shipmate.workspace.file import FileCache
+from shipmate.workspace.file import DOUBTED, FileCache, Stamp
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN, Layout
 
@@ -43,7 +43,7 @@ class SkillList:
 
 @dataclass(slots=True)
 class _Root:
-    """Hold a folder of skills, with the stats under which its skills were read."""
+    """Hold a folder of skills, with the stamps under which they were read."""
 
     folder: str
     origin: Origin
@@ -51,7 +51,7 @@ class _Root:
     files: FileCache
     names: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    version: object = None
+    stamps: list[Stamp | None] = field(default_factory=list[Stamp | None])
     skills: tuple[Skill, ...] = ()
 
 
@@ -60,7 +60,10 @@ class _Shelf:
     """Hold what was last found for one member."""
 
     roots: list[_Root]
-    parts: tuple[object, ...] = ()
+    skills: tuple[tuple[Skill, ...], ...] = ()
+    # The variables some skill asks for, and what the machine had when this was found.
+    variables: tuple[str, ...] = ()
+    machine: tuple[object, ...] = ()
     found: SkillList = field(default_factory=lambda: SkillList(()))
 
 
@@ -82,15 +85,17 @@ class SkillsLoader:
         shelf = self._shelves.get(member)
         if shelf is None:
             shelf = self._shelves[member] = _Shelf(self._roots(member))
-        self._checker.refresh()
         for root in shelf.roots:
             _refresh(root)
-        needy = [skill for root in shelf.roots for skill in root.skills if skill.requirement]
-        missing = {skill: self._checker.missing(skill.requirement) for skill in needy}
-        parts = (*(root.skills for root in shelf.roots), tuple(missing.values()))
-        if shelf.parts != parts:
-            shelf.parts = parts
-            shelf.found = _collect(shelf.roots, missing, frozenset(self._settings.disabled))
+        skills = tuple(root.skills for root in shelf.roots)
+        if skills != shelf.skills:
+            shelf.skills, shelf.machine = skills, ()
+            needs = (name for group in skills for skill in group for name in skill.requirement.env)
+            shelf.variables = tuple(dict.fromkeys(needs))
+        machine = self._checker.describe(shelf.variables)
+        if machine != shelf.machine:
+            shelf.machine = machine
+            shelf.found = self._collect(skills)
         return shelf.found
 
     def _roots(self, member: str) -> list[_Root]:
@@ -106,80 +111,67 @@ class SkillsLoader:
         ]
         return [*roots, self._package]
 
+    def _collect(self, groups: tuple[tuple[Skill, ...], ...]) -> SkillList:
+        """Put the roots together: the first skill of a name wins, the others are reported."""
+        chosen: dict[str, Skill] = {}
+        findings: list[Finding] = []
+        for each in (skill for group in groups for skill in group):
+            missing = self._checker.missing(each.requirement)
+            skill = msgspec.structs.replace(each, missing=missing) if missing else each
+            findings += _findings(skill)
+            if not skill.enabled or {skill.name, skill.folder} & set(self._settings.disabled):
+                continue
+            winner = chosen.setdefault(skill.name, skill)
+            if winner is not skill:
+                findings.append(_shadowed(skill, winner))
+        return SkillList(tuple(chosen.values()), tuple(findings))
+
 
 def _refresh(root: _Root) -> None:
-    """Read a root's skills again if anything in it changed."""
+    """Read a root's skills again if anything in it changed; those of the package never do."""
     if root.origin == "package" and root.skills:
         return
     names = root.files.names(root.folder)
     if names is not root.names:
         root.names = names
-        root.paths = tuple(
-            f"{root.folder}/{name}/{file}"
-            for name in names
-            if not name.startswith(".")
-            for file in ("SKILL.md", "skill.json")
-        )
-        root.version = None
-    version = root.files.version(root.paths)
-    if version != root.version:
-        root.version = root.files.settle(version)
+        folders = [f"{root.folder}/{name}" for name in names if not name.startswith(".")]
+        root.paths = tuple(f"{folder}/{file}" for folder in folders for file in ("SKILL.md", "skill.json"))
+        root.stamps = [DOUBTED] * len(root.paths)
+        root.skills = ()
+    stamps = root.files.look(root.paths, root.stamps)
+    if stamps != root.stamps:
+        root.stamps = root.files.settle(stamps)
         root.skills = tuple(_read(root))
 
 
 def _read(root: _Root) -> list[Skill]:
     found: list[Skill] = []
-    for at in range(0, len(root.paths), 2):
-        text = root.files.read(root.paths[at])
+    for text_path, card_path in zip(root.paths[::2], root.paths[1::2], strict=True):
+        text = root.files.read(text_path)
         if text.is_missing:
             continue
-        folder = root.paths[at].rsplit("/", 2)[1]
-        location = f"{root.prefix}{folder}" if root.origin == "package" else f"{root.prefix}{folder}/SKILL.md"
-        card = root.files.read(root.paths[at + 1])
-        found.append(read_skill(folder, root.origin, location, text, card))
+        folder = text_path.rsplit("/", 2)[1]
+        ending = "" if root.origin == "package" else "/SKILL.md"
+        location = f"{root.prefix}{folder}{ending}"
+        found.append(read_skill(folder, root.origin, location, text, root.files.read(card_path)))
     return found
 
 
-def _collect(
-    roots: list[_Root], missing: dict[Skill, tuple[str, ...]], disabled: frozenset[str]
-) -> SkillList:
-    """Put the roots together: the first skill of a name wins, the others are reported."""
-    chosen: dict[str, Skill] = {}
-    findings: list[Finding] = []
-    for root in roots:
-        for skill in root.skills:
-            findings += _findings(skill, missing.get(skill, ()))
-            if not skill.enabled or skill.name in disabled or skill.folder in disabled:
-                continue
-            winner = chosen.setdefault(skill.name, skill)
-            if winner is not skill:
-                findings.append(_shadowed(skill, winner))
-    skills = tuple(
-        msgspec.structs.replace(skill, missing=missing[skill]) if missing.get(skill) else skill
-        for skill in chosen.values()
-    )
-    return SkillList(skills, tuple(findings))
-
-
-def _findings(skill: Skill, missing: tuple[str, ...]) -> list[Finding]:
+def _findings(skill: Skill) -> list[Finding]:
     subject = f"skill {skill.name}"
     found = [
         Finding("warn", subject, f"{skill.location}: {problem}", f"edit {skill.location}")
         for problem in skill.problems
     ]
-    if missing:
-        found.append(
-            Finding("warn", subject, f"cannot be used: missing {', '.join(missing)}", "install or set it")
-        )
+    if skill.missing:
+        missing = ", ".join(skill.missing)
+        found.append(Finding("warn", subject, f"cannot be used: missing {missing}", "install or set it"))
     return found
 
 
 def _shadowed(skill: Skill, winner: Skill) -> Finding:
+    subject = f"skill {skill.name}"
     if skill.origin == "package":
-        return Finding("ok", f"skill {skill.name}", f"{winner.location} is used instead of the built-in one")
-    return Finding(
-        "warn",
-        f"skill {skill.name}",
-        f"{skill.location} is not used: {winner.location} has the same name",
-        "rename or remove one of them",
-    )
+        return Finding("ok", subject, f"{winner.location} is used instead of the built-in one")
+    message = f"{skill.location} is not used: {winner.location} has the same name"
+    return Finding("warn", subject, message, "rename or remove one of them")

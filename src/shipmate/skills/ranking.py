@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Sequence
 from functools import lru_cache
 
 from shipmate.skills.skill import Skill
@@ -32,19 +30,26 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") else word
 
 
-def rank(skills: Sequence[Skill], text: str) -> list[Skill]:
-    """Order skills by relevance to a text; those it does not touch keep their order at the end."""
-    wanted = terms(text[:QUERY_LIMIT])
-    if not wanted:
-        return list(skills)
-    names = [wanted & terms(skill.name) for skill in skills]
-    words = [wanted & terms(skill.description) for skill in skills]
-    count = Counter(term for name, word in zip(names, words, strict=True) for term in name | word)
+@lru_cache(maxsize=16)
+def _index(skills: tuple[Skill, ...]) -> dict[str, list[tuple[int, float]]]:
+    """Note, for each term, the skills that have it and what it says for them."""
+    found: dict[str, list[tuple[int, float]]] = {}
+    for at, skill in enumerate(skills):
+        name = terms(skill.name)
+        for term in name | terms(skill.description):
+            found.setdefault(term, []).append((at, NAME_WEIGHT if term in name else 1.0))
     # A word that many skills share tells them apart the less.
-    weight = {term: math.log(1 + len(skills) / number) for term, number in count.items()}
-    scores = [
-        NAME_WEIGHT * sum(weight[term] for term in name) + sum(weight[term] for term in word)
-        for name, word in zip(names, words, strict=True)
-    ]
-    order = sorted(range(len(skills)), key=lambda at: (-scores[at], at))
-    return [skills[at] for at in order]
+    return {
+        term: [(at, weight * math.log(1 + len(skills) / len(places))) for at, weight in places]
+        for term, places in found.items()
+    }
+
+
+def rank(skills: tuple[Skill, ...], text: str) -> list[Skill]:
+    """Order skills by relevance to a text; those it does not touch keep their order at the end."""
+    index = _index(skills)
+    scores = [0.0] * len(skills)
+    for term in sorted(terms(text[:QUERY_LIMIT])):
+        for at, weight in index.get(term, ()):
+            scores[at] += weight
+    return [skills[at] for at in sorted(range(len(skills)), key=lambda at: -scores[at])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -58,13 +58,14 @@ class Checker:
         self._stamps: tuple[object, ...] = ()
         self._found: dict[str, bool] = {}
 
-    def refresh(self) -> None:
-        """Forget which binaries were found if PATH or a folder of it changed."""
+    def describe(self, variables: Iterable[str]) -> tuple[object, ...]:
+        """Give a value that changes when something that may be required comes or goes."""
         path = self._environ.get("PATH", os.defpath)
         stamps = (path, *(_stamp(folder) for folder in path.split(os.pathsep)))
         if stamps != self._stamps:
             self._stamps = stamps
             self._found.clear()
+        return (*stamps, *(bool(self._environ.get(name)) for name in variables))
 
     def missing(self, requirement: Requirement) -> tuple[str, ...]:
         """Name each missing thing, as in `CLI: gh` or `ENV: TOKEN`."""

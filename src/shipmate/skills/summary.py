@@ -23,17 +23,19 @@ def _entry(skill: Skill) -> tuple[str, int]:
     return text, estimate_tokens(text)
 
 
-def summary_cost(skills: Sequence[Skill]) -> int:
+@lru_cache(maxsize=32)
+def summary_cost(skills: tuple[Skill, ...]) -> int:
     """Estimate the tokens of a complete summary."""
     return FRAME + sum(_entry(skill)[1] for skill in skills)
 
 
-def summarise(skills: Sequence[Skill]) -> str:
+@lru_cache(maxsize=64)
+def summarise(skills: tuple[Skill, ...]) -> str:
     """Write the XML summary of skills."""
     return "\n".join(["<skills>", *(_entry(skill)[0] for skill in skills), "</skills>"])
 
 
-def take(skills: Sequence[Skill], tokens: int) -> list[Skill]:
+def take(skills: Sequence[Skill], tokens: int) -> tuple[Skill, ...]:
     """Take skills from the front, leaving out those too long for the room that is left."""
     room = tokens - FRAME
     taken: list[Skill] = []
@@ -42,10 +44,11 @@ def take(skills: Sequence[Skill], tokens: int) -> list[Skill]:
         if cost <= room:
             taken.append(skill)
             room -= cost
-    return taken
+    return tuple(taken)
 
 
-def names_within(skills: Sequence[Skill], tokens: int) -> tuple[str, int]:
+@lru_cache(maxsize=32)
+def names_within(skills: tuple[Skill, ...], tokens: int) -> tuple[str, int]:
     """Join as many names as fit; give them and how many are left out."""
     taken: list[str] = []
     room = tokens

@@ -70,13 +70,17 @@ class FileCache:
         self._names[place] = (None if stamp is None else _trusted(stamp), found)
         return found
 
-    def version(self, paths: Sequence[str]) -> tuple[Stamp | None, ...]:
-        """Give a value that changes when any of these files does; far cheaper than reading them."""
-        return tuple([_stamp(path) for path in paths])
+    def look(self, paths: Sequence[str], known: Sequence[Stamp | None]) -> list[Stamp | None]:
+        """Give the stamps of files, for comparing with those known before; far cheaper than reading them."""
+        # Asking whether a file that was missing has come costs a third of a stat.
+        return [
+            None if stamp is None and not os.access(path, os.F_OK) else _stamp(path)
+            for path, stamp in zip(paths, known, strict=True)
+        ]
 
-    def settle(self, version: tuple[Stamp | None, ...]) -> tuple[Stamp | None, ...] | None:
-        """Give the version to compare with later; None while a file is so young that it cannot be trusted."""
-        return None if any(stamp and _trusted(stamp) is DOUBTED for stamp in version) else version
+    def settle(self, stamps: Sequence[Stamp | None]) -> list[Stamp | None]:
+        """Give the stamps to know files by later; one too young to be trusted will equal no other."""
+        return [None if stamp is None else _trusted(stamp) for stamp in stamps]
 
     def make(self, path: str | Path, kind: str, maker: Callable[[FileText], T]) -> T:
         """Give what `maker` makes of a file's text, made once per change; `kind` names the result."""
