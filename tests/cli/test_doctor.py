@@ -3,9 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.support.terminal import shipmate
-
 from shipmate.workspace.layout import Layout
+from tests.support.terminal import shipmate
 
 
 def test_a_good_workspace_is_told_what_works_and_which_model_answers(workspace: Path) -> None:

@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.terminal import shipmate
 
 from shipmate.cli.init import EXAMPLES, NAMES
+from tests.support.terminal import shipmate
 
 
 @pytest.mark.parametrize("example", list(NAMES))

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.terminal import shipmate
 
 from shipmate.store.sqlite import SqliteStore
 from shipmate.thread.log import FileLog
@@ -12,6 +11,7 @@ from shipmate.thread.service import ThreadService
 from shipmate.values.message import UIMessage, user_message
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
+from tests.support.terminal import shipmate
 
 AT = "2026-03-01T10:00:00.000Z"
 ANSWER: UIMessage = {

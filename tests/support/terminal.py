@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
+import re
+import select
+import struct
 import subprocess
 import sys
+import termios
+import time
 from pathlib import Path
 
 SHIPMATE = str(Path(sys.executable).parent / "shipmate")
@@ -42,3 +49,63 @@ def make_workspace(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "Agent.md").write_text("# Ada\n\nYou are Ada.\n")
     return folder
+
+
+class Terminal:
+    """Drive a program in a terminal of its own, as a person would."""
+
+    CODES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[ -/]*[0-~])|\r")
+
+    def __init__(self, folder: Path, *arguments: str, columns: int = 100) -> None:
+        self._handle, child = pty.openpty()
+        fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        self.process = subprocess.Popen(
+            [SHIPMATE, *arguments],
+            cwd=folder,
+            # This terminal does not tell where its cursor is, so nobody should wait for it to.
+            env=environment(folder, PROMPT_TOOLKIT_NO_CPR="1"),
+            stdin=child,
+            stdout=child,
+            stderr=child,
+            start_new_session=True,
+        )
+        os.close(child)
+        self.shown = ""
+        self._mark = 0
+
+    def type(self, text: str) -> None:
+        """Press keys; `\\r` is Enter."""
+        os.write(self._handle, text.encode())
+
+    def expect(self, text: str, seconds: float = 20) -> str:
+        """Wait until the text is shown after what was expected before; give what came until then."""
+        deadline = time.monotonic() + seconds
+        while (at := self.shown.find(text, self._mark)) < 0:
+            if not self._read(deadline - time.monotonic()):
+                raise AssertionError(f"{text!r} was not shown; there is:\n{self.shown[self._mark :]}")
+        before, self._mark = self.shown[self._mark : at], at + len(text)
+        return before
+
+    def finish(self, seconds: float = 20) -> int:
+        """Wait for the program to end; give its exit code."""
+        deadline = time.monotonic() + seconds
+        while self._read(deadline - time.monotonic()):
+            pass
+        return self.process.wait(timeout=seconds)
+
+    def close(self) -> None:
+        """End the program if it still runs, and the terminal."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self._handle)
+
+    def _read(self, seconds: float) -> bool:
+        ready, _, _ = select.select([self._handle], [], [], max(0, seconds))
+        try:
+            data = os.read(self._handle, 65536) if ready else b""
+        except OSError:
+            # Linux reports a terminal whose program has ended this way.
+            return False
+        self.shown += self.CODES.sub("", data.decode("utf-8", "replace"))
+        return bool(data)

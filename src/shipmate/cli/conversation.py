@@ -8,8 +8,8 @@ import time
 from collections.abc import Coroutine
 
 from shipmate.app import Shipmate
-from shipmate.approvals.value import Approval
-from shipmate.cli.card import clean, describe_arguments, describe_time, shorten
+from shipmate.approvals.wording import describe
+from shipmate.cli.card import clean, describe_time, shorten
 from shipmate.cli.place import new_thread_id, parse_thread_id, read_name
 from shipmate.cli.prompt import Prompt
 from shipmate.cli.screen import Screen
@@ -150,7 +150,7 @@ class Conversation:
         waiting = await self._ship.approvals.pending(str(self.thread_id))
         for approval in waiting:
             if ids is None or approval.id in ids:
-                await self._screen.show([Item("question", _question(approval, len(waiting) > 1))])
+                await self._screen.show([Item("question", describe(approval, self._ship.config.language))])
 
     async def _enter(self, thread_id: ThreadId) -> None:
         """Follow a thread from here on; show how it stands when it has been used before."""
@@ -230,12 +230,6 @@ class Conversation:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def _question(approval: Approval, several: bool) -> str:
-    number = f" {approval.number}" if several else ""
-    shown = clean(approval.preview or describe_arguments(approval.input))
-    return f"?{number} {approval.tool}: {shown}\n  {clean(approval.reason)}\n  Type yes or no, or say more."
 
 
 def _wrap(lines: list[str], width: int) -> list[str]:

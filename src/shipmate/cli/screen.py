@@ -9,11 +9,13 @@ from prompt_toolkit.application import run_in_terminal
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Heading, Markdown
 from rich.padding import Padding
+from rich.panel import Panel
 from rich.text import Text
 
+from shipmate.cli.card import clean
 from shipmate.cli.transcript import Item
 
-STYLES = {"thought": "dim italic", "notice": "yellow", "error": "bold red", "question": "bold yellow"}
+STYLES = {"thought": "dim italic", "notice": "yellow", "error": "bold red"}
 MARK_STYLES = {"✓": "green", "✗": "red", "⊘": "red"}
 
 
@@ -74,6 +76,8 @@ class Screen:
                     (item.text[:1], style), (item.text[1:], "dim"), overflow="ellipsis", no_wrap=True
                 )
                 before = "" if self._last == "card" else "\n"
+            case "question":
+                shown, before = Panel(ChatMarkdown(clean(item.text)), border_style="yellow"), "\n"
             case _:
                 mark = "✗ " if item.kind == "error" else ""
                 shown, before = Text(mark + item.text, STYLES[item.kind]), "\n"

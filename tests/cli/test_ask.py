@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+import resource
+from pathlib import Path
+
+import pytest
+
+from shipmate.cli.ask import join_input
+from shipmate.errors import UserError
+from tests.support.terminal import shipmate
+
+
+def thread_in(text: str) -> str:
+    return text.split("--thread ")[1].split()[0].strip("`")
+
+
+def test_the_answer_goes_to_standard_output_alone(workspace: Path) -> None:
+    done = shipmate(workspace, "ask", "read", "Agent.md")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Reading `Agent.md`.\n\n`read` `Agent.md` gave 3 lines:")
+    assert done.stdout.endswith("```\n")
+    assert done.stderr == ""
+
+
+def test_piped_text_is_added_to_the_words(workspace: Path) -> None:
+    assert "“Sum this up: one two”" in shipmate(workspace, "ask", "Sum this up:", said="one\ntwo\n").stdout
+    assert "“你好吗”" in shipmate(workspace, "ask", said="你好吗").stdout
+
+
+def test_words_and_pipe_are_put_together() -> None:
+    assert join_input(("a", "b"), None) == "a b"
+    assert join_input((), b"x\n") == "x"
+    assert join_input(("a",), b"x\xff\n") == "a\n\nx\ufffd"
+    with pytest.raises(UserError, match="nothing was asked"):
+        join_input((), b" \n")
+
+
+def test_json_gives_chunks_and_the_outcome_last(workspace: Path) -> None:
+    done = shipmate(workspace, "ask", "--json", "read Agent.md")
+    chunks = [json.loads(line) for line in done.stdout.splitlines()]
+    kinds = [chunk["type"] for chunk in chunks]
+    assert done.returncode == 0
+    assert kinds[0] == "start"
+    assert kinds.count("start-step") == 2
+    assert "tool-output-available" in kinds
+    assert kinds[-2:] == ["finish", "outcome"]
+    assert chunks[-1]["status"] == "replied"
+    text = "".join(chunk["delta"] for chunk in chunks if chunk["type"] == "text-delta")
+    assert "gave 3 lines" in text
+
+
+def test_a_thread_goes_on_where_it_was(workspace: Path) -> None:
+    shipmate(workspace, "ask", "--thread", "tea", "hello")
+    done = shipmate(workspace, "ask", "--thread", "tea", "summarize")
+    assert "- hello\n- summarize" in done.stdout
+    assert shipmate(workspace, "threads", "list").stdout.split()[0] == "cli:chat:tea"
+    assert "hello" in shipmate(workspace, "threads", "show", "tea").stdout
+
+
+def test_what_waits_for_an_approval_says_how_to_answer(workspace: Path) -> None:
+    done = shipmate(workspace, "ask", "run touch made.txt")
+    assert done.returncode == 1
+    assert "waiting for your approval" in done.stderr
+    assert not (workspace / "made.txt").exists()
+    answered = shipmate(workspace, "ask", "--thread", thread_in(done.stderr), "yes")
+    assert answered.returncode == 0
+    assert (workspace / "made.txt").exists()
+
+
+def test_a_denied_call_does_not_run(workspace: Path) -> None:
+    done = shipmate(workspace, "ask", "run touch made.txt")
+    answered = shipmate(workspace, "ask", "--thread", thread_in(done.stderr), "no, not now")
+    assert answered.returncode == 0
+    assert "was not allowed" in answered.stdout
+    assert not (workspace / "made.txt").exists()
+
+
+def test_a_failed_run_gives_its_first_half_and_code_1(workspace: Path) -> None:
+    done = shipmate(workspace, "ask", "fail")
+    assert done.returncode == 1
+    assert done.stdout == "Here is the first half of my answer, and then the line\n"
+    assert done.stderr.startswith("shipmate: the rehearsal model broke off")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("ask",), "nothing was asked"),
+        (("ask", "--thread", "Not:A:Thread", "x"), "platform"),
+        (("ask", "--model", "claude", "x"), "provider:model"),
+        (("ask", "--model", "antropic:x", "x"), "anthropic"),
+        (("ask", "--unknown"), "No such option"),
+    ],
+)
+def test_a_mistake_is_code_2(workspace: Path, arguments: tuple[str, ...], words: str) -> None:
+    done = shipmate(workspace, *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_workspace_one_line_says_how_to_make_one(tmp_path: Path) -> None:
+    done = shipmate(tmp_path, "ask", "hello")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "shipmate init" in done.stderr
+
+
+def test_another_folder_is_given_with_c(workspace: Path, tmp_path: Path) -> None:
+    assert shipmate(tmp_path, "-C", str(workspace), "ask", "read Agent.md").returncode == 0
+
+
+def test_an_offline_answer_is_quick(workspace: Path) -> None:
+    shipmate(workspace, "ask", "hello")
+
+    def spend() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        shipmate(workspace, "ask", "hello")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    # The bar of `make bench` is 0.4 s; a machine busy with other tests gets some room.
+    assert min(spend() for _ in range(3)) < 0.6
+
+
+def test_help_imports_nothing_heavy(workspace: Path) -> None:
+    for command in ("init", "chat", "ask", "threads", "doctor", "reindex"):
+        done = shipmate(workspace, command, "--help", PYTHONPROFILEIMPORTTIME="1")
+        loaded = {line.split("|")[-1].strip() for line in done.stderr.splitlines()}
+        assert done.returncode == 0
+        assert "Usage: shipmate" in done.stdout
+        assert not loaded & {"rich", "prompt_toolkit", "pydantic_ai", "fastapi", "shipmate.app", "sqlite3"}

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shipmate.workspace.layout import Layout
+from tests.support.terminal import Terminal, shipmate
+
+
+@pytest.fixture
+def chat(workspace: Path) -> Iterator[Terminal]:
+    terminal = Terminal(workspace, "chat", "--thread", "tea")
+    try:
+        terminal.expect("/help for help")
+        terminal.expect("› ")
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def test_it_answers_in_rendered_markdown_and_leaves_with_a_hint(chat: Terminal) -> None:
+    chat.type("markdown\r")
+    shown = chat.expect("A quotation")
+    assert "**bold**" not in shown.split("A heading")[-1]
+    assert "• a list" in shown
+    chat.type("\x04")
+    chat.expect("Go on with: shipmate chat --thread cli:chat:tea")
+    assert chat.finish() == 0
+
+
+def test_calls_are_one_line_cards(chat: Terminal) -> None:
+    chat.type("read Agent.md and nothing.md\r")
+    chat.expect("✓ read Agent.md (")
+    chat.expect("✗ read nothing.md — ")
+    chat.expect("gave 3 lines")
+
+
+def test_ctrl_c_stops_the_run_and_not_the_program(chat: Terminal) -> None:
+    chat.type("count to 500 slowly\r")
+    chat.expect("Ctrl-C stops")
+    chat.expect("1 2 3")
+    chat.type("\x03")
+    chat.expect("stopped")
+    chat.type("hello\r")
+    chat.expect("rehearsal model")
+    chat.type("/quit\r")
+    assert chat.finish() == 0
+
+
+def test_what_is_typed_during_a_run_is_queued_and_answered_after_it(chat: Terminal) -> None:
+    chat.type("count to 12 slowly\r")
+    chat.expect("Ctrl-C stops")
+    chat.type("read Agent.md\r")
+    chat.expect("queued: read Agent.md")
+    chat.expect("1 queued")
+    chat.expect("That was 12.")
+    chat.expect("✓ read Agent.md")
+
+
+def test_an_approval_is_answered_by_typing(chat: Terminal, workspace: Path) -> None:
+    chat.type("run touch made.txt\r")
+    chat.expect("touch made.txt")
+    chat.expect("yes")
+    assert not (workspace / "made.txt").exists()
+    chat.type("yes\r")
+    chat.expect("✓ exec touch made.txt")
+    assert (workspace / "made.txt").exists()
+
+
+def test_a_question_is_asked_again_when_the_chat_goes_on(workspace: Path) -> None:
+    done = shipmate(workspace, "ask", "--thread", "tea", "run touch made.txt")
+    assert done.returncode == 1
+    terminal = Terminal(workspace, "chat", "--thread", "tea")
+    try:
+        terminal.expect("run touch made.txt")
+        terminal.expect("no")
+        terminal.expect("› ")
+        terminal.type("no\r")
+        terminal.expect("⊘ exec touch made.txt")
+        assert not (workspace / "made.txt").exists()
+    finally:
+        terminal.close()
+
+
+def test_slash_commands(chat: Terminal) -> None:
+    chat.type("/help\r")
+    chat.expect("/steer TEXT")
+    chat.type("/hlp\r")
+    chat.expect("Did you mean /help?")
+    chat.type("/stop\r")
+    chat.expect("nothing is running")
+    chat.type("hello\r")
+    chat.expect("rehearsal model")
+    chat.type("/threads\r")
+    chat.expect("cli:chat:tea")
+    chat.expect("hello")
+    chat.type("/new\r")
+    chat.expect("thread cli:chat:")
+    chat.type("/thread tea\r")
+    chat.expect("thread cli:chat:tea")
+    chat.expect("rehearsal model")
+    chat.type("/thread Not:Good:x\r")
+    chat.expect("must be a lower-case word")
+    chat.type("/context\r")
+    chat.expect("before the conversation")
+
+
+def test_steering_turns_a_run(chat: Terminal) -> None:
+    chat.type("read Agent.md, then read Agent.md\r")
+    chat.expect("gave 3 lines")
+    chat.type("/steer hello\r")
+    chat.expect("rehearsal model")
+
+
+def test_lines_are_remembered_privately(chat: Terminal, workspace: Path) -> None:
+    chat.type("hello\r")
+    chat.expect("rehearsal model")
+    chat.type("\x04")
+    assert chat.finish() == 0
+    history = Layout(workspace).history
+    assert "hello" in history.read_text()
+    assert history.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_error_is_shown_and_the_chat_goes_on(chat: Terminal) -> None:
+    chat.type("fail\r")
+    chat.expect("first half of my answer")
+    chat.expect("✗ the rehearsal model broke off")
+    chat.type("help\r")
+    chat.expect("Things to say")
+
+
+def test_leaving_during_a_run_stops_it(chat: Terminal, workspace: Path) -> None:
+    chat.type("count to 500 slowly\r")
+    chat.expect("1 2 3")
+    chat.type("\x04")
+    chat.expect("the run is stopped")
+    assert chat.finish() == 0
+    shown = shipmate(workspace, "threads", "show", "tea").stdout
+    assert "*stopped*" in shown
+
+
+def test_chat_without_a_terminal_points_at_ask(workspace: Path) -> None:
+    done = shipmate(workspace, "chat")
+    assert done.returncode == 2
+    assert "shipmate ask" in done.stderr
