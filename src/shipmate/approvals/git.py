@@ -5,39 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from shipmate.approvals.listing import load_lists
 from shipmate.approvals.value import Why
 
-# git takes any beginning of a long option for the option, so a beginning of one of these counts as it.
-HARMFUL = tuple(
-    """
-    --upload-pack --receive-pack --exec --exec-path --config --config-env --git-dir --work-tree --template --extcmd
-    --open-files-in-pager --ext-diff --textconv --output --output-directory --no-index --paginate --strategy --tool
-    --separate-git-dir --recurse-submodules --filter --smtp-server --sendmail-cmd --to-cmd --cc-cmd --super-prefix
-    """.split()
-)
-# Commands that run what they are given, or that open pagers, editors and browsers.
-RUNNING = frozenset(
-    """
-    bisect bugreport citool clone config credential cvsserver daemon difftool fast-import filter-branch filter-repo
-    for-each-repo gui help hook http-backend instaweb maintenance mergetool p4 rebase remote-ext request-pull
-    send-email sh-i18n sh-setup shell submodule svn upload-archive upload-pack receive-pack var web--browse
-    """.split()
-)
-SHOWING = frozenset(
-    """
-    annotate blame branch cat-file check-ignore cherry count-objects describe diff diff-tree for-each-ref log ls-files
-    ls-tree merge-base name-rev range-diff reflog rev-list rev-parse shortlog show show-branch show-ref status tag
-    version whatchanged
-    """.split()
-)
-CHANGING = frozenset("add commit fetch init merge mv pull push restore revert stash switch".split())
+LISTS = load_lists("program")
+
+HARMFUL = tuple(LISTS["git-harmful"])
+RUNNING = frozenset(LISTS["git-running"])
+SHOWING = frozenset(LISTS["git-showing"])
+CHANGING = frozenset(LISTS["git-changing"])
 LONG_PLAIN = re.compile(
-    r"--(oneline|stat|numstat|shortstat|summary|name-only|name-status|short|long|porcelain|branch|all|graph|decorate"
-    r"|no-decorate|cached|staged|abbrev-commit|no-color|list|verbose|merged|no-merged|show-current|follow|reverse"
-    r"|first-parent|no-merges|merges|ignored|word-diff|patch|no-patch|quiet|dry-run|ff-only|no-edit|tags|heads"
-    r"|show-toplevel|is-inside-work-tree|abbrev-ref|count|remotes|date-order|topo-order|check|exclude-standard|others"
-    r"|modified|deleted|version|(since|until|after|before|author|grep|pretty|format|max-count|abbrev|date|unified|color"
-    r"|untracked-files|diff-filter|sort|message|contains|points-at)(=.*)?)"
+    rf"--(?:{'|'.join(LISTS['git-plain'])}|(?:{'|'.join(LISTS['git-plain-value'])})(?:=.*)?)"
 )
 SHORT_PLAIN = re.compile(r"-(\d+|n\d*|U\d+|[abilmMqrstvwz]+|sb|p|u|c|L[\d,]+|[GS]\w+|1)")
 SHORT_CHANGING = re.compile(r"-(m|am|a|q|v|n|A|b|\d+)")

@@ -1,37 +1,39 @@
 """Read answers to approvals: a fixed grammar for Chinese and English, in which doubt is no answer.
 
-`parse` gives a reading only when every word of a reply is understood (a reason for a refusal excepted); anything
-else is None, an ordinary message. No reply approves what it negates: consent words hold no negation, a reason
-given with consent may hold none, and where a reply both approves and denies, each part names what it is about.
+`parse` gives a reading only when every word of a reply is understood (a reason for a refusal excepted);
+anything else is None, an ordinary message. No reply approves what it negates: consent words hold no negation,
+a reason given with consent may hold none, and where a reply both approves and denies, each part names what it
+is about.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
 from shipmate.approvals import lexicon as lex
+from shipmate.approvals.line import SIMPLIFIED, Line, normalise
 from shipmate.approvals.naming import calls_by_name
+from shipmate.approvals.number import read_minutes, read_numbers
 
-REPLY_LIMIT = 300
 FLAGS = re.IGNORECASE
-SIMPLIFIED = str.maketrans(
-    "絕執許準個這話會對鐘時內總終還運過後無別沒從點謝請號駁條餘統買為開動麼與願贊認確權驗決禁們麼",
-    "绝执许准个这话会对钟时内总终还运过后无别没从点谢请号驳条余统买为开动么与愿赞认确权验决禁们么",
-)
-QUOTES = str.maketrans("’‘“”。、—–", "''\"\".,--")
-QUESTION = re.compile(r"[?]|(?:吗|么|嘛|呢)[\s!.~]*$|^(?:为什么|为何|怎么|什么|why|what|how|which|who|where)", FLAGS)
 CONJUNCTION = re.compile(r"[,.;:!\n]+|(?<![a-z])but(?![a-z])|但是?", FLAGS)
 EDGE_NEGATION = re.compile(rf"^(?:{lex.NEGATION.pattern})|\\s(?:{lex.NEGATION.pattern})$", FLAGS)
-EDGE = " \t\r\n,.;:!~-"
 BREAK = r"[\s,.;:!~-]*"
 
 Kind = Literal["it", "all", "rest", "numbers", "text"]
 Span = Literal["once", "thread", "always", "window"]
+
+
+SPANS: tuple[tuple[Span, str, str], ...] = (
+    ("once", lex.ONCE, lex.ONCE),
+    ("thread", lex.THREAD, lex.THREAD),
+    ("window", lex.WINDOW, lex.LENGTH),
+    ("always", lex.ALWAYS, lex.ALWAYS),
+)
 
 
 class Clause(msgspec.Struct, frozen=True):
@@ -56,43 +58,13 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
         return any(clause.approved for clause in self.clauses)
 
 
-class Line(msgspec.Struct, frozen=True):
-    """Hold a text twice, letter by letter alike: as written, and as the lexicon matches it."""
-
-    written: str
-    plain: str
-    # What waits to be answered, as people may call it.
-    names: tuple[str, ...]
-
-    def cut(self, start: int, end: int | None = None) -> Line:
-        """Give a piece without breaks at its edges."""
-        stop = len(self.plain) if end is None else end
-        while start < stop and self.plain[start] in EDGE:
-            start += 1
-        while stop > start and self.plain[stop - 1] in EDGE:
-            stop -= 1
-        return Line(self.written[start:stop], self.plain[start:stop], self.names)
-
-
 def parse(text: str, names: Sequence[str] = ()) -> Reply | None:
-    """Read a reply, or give None for an ordinary message; `names` are the commands, paths and tools that wait."""
-    line = _normalise(text, tuple(names))
+    """Read a reply, or give None for an ordinary message; `names` are what the waiting calls go by."""
+    line = normalise(text, tuple(names))
     if line is None:
         return None
     reply = _read(line) or _read_with_reason(line)
     return reply if reply is not None and _is_safe(line, reply) else None
-
-
-def _normalise(text: str, names: tuple[str, ...]) -> Line | None:
-    written = unicodedata.normalize("NFKC", text).translate(QUOTES)
-    # Skin tones and variation selectors change how a thumb looks, not what it says.
-    written = "".join(each for each in written if each not in "\ufe0f\ufe0e" and not 0x1F3FB <= ord(each) <= 0x1F3FF)
-    plain = written.translate(SIMPLIFIED)
-    if not plain.strip() or len(plain) > REPLY_LIMIT or QUESTION.search(plain.strip()):
-        return None
-    if any(unicodedata.category(each) in ("Cf", "Co", "Cs") for each in plain):
-        return None
-    return Line(written, plain, names).cut(0)
 
 
 def _is_safe(line: Line, reply: Reply) -> bool:
@@ -130,23 +102,15 @@ def _strip_politeness(line: Line) -> Line:
 
 def _read_span(line: Line) -> Reply | None:
     """Read a reply that says how long it holds, at its beginning or its end."""
-    for span, words, ending in (
-        ("once", lex.ONCE, lex.ONCE),
-        ("thread", lex.THREAD, lex.THREAD),
-        ("window", lex.WINDOW, lex.LENGTH),
-        ("always", lex.ALWAYS, lex.ALWAYS),
-    ):
-        starts = re.match(rf"({words}){BREAK}", line.plain, FLAGS)
+    for span, beginning, ending in SPANS:
+        starts = re.match(rf"({beginning}){BREAK}", line.plain, FLAGS)
         ends = re.search(rf"{BREAK}(?:(?:但|but)\s*)?({ending})$", line.plain, FLAGS)
-        for found, rest in (
-            (starts, line.cut(starts.end()) if starts else None),
-            (ends, line.cut(0, ends.start()) if ends else None),
-        ):
-            if found is None or rest is None:
-                continue
+        without = [(starts[1], line.cut(starts.end()))] if starts else []
+        without += [(ends[1], line.cut(0, ends.start()))] if ends else []
+        for words, rest in without:
             clauses = _clauses(_strip_politeness(rest)) if rest.plain else _bare_span(span)
             if clauses is not None:
-                return _spanned(clauses, span, found[1])
+                return _spanned(clauses, span, words)
     return None
 
 
@@ -159,28 +123,8 @@ def _spanned(clauses: tuple[Clause, ...], span: Span, words: str) -> Reply | Non
     if not any(clause.approved for clause in clauses):
         # A refusal holds for what was asked; lasting refusals are deny rules.
         return Reply(clauses=clauses)
-    minutes = _minutes(words) if span == "window" else None
+    minutes = read_minutes(words) if span == "window" else None
     return None if minutes == 0 else Reply(clauses=clauses, span=span, minutes=minutes)
-
-
-def _minutes(words: str) -> int:
-    found = lex.WINDOW_PARTS.search(words)
-    if found is None:
-        return 0
-    count, unit = found[1].casefold(), found[2].casefold()
-    amount = 0.5 if count.startswith("half") else lex.COUNT_WORDS.get(count) or _number(count)
-    factor = 1 if unit.startswith(("m", "分")) else 24 * 60 if unit.startswith(("d", "天")) else 60
-    return int(amount * factor)
-
-
-def _number(text: str) -> int:
-    """Read digits or a Chinese numeral up to ninety-nine."""
-    if text.isdecimal():
-        return int(text)
-    tens, mark, ones = text.partition("十")
-    if not mark:
-        return lex.NUMERALS.get(text, 0)
-    return lex.NUMERALS.get(tens, 1) * 10 + (lex.NUMERALS.get(ones, 0) if ones else 0)
 
 
 def _clauses(line: Line) -> tuple[Clause, ...] | None:
@@ -204,7 +148,9 @@ def _plain(line: Line) -> tuple[Clause, ...] | None:
 
 def _only(line: Line) -> tuple[Clause, ...] | None:
     """Read `only X`: X is approved and everything else denied."""
-    found = re.fullmatch(rf"(?:{lex.YES}{BREAK}(?:但|but\s+)?)?{lex.ONLY}\s*:?\s*(?P<x>.+)", line.plain, FLAGS)
+    found = re.fullmatch(
+        rf"(?:{lex.YES}{BREAK}(?:但|but\s+)?)?{lex.ONLY}\s*:?\s*(?P<x>.+)", line.plain, FLAGS
+    )
     if found is None:
         return None
     target = _target(line.cut(found.start("x")), approved=True)
@@ -226,9 +172,13 @@ def _except(line: Line) -> tuple[Clause, ...] | None:
         found = re.fullmatch(shape, line.plain, FLAGS)
         if found is not None:
             denied = any(value for name, value in found.groupdict().items() if name.startswith("no"))
-            listed = _numbers(found["n"])
+            listed = read_numbers(found["n"])
             # `deny all except 2` leaves 2 open: it was not said that 2 may run.
-            return (Clause(False, "all", listed),) if denied else (Clause(True, "all"), Clause(False, "numbers", listed))
+            return (
+                (Clause(False, "all", listed),)
+                if denied
+                else (Clause(True, "all"), Clause(False, "numbers", listed))
+            )
     return None
 
 
@@ -236,7 +186,9 @@ def _by_number(line: Line) -> tuple[Clause, ...] | None:
     """Read `1 and 3 yes, 2 no`, `approve 1, deny 2`, `全部同意`, `1 yes, the rest no`."""
     about = rf"(?:(?P<all>{lex.ALL})|(?P<rest>{lex.REST})|(?P<numbers>{lex.NUMBER_LIST}))"
     link = r"(?:\s*(?:,|;|:|=|-|is|are|就|都|也|,?\s*(?:but|and|但是?|而|然后))?\s*)"
-    yes_first = rf"(?:(?P<yes>{lex.APPROVE_VERB}|{lex.YES})|(?P<no>{lex.DENY_VERB}|{lex.NO}))(?:\s+to)?{BREAK}{about}"
+    yes_first = (
+        rf"(?:(?P<yes>{lex.APPROVE_VERB}|{lex.YES})|(?P<no>{lex.DENY_VERB}|{lex.NO}))(?:\s+to)?{BREAK}{about}"
+    )
     yes_last = rf"{about}{link}(?:(?P<yes>{lex.YES})|(?P<no>{lex.NO}))(?:\s*{lex.YES_SOFT})*"
     for shape in (yes_last, yes_first):
         found = _repeat(line, rf"(?:{BREAK}(?:(?:but|and|但是?|而|然后)\s*)?)(?:{shape})")
@@ -256,7 +208,7 @@ def _repeat(line: Line, shape: str) -> tuple[Clause, ...] | None:
             return None
         approved = found["yes"] is not None
         if found["numbers"]:
-            clauses.append(Clause(approved, "numbers", _numbers(found["numbers"])))
+            clauses.append(Clause(approved, "numbers", read_numbers(found["numbers"])))
         else:
             clauses.append(Clause(approved, "all" if found["all"] else "rest"))
         position = found.end()
@@ -271,25 +223,15 @@ def _is_consistent(clauses: list[Clause]) -> bool:
         return False
     if kinds.count("all") + kinds.count("rest") > 1:
         return False
-    return not (kinds == ["rest"]) and not ("all" in kinds and len(kinds) > 1)
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    """Read a list of numbers, ranges included; 0 marks one that cannot be."""
-    spread = lex.RANGE.sub(lambda found: _spread(int(found[1]), int(found[2])), text.casefold())
-    words = re.findall(r"\d+(?:st|nd|rd|th)?|[一二两三四五六七八九十]|" + "|".join(lex.ORDINALS), spread)
-    found = [lex.ORDINALS[word] if word in lex.ORDINALS else _number(word) for word in words]
-    return tuple(dict.fromkeys(found))
-
-
-def _spread(first: int, last: int) -> str:
-    return " ".join(map(str, range(first, last + 1))) if first < last <= first + 20 else "0"
+    return kinds != ["rest"] and not ("all" in kinds and len(kinds) > 1)
 
 
 def _named(line: Line) -> tuple[Clause, ...] | None:
     """Read `allow git status` and `deny git push`: a verdict on what the words name."""
     for approved, verb in ((True, lex.APPROVE_VERB), (False, lex.DENY_VERB)):
-        found = re.fullmatch(rf"{lex.HASTE}{verb}(?:\s+|\s*:\s*|(?<=[\u3400-\u9fff]))(?P<x>.+)", line.plain, FLAGS)
+        found = re.fullmatch(
+            rf"{lex.HASTE}{verb}(?:\s+|\s*:\s*|(?<=[\u3400-\u9fff]))(?P<x>.+)", line.plain, FLAGS
+        )
         if found is not None and not re.search(r"[\n;]", found["x"]):
             target = _target(line.cut(found.start("x")), approved=approved)
             if target is not None and target.kind == "text":
@@ -301,7 +243,7 @@ def _target(line: Line, *, approved: bool) -> Clause | None:
     """Read what a verdict is about."""
     plain = line.plain
     if re.fullmatch(lex.NUMBER_LIST, plain, FLAGS):
-        numbers = _numbers(plain)
+        numbers = read_numbers(plain)
         return Clause(approved, "numbers", numbers) if 0 not in numbers else None
     if re.fullmatch(lex.ALL, plain, FLAGS):
         return Clause(approved, "all")
@@ -323,14 +265,18 @@ def _after_plain(line: Line) -> tuple[Clause, ...] | None:
     if rest is None:
         return None
     approved = found["yes"] is not None
-    agrees = any(clause.approved for clause in rest) if approved else not any(clause.approved for clause in rest)
+    agrees = (
+        any(clause.approved for clause in rest) if approved else not any(clause.approved for clause in rest)
+    )
     return rest if agrees and (approved or rest) else None
 
 
 def _several(line: Line) -> tuple[Clause, ...] | None:
     """Read `approve git status, deny git push`: several verdicts, each with its own words."""
     verb = rf"(?:{lex.APPROVE_VERB}|{lex.DENY_VERB})"
-    pieces = re.split(rf"\s*(?:[,;\n]\s*(?:and|but|但是?|而)?|\s(?:and|but)\s|但是?)\s*(?={verb})", line.plain, flags=FLAGS)
+    pieces = re.split(
+        rf"\s*(?:[,;\n]\s*(?:and|but|但是?|而)?|\s(?:and|but)\s|但是?)\s*(?={verb})", line.plain, flags=FLAGS
+    )
     if len(pieces) < 2:
         return None
     clauses: list[Clause] = []

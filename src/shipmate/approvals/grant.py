@@ -62,6 +62,9 @@ def make_grant(approval: Approval, named: str, lease: Lease) -> Grant | Why | No
 def _pattern(approval: Approval, named: str) -> str | Why | None:
     """Give the exact command, path or host a grant may name; None binds it to the very arguments."""
     match find_subject(approval.tool, approval.input, Path(approval.folder)):
+        case CommandSubject() if approval.input.get("network"):
+            # The words of a command do not say that it may reach the network.
+            return None
         case CommandSubject(text=text):
             # `allow git status` for a waiting `git status -s` grants what was said, not what waits.
             wanted = named if named != approval.tool and calls_by_name(named, text) else text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
+from shipmate.approvals.line import QUOTES
 from shipmate.approvals.subject import KINDS, PATH_KEYS
 from shipmate.approvals.value import Approval
 
@@ -21,12 +22,16 @@ def calls_by_name(words: str, name: str) -> bool:
     said, wanted = _simplify(words), _simplify(name)
     if not said:
         return False
-    return said == wanted or wanted.startswith(f"{said} ") or (" " not in wanted and wanted.endswith(f"/{said}"))
+    return (
+        said == wanted or wanted.startswith(f"{said} ") or (" " not in wanted and wanted.endswith(f"/{said}"))
+    )
 
 
 def find_named(words: str, approvals: Sequence[Approval]) -> list[Approval]:
     """Find the approvals that words name; one that fits exactly outranks those that only begin so."""
-    exact = [each for each in approvals if any(_simplify(words) == _simplify(name) for name in names_of(each))]
+    exact = [
+        each for each in approvals if any(_simplify(words) == _simplify(name) for name in names_of(each))
+    ]
     if exact:
         return exact
     return [each for each in approvals if any(calls_by_name(words, name) for name in names_of(each))]
@@ -34,5 +39,5 @@ def find_named(words: str, approvals: Sequence[Approval]) -> list[Approval]:
 
 def _simplify(text: str) -> str:
     # The grammar reads replies in one width and with straight quotes, so names are compared the same way.
-    folded = unicodedata.normalize("NFKC", text).translate(str.maketrans("’‘“”。、—–", "''\"\".,--"))
+    folded = unicodedata.normalize("NFKC", text).translate(QUOTES)
     return " ".join(folded.split())

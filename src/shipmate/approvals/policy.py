@@ -12,6 +12,7 @@ from shipmate.approvals.shell import COMMAND_LIMIT
 from shipmate.approvals.subject import CommandSubject, HostSubject, PathSubject, Subject, find_subject, locate
 from shipmate.approvals.value import Action, Call, Grant, Why
 from shipmate.tools.protection import refuse_reading, refuse_writing
+from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Permissions
 from shipmate.workspace.finding import Finding
 
@@ -47,7 +48,7 @@ class Policy:
     def judge(self, call: Call, grants: Sequence[Grant]) -> Judgement:
         """Give the verdict on a call; `grants` are those in force."""
         acts = call.tool.labels_for(call.arguments).acts
-        subject = find_subject(call.tool.name, call.raw, call.context.folder)
+        subject = find_subject(call.tool.name, given_arguments(call), call.context.folder)
         if refusal := self._refuse(call, subject, acts):
             return Judgement("deny", refusal)
         if self.mode == "yolo":
@@ -79,7 +80,7 @@ class Policy:
         return Judgement("allow", Why("yolo"))
 
     def _judge_reading(self, call: Call, subject: Subject | None, grants: Sequence[Grant]) -> Judgement:
-        """Let reading pass, but for what is outside, what a rule asks about, and a way out of a tainted run."""
+        """Let reading pass, but for what lies outside, what a rule asks about, and a tainted way out."""
         needs_answer: Why | None = None
         if rule := _first(self.ask, call, subject):
             needs_answer = Why("asked", rule.text)
@@ -121,12 +122,18 @@ class Policy:
         self, call: Call, subject: Subject | None, grants: Sequence[Grant], *, exact: bool
     ) -> Judgement | None:
         """Find the grant or allow rule that covers a call; grants outrank ask rules, allow rules do not."""
+        if isinstance(subject, CommandSubject) and given_arguments(call).get("network") is True:
+            # Words name a command, not its way out: only a grant of this very call covers that.
+            grants = [grant for grant in grants if grant.digest is not None]
+            rules: list[Rule] = []
+        else:
+            rules = self.allow
         for grant in grants:
             if grant_covers(grant, call, subject) and not self._leads_to_denied(call, subject, ()):
                 return Judgement("allow", Why("granted", grant.rule), grant.id)
         if _first(self.ask, call, subject):
             return None
-        for rule in self.allow:
+        for rule in rules:
             if exact and not rule.is_exact:
                 continue
             if rule.covers(call.tool.name, subject) is True and not self._leads_to_denied(
@@ -146,6 +153,13 @@ class Policy:
         places = [locate(name, call.context.folder) for name in names]
         kept = [rule for rule in self.deny if rule.wildcard is not None]
         return any(rule.touches_path(place, contains=True) for rule in kept for place in places)
+
+
+def given_arguments(call: Call) -> JsonObject:
+    """Give the arguments as the tool will see them: "true" has become true by now."""
+    if not isinstance(call.arguments, msgspec.Struct):
+        return call.raw
+    return msgspec.to_builtins(call.arguments)
 
 
 def grant_covers(grant: Grant, call: Call, subject: Subject | None) -> bool:

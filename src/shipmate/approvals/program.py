@@ -1,9 +1,9 @@
 """Know which programs run other programs, or do more than their words say.
 
-A rule may leave words open (`ls *`); what fills the gap is looked at here. Programs that start others are never
-covered by a rule. Programs that run code from files or options are covered only when a rule gives every word. For
-the programs people most often leave open, only options known to be harmless pass: a list of harmful ones would
-always miss one.
+A rule may leave words open (`ls *`); what fills the gap is looked at here. Programs that start others are
+never covered by a rule. Programs that run code from files or options are covered only when a rule gives every
+word. For the programs people most often leave open, only options known to be harmless pass: a list of harmful
+ones would always miss one. The names are in `data/program.txt`.
 """
 
 from __future__ import annotations
@@ -13,35 +13,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from shipmate.approvals.git import refuse_git, refuse_git_gap
+from shipmate.approvals.listing import load_lists
 from shipmate.approvals.value import Why
 
-# Each does whatever its arguments say, so a rule about its words would say nothing. They ask whatever a rule says.
-CARRIERS = frozenset(
-    """
-    . [ agetty alias ash at awk bash batch bg bind bpython builtin busybox bwrap capsh cgexec chroot chrt cmd command
-    compgen complete coproc cpulimit crontab csh daemonize dash dbus-launch dbus-run-session disown doas dtach ed
-    elvish emacs enable entr env eval ex exec expect export faketime fakeroot fg find2perl firejail fish flatpak flock
-    function gawk gdb gosu hash hexedit history info inotifywait ionice ipython irb kill killall ksh less let lftp
-    lldb local ltrace lynx machinectl mail mailx man mawk mc mksh more most nano nawk nc ncat netcat nice nmap nohup
-    nsenter numactl nvi nvim osascript parallel perf pico pkexec pkill popd powershell printenv prlimit proot
-    proxychains proxychains4 ptrace pushd pwsh ranger rbash read readonly rlwrap rr rsync run-parts runcon runuser
-    rvim schedtool scp screen script scriptreplay service set setarch setpriv setsid setuidgid sftp sg sh shopt
-    socat softlimit source spawn ssh ssh-agent start-stop-daemon stdbuf strace su sudo sudoedit systemctl systemd-run
-    tclsh tcsh telnet time timeout tmux toybox trap trickle tsp typeset unalias unbuffer unset unshare valgrind vi view
-    vim vimdiff vimtutor visudo w3m watch watchexec winpty wsl xargs xterm xvfb-run zsh
-    """.split()
-)
-# Each runs code that lies in files or options, or overwrites what it is told to.
-SPELLED = frozenset(
-    """
-    7z ansible ansible-playbook apt apt-get ar aria2c bc brew bun bundle bunx cargo cc clang cmake composer convert     cpio crystal csplit ctags curl dc dd deno dnf docker dotnet dpkg elixir erl ffmpeg ftp gcc gem ghc ghci gmake
-    gnuplot go gpg gradle gradlew groff groovy guile hg install java jjs jshell js julia just kotlin kubectl latex ld
-    ldd lein lua luajit lualatex m4 magick make mongo mongosh mvn mvnw mysql ninja nix nix-shell node nodejs nox
-    npm npx ocaml octave openssl pandoc patch pax pdflatex perl php pip pip3 pipx pnpm podman poetry psql pypy pypy3
-    python python2 python3 r racket rake redis-cli rpm rscript ruby rustc rustup sbcl scala scheme
-    scons sed sendmail shred snap split sqlite3 ssh-copy-id ssh-keygen svn swift tar task tcc tee terraform tex tox
-    troff truncate ts-node tsx unzip uv uvx vagrant wget xelatex xetex yarn yq yum zig zip     """.split()
-)
+LISTS = load_lists("program")
+
+CARRIERS = frozenset(LISTS["carriers"])
+SPELLED = frozenset(LISTS["spelled"])
 VERSIONED = re.compile(r"(python|pypy|perl|ruby|lua|php|node|pip|gcc|clang)-?[\d.]+")
 INLINE_CODE = re.compile(
     r"-[a-z]*[ceEr]|--?(eval|exec|command|execute|run|code|require|import|print)(=.*)?|-c.+|-e.+"

@@ -43,14 +43,20 @@ class Records:
                 return None
             raise StorageError(f"{path}: {error.strerror}") from error
         except msgspec.DecodeError as error:
-            raise StorageError(f"{path} is not a readable approval ({error}). Nothing in it counts as decided.") from error
+            raise StorageError(
+                f"{path} is not a readable approval ({error}). Nothing in it counts as decided."
+            ) from error
 
     def write(self, approval: Approval) -> None:
         """Put an approval on disk."""
-        write_private(self._layout.approval(approval.id), msgspec.json.format(msgspec.json.encode(approval), indent=2))
+        write_private(
+            self._layout.approval(approval.id), msgspec.json.format(msgspec.json.encode(approval), indent=2)
+        )
 
     def ids(self) -> list[str]:
         """List all approvals there are files of, oldest first."""
         if not self._layout.approvals.is_dir():
             return []
-        return sorted(path.stem for path in self._layout.approvals.glob("*.json") if not path.name.startswith("."))
+        return sorted(
+            path.stem for path in self._layout.approvals.glob("*.json") if not path.name.startswith(".")
+        )

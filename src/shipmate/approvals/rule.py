@@ -3,7 +3,7 @@
     exec                 every plain command        exec(git status)     exactly these words
     exec(git *)          these words, then any      write(docs/**)       paths below docs
     web_fetch(a.com)     exactly this host          web_fetch(*.a.com)   any host below it
-    mcp__notes__*        every tool so named        read(secrets/**)     also for grep, show_image and send_file
+    mcp__notes__*        every tool so named        read(secrets/**)     grep and send_file too
 
 An allow covers a command only when all of it is one plain command; a deny or ask is found inside any command.
 """

@@ -1,0 +1,231 @@
+"""Judge calls, put questions to people, take their answers. All state is on disk: nothing waits in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+
+import msgspec
+
+from shipmate.approvals.authority import may_decide
+from shipmate.approvals.policy import Policy
+from shipmate.approvals.record import Records
+from shipmate.approvals.reply import Clerk
+from shipmate.approvals.value import (
+    Answer,
+    Approval,
+    Call,
+    Decision,
+    Grant,
+    Status,
+    Suggestion,
+    Verdict,
+    decision_of,
+)
+from shipmate.approvals.wording import explain, say
+from shipmate.errors import NotFoundError, ToolError
+from shipmate.store.port import Store
+from shipmate.values.event import ApprovalReplyEvent, TextEvent
+from shipmate.values.message import new_id, timestamp
+from shipmate.workspace.config import Permissions
+from shipmate.workspace.layout import Layout
+
+Suggest: TypeAlias = Callable[[str, Sequence[Approval]], Awaitable[Suggestion | None]]
+LIST_LIMIT = 500
+# How many approvals of a thread are looked through for decisions its file does not show yet.
+RECENT = 100
+
+
+def utc_now() -> datetime:
+    """Give the time."""
+    return datetime.now(UTC)
+
+
+class ApprovalService:
+    """Hold the lifecycle of approvals: requested, then approved, denied, expired or superseded."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        permissions: Permissions,
+        store: Store,
+        language: str = "en",
+        *,
+        sandbox_works: bool = False,
+        suggest: Suggest | None = None,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.language = language
+        self.policy = Policy(permissions, sandbox_works=sandbox_works)
+        self._permissions = permissions
+        self._consents = store.consents
+        self._records = Records(layout)
+        self._clock = clock
+        self._clerk = Clerk(
+            self._records,
+            self._consents,
+            language=language,
+            clock=clock,
+            suggest=suggest,
+            allowed=lambda event, approval: may_decide(permissions, event, approval),
+            deciders=permissions.deciders,
+        )
+
+    async def judge(self, call: Call) -> Verdict:
+        """Say whether a call may run, must be asked about, or may not run at all."""
+        judgement = self.policy.judge(call, await self.grants())
+        reason = explain(self.language, judgement.why)
+        if judgement.action == "ask":
+            try:
+                await call.tool.preview(call.arguments, call.context)
+            except ToolError as error:
+                # Nobody should be asked about a call that can only fail; the model is told why instead.
+                return Verdict("deny", str(error))
+        return Verdict(judgement.action, reason, judgement.grant_id)
+
+    async def request(self, call: Call, verdict: Verdict) -> Approval:
+        """Put a call to a person; the question is on disk when this returns."""
+        try:
+            preview = await call.tool.preview(call.arguments, call.context)
+        except ToolError:
+            preview = None
+        context, now = call.context, self._clock()
+        waiting = await self.pending(context.thread_id)
+        if known := next((each for each in waiting if _is_same_call(each, call)), None):
+            return known
+        approval = Approval(
+            id=new_id("apr"),
+            status="requested",
+            thread_id=context.thread_id,
+            member=context.member,
+            run_id=context.run_id,
+            call_id=call.call_id,
+            message_id=call.message_id,
+            number=max((each.number for each in waiting), default=0) + 1,
+            tool=call.tool.name,
+            input=call.raw,
+            folder=call.folder,
+            digest=call.digest,
+            preview=preview,
+            reason=verdict.reason,
+            initiator=context.user_id,
+            requested_at=timestamp(now),
+            expires_at=timestamp(now + timedelta(minutes=self._permissions.expires_minutes)),
+        )
+        # The index first: a crash in between leaves an entry without a file, which counts for nothing.
+        await self._index(approval)
+        self._records.write(approval)
+        for older in waiting:
+            if older.digest == approval.digest:
+                await self._close(older, "superseded", superseded_by=approval.id)
+        return approval
+
+    async def answer(self, event: TextEvent | ApprovalReplyEvent, pending: Sequence[Approval]) -> Answer:
+        """Take a person's message as an answer, if it is one."""
+        return await self._clerk.answer(event, pending)
+
+    async def confirm(self, approval_id: str, call: Call) -> bool:
+        """Tell whether a stored decision approves exactly this call; asked right before it runs."""
+        approval = self._records.read(approval_id)
+        if approval is None or approval.status != "approved" or approval.ruling is None:
+            return False
+        return _is_same_call(approval, call) and approval.thread_id == call.context.thread_id
+
+    async def pending(self, thread_id: str | None = None) -> list[Approval]:
+        """List what waits for a person, in the order of its numbers."""
+        ids = await self._consents.approvals(status="requested", thread_id=thread_id, limit=LIST_LIMIT)
+        now = timestamp(self._clock())
+        waiting: list[Approval] = []
+        for approval in self._read_all(ids):
+            if approval.has_expired(now):
+                await self._close(approval, "expired")
+            elif approval.is_open:
+                waiting.append(approval)
+            else:
+                # The file is the decision; a crash kept the index from learning of it.
+                await self._index(approval)
+        return sorted(waiting, key=lambda each: (each.thread_id, each.number, each.id))
+
+    async def list(self, status: Status | None = None, thread_id: str | None = None) -> list[Approval]:
+        """List approvals, newest first."""
+        await self.expire()
+        ids = await self._consents.approvals(status=status, thread_id=thread_id, limit=LIST_LIMIT)
+        return [each for each in self._read_all(ids) if status is None or each.status == status]
+
+    async def get(self, approval_id: str) -> Approval:
+        """Give one approval."""
+        found = self._records.read(approval_id)
+        if found is None:
+            raise NotFoundError(say(self.language, "unknown", id=approval_id))
+        return found
+
+    async def decisions_for(self, thread_id: str) -> list[Decision]:
+        """List what was decided in a thread lately, so that calls still shown as waiting can be settled."""
+        await self.pending(thread_id)
+        ids = await self._consents.approvals(thread_id=thread_id, limit=RECENT)
+        return [self._decision(each) for each in reversed(self._read_all(ids)) if not each.is_open]
+
+    async def expire(self) -> list[Approval]:
+        """Close the questions nobody answered in time, and give them."""
+        now = timestamp(self._clock())
+        ids = await self._consents.approvals(status="requested", limit=LIST_LIMIT)
+        due = [each for each in self._read_all(ids) if each.has_expired(now)]
+        return [await self._close(approval, "expired") for approval in due]
+
+    async def grants(self) -> list[Grant]:
+        """List the grants in force."""
+        now = timestamp(self._clock())
+        rows = await self._consents.grants()
+        found = [msgspec.convert(row.data, Grant) for row in rows]
+        return [grant for grant in found if grant.expires_at is None or grant.expires_at > now]
+
+    async def revoke(self, grant_id: str) -> None:
+        """Take a grant back; the next call it covered asks again."""
+        if not await self._consents.revoke_grant(grant_id):
+            raise NotFoundError(
+                f"there is no grant {grant_id} in force. `shipmate approvals grants` lists them."
+            )
+
+    async def reindex(self) -> int:
+        """Rebuild the index from the files; give how many there are."""
+        found = self._read_all(self._records.ids())
+        for approval in found:
+            await self._index(approval)
+        return len(found)
+
+    async def _close(
+        self, approval: Approval, status: Status, *, superseded_by: str | None = None
+    ) -> Approval:
+        with self._records.lock():
+            current = self._records.read(approval.id)
+            if current is None or not current.is_open:
+                return current or approval
+            closed = msgspec.structs.replace(
+                current, status=status, superseded_by=superseded_by, proposed=None
+            )
+            self._records.write(closed)
+        await self._index(closed)
+        return closed
+
+    async def _index(self, approval: Approval) -> None:
+        await self._consents.put_approval(
+            approval.id, approval.thread_id, approval.status, approval.requested_at, approval.expires_at
+        )
+
+    def _read_all(self, ids: Sequence[str]) -> list[Approval]:
+        return [found for each in ids if (found := self._records.read(each)) is not None]
+
+    def _decision(self, approval: Approval) -> Decision:
+        decision = decision_of(approval)
+        if approval.ruling is not None:
+            return decision
+        return msgspec.structs.replace(decision, reason=say(self.language, f"{approval.status}-reason"))
+
+
+def _is_same_call(approval: Approval, call: Call) -> bool:
+    return (approval.message_id, approval.call_id, approval.digest) == (
+        call.message_id,
+        call.call_id,
+        call.digest,
+    )
