@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import Any
+from typing import Any, cast
 
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model
@@ -33,11 +33,23 @@ def assemble(recipe: Recipe) -> Model:
         raise ModelAuthError(f"{recipe.provider} cannot be used: {words}") from None
     except ImportError as error:
         raise ModelRequestError(f"{recipe.provider} needs a library that is not installed: {error}") from None
-    if "openai" in sys.modules:
-        from shipmate.models.openai_transform import mend_openai_transform
-
-        mend_openai_transform()
+    if "pydantic_ai.models.openai" in sys.modules:
+        _tune_openai(model)
     return model
+
+
+def _tune_openai(model: Model) -> None:
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.profiles import merge_profile
+    from pydantic_ai.profiles.openai import OpenAIModelProfile
+
+    from shipmate.models.openai_transform import mend_openai_transform
+
+    mend_openai_transform()
+    if isinstance(model, OpenAIChatModel):
+        # Without this an answer that breaks off passes for a finished one.
+        strict = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+        model.profile = cast(OpenAIModelProfile, merge_profile(model.profile, strict))
 
 
 def _assemble(recipe: Recipe) -> Model:

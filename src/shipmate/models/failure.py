@@ -50,6 +50,8 @@ def explain(error: Exception, model: str, secrets: Iterable[str | None], *, begu
     """Name the trouble; once an answer has begun, whatever ends it early has broken it off."""
     kind = ModelStreamError if begun else classify(error)
     what, advice = WORDS[kind]
+    if kind is ModelStreamError and not begun:
+        what, advice = "sent no answer that can be read", "Check `llm.baseUrl`, then send the message again."
     status = error.status_code if isinstance(error, theirs.ModelHTTPError) else None
     if kind is ModelDownError and status is not None:
         what, advice = "has trouble of its own", "Send the message again in a while."
@@ -104,9 +106,10 @@ def detail(error: Exception) -> str:
     for found in (inner, body):
         if isinstance(found, dict) and isinstance(message := found.get("message"), str):
             return _line(message)
-    if isinstance(error, theirs.ModelHTTPError):
-        return _line(body if isinstance(body, str) else inner if isinstance(inner, str) else "")
-    return _line(str(error))
+    if isinstance(body, str) or isinstance(inner, str):
+        return _line(body if isinstance(body, str) else str(inner))
+    # What a library says about bytes and sockets helps nobody who reads a thread.
+    return ""
 
 
 def _line(text: str) -> str:

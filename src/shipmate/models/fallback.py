@@ -13,8 +13,8 @@ from shipmate.models.relay import close_model, relay
 class FallbackModel:
     """Be the first of several models that answers.
 
-    Only trouble that passes (busy, down, broken off before its first word) moves on to the next one. A refused
-    key or request is a person's to mend, and is shown rather than hidden behind a model they did not ask for.
+    Only trouble that passes (busy, down, broken off before its first word) moves on to the next one. A
+    refused key or request is a person's to mend: it is shown, not hidden behind a model they did not ask for.
     """
 
     def __init__(self, models: Sequence[Model]) -> None:

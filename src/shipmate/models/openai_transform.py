@@ -1,8 +1,8 @@
 """Mend the openai SDK's slow parameter transform.
 
 Before each request the SDK walks every message against its type hints, about 0.3 ms per message on the event
-loop, to rename aliased keys and drop omitted values. Messages have neither: pydantic-ai gives them as plain JSON.
-So the list of messages bypasses the walk, and everything else in the request still goes through it.
+loop, to rename aliased keys and drop omitted values. Messages have neither: pydantic-ai gives them as plain
+JSON. So the list of messages bypasses the walk, and everything else in the request still goes through it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+import pytest
+from pydantic_ai.models import KnownModelName
+from pydantic_ai.providers import infer_provider_class
+
+from shipmate.errors import ConfigError, ModelAuthError
+from shipmate.models import choose
+from shipmate.models.catalog import PROVIDERS
+from shipmate.models.choose import choose_model
+from shipmate.models.fallback import FallbackModel
+from shipmate.models.ollama import locate_ollama
+from shipmate.models.port import Finish
+from shipmate.models.relay import close_model
+from shipmate.models.retry import RetryingModel
+from shipmate.workspace.config import Llm
+from tests.support.provider_case import KEY, ask, collect
+from tests.support.provider_server import ProviderServer
+from tests.support.provider_wire import refuse, say
+
+# Nobody listens there, so no Ollama on the machine that runs the tests is found.
+NOBODY = {"OLLAMA_HOST": "127.0.0.1:1"}
+
+
+@pytest.fixture
+def ollama() -> Iterator[str]:
+    """Run a server that lists models as Ollama does."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            names = ["nomic-embed-text:latest", "qwen3:8b", "llama3.2:latest"]
+            body = json.dumps({"models": [{"name": name} for name in names]}).encode()
+            self.send_response(200)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            return
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_takes_the_configured_model() -> None:
+    model = choose_model(Llm(provider="anthropic", model="claude-opus-5", api_key=KEY), NOBODY)
+    assert model.name == "anthropic:claude-opus-5"
+
+
+def test_takes_provider_and_model_in_one_word() -> None:
+    assert choose_model(Llm(model="deepseek:deepseek-chat"), NOBODY).name == "deepseek:deepseek-chat"
+
+
+def test_a_bare_address_is_an_openai_compatible_server() -> None:
+    model = choose_model(Llm(model="qwen3:8b", base_url="http://127.0.0.1:9/v1"), NOBODY)
+    assert model.name == "openai-compatible:qwen3:8b"
+
+
+@pytest.mark.parametrize(
+    ("variable", "provider"),
+    [
+        ("ANTHROPIC_API_KEY", "anthropic"),
+        ("OPENAI_API_KEY", "openai"),
+        ("GEMINI_API_KEY", "google"),
+        ("GOOGLE_API_KEY", "google"),
+        ("DEEPSEEK_API_KEY", "deepseek"),
+    ],
+)
+def test_a_key_in_the_environment_is_enough(variable: str, provider: str) -> None:
+    model = choose_model(Llm(), {**NOBODY, variable: KEY})
+    assert model.name == f"{provider}:{PROVIDERS[provider].model}"
+
+
+def test_then_comes_a_local_ollama(ollama: str) -> None:
+    assert choose_model(Llm(), {"OLLAMA_HOST": ollama}).name == "ollama:qwen3:8b"
+    assert choose_model(Llm(provider="ollama"), {"OLLAMA_HOST": ollama}).name == "ollama:qwen3:8b"
+
+
+def test_then_comes_the_rehearsal_model() -> None:
+    assert "rehearsal" in choose_model(Llm(), NOBODY).name
+    assert "rehearsal" in choose_model(Llm(provider="rehearsal"), {"OPENAI_API_KEY": KEY}).name
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("", "http://127.0.0.1:11434"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        ("box:80", "http://box:80"),
+        (":8080", "http://127.0.0.1:8080"),
+        ("https://ollama.example/", "https://ollama.example:443"),
+        ("[::1]:7", "http://[::1]:7"),
+        ("box:notaport", "http://127.0.0.1:11434"),
+    ],
+)
+def test_reads_ollama_host(host: str, url: str) -> None:
+    assert locate_ollama({"OLLAMA_HOST": host}) == url
+
+
+@pytest.mark.parametrize(
+    ("llm", "words"),
+    [
+        (Llm(provider="antropic", model="m"), "Did you mean 'anthropic'"),
+        (Llm(provider="zzzzzz", model="m"), "Known are anthropic"),
+        (Llm(model="gpt-5"), "llm.provider is missing"),
+        (Llm(provider="vllm", model="m"), "llm.baseUrl is missing"),
+        (Llm(provider="openai-compatible", model="m"), "llm.baseUrl is missing"),
+        (Llm(provider="together"), "llm.model is missing"),
+        (Llm(provider="ollama"), "llm.model is missing"),
+        (Llm(provider="openai", base_url="http://127.0.0.1:9/v1"), "llm.model is missing"),
+    ],
+)
+def test_says_what_to_change_in_one_line(llm: Llm, words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        choose_model(llm, NOBODY)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find_nothing(name: str) -> None:
+        return None
+
+    monkeypatch.setattr(choose, "find_spec", find_nothing)
+    with pytest.raises(ConfigError, match=r"pip install 'shipmate\[google\]'"):
+        choose_model(Llm(provider="google"), NOBODY)
+    assert "rehearsal" in choose_model(Llm(), {**NOBODY, "GEMINI_API_KEY": KEY}).name
+
+
+def test_every_provider_pydantic_ai_knows_is_listed() -> None:
+    lines = inspect.getsource(infer_provider_class).splitlines()
+    cases = " ".join(line for line in lines if line.strip().startswith("case"))
+    known = set(re.findall(r"'([a-z0-9-]+)'", cases))
+    speak_no_chat = {"elevenlabs", "voyageai", "sentence-transformers", "system-one", "typesafe"}
+    assert known - speak_no_chat - {"openai-chat", "openai-decisions"} == set(PROVIDERS) - {
+        "openai-compatible",
+        "rehearsal",
+    }
+
+
+def test_first_models_are_names_pydantic_ai_knows() -> None:
+    known = set(KnownModelName.__value__.__args__)
+    free = {"openrouter"}
+    for name, entry in PROVIDERS.items():
+        if entry.model and name not in free:
+            assert f"{name.removesuffix('-responses')}:{entry.model}" in known
+
+
+async def test_falls_back_over_real_servers_with_the_keys_it_was_given() -> None:
+    async with ProviderServer() as busy, ProviderServer() as spare:
+        busy.script(refuse(503, "away", kind="api_error"))
+        spare.script(say("I am the spare."))
+        llm = Llm(
+            provider="anthropic",
+            model="claude-sonnet-4-6",
+            base_url=busy.url,
+            max_retries=0,
+            fallback=(Llm(provider="vllm", model="qwen3", base_url=f"{spare.url}/v1", api_key="token-1"),),
+        )
+        model = choose_model(llm, {**NOBODY, "ANTHROPIC_API_KEY": KEY})
+        events = await collect(model)
+        await close_model(model)
+    assert isinstance(model, FallbackModel)
+    assert isinstance(events[-1], Finish)
+    assert events[-1].model == "vllm:qwen3"
+    assert events[-1].usage.cost is None
+    assert busy.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert spare.requests[0].headers["authorization"] == "Bearer token-1"
+
+
+@pytest.mark.parametrize("provider", ["ollama", "openai-compatible", "vllm", "openai", "openai-responses"])
+async def test_speaks_to_servers_that_need_no_key(provider: str) -> None:
+    async with ProviderServer() as server:
+        llm = Llm(provider=provider, model="m", base_url=f"{server.url}/v1", temperature=0.3, max_retries=1)
+        model = choose_model(llm, NOBODY)
+        events = await collect(model)
+        await close_model(model)
+    assert isinstance(model, RetryingModel)
+    assert isinstance(events[-1], Finish)
+    assert server.requests[0].body["temperature"] == 0.3
+    assert server.requests[0].protocol == ("responses" if provider == "openai-responses" else "chat")
+
+
+async def test_a_missing_key_is_said_when_the_model_is_used() -> None:
+    model = choose_model(Llm(provider="deepseek"), NOBODY)
+    with pytest.raises(ModelAuthError, match="DEEPSEEK_API_KEY"):
+        await collect(model, ask())
+
+
+async def test_choosing_imports_nothing_heavy() -> None:
+    script = """
+import sys
+from shipmate.models.choose import choose_model
+from shipmate.workspace.config import Llm
+choose_model(Llm(provider="openai", api_key="k", fallback=(Llm(provider="anthropic"),)), {})
+choose_model(Llm(), {"OLLAMA_HOST": "127.0.0.1:1"})
+heavy = {"pydantic_ai", "pydantic", "openai", "anthropic", "httpx2", "http.client"}
+print(sorted(heavy & set(sys.modules)))
+"""
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shipmate.models.secret import mask_secrets
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Incorrect API key provided: sk-proj-abcdefghijklmnop.",
+        "Incorrect API key provided: sk-proj-********wxyz.",
+        "key AIzaSyA1234567890abcdefghij is not valid",
+        "Authorization: Bearer abc.def.ghi was refused",
+        "https://host/v1?key=hunter2secret&alt=sse",
+    ],
+)
+def test_masks_what_looks_like_a_key(text: str) -> None:
+    masked = mask_secrets(text, [])
+    assert "***" in masked
+    for secret in ("abcdefghijklmnop", "wxyz", "AIzaSyA1234567890", "abc.def", "hunter2secret"):
+        assert secret not in masked
+
+
+@settings(max_examples=100)
+@given(st.text(min_size=4, max_size=30), st.text(max_size=20), st.text(max_size=20))
+def test_a_known_key_never_stays(key: str, before: str, after: str) -> None:
+    assert key not in mask_secrets(before + key + after, [key, None]).replace("***", "")
+
+
+def test_leaves_ordinary_words_alone() -> None:
+    text = "The model gpt-4.1 was not found; ask for a monkey or a keyboard instead."
+    assert mask_secrets(text, [None, ""]) == text
