@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from shipmate.errors import PrimingError
-from shipmate.priming.parse import read_script, read_text
+from shipmate.priming.parse import check_script, parse_script, read_script, read_text
 from shipmate.priming.record import Script, ScriptError
 from shipmate.priming.ref import ScriptRef
 from shipmate.values.message import timestamp
@@ -42,6 +42,17 @@ class Listing(msgspec.Struct, frozen=True):
     problems: list[str]
 
 
+class Shown(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Give one script whole, broken or not."""
+
+    script_ref: str
+    title: str | None
+    path: str
+    text: str
+    records: int
+    problems: list[str]
+
+
 class _Seen(msgspec.Struct, frozen=True):
     """Remember what a file held when it last looked like this."""
 
@@ -68,9 +79,21 @@ class Library:
             )
         return script
 
-    def text(self, ref: ScriptRef) -> str:
-        """Give the text of a script as it stands on disk."""
-        return read_text(ref.path(self.layout), str(ref))
+    def show(self, ref: ScriptRef) -> Shown:
+        """Give the text of a script as it stands on disk, and every mistake in it."""
+        path = ref.path(self.layout)
+        name = path.relative_to(self.layout.root).as_posix()
+        text = read_text(path, name)
+        problems = check_script(text, name)
+        script = None if problems else parse_script(text, name)
+        return Shown(
+            script_ref=str(ref),
+            title=script.title if script else None,
+            path=name,
+            text=text,
+            records=len(script.records) if script else 0,
+            problems=list(map(str, problems)),
+        )
 
     def list(self, member: str) -> Listing:
         """List the scripts meant for a member, newest first."""

@@ -20,6 +20,8 @@ from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
 SOURCE_TAG = "priming_script"
+# The thread setting that leaves replayed messages out of the display; models see them all the same.
+HIDE_PRIMING = "hidePriming"
 NO_RESULT = "The script this call comes from holds no result for it. It was not run."
 # Metadata that tells of the dialog a script was taken from and would mislead in a new one.
 _FOREIGN = frozenset({"platform", "userId", "messageId", "runId", "correlationId"})
@@ -57,7 +59,10 @@ async def create_dialog(
     rows = build_rows([library.load(ref, member) for ref in refs], thread_id)
     settings: JsonObject = {}
     if priming is not None and refs:
-        settings["priming"] = {"scriptRefs": list(map(str, refs)), "showInUi": priming.show_in_ui}
+        settings = {
+            "priming": {"scriptRefs": list(map(str, refs)), "showInUi": priming.show_in_ui},
+            HIDE_PRIMING: not priming.show_in_ui,
+        }
     async with threads.open(thread_id):
         if await threads.exists(thread_id):
             raise UserError(f"thread {thread_id} exists already; choose another id")
@@ -101,8 +106,7 @@ def _note_recents(library: Library, member: str, refs: Sequence[ScriptRef]) -> l
 
 def hides_priming(settings: JsonObject) -> bool:
     """Tell from a thread's settings whether replayed messages are left out of the display."""
-    priming: Any = settings.get("priming")
-    return isinstance(priming, dict) and priming.get("showInUi") is False
+    return settings.get(HIDE_PRIMING) is True
 
 
 def build_rows(scripts: Sequence[Script], thread_id: ThreadId) -> list[UIMessage]:

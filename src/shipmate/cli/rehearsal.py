@@ -1,0 +1,120 @@
+"""Rehearse a script against the composed program, and show both answers side by side."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from shipmate.cli.card import clean
+from shipmate.cli.place import PLATFORM
+from shipmate.cli.ship import local_user, make_text, open_ship
+from shipmate.priming.record import Script
+from shipmate.priming.rehearse import Answer, Heard, Rehearsal, rehearse
+from shipmate.values.event import ApprovalReplyEvent, Attachment, Outcome
+from shipmate.values.message import UIMessage, new_id, text_of, timestamp
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import Layout
+
+if TYPE_CHECKING:
+    from shipmate.app import Shipmate
+
+# A model that keeps asking for what is denied would never end a turn.
+DENIAL_LIMIT = 10
+
+
+async def run_rehearsal(
+    layout: Layout, script: Script, member: str, model: str | None, ignore: Sequence[str]
+) -> Rehearsal:
+    """Hold the rehearsal in a thread of its own, which ends in the bin."""
+    thread_id = ThreadId(PLATFORM, "rehearsal", secrets.token_hex(8))
+    async with open_ship(layout, model) as ship:
+
+        async def say(said: UIMessage) -> Heard:
+            return await _say(ship, thread_id, said, member)
+
+        try:
+            return await rehearse(script, say, ignore=ignore)
+        finally:
+            if await ship.threads.exists(thread_id):
+                await ship.threads.bin(thread_id)
+                await ship.store.threads.set(str(thread_id), binned=True)
+
+
+async def _say(ship: Shipmate, thread_id: ThreadId, said: UIMessage, member: str) -> Heard:
+    known = {message["id"] for message in (await _read(ship, thread_id))}
+    files = [part for part in said["parts"] if part.get("type") == "file"]
+    event = msgspec.structs.replace(
+        make_text(thread_id, text_of(said)),
+        member=member,
+        attachments=tuple(
+            Attachment(url=part["url"], media_type=part["mediaType"], filename=part.get("filename"))
+            for part in files
+        ),
+    )
+    outcome = await (await ship.receive(event)).outcome()
+    for _ in range(DENIAL_LIMIT):
+        if outcome.status != "suspended":
+            break
+        outcome = await _deny(ship, thread_id, outcome)
+    messages = [message for message in await _read(ship, thread_id) if message["id"] not in known]
+    stopped = "" if outcome.status == "replied" else outcome.error or f"the run was {outcome.status}"
+    return Heard(messages=[m for m in messages if m["role"] == "assistant"], stopped=stopped)
+
+
+async def _read(ship: Shipmate, thread_id: ThreadId) -> list[UIMessage]:
+    if not await ship.threads.exists(thread_id):
+        return []
+    return list((await ship.threads.read(thread_id)).messages)
+
+
+async def _deny(ship: Shipmate, thread_id: ThreadId, outcome: Outcome) -> Outcome:
+    """Answer no to whatever waits, so that the run goes on without acting."""
+    for approval in await ship.approvals.pending(str(thread_id)):
+        event = ApprovalReplyEvent(
+            platform=PLATFORM,
+            thread_id=str(thread_id),
+            user_id=local_user(),
+            message_id=new_id("in"),
+            timestamp=timestamp(),
+            text="no",
+            approval_id=approval.id,
+            approved=False,
+        )
+        outcome = await (await ship.receive(event)).outcome()
+    return outcome
+
+
+def show_rehearsal(report: Rehearsal) -> None:
+    """Print each turn: one line where it is as in the script, both answers where it is not."""
+    for number, turn in enumerate(report.turns, 1):
+        state = f"differs in {', '.join(turn.differs)}" if turn.differs else "as in the script"
+        click.echo(f"Turn {number}: {state}{f' — {clean(turn.stopped)}' if turn.stopped else ''}")
+        if turn.differs:
+            _show_beside(turn.said, turn.expected, turn.got)
+    click.echo("All turns are as in the script." if report.matches else "Not as in the script.")
+
+
+def _show_beside(said: str, expected: Answer, got: Answer) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(clean(said)), title_justify="left", show_lines=True)
+    table.add_column("script", ratio=1, overflow="fold")
+    table.add_column("now", ratio=1, overflow="fold")
+    for before, after in (
+        (expected.words, got.words),
+        (_lines(expected.calls), _lines(got.calls)),
+        (_lines(expected.results), _lines(got.results)),
+    ):
+        style = "" if before == after else "bold"
+        table.add_row(Text(clean(before), style), Text(clean(after), style))
+    Console().print(table)
+
+
+def _lines(values: Sequence[object]) -> str:
+    return "\n".join(msgspec.json.encode(value).decode() for value in values)
