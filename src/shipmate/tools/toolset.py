@@ -7,9 +7,12 @@ from typing import Any
 
 from shipmate.models.port import ToolSpec
 from shipmate.tools.edit import Edit
+from shipmate.tools.exec import Exec
 from shipmate.tools.glob import Glob
 from shipmate.tools.grep import Grep
+from shipmate.tools.job import Jobs, JobTool
 from shipmate.tools.read import Read
+from shipmate.tools.sandbox import Sandbox
 from shipmate.tools.tool import Tool
 from shipmate.tools.write import Write
 from shipmate.workspace.config import Config
@@ -49,6 +52,8 @@ class Toolset:
             await tool.close()
 
 
-def default_toolset(layout: Layout, config: Config) -> Toolset:
+def default_toolset(layout: Layout, config: Config, sandbox: Sandbox | None = None) -> Toolset:
     """Make the tools every member has."""
-    return Toolset([Read(), Glob(), Grep(), Write(), Edit()])
+    jobs = Jobs()
+    run = Exec(sandbox or Sandbox(layout), jobs, config.env, config.permissions.network)
+    return Toolset([Read(), Glob(), Grep(), Write(), Edit(), run, JobTool(jobs)])

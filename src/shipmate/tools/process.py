@@ -1,0 +1,113 @@
+"""Run one command as a process group of its own, its output going to a spool."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from shipmate.tools.output import Spool
+
+CHUNK = 65_536
+GRACE_SECONDS = 2.0
+# What a finished command's children may still print before they are ended.
+LINGER_SECONDS = 0.5
+
+
+class Process:
+    """Hold a running command."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, output: asyncio.StreamReader, spool: Spool
+    ) -> None:
+        self._process = process
+        self._output = output
+        self.spool = spool
+        self.started = time.monotonic()
+        self.ended: float | None = None
+        self._reading = asyncio.create_task(self._read())
+
+    @classmethod
+    async def start(
+        cls, command: Sequence[str], folder: Path, environment: Mapping[str, str], spool: Spool
+    ) -> Process:
+        """Start a command; whatever it prints goes to the spool in order."""
+        # asyncio's own pipes would make it wait for children that outlive the command and hold them open.
+        read_end, write_end = os.pipe()
+        output = asyncio.StreamReader(limit=CHUNK)
+        pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(output), os.fdopen(read_end, "rb", buffering=0)
+        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                cwd=folder,
+                env=environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=write_end,
+                stderr=write_end,
+                start_new_session=True,
+            )
+        except OSError:
+            pipe.close()
+            raise
+        finally:
+            os.close(write_end)
+        return cls(process, output, pipe, spool)
+
+    @property
+    def seconds(self) -> float:
+        return (self.ended or time.monotonic()) - self.started
+
+    @property
+    def exit_code(self) -> int | None:
+        """Give the exit code once the command has ended; negative for a signal."""
+        return self._process.returncode
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait for the end; False when the time was up first."""
+        try:
+            await asyncio.wait_for(self._process.wait(), seconds)
+        except TimeoutError:
+            return False
+        await self._finish()
+        return True
+
+    async def stop(self) -> None:
+        """End the command and all it started: politely, then by force."""
+        self._signal(signal.SIGTERM)
+        try:
+            await asyncio.wait_for(self._process.wait(), GRACE_SECONDS)
+        except TimeoutError:
+            self._signal(signal.SIGKILL)
+            await self._process.wait()
+        await self._finish()
+
+    def kill(self) -> None:
+        """End the command and all it started at once; its number may be another's once it has ended."""
+        if self.ended is None:
+            self._signal(signal.SIGKILL)
+
+    async def _finish(self) -> None:
+        """Take what is left to read, and end what the command left behind."""
+        self.ended = self.ended or time.monotonic()
+        done, _ = await asyncio.wait([self._reading], timeout=LINGER_SECONDS)
+        self._signal(signal.SIGKILL)
+        if not done:
+            # Someone who left the group may still hold the pipe; nobody waits for it.
+            self._reading.cancel()
+        await asyncio.wait([self._reading])
+        self._pipe.close()
+        self.spool.close()
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
+
+    async def _read(self) -> None:
+        while data := await self._output.read(CHUNK):
+            self.spool.write(data)

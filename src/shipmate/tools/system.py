@@ -1,0 +1,51 @@
+"""List what of the machine a sandboxed command may read."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import shipmate
+
+# Programs and libraries.
+PROGRAMS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
+# Of /etc only what programs need: the rest holds keys and password hashes that root could read.
+SETTINGS = (
+    "alternatives", "bash.bashrc", "ca-certificates", "debian_version", "fonts", "gai.conf", "group",
+    "host.conf", "hostname", "hosts", "inputrc", "java", "ld.so.cache", "ld.so.conf", "ld.so.conf.d",
+    "locale.alias", "localtime", "magic", "mime.types", "nsswitch.conf", "os-release", "passwd", "pki",
+    "profile", "protocols", "python3", "redhat-release", "resolv.conf", "services", "shells", "ssl",
+    "terminfo", "timezone",
+)  # fmt: skip
+
+
+def readable_places(workspace: Path) -> list[Path]:
+    """List existing files and folders, apart from the workspace, that commands may read."""
+    places = [Path(name) for name in PROGRAMS] + [Path("/etc") / name for name in SETTINGS]
+    places += [*_interpreter(), *search_path()]
+    return [place for place in dict.fromkeys(places) if place.exists() and not _overlaps(place, workspace)]
+
+
+def _overlaps(place: Path, workspace: Path) -> bool:
+    return workspace.is_relative_to(place) or place.is_relative_to(workspace)
+
+
+def own_code(workspace: Path) -> list[Path]:
+    """List folders of Shipmate's own code inside the workspace; commands must not change them."""
+    package = Path(shipmate.__file__).resolve().parent
+    return [
+        place
+        for place in (*_interpreter(), package)
+        if place != workspace and place.is_relative_to(workspace)
+    ]
+
+
+def search_path() -> list[Path]:
+    """Give the absolute folders on PATH."""
+    folders = [Path(name) for name in os.environ.get("PATH", os.defpath).split(os.pathsep)]
+    return [folder for folder in folders if folder.is_absolute()]
+
+
+def _interpreter() -> list[Path]:
+    return [Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()]
