@@ -21,6 +21,9 @@ from shipmate.cli.transcript import Item, Transcript
 from shipmate.context.request import ContextRequest
 from shipmate.errors import ThreadIdError
 from shipmate.orchestrator.feed import FeedEvent
+from shipmate.priming.replay import SOURCE_TAG, hides_priming
+from shipmate.thread.service import Thread
+from shipmate.values.message import UIMessage, metadata_of
 from shipmate.values.thread_id import ThreadId
 
 LIVE_LINES = 8
@@ -168,6 +171,13 @@ class Conversation:
             await self._show_questions()
         await self._screen.gap()
         self._follower = self._start(self._follow(thread_id))
+
+    async def _visible(self, thread: Thread) -> list[UIMessage]:
+        """Give the messages people are shown: without replayed ones where the thread hides them."""
+        info = await self._ship.store.threads.find(str(thread.id))
+        if info is None or not hides_priming(info.settings):
+            return thread.messages
+        return [row for row in thread.messages if metadata_of(row).get("sourceTag") != SOURCE_TAG]
 
     async def _switch(self, name: str) -> None:
         try:
