@@ -22,10 +22,15 @@ class Process:
     """Hold a running command."""
 
     def __init__(
-        self, process: asyncio.subprocess.Process, output: asyncio.StreamReader, spool: Spool
+        self,
+        process: asyncio.subprocess.Process,
+        output: asyncio.StreamReader,
+        pipe: asyncio.ReadTransport,
+        spool: Spool,
     ) -> None:
         self._process = process
         self._output = output
+        self._pipe = pipe
         self.spool = spool
         self.started = time.monotonic()
         self.ended: float | None = None
