@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections import ChainMap
+from collections.abc import Callable, MutableMapping, Sequence
 from pathlib import Path
 
 from shipmate.context.budget import Calibration
@@ -12,6 +14,7 @@ from shipmate.context.piece import join_pieces, limit_pieces, write_pieces
 from shipmate.context.profile import Profile, choose_profile
 from shipmate.context.request import Context, ContextRequest
 from shipmate.context.section import Scene
+from shipmate.context.snapshot import SnapshotLog
 from shipmate.errors import NotFoundError
 from shipmate.memory.reader import MemoryReader
 from shipmate.skills.loader import SkillsLoader
@@ -25,12 +28,23 @@ from shipmate.workspace.layout import CAPTAIN, Layout
 class ContextBuilder:
     """Assemble prompts and message lists for the members of one workspace."""
 
-    def __init__(self, workspace: Layout | Path | str, config: Config | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Layout | Path | str,
+        config: Config | None = None,
+        environ: MutableMapping[str, str] | None = None,
+        mask: Callable[[str], str] = str,
+    ) -> None:
         is_layout = isinstance(workspace, Layout)
         self.layout = workspace if is_layout else Layout(Path(workspace).expanduser().absolute())
         self.config = config or Config()
         self._files = FileCache(self.layout.root)
-        self._skills = SkillsLoader(self.layout, self.config.skills, self._files)
+        variables = os.environ if environ is None else environ
+        # The member's own variables count as set: its commands get them.
+        self.skills = SkillsLoader(
+            self.layout, self.config.skills, self._files, ChainMap(self.config.env, variables)
+        )
+        self.snapshots = SnapshotLog(self.layout, variables, mask)
         self._calibration = Calibration()
         self._readers: dict[str, MemoryReader] = {}
 
@@ -41,7 +55,10 @@ class ContextBuilder:
         ratio = self._calibration.ratio(request.model)
         pieces = write_pieces(profile, self._scene(request, profile))
         limit_pieces(pieces, settings.section_tokens, settings.budget_tokens, ratio)
-        return join_pieces(profile, pieces, request.tools, ratio)
+        context = join_pieces(profile, pieces, request.tools, ratio)
+        if request.run_id and request.thread_id:
+            self.snapshots.record(request.thread_id, request.run_id, context)
+        return context
 
     def calibrate(self, model: str, estimated: int, reported: int) -> None:
         """Learn from a provider's count; `estimated` must cover the whole request, messages included."""
@@ -60,7 +77,7 @@ class ContextBuilder:
             found.append(
                 Finding("warn", "timezone", f"there is no zone {zone!r}", "name one such as Asia/Shanghai")
             )
-        return [*found, *self._skills.find(member).findings]
+        return [*found, *self.skills.find(member).findings]
 
     def build_system_prompt(self, skill_names: Sequence[str] | None = None) -> str:
         """Build the system prompt; the named skills are given in full."""
@@ -109,7 +126,7 @@ class ContextBuilder:
             config=self.config,
             files=self._files,
             memory=reader,
-            skills=self._skills.find(request.member),
+            skills=self.skills.find(request.member),
             now=tell_time(request.now, self.config.timezone or profile.timezone),
             style=profile.style,
         )

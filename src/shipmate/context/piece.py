@@ -9,7 +9,7 @@ import msgspec
 
 from shipmate.context.budget import CUT_ORDER, FLOOR_TOKENS, split_ends, weigh
 from shipmate.context.profile import Profile
-from shipmate.context.request import Context, Section, ToolDescription
+from shipmate.context.request import Context, Section, Stability, ToolDescription
 from shipmate.context.section import Draft, Scene, SectionKind, Silence, section_kinds
 from shipmate.context.wording import find_wording, word
 
@@ -62,19 +62,23 @@ class Piece:
         self._render(f"{head.rstrip()}\n\n{note}\n\n{tail.lstrip()}")
         self.reason = f"cut from {before:,} to {self.tokens:,} tokens: {why}"
 
-    def finish(self, ratio: float) -> Section:
+    @property
+    def stability(self) -> Stability:
+        return (self.draft.stability if isinstance(self.draft, Draft) else None) or self.kind.stability
+
+    def finish(self, start: int, ratio: float) -> Section:
         """Give the section as it is shown; tokens are in the model's own count."""
-        stability = self.draft.stability if isinstance(self.draft, Draft) else None
         return Section(
             name=self.kind.name,
             title=self.kind.title,
             text=self.text,
             source=self.draft.source,
-            stability=stability or self.kind.stability,
+            stability=self.stability,
             bytes=self.bytes,
             tokens=round(self.tokens * ratio),
             included=bool(self.text),
             reason=self.reason,
+            start=start,
             is_cut=self.is_cut,
             problem=self.draft.problem,
         )
@@ -107,35 +111,49 @@ def join_pieces(
     profile: Profile, pieces: Sequence[Piece], tools: Sequence[ToolDescription], ratio: float
 ) -> Context:
     """Join sections into a prompt, and find how much of it stays the same from turn to turn."""
-    sections = {piece.kind.name: piece.finish(ratio) for piece in pieces}
-    parts = [[sections[name] for name in part if sections[name].included] for part in profile.parts]
-    system, stable_bytes = _join(profile, [part for part in parts if part])
-    others = [_outside(kind, profile) for name, kind in section_kinds().items() if name not in sections]
-    schemas = msgspec.json.encode(
-        [{"name": tool.name, "description": tool.description, "schema": tool.schema} for tool in tools]
-    )
-    tools_tokens = weigh(schemas.decode())[1] if tools else 0
+    system, starts = _join(profile, {piece.kind.name: piece for piece in pieces if piece.text})
+    sections = [piece.finish(starts.get(piece.kind.name, 0), ratio) for piece in pieces]
+    names = {section.name for section in sections}
+    others = [_outside(kind, profile) for name, kind in section_kinds().items() if name not in names]
+    volatile = [each.start for each in sections if each.included and each.stability == "volatile"]
+    size, tokens = weigh(system)
+    tools_bytes, tools_tokens = weigh_tools(tools)
     return Context(
         profile=profile.name,
         system=system,
-        sections=(*sections.values(), *others),
-        stable_bytes=stable_bytes,
-        tools_bytes=len(schemas) if tools else 0,
-        tokens=round((weigh(system)[1] + tools_tokens) * ratio),
+        sections=(*sections, *others),
+        stable_bytes=min(volatile, default=size),
+        tools_bytes=tools_bytes,
+        tokens=round((tokens + tools_tokens) * ratio),
     )
 
 
-def _join(profile: Profile, parts: Sequence[Sequence[Section]]) -> tuple[str, int]:
+def weigh_tools(tools: Sequence[ToolDescription]) -> tuple[int, int]:
+    """Give the bytes of the tool schemas on the wire, and the estimate of their tokens."""
+    if not tools:
+        return 0, 0
+    described = [
+        {"name": tool.name, "description": tool.description, "schema": tool.schema} for tool in tools
+    ]
+    return weigh(msgspec.json.encode(described).decode())
+
+
+def _join(profile: Profile, pieces: Mapping[str, Piece]) -> tuple[str, dict[str, int]]:
+    """Join the texts; give the prompt and the byte at which each section begins."""
     texts: list[str] = []
-    size, stable = 0, None
-    for part in parts:
-        for at, section in enumerate(part):
-            gap = "" if not texts else "\n\n" if at else profile.separator
-            if section.stability == "volatile" and stable is None:
-                stable = size
-            texts += [gap, section.text]
-            size += len(gap) + section.bytes
-    return "".join(texts), size if stable is None else stable
+    starts: dict[str, int] = {}
+    size = 0
+    for part in profile.parts:
+        gap = profile.separator
+        for name in part:
+            if name not in pieces:
+                continue
+            lead = gap if texts else ""
+            starts[name] = size + len(lead)
+            size = starts[name] + pieces[name].bytes
+            texts += [lead, pieces[name].text]
+            gap = "\n\n"
+    return "".join(texts), starts
 
 
 def _outside(kind: SectionKind, profile: Profile) -> Section:

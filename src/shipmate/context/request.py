@@ -47,6 +47,8 @@ class ContextRequest:
     # The moment the prompt speaks of; now when not given.
     now: datetime | None = None
     profile: str | None = None
+    # The run this prompt is for; set, the prompt's sizes and hashes are kept for comparing turns.
+    run_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,8 @@ class Section:
     tokens: int
     included: bool
     reason: str
+    # Where it begins in the prompt, in bytes.
+    start: int = 0
     # Set when part of it was cut away.
     is_cut: bool = False
     problem: str = ""

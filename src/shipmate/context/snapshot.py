@@ -1,0 +1,123 @@
+"""Remember the size and hash of each section of a thread's prompts, so that turns can be compared.
+
+The prompt itself is never written, except under `DEBUG=1`, where the sections that changed are kept as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+
+import msgspec
+
+from shipmate.context.request import Context
+from shipmate.context.trace import append_private, is_debug
+from shipmate.values.message import timestamp
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import Layout, write_private
+
+# About 300 turns; when a log is longer, its older half goes.
+LOG_LIMIT = 256 * 1024
+# How many threads' last prompts are held to find the exact byte where the next one departs.
+HELD_THREADS = 64
+
+
+class Print(msgspec.Struct, frozen=True, array_like=True):
+    """Be the fingerprint of one section."""
+
+    name: str
+    start: int
+    bytes: int
+    tokens: int
+    digest: str
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Describe the prompt of one turn."""
+
+    at: str
+    run_id: str
+    profile: str
+    bytes: int
+    stable_bytes: int
+    sections: list[Print]
+    # How many leading bytes were the same as in the turn before; None when that turn is not remembered.
+    kept_bytes: int | None = None
+    # Under DEBUG, the texts of sections that changed since the turn before.
+    texts: dict[str, str] = {}
+
+
+class SnapshotLog:
+    """Keep snapshots of the last turns of each thread."""
+
+    def __init__(self, layout: Layout, environ: Mapping[str, str], mask: Callable[[str], str]) -> None:
+        self._layout = layout
+        self._keeps_texts = is_debug(environ)
+        self._mask = mask
+        self._held: dict[str, tuple[bytes, dict[str, str]]] = {}
+
+    def record(self, thread_id: str, run_id: str, context: Context) -> Snapshot:
+        """Add the prompt of one turn."""
+        prompt = context.system.encode()
+        held = self._held.pop(thread_id, None)
+        prints = [
+            Print(each.name, each.start, each.bytes, each.tokens, digest(each.text))
+            for each in context.sections
+            if each.included
+        ]
+        known = held[1] if held else {}
+        snapshot = Snapshot(
+            at=timestamp(),
+            run_id=run_id,
+            profile=context.profile,
+            bytes=len(prompt),
+            stable_bytes=context.stable_bytes,
+            sections=prints,
+            kept_bytes=count_common(held[0], prompt) if held else None,
+            texts={
+                each.name: self._mask(each.text)
+                for each in context.sections
+                if self._keeps_texts and each.included and known.get(each.name) != digest(each.text)
+            },
+        )
+        self._held[thread_id] = (prompt, {each.name: each.digest for each in prints})
+        if len(self._held) > HELD_THREADS:
+            self._held.pop(next(iter(self._held)))
+        self._append(thread_id, msgspec.json.encode(snapshot) + b"\n")
+        return snapshot
+
+    def _append(self, thread_id: str, line: bytes) -> None:
+        path = self._layout.context_log(thread_id)
+        size = append_private(path, line)
+        if size > LOG_LIMIT:
+            lines = path.read_bytes().splitlines(keepends=True)
+            write_private(path, b"".join(lines[len(lines) // 2 :]))
+
+
+def read_snapshots(layout: Layout, thread_id: ThreadId) -> list[Snapshot]:
+    """Read a thread's snapshots, oldest first; a torn line is passed over."""
+    try:
+        lines = layout.context_log(str(thread_id)).read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+    found: list[Snapshot] = []
+    for line in lines:
+        try:
+            found.append(msgspec.json.decode(line, type=Snapshot))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+    return found
+
+
+def digest(text: str) -> str:
+    """Give a short fingerprint of a text."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def count_common(before: bytes, after: bytes) -> int:
+    """Count the leading bytes two prompts share."""
+    low, high = 0, min(len(before), len(after))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if before[low:middle] == after[low:middle] else (low, middle - 1)
+    return low

@@ -1,0 +1,61 @@
+"""Write the exact request of each step to a trace, under `DEBUG=1` only, with secrets masked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from shipmate.values.message import timestamp
+from shipmate.workspace.layout import Layout, make_private
+
+
+def is_debug(environ: Mapping[str, str]) -> bool:
+    """Tell whether the person asked for traces."""
+    return environ.get("DEBUG", "").lower() in ("1", "true", "yes", "on")
+
+
+class Trace:
+    """Append requests to a thread's trace file; without DEBUG, do nothing."""
+
+    def __init__(self, layout: Layout, environ: Mapping[str, str], mask: Callable[[str], str]) -> None:
+        self._layout = layout
+        self._is_on = is_debug(environ)
+        self._mask = mask
+
+    def write(self, thread_id: str, run_id: str, step: int, request: msgspec.Struct) -> None:
+        """Write one request as a line of JSON, readable by its owner alone."""
+        if not self._is_on:
+            return
+        row = {
+            "at": timestamp(),
+            "runId": run_id,
+            "step": step,
+            "request": _cover(msgspec.to_builtins(request), self._mask),
+        }
+        append_private(self._layout.trace(thread_id), msgspec.json.encode(row) + b"\n")
+
+
+def append_private(path: Path, line: bytes) -> int:
+    """Append a line to a log that only its owner can read; give the file's size."""
+    make_private(path.parent)
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(handle, line)
+        return os.fstat(handle).st_size
+    finally:
+        os.close(handle)
+
+
+def _cover(value: Any, mask: Callable[[str], str]) -> Any:
+    """Mask every text of a JSON value before it is encoded: escaping could hide a secret from the mask."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, dict):
+        return {mask(key): _cover(inner, mask) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cover(inner, mask) for inner in value]
+    return value
