@@ -9,6 +9,7 @@ from typing import Self
 
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.builder import ContextBuilder
+from shipmate.context.snapshot import SnapshotLog
 from shipmate.context.trace import Trace
 from shipmate.models.choose import choose_model
 from shipmate.models.port import Model
@@ -20,7 +21,7 @@ from shipmate.store.port import Store
 from shipmate.store.sqlite import SqliteStore
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
-from shipmate.tools.sandbox import find_sandbox
+from shipmate.tools.sandbox import Sandbox
 from shipmate.tools.toolset import Toolset, default_toolset
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome
 from shipmate.values.thread_id import ThreadId
@@ -31,25 +32,42 @@ from shipmate.workspace.load import Loaded, load_config
 class Shipmate:
     """Be one open workspace: take events in, run members, keep everything."""
 
-    def __init__(self, layout: Layout, loaded: Loaded, model: Model, store: Store, toolset: Toolset) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        loaded: Loaded,
+        model: Model,
+        store: Store,
+        sandbox: Sandbox,
+        toolset: Toolset | None,
+    ) -> None:
         self.layout = layout
         self.loaded = loaded
         self.config = loaded.config
         self.model = model
         self.store = store
-        self.toolset = toolset
+        self.sandbox = sandbox
+        self.toolset = toolset or default_toolset(layout, self.config, sandbox)
         self.feed = Feed()
         self.threads = ThreadService(FileLog(layout))
-        self.approvals = ApprovalService(layout, self.config.permissions, store, language=self.config.language)
+        self.approvals = ApprovalService(
+            layout,
+            self.config.permissions,
+            store,
+            language=self.config.language,
+            sandbox_works=lambda: sandbox.works,
+        )
         self.context = ContextBuilder(layout, self.config)
+        self.snapshots = SnapshotLog(layout, loaded.environ, loaded.mask)
         self.orchestrator = AgentOrchestrator(
             layout=layout,
             model=model,
-            toolset=toolset,
+            toolset=self.toolset,
             approvals=self.approvals,
             context=self.context,
             ledger=store.ledger,
             trace=Trace(layout, loaded.environ, loaded.mask),
+            snapshots=self.snapshots,
         )
         # Platforms whose adapter pushes replies out get them through the outbox.
         self.push_platforms: set[str] = set()
@@ -77,8 +95,7 @@ class Shipmate:
         layout = Layout.find(root)
         loaded = load_config(layout, environ)
         chosen = model or choose_model(loaded.config.llm, loaded.environ)
-        tools = toolset or default_toolset(layout, loaded.config)
-        return cls(layout, loaded, chosen, SqliteStore(layout.state), tools)
+        return cls(layout, loaded, chosen, SqliteStore(layout.state), Sandbox(layout), toolset)
 
     async def receive(self, event: IngressEvent) -> Receipt:
         """Take an event in; once this returns it cannot be lost, and a repeat starts nothing."""

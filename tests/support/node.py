@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[1] / "node"
 
 @cache
 def node_command() -> tuple[str, Path]:
-    """Give the node to run and the folder with its packages, installing them from the lock file when missing."""
+    """Give the node to run and the folder with its packages, installed from the lock file when missing."""
     node = shutil.which("node") or str(_wheel_folder() / "bin" / "node")
     # Parallel test workers share the folder; the first one in installs.
     with (FOLDER / ".install.lock").open("w") as lock:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -33,7 +33,7 @@ class Judgement(msgspec.Struct, frozen=True):
 class Policy:
     """Judge calls by the permissions of one workspace."""
 
-    def __init__(self, permissions: Permissions, *, sandbox_works: bool) -> None:
+    def __init__(self, permissions: Permissions, *, sandbox_works: Callable[[], bool]) -> None:
         self.mode = permissions.mode
         self.sandbox_works = sandbox_works
         self.allow, self._broken_allow = parse_rules(permissions.allow)
@@ -96,7 +96,7 @@ class Policy:
     def _judge_acting(self, call: Call, subject: Subject | None, grants: Sequence[Grant]) -> Judgement:
         if isinstance(subject, PathSubject) and not subject.is_inside:
             return Judgement("ask", Why("outside", subject.text))
-        unguarded = isinstance(subject, CommandSubject) and not self.sandbox_works
+        unguarded = isinstance(subject, CommandSubject) and not self.sandbox_works()
         exact = call.tainted or unguarded
         if found := self._find_leave(call, subject, grants, exact=exact):
             return found
@@ -195,7 +195,7 @@ def _first(rules: Iterable[Rule], call: Call, subject: Subject | None) -> Rule |
 
 def findings(permissions: Permissions) -> list[Finding]:
     """Say what stands out in the permissions."""
-    policy = Policy(permissions, sandbox_works=True)
+    policy = Policy(permissions, sandbox_works=lambda: True)
     found = [
         Finding(
             "error",

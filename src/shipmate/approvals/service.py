@@ -52,7 +52,8 @@ class ApprovalService:
         store: Store,
         language: str = "en",
         *,
-        sandbox_works: bool = False,
+        # Asked only when a command is judged: finding out runs a probe.
+        sandbox_works: Callable[[], bool] = lambda: False,
         suggest: Suggest | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:

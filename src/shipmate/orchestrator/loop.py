@@ -10,6 +10,7 @@ import msgspec
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.request import Context, ContextRequest
+from shipmate.context.snapshot import SnapshotLog
 from shipmate.context.trace import Trace
 from shipmate.errors import ModelError, ModelStreamError, ShipmateError, ToolError
 from shipmate.models.port import Finish, Model, ModelRequest
@@ -44,12 +45,14 @@ class AgentOrchestrator:
         context: ContextBuilder,
         ledger: Ledger,
         trace: Trace,
+        snapshots: SnapshotLog,
     ) -> None:
         self.model = model
         self._toolset = toolset
         self._context = context
         self._ledger = ledger
         self._trace = trace
+        self._snapshots = snapshots
         self._history = History()
         self._worker = Worker(layout, toolset, approvals, ledger)
 
@@ -80,7 +83,7 @@ class AgentOrchestrator:
     async def _steps(self, turn: Turn) -> Outcome:
         if not await self._worker.work(turn):
             return await turn.suspend()
-        context = await self._build_context(turn)
+        context = self._build_context(turn)
         while turn.steps < MAX_STEPS:
             finish, has_calls = await self._step(turn, context)
             if not has_calls:
@@ -127,21 +130,23 @@ class AgentOrchestrator:
             return str(error)
         return None
 
-    async def _build_context(self, turn: Turn) -> Context:
+    def _build_context(self, turn: Turn) -> Context:
         messages = turn.thread.history()
         said = next((text_of(message) for message in reversed(messages) if message["role"] == "user"), "")
-        return self._context.build(
+        context = self._context.build(
             ContextRequest(
                 thread_id=turn.thread_id,
                 member=turn.member,
                 user_id=turn.user_id,
                 platform=turn.thread.id.platform,
                 model=self.model.name,
-                tools=tuple(self._toolset.specs()),
+                tools=self._toolset.specs(),
                 last_text=said,
                 extra_context=turn.extra_context,
             )
         )
+        self._snapshots.record(turn.thread_id, turn.run_id, context)
+        return context
 
     async def _request(self, turn: Turn, context: Context) -> ModelRequest:
         signatures = await self._ledger.signatures(turn.message["id"])

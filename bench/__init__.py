@@ -1,0 +1,1 @@
+"""Measure what the documents promise."""

@@ -1,0 +1,146 @@
+"""Kill the process at random points of traffic: nothing is lost, nothing runs twice, every file stays readable.
+
+`SHIPMATE_KILLS=1000 pytest tests/crash` kills more often; `SHIPMATE_SEED` repeats a run.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from shipmate.thread.log import FileLog, Position
+from shipmate.thread.merge import merge_rows
+from shipmate.values.event import TextEvent, encode_event
+from shipmate.values.message import UIMessage, is_settled, metadata_of, text_of, tool_parts
+from shipmate.workspace.layout import Layout
+
+KILLS = int(os.environ.get("SHIPMATE_KILLS", "100"))
+SEED = int(os.environ.get("SHIPMATE_SEED", "0")) or random.SystemRandom().randrange(1, 10**9)
+ROOMS = 3
+REPOSITORY = Path(__file__).parents[2]
+
+
+class Traffic:
+    """Send marks until each is acknowledged and done, whatever happens to the process."""
+
+    def __init__(self, folder: Path, chance: random.Random) -> None:
+        self.folder = folder
+        self.chance = chance
+        self.acked: set[str] = set()
+        self.done: set[str] = set()
+        self.sent = 0
+
+    def event(self, number: int) -> TextEvent:
+        return TextEvent(
+            platform="cli",
+            thread_id=f"cli:dm:{number % ROOMS}",
+            user_id="ann",
+            message_id=str(number),
+            timestamp="2026-01-01T00:00:00.000Z",
+            text=f"please mark-{number}",
+        )
+
+    def live(self, kill_after: float | None) -> None:
+        """Run the process once: to its end, or until it is killed."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.sailor", str(self.folder)],
+            cwd=REPOSITORY,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        killer = threading.Timer(kill_after, process.kill) if kill_after is not None else None
+        if killer:
+            killer.start()
+        try:
+            for number in self.numbers(kill_after is None):
+                process.stdin.write(encode_event(self.event(number)).decode() + "\n")
+            process.stdin.flush()
+            if kill_after is None:
+                process.stdin.close()
+        except BrokenPipeError:
+            pass
+        for line in process.stdout:
+            word, _, rest = line.strip().partition(" ")
+            {"ack": self.acked, "done": self.done}[word].add(rest.split(" ")[0])
+        process.wait()
+        if killer:
+            killer.cancel()
+        try:
+            process.stdin.close()
+        except BrokenPipeError:
+            pass
+        process.stdout.close()
+
+    def numbers(self, is_last: bool) -> list[int]:
+        """Choose what to send: a few new marks, everything not acknowledged, and some repeats."""
+        fresh = [] if is_last else list(range(self.sent, self.sent + self.chance.randint(1, 4)))
+        self.sent += len(fresh)
+        unknown = [number for number in range(self.sent) if str(number) not in self.acked]
+        repeats = [int(number) for number in self.chance.sample(sorted(self.acked), min(3, len(self.acked)))]
+        numbers = list(dict.fromkeys([*unknown, *repeats]))
+        self.chance.shuffle(numbers)
+        return numbers
+
+
+@pytest.mark.crash
+async def test_nothing_is_lost_and_nothing_runs_twice(tmp_path: Path) -> None:
+    print(f"seed {SEED}")
+    (tmp_path / "Agent.md").write_text("# Stamper\n")
+    (tmp_path / "ship.json").write_text('{"permissions": {"allow": ["stamp"]}}')
+    chance = random.Random(SEED)
+    traffic = Traffic(tmp_path, chance)
+    for _ in range(KILLS):
+        traffic.live(kill_after=chance.uniform(0.001, 0.12))
+    traffic.live(kill_after=None)
+    assert traffic.acked == {str(number) for number in range(traffic.sent)}
+    await check(Layout(tmp_path), traffic.sent)
+
+
+async def check(layout: Layout, sent: int) -> None:
+    """Check the files a killed process left."""
+    effects = Counter((layout.root / "effects.log").read_text().split())
+    doubled = {mark: count for mark, count in effects.items() if count > 1}
+    assert doubled == {}
+    said: Counter[str] = Counter()
+    stamped: dict[str, str] = {}
+    for thread_id in await FileLog(layout).ids():
+        tail = await FileLog(layout).read(thread_id, Position())
+        assert tail.problems == []
+        messages = merge_rows(tail.rows)
+        said.update(mark for message in messages if message["role"] == "user" for mark in marks(message))
+        for message in messages:
+            if message["role"] == "assistant":
+                assert metadata_of(message).get("outcome") in ("replied", "failed"), message
+                check_calls(message, stamped)
+    expected = {f"mark-{number}" for number in range(sent)}
+    assert set(said) == expected
+    assert max(said.values()) == 1
+    for mark in expected:
+        if effects[mark] == 0:
+            assert "interrupted" in stamped.get(mark, "the run gave up: interrupted"), mark
+
+
+def check_calls(message: UIMessage, stamped: dict[str, str]) -> None:
+    """Every call has its one result; an effect without one is named as unknown, never repeated."""
+    for part in tool_parts(message):
+        assert is_settled(part), part
+        if part["type"] == "tool-stamp":
+            mark = part["input"]["mark"]
+            assert mark not in stamped, f"{mark} was stamped by two calls"
+            stamped[mark] = str(part.get("output") or part.get("errorText"))
+
+
+def marks(message: UIMessage) -> list[str]:
+    return re.findall(r"mark-\d+", text_of(message))
