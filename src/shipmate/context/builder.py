@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 
 from shipmate.context.budget import Calibration
@@ -14,7 +14,6 @@ from shipmate.context.piece import join_pieces, limit_pieces, write_pieces
 from shipmate.context.profile import Profile, choose_profile
 from shipmate.context.request import Context, ContextRequest
 from shipmate.context.section import Scene
-from shipmate.context.snapshot import SnapshotLog
 from shipmate.errors import NotFoundError
 from shipmate.memory.reader import MemoryReader
 from shipmate.skills.loader import SkillsLoader
@@ -33,7 +32,6 @@ class ContextBuilder:
         workspace: Layout | Path | str,
         config: Config | None = None,
         environ: MutableMapping[str, str] | None = None,
-        mask: Callable[[str], str] = str,
     ) -> None:
         is_layout = isinstance(workspace, Layout)
         self.layout = workspace if is_layout else Layout(Path(workspace).expanduser().absolute())
@@ -44,7 +42,6 @@ class ContextBuilder:
         self.skills = SkillsLoader(
             self.layout, self.config.skills, self._files, ChainMap(self.config.env, variables)
         )
-        self.snapshots = SnapshotLog(self.layout, variables, mask)
         self._calibration = Calibration()
         self._readers: dict[str, MemoryReader] = {}
 
@@ -55,10 +52,7 @@ class ContextBuilder:
         ratio = self._calibration.ratio(request.model)
         pieces = write_pieces(profile, self._scene(request, profile))
         limit_pieces(pieces, settings.section_tokens, settings.budget_tokens, ratio)
-        context = join_pieces(profile, pieces, request.tools, ratio)
-        if request.run_id and request.thread_id:
-            self.snapshots.record(request.thread_id, request.run_id, context)
-        return context
+        return join_pieces(profile, pieces, request.tools, ratio)
 
     def calibrate(self, model: str, estimated: int, reported: int) -> None:
         """Learn from a provider's count; `estimated` must cover the whole request, messages included."""

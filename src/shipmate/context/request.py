@@ -47,8 +47,6 @@ class ContextRequest:
     # The moment the prompt speaks of; now when not given.
     now: datetime | None = None
     profile: str | None = None
-    # The run this prompt is for; set, the prompt's sizes and hashes are kept for comparing turns.
-    run_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ The prompt itself is never written, except under `DEBUG=1`, where the sections t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import blake2b
 
 import msgspec
@@ -83,7 +84,9 @@ class SnapshotLog:
         self._held[thread_id] = (prompt, {each.name: each.digest for each in prints})
         if len(self._held) > HELD_THREADS:
             self._held.pop(next(iter(self._held)))
-        self._append(thread_id, msgspec.json.encode(snapshot) + b"\n")
+        # Nothing depends on this log. A disk that refuses it also refuses the thread's next row, which says so.
+        with suppress(OSError):
+            self._append(thread_id, msgspec.json.encode(snapshot) + b"\n")
         return snapshot
 
     def _append(self, thread_id: str, line: bytes) -> None:

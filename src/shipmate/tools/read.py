@@ -12,6 +12,7 @@ from typing import Annotated, BinaryIO
 import msgspec
 from msgspec import Meta
 
+from shipmate.skills.location import resolve
 from shipmate.tools.confine import open_file
 from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
@@ -45,7 +46,10 @@ class Read(Tool[ReadArguments]):
         return labels_by_path(arguments.path)
 
     async def run(self, arguments: ReadArguments, context: ToolContext) -> ToolResult:
-        with open_file(context.folder, arguments.path) as (handle, status, place):
+        # Skills of the package lie outside the workspace; prompts name them `skill:<name>`.
+        builtin = resolve(arguments.path)
+        root, path = (builtin.parent, builtin.name) if builtin else (context.folder, arguments.path)
+        with open_file(root, path) as (handle, status, place):
             if stat.S_ISDIR(status.st_mode):
                 return ToolResult(output=_describe_folder(list_folder(handle, place.parts)))
             with os.fdopen(os.dup(handle), "rb") as file:
