@@ -6,6 +6,7 @@ import { go } from "../app/route";
 import { useT } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { CopyButton } from "../ui/CopyButton";
+import { Icon } from "../ui/Icon";
 import { IconButton } from "../ui/IconButton";
 import { sayError } from "../ui/toast";
 import { leaveFor, messageText } from "./draft";
@@ -105,7 +106,10 @@ export function CourseMark({ message }: { message: Message }) {
       </div>
       {course.summary && (
         <details className="fold">
-          <summary>{t("course.summary")}</summary>
+          <summary>
+            {t("course.summary")}
+            <Icon name="chevron" tiny />
+          </summary>
           <p className="plain">{course.summary}</p>
         </details>
       )}

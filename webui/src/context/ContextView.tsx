@@ -6,7 +6,8 @@ import { CopyButton } from "../ui/CopyButton";
 import { Icon } from "../ui/Icon";
 import { StackedBar, type Segment } from "./StackedBar";
 
-const COLOURS = 8;
+// The seventh and eighth colours are kept for history and tools.
+const COLOURS = 6;
 
 function segmentsOf(context: ContextInfo, words: { tools: string; history: string }): Segment[] {
   const sections = context.sections
@@ -20,7 +21,7 @@ function segmentsOf(context: ContextInfo, words: { tools: string; history: strin
     }));
   return [
     ...sections,
-    { key: "tools", label: words.tools, ...pick(context.tools), colour: 4 },
+    { key: "tools", label: words.tools, ...pick(context.tools), colour: 8 },
     { key: "history", label: words.history, ...pick(context.history), colour: 7 },
   ].filter((segment) => segment.bytes > 0);
 }
@@ -70,7 +71,10 @@ export function ContextView({ context }: { context: ContextInfo }) {
       </ul>
       {leftOut.length > 0 && (
         <details className="fold">
-          <summary>{t("context.leftOut", { n: leftOut.length })}</summary>
+          <summary>
+            {t("context.leftOut", { n: leftOut.length })}
+            <Icon name="chevron" tiny />
+          </summary>
           <ul className="left-out">
             {leftOut.map((section) => (
               <li key={section.name}>

@@ -52,7 +52,7 @@ export const en = {
   "setup.edit": "Agent.md",
   "setup.make": "Create Agent.md and begin",
 
-  "search": "Search threads and messages",
+  "search": "Search",
   "search.inside": "In messages",
   "search.none": "Nothing found.",
   "shelf": "Which threads",
@@ -168,7 +168,7 @@ export const en = {
   "voice.stop": "Stop recording",
   "voice.refused": "The browser did not allow recording.",
   "rehearsal": "The rehearsal model is answering.",
-  "rehearsal.key": "Add a key for a real one",
+  "rehearsal.key": "Add a key",
   "rehearsal.long": "The built-in rehearsal model is answering. It is no real AI, but its tools are real. Test a key here, then put it where the snippet says and start Shipmate again.",
 
   "dialog.new": "New dialog",

@@ -54,7 +54,7 @@ export const zh: Record<keyof typeof en, string> = {
   "setup.edit": "Agent.md",
   "setup.make": "创建 Agent.md 并开始",
 
-  "search": "搜索对话与消息",
+  "search": "搜索",
   "search.inside": "消息内容",
   "search.none": "没有找到。",
   "shelf": "显示哪些对话",
@@ -170,7 +170,7 @@ export const zh: Record<keyof typeof en, string> = {
   "voice.stop": "结束录音",
   "voice.refused": "浏览器不允许录音。",
   "rehearsal": "正在由演练模型回答。",
-  "rehearsal.key": "添加密钥以使用真实模型",
+  "rehearsal.key": "添加密钥",
   "rehearsal.long": "正在由内置演练模型回答。它不是真正的 AI，但工具是真的。先在这里测试密钥，再按下面的片段保存并重启 Shipmate。",
 
   "dialog.new": "新建对话",

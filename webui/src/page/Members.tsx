@@ -23,7 +23,10 @@ export default function Members() {
                 {all.map((one) => (
                   <li key={one.id}>
                     <button type="button" className="card" aria-pressed={one.id === member?.id} onClick={() => setChosen(one.id)}>
-                      <strong>{one.name || one.id}</strong> <span className="badge">{one.kind}</span>
+                      <span className="row">
+                        <strong>{one.name || one.id}</strong>
+                        <span className="badge">{one.kind}</span>
+                      </span>
                       <span className="faint">{one.description}</span>
                     </button>
                   </li>
