@@ -11,8 +11,10 @@ from pathlib import Path
 import httpx2
 import uvicorn
 
+from shipmate.app import Shipmate
 from shipmate.cli.doctor import examine
 from shipmate.cli.init import EXAMPLES
+from shipmate.models.port import Model
 from shipmate.server.host import Doorman
 from shipmate.server.listen import Server
 from shipmate.server.port import Ship
@@ -76,3 +78,22 @@ async def serving(site: Site, *, listen: str = "127.0.0.1") -> AsyncGenerator[Se
             yield Served(site, address, client)
         server.should_exit = True
         await task
+
+
+def opener_for(model: Model) -> Opener:
+    """Give what opens a workspace with a model of the test's own, and goes on with what was left undone."""
+
+    async def open_ship(root: Path) -> Ship:
+        ship = await Shipmate.open(root, model=model, environ={})
+        await ship.lanes.resume()
+        return ship
+
+    return open_ship
+
+
+def make_workspace(root: Path) -> Path:
+    """Write a small workspace."""
+    (root / "Agent.md").write_text(AGENT)
+    (root / "a.md").write_text("alpha\n")
+    (root / "b.md").write_text("beta\n")
+    return root

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from shipmate.approvals.service import ApprovalService
+from shipmate.context.builder import ContextBuilder
 from shipmate.models.port import Model
 from shipmate.orchestrator.feed import Feed
 from shipmate.orchestrator.lanes import Lanes, Receipt
@@ -28,6 +30,10 @@ class Ship(Protocol):
     def store(self) -> Store: ...
     @property
     def threads(self) -> ThreadService: ...
+    @property
+    def approvals(self) -> ApprovalService: ...
+    @property
+    def context(self) -> ContextBuilder: ...
     @property
     def toolset(self) -> Toolset: ...
     @property

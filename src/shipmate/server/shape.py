@@ -359,13 +359,14 @@ class Scripts(Shape):
 
 
 class ScriptText(Shape):
-    """Give one priming script; its problem when it cannot be replayed."""
+    """Give one priming script, and every mistake in it."""
 
     script_ref: str
-    title: str
+    title: str | None
+    path: str
     text: str
     records: int
-    problem: str | None
+    problems: list[str]
 
 
 class SaveScript(Shape):
@@ -542,3 +543,64 @@ class Tasks(Shape):
     """List the tasks."""
 
     tasks: list[Task]
+
+
+class ContextSection(Shape):
+    """Show one section of a prompt, with its cost and reason."""
+
+    name: str
+    title: str
+    text: str
+    source: str
+    stability: str
+    bytes: int
+    tokens: int
+    included: bool
+    reason: str
+
+
+class ContextHistory(Shape):
+    """Count what the conversation adds."""
+
+    messages: int
+    bytes: int
+    tokens: int
+
+
+class ContextTool(Shape):
+    """Count what one tool adds."""
+
+    name: str
+    bytes: int
+    tokens: int
+
+
+class ContextTools(Shape):
+    """Count what the tools add."""
+
+    count: int
+    bytes: int
+    tokens: int
+    items: list[ContextTool]
+
+
+class ContextTurn(Shape):
+    """Name a turn whose prompt is known."""
+
+    turn: int
+    at: str
+
+
+class Context(Shape):
+    """Show a prompt."""
+
+    profile: str
+    member: str
+    sections: list[ContextSection]
+    history: ContextHistory
+    tools: ContextTools
+    stable_bytes: int
+    system_bytes: int
+    total_bytes: int
+    total_tokens: int
+    turns: list[ContextTurn]

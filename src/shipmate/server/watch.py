@@ -57,11 +57,11 @@ class OwnRuns:
         self._outcomes.cancel()
 
     async def _named_data(self, message_id: str) -> list[Chunk]:
-        """Give what was put into a message between two runs, such as the answer that lets it go on."""
-        run = self._ship.feed.running(str(self._thread_id))
-        if run is not None and run.message_id == message_id:
-            return retell_data(run.before) if run.before else []
-        return []
+        """Give what was put into a message between two runs: the answers that let it go on."""
+        if not isinstance(self._receipts[0].row.event, ApprovalReplyEvent):
+            return []
+        message = (await self._ship.threads.read(self._thread_id)).find(message_id)
+        return retell_data(message) if message is not None else []
 
     async def _retell(self, outcome: Outcome) -> list[Chunk]:
         """Tell what became of events that started no run of their own."""

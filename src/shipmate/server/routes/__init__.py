@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from shipmate.server.routes import (
+    approval,
     chat,
     completion,
+    context,
     knowledge,
     member,
     priming,
@@ -23,6 +25,8 @@ ROUTERS = (
     chat.router,
     thread.router,
     run.router,
+    approval.router,
+    context.router,
     member.router,
     knowledge.router,
     priming.router,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from shipmate.errors import PrimingError
 from shipmate.priming.export import ScriptExistsError, save_script
 from shipmate.priming.library import Listing
 from shipmate.priming.recent import Recents
@@ -54,18 +54,10 @@ async def read_scripts(site: TheSite, ship: TheShip, member: shape.Slot = CAPTAI
 
 @router.get("/api/priming/script", response_model=shape.ScriptText)
 async def read_script(site: TheSite, ship: TheShip, ref: shape.Slot) -> Response:
-    """Give one script as it stands on disk."""
-    parsed = ScriptRef.parse(ref)
-    text = site.library.text(parsed)
-    title, records, problem = parsed.slug, 0, None
-    try:
-        script = site.library.load(parsed)
-        title, records = script.title or title, len(script.records)
-    except PrimingError as error:
-        problem = hide_root(str(error), str(ship.layout.root))
-    return Json(
-        {"scriptRef": str(parsed), "title": title, "text": text, "records": records, "problem": problem}
-    )
+    """Give one script as it stands on disk, and every mistake in it."""
+    shown = site.library.show(ScriptRef.parse(ref))
+    problems = [hide_root(problem, str(ship.layout.root)) for problem in shown.problems]
+    return Json(msgspec.structs.replace(shown, problems=problems))
 
 
 @router.post("/api/priming/save", status_code=201, response_model=shape.ScriptSaved)

@@ -1,0 +1,153 @@
+"""Show approvals and grants, take decisions, and list who decided what."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from shipmate.approvals.value import Approval, Grant, Status
+from shipmate.approvals.wording import describe, describe_grant
+from shipmate.server import shape
+from shipmate.server.ask import Answer, reply_event
+from shipmate.server.error import ApiError, hide_root
+from shipmate.server.port import Ship
+from shipmate.server.reply import Json, empty
+from shipmate.server.site import TheShip
+from shipmate.server.stream import WAKE
+from shipmate.values.event import ApprovalReplyEvent
+from shipmate.values.message import JsonObject
+
+# The page shows a call whole, however long it is.
+WHOLE = 10_000_000
+DECISION_SECONDS = 10.0
+AUDIT_WORDS = 500
+router = APIRouter(tags=["approvals"])
+
+
+@router.get("/api/approvals", response_model=shape.Approvals)
+async def read_approvals(
+    ship: TheShip,
+    status: Status | None = None,
+    thread_id: Annotated[str | None, Query(alias="threadId", max_length=200)] = None,
+) -> Response:
+    """List approvals, newest first."""
+    found = await ship.approvals.list(status, thread_id)
+    return Json({"approvals": [_show(ship, approval) for approval in found]})
+
+
+@router.get("/api/approvals/{approval_id}", response_model=shape.Approval)
+async def read_approval(ship: TheShip, approval_id: str) -> Response:
+    """Give one approval."""
+    return Json(_show(ship, await ship.approvals.get(approval_id)))
+
+
+@router.post("/api/approvals/{approval_id}", response_model=shape.Ruled)
+async def decide(ship: TheShip, approval_id: str, body: shape.Ruling) -> Response:
+    """Decide an approval; the run it holds up goes on by itself."""
+    approval = await ship.approvals.get(approval_id)
+    if not approval.is_open:
+        raise _decided(approval)
+    answer = Answer(approval_id, body.approved, body.reason)
+    event = reply_event(approval.thread_id, answer, body.scope)
+    say = await _give_in(ship, event)
+    after = await ship.approvals.get(approval_id)
+    if after.ruling is None or after.ruling.message_id != event.message_id:
+        raise ApiError(409, "conflict", say or _decided(after).body["message"], "Look at it again.")
+    return Json({"approval": _show(ship, after), "say": say})
+
+
+@router.get("/api/grants", response_model=shape.Grants)
+async def read_grants(ship: TheShip) -> Response:
+    """List the grants in force."""
+    return Json({"grants": [_show_grant(ship, grant) for grant in await ship.approvals.grants()]})
+
+
+@router.delete("/api/grants/{grant_id}", status_code=204)
+async def revoke(ship: TheShip, grant_id: str) -> Response:
+    """Take a grant back; the next call it covered asks again."""
+    await ship.approvals.revoke(grant_id)
+    return empty()
+
+
+@router.get("/api/audit", response_model=shape.Audit)
+async def read_audit(ship: TheShip, limit: Annotated[int, Query(ge=1, le=1000)] = 200) -> Response:
+    """List what was asked and decided, newest first."""
+    entries: list[JsonObject] = []
+    for approval in await ship.approvals.list():
+        entries += _entries(approval)
+    entries.sort(key=lambda entry: entry["at"], reverse=True)
+    return Json({"entries": entries[:limit]})
+
+
+async def _give_in(ship: Ship, event: ApprovalReplyEvent) -> str | None:
+    """Give an answer in and wait until it is decided on, not until the run it lets go on has ended."""
+    async with ship.feed.subscribe(event.thread_id) as queue:
+        receipt = await ship.receive(event)
+        outcome = asyncio.ensure_future(receipt.outcome())
+        outcome.add_done_callback(lambda _: queue.put_nowait(WAKE))
+        try:
+            async with asyncio.timeout(DECISION_SECONDS):
+                while not outcome.done() and event.message_id not in (await queue.get()).answers:
+                    pass
+        except TimeoutError:
+            # Another run of the thread goes first; the answer is stored and will be taken.
+            return None
+        finally:
+            if not outcome.done():
+                outcome.cancel()
+        return outcome.result().text or None if outcome.done() and not outcome.cancelled() else None
+
+
+def _decided(approval: Approval) -> ApiError:
+    return ApiError(409, "conflict", f"That question is {approval.status} already.", "Look at it again.")
+
+
+def _show(ship: Ship, approval: Approval) -> JsonObject:
+    ruling = approval.ruling
+    root = str(ship.layout.root)
+    return {
+        "id": approval.id,
+        "status": approval.status,
+        "threadId": approval.thread_id,
+        "tool": approval.tool,
+        "input": approval.input,
+        "preview": approval.preview,
+        "wording": hide_root(describe(approval, ship.config.language, WHOLE), root),
+        "reason": hide_root(approval.reason, root),
+        "requestedAt": approval.requested_at,
+        "expiresAt": approval.expires_at,
+        "decidedAt": ruling.at if ruling else None,
+        "decidedBy": ruling.by if ruling else None,
+        "words": ruling.words if ruling else None,
+    }
+
+
+def _show_grant(ship: Ship, grant: Grant) -> JsonObject:
+    return {
+        "id": grant.id,
+        "tool": grant.tool,
+        "pattern": grant.pattern,
+        "wording": describe_grant(grant, ship.config.language),
+        "scope": grant.scope,
+        "threadId": grant.thread_id,
+        "grantedBy": grant.granted_by,
+        "grantedAt": grant.granted_at,
+        "expiresAt": grant.expires_at,
+    }
+
+
+def _entries(approval: Approval) -> list[JsonObject]:
+    common = {"threadId": approval.thread_id, "tool": approval.tool, "what": _what(approval)}
+    asked = {"at": approval.requested_at, "kind": "asked", "who": approval.initiator, **common}
+    found: list[JsonObject] = [{**asked, "outcome": approval.status}]
+    if (ruling := approval.ruling) is not None:
+        decided = {"at": ruling.at, "kind": "decided", "who": f"{ruling.platform}:{ruling.by}", **common}
+        found.append({**decided, "outcome": approval.status})
+    return found
+
+
+def _what(approval: Approval) -> str:
+    return (approval.preview or str(approval.input))[:AUDIT_WORDS]

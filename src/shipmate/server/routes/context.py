@@ -1,0 +1,116 @@
+"""Show what goes into a prompt, what it costs, and what changed between two turns."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from shipmate.context.request import Context, ContextRequest
+from shipmate.models.port import json_size
+from shipmate.server import shape
+from shipmate.server.ask import OWNER, PLATFORM, thread_of
+from shipmate.server.crew import find_member
+from shipmate.server.error import hide_root
+from shipmate.server.port import Ship
+from shipmate.server.reply import Json
+from shipmate.server.routes.thread import find_thread
+from shipmate.server.site import TheShip
+from shipmate.store.port import ThreadInfo
+from shipmate.values.message import JsonObject, UIMessage, text_of
+from shipmate.values.token import estimate_tokens
+from shipmate.workspace.layout import CAPTAIN
+
+router = APIRouter(tags=["context"])
+
+
+@router.get("/api/context", response_model=shape.Context)
+async def read_context(
+    ship: TheShip, member: shape.Slot = CAPTAIN, profile: shape.Slot | None = None
+) -> Response:
+    """Show the prompt a new thread would begin with."""
+    name = find_member(ship.layout, ship.config, member).id
+    return Json(_show(ship, _build(ship, name, None, [], profile), name, []))
+
+
+@router.get("/api/threads/{thread_id}/context", response_model=shape.Context)
+async def read_thread_context(ship: TheShip, thread_id: str, profile: shape.Slot | None = None) -> Response:
+    """Show the prompt the next turn of a thread would have."""
+    info = await find_thread(ship, thread_id)
+    history = await _history(ship, info)
+    context = _build(ship, info.member, info.thread_id, history, profile)
+    return Json(_show(ship, context, info.member, history))
+
+
+async def _history(ship: Ship, info: ThreadInfo) -> list[UIMessage]:
+    parsed = thread_of(info.thread_id)
+    if not await ship.threads.exists(parsed):
+        return []
+    return (await ship.threads.read(parsed)).history()
+
+
+def _build(
+    ship: Ship, member: str, thread_id: str | None, history: list[UIMessage], profile: str | None
+) -> Context:
+    said = next((text_of(message) for message in reversed(history) if message["role"] == "user"), "")
+    return ship.context.build(
+        ContextRequest(
+            thread_id=thread_id,
+            member=member,
+            user_id=OWNER,
+            platform=thread_of(thread_id).platform if thread_id else PLATFORM,
+            model=ship.model.name,
+            tools=tuple(ship.toolset.specs()),
+            last_text=said,
+            profile=profile,
+        )
+    )
+
+
+def _show(ship: Ship, context: Context, member: str, history: list[UIMessage]) -> JsonObject:
+    root = str(ship.layout.root)
+    tools = _tools(ship)
+    said: JsonObject = {
+        "messages": len(history),
+        "bytes": json_size(history) if history else 0,
+        "tokens": sum(estimate_tokens(text_of(message)) for message in history),
+    }
+    prompt = len(context.system.encode())
+    sections = [
+        {
+            "name": section.name,
+            "title": section.title,
+            "text": section.text,
+            "source": hide_root(section.source, root),
+            "stability": section.stability,
+            "bytes": section.bytes,
+            "tokens": section.tokens,
+            "included": section.included,
+            "reason": hide_root(section.reason, root),
+        }
+        for section in context.sections
+    ]
+    return {
+        "profile": context.profile,
+        "member": member,
+        "sections": sections,
+        "history": said,
+        "tools": tools,
+        "stableBytes": context.stable_bytes,
+        "systemBytes": prompt,
+        "totalBytes": prompt + tools["bytes"] + said["bytes"],
+        "totalTokens": context.tokens + said["tokens"],
+        "turns": [],
+    }
+
+
+def _tools(ship: Ship) -> JsonObject:
+    items: list[JsonObject] = []
+    for spec in ship.toolset.specs():
+        size = json_size(spec)
+        items.append({"name": spec.name, "bytes": size, "tokens": max(1, round(size / 3.6))})
+    return {
+        "count": len(items),
+        "bytes": sum(item["bytes"] for item in items),
+        "tokens": sum(item["tokens"] for item in items),
+        "items": items,
+    }

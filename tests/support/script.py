@@ -1,0 +1,58 @@
+"""Script what the model of the server tests says; it holds no state, so it survives a restart."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from shipmate.errors import ModelDownError
+from shipmate.models.offline import last_said
+from shipmate.models.port import Finish, ModelEvent, ModelRequest, TextDelta
+from shipmate.models.scripted import ScriptedModel, call, call_raw, fail, say, think
+
+COUNT = 40
+STEP_SECONDS = 0.02
+
+
+class TalkingModel:
+    """Answer from a script, and count slowly when asked to."""
+
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self._script = ScriptedModel(
+            {
+                "": ["I only know a few words."],
+                "hello": ["Hello there."],
+                "again": ["Hello once more."],
+                "think": [[think("Let me see."), "I thought about it."]],
+                "read two files": [
+                    [say("Reading. "), call("read", path="a.md"), call("read", path="b.md")],
+                    "Read both.",
+                ],
+                "call badly": [
+                    [call_raw("read", '{"path": '), call("no_such_tool", a=1)],
+                    "That went wrong.",
+                ],
+                "write one file": [[call("write", path="c.md", content="gamma\n")], "Done with it."],
+                "write both files": [
+                    [
+                        call("write", path="c.md", content="gamma\n"),
+                        call("write", path="d.md", content="delta\n"),
+                    ],
+                    "Done with both.",
+                ],
+                "fail": [[say("I begin "), fail(ModelDownError("the provider cannot be reached"))]],
+            }
+        )
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Answer one request."""
+        if "count slowly" in last_said(request):
+            for number in range(1, COUNT + 1):
+                yield TextDelta(f"{number} ")
+                await asyncio.sleep(STEP_SECONDS)
+            yield Finish("stop")
+            return
+        async for event in self._script.stream(request):
+            yield event
