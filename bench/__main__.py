@@ -1,7 +1,7 @@
 """Run the measurements and print them as a table and as JSON.
 
-`python -m bench` runs all; `python -m bench turn context` runs some. A row is {name, value, unit, bar}; a bar such
-as "<= 10" is judged here, a row without one is told for comparison.
+`python -m bench` runs all; `python -m bench turn context` runs some. A row is {name, value, unit, bar}; a bar
+such as "<= 10" is judged here, a row without one is told for comparison.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Echo:
     name = "echo"
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        for word in "ten words that come back at once from the model".split():
+        for word in ["ten", "words", "that", "come", "back", "at", "once", "from", "the", "model"]:
             yield TextDelta(word + " ")
         yield Finish("stop")
 

@@ -1,10 +1,11 @@
-"""Kill the process at random points of traffic: nothing is lost, nothing runs twice, every file stays readable.
+"""Kill the process at random points of traffic: nothing is lost, nothing runs twice, all stays readable.
 
 `SHIPMATE_KILLS=1000 pytest tests/crash` kills more often; `SHIPMATE_SEED` repeats a run.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import re
@@ -63,24 +64,20 @@ class Traffic:
         killer = threading.Timer(kill_after, process.kill) if kill_after is not None else None
         if killer:
             killer.start()
-        try:
+        with contextlib.suppress(BrokenPipeError):
             for number in self.numbers(kill_after is None):
                 process.stdin.write(encode_event(self.event(number)).decode() + "\n")
             process.stdin.flush()
             if kill_after is None:
                 process.stdin.close()
-        except BrokenPipeError:
-            pass
         for line in process.stdout:
             word, _, rest = line.strip().partition(" ")
             {"ack": self.acked, "done": self.done}[word].add(rest.split(" ")[0])
         process.wait()
         if killer:
             killer.cancel()
-        try:
+        with contextlib.suppress(BrokenPipeError):
             process.stdin.close()
-        except BrokenPipeError:
-            pass
         process.stdout.close()
 
     def numbers(self, is_last: bool) -> list[int]:
@@ -129,7 +126,7 @@ async def check(layout: Layout, sent: int) -> None:
     assert max(said.values()) == 1
     for mark in expected:
         if effects[mark] == 0:
-            assert "interrupted" in stamped.get(mark, "the run gave up: interrupted"), mark
+            assert re.search("interrupted|did not run", stamped.get(mark, "it did not run")), mark
 
 
 def check_calls(message: UIMessage, stamped: dict[str, str]) -> None:

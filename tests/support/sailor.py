@@ -1,6 +1,6 @@
 """Be the process that crash tests kill: a workspace with a model that stamps, fed over stdin.
 
-Each line of stdin is an ingress event. `ack ID` is printed once it is stored, `done ID STATUS` when its run ended.
+Each line of stdin is an ingress event. `ack ID` says that it is stored, `done ID STATUS` that its run ended.
 A stamp is an acting call whose effect is one line of `effects.log`; crash tests count them.
 """
 

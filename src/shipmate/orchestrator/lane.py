@@ -22,15 +22,15 @@ from shipmate.store.port import InboxRow, Store
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.values import chunk as chunks
 from shipmate.values.event import ApprovalReplyEvent, EgressMessage, Outcome, RetryEvent, TextEvent
-from shipmate.values.message import UIMessage, metadata_of, new_id
+from shipmate.values.message import UIMessage, is_settled, metadata_of, new_id, tool_parts
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
-MAX_ATTEMPTS = 3
+MAX_ATTEMPTS = 5
 
 
 class GaveUpError(ShipmateError):
-    """The process ended three times during this run, so it is not tried again. Send the message anew."""
+    """The process ended five times at the same point of this run, so it was given up. Send the message anew."""
 
 
 class Lane:
@@ -133,7 +133,8 @@ class Lane:
 
     async def _converse(self, thread: Thread, rows: list[InboxRow], run_id: str) -> None:
         """Put what was said into the thread and run."""
-        await self._store.inbox.take(rows, run_id)
+        written = thread.find(message_id_of(run_id))
+        attempts = await self._store.inbox.take(rows, run_id, progress_of(written))
         await self._append_said(thread, rows, run_id)
         event = rows[-1].event
         turn = Turn(
@@ -142,14 +143,13 @@ class Lane:
             run_id,
             user_id=event.user_id,
             member=event.member or await self._member(),
-            message=thread.find(message_id_of(run_id)),
+            message=written,
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
         )
         answers = frozenset(row.event.message_id for row in rows)
-        before = thread.find(turn.message["id"])
-        run = Run(run_id=run_id, answers=answers, message_id=turn.message["id"], before=before)
+        run = Run(run_id=run_id, answers=answers, message_id=turn.message["id"], before=written)
         self._feed.begin(str(thread.id), run)
-        if max(row.attempts for row in rows) >= MAX_ATTEMPTS and turn.ending is None:
+        if attempts > MAX_ATTEMPTS and turn.ending is None:
             turn.start()
             outcome = await turn.fail(GaveUpError())
         else:
@@ -200,3 +200,10 @@ class Lane:
     async def _member(self) -> str:
         info = await self._store.threads.find(str(self.thread_id))
         return info.member if info else CAPTAIN
+
+
+def progress_of(message: UIMessage | None) -> int:
+    """Measure how far a run has got: each part and each settled call counts."""
+    if message is None:
+        return 0
+    return len(message["parts"]) + sum(is_settled(part) for part in tool_parts(message))

@@ -43,10 +43,13 @@ class SqliteInbox:
     async def open(self, thread_id: str) -> list[InboxRow]:
         return [_inbox_row(row) for row in self._database.rows(self._sql["open"], {"thread_id": thread_id})]
 
-    async def take(self, rows: Sequence[InboxRow], run_id: str) -> None:
+    async def take(self, rows: Sequence[InboxRow], run_id: str, progress: int = 0) -> int:
         with self._database.transaction():
             for row in rows:
-                self._database.run(self._sql["take"], {"seq": row.seq, "run_id": run_id})
+                values = {"seq": row.seq, "run_id": run_id, "progress": progress}
+                self._database.run(self._sql["take"], values)
+        taken = [await self.find(row.event.platform, row.event.message_id) for row in rows]
+        return max(row.attempts for row in taken if row is not None)
 
     async def finish(
         self, rows: Sequence[InboxRow], outcome: Outcome, sends: Sequence[EgressMessage] = ()

@@ -103,8 +103,8 @@ class Inbox(Protocol):
         """List what waits or was being worked on when a process ended, oldest first."""
         ...
 
-    async def take(self, rows: Sequence[InboxRow], run_id: str) -> None:
-        """Mark rows as worked on by a run."""
+    async def take(self, rows: Sequence[InboxRow], run_id: str, progress: int = 0) -> int:
+        """Mark rows as worked on by a run; give how often it was begun without getting further than this."""
         ...
 
     async def finish(

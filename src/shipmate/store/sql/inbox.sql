@@ -10,7 +10,9 @@ SELECT * FROM inbox WHERE platform = :platform AND message_id = :message_id;
 SELECT * FROM inbox WHERE thread_id = :thread_id AND status IN ('waiting', 'running') ORDER BY seq;
 
 -- name: take
-UPDATE inbox SET status = 'running', run_id = :run_id, attempts = attempts + 1 WHERE seq = :seq AND status <> 'done';
+UPDATE inbox SET status = 'running', run_id = :run_id, progress = :progress,
+    attempts = CASE WHEN progress = :progress THEN attempts + 1 ELSE 1 END
+WHERE seq = :seq AND status <> 'done';
 
 -- name: finish
 UPDATE inbox SET status = 'done', outcome = :outcome, done_at = :done_at WHERE seq = :seq;

@@ -8,7 +8,9 @@ CREATE TABLE IF NOT EXISTS inbox (
     event       BLOB NOT NULL,
     received_at TEXT NOT NULL,
     status      TEXT NOT NULL DEFAULT 'waiting' CHECK (status IN ('waiting', 'running', 'done', 'withdrawn')),
+    -- Attempts that began with the same progress; a run that gets further starts to count anew.
     attempts    INTEGER NOT NULL DEFAULT 0,
+    progress    INTEGER NOT NULL DEFAULT -1,
     run_id      TEXT,
     outcome     BLOB,
     done_at     TEXT,
