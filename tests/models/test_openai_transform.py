@@ -66,7 +66,7 @@ async def test_messages_do_not_pass_through_the_slow_walk(
     async with connect(protocol, server) as model:
         await collect(model, ask(*representative_thread()))
     assert len(walked) == 1, "the SDK no longer calls the function that is mended"
-    assert key not in walked[0]
+    assert not {key, "tools"} & walked[0]
     assert "model" in walked[0]
     assert len(server.requests[0].body[key]) > 5
 

@@ -19,11 +19,11 @@ from pydantic_ai.messages import (
     UserPromptPart,
     repair_messages,
 )
-from tests.support.thread_strategy import PIXEL, threads
 
 from shipmate.models.history import CALL_ID, TOOL_NAME
 from shipmate.models.to_model import to_model_messages
 from shipmate.values.message import JsonObject, UIMessage
+from tests.support.thread_strategy import PIXEL, threads
 
 EXAMPLES = int(os.environ.get("SHIPMATE_EXAMPLES", "200"))
 

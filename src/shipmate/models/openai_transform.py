@@ -1,8 +1,8 @@
 """Mend the openai SDK's slow parameter transform.
 
 Before each request the SDK walks every message against its type hints, about 0.3 ms per message on the event
-loop, to rename aliased keys and drop omitted values. Messages have neither: pydantic-ai gives them as plain
-JSON. So the list of messages bypasses the walk, and everything else in the request still goes through it.
+loop, to rename aliased keys and drop omitted values. Messages and tools have neither: pydantic-ai gives them
+as plain JSON. So they bypass the walk, and everything else in the request still goes through it.
 """
 
 from __future__ import annotations
@@ -24,20 +24,22 @@ def mend_openai_transform() -> None:
     from openai.types.chat import completion_create_params
     from openai.types.responses import response_create_params
 
-    _mend(completions, completion_create_params.CompletionCreateParamsStreaming, "messages")
-    _mend(responses, response_create_params.ResponseCreateParamsStreaming, "input")
+    _mend(completions, completion_create_params.CompletionCreateParamsStreaming, {"messages", "tools"})
+    _mend(responses, response_create_params.ResponseCreateParamsStreaming, {"input", "tools"})
 
 
-def _mend(module: ModuleType, expected: object, key: str) -> None:
+def _mend(module: ModuleType, expected: object, keys: set[str]) -> None:
     original: Transform = getattr(module, NAME)
     if hasattr(original, "mended"):
         return
 
     async def transform(data: object, expected_type: object) -> Any:
-        if expected_type is not expected or not isinstance(data, dict) or not is_plain(bulk := data.get(key)):
+        if expected_type is not expected or not isinstance(data, dict):
             return await original(data, expected_type)
-        rest = await original({name: value for name, value in data.items() if name != key}, expected_type)
-        return {name: bulk if name == key else rest[name] for name in data if name == key or name in rest}
+        bulk = {key: data[key] for key in keys if key in data and is_plain(data[key])}
+        rest = await original({key: data[key] for key in data if key not in bulk}, expected_type)
+        # In the order of the request, so that the body is the same byte for byte.
+        return {key: bulk[key] if key in bulk else rest[key] for key in data if key in bulk or key in rest}
 
     transform.__dict__["mended"] = original
     setattr(module, NAME, transform)
