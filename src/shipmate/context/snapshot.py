@@ -84,7 +84,7 @@ class SnapshotLog:
         self._held[thread_id] = (prompt, {each.name: each.digest for each in prints})
         if len(self._held) > HELD_THREADS:
             self._held.pop(next(iter(self._held)))
-        # Nothing depends on this log; a disk that refuses it refuses the thread's next row too, and is reported.
+        # Nothing depends on this log; a disk that refuses it refuses the thread's next row, too, loudly.
         with suppress(OSError):
             self._append(thread_id, msgspec.json.encode(snapshot) + b"\n")
         return snapshot
