@@ -14,7 +14,7 @@ from shipmate.store.sqlite import SqliteStore
 from shipmate.values.message import user_message
 
 MESSAGES = 100_000
-WORDS = ("部署", "服务器", "天气", "会议", "报告", "数据库", "审批", "用户", "记忆", "deploy", "server", "weather")
+WORDS = ("部署", "服务器", "天气", "会议", "报告", "数据库", "审批", "用户", "deploy", "server", "weather")
 
 
 def measure() -> list[dict[str, Any]]:

@@ -91,7 +91,7 @@ def test_the_real_client_builds_the_same_message(version: str) -> None:
 
 
 def newer(message: UIMessage) -> UIMessage:
-    """Give a message as v7 writes it, and we store it: unreadable input in `input`; v6 has it in `rawInput`."""
+    """Give a message as v7 writes it and we store it: unreadable input in `input`; v6 has `rawInput`."""
     for part in message["parts"]:
         if "rawInput" in part:
             part["input"] = part.pop("rawInput")

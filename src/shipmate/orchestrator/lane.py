@@ -30,7 +30,7 @@ MAX_ATTEMPTS = 5
 
 
 class GaveUpError(ShipmateError):
-    """The process ended five times at the same point of this run, so it was given up. Send the message anew."""
+    """The process ended five times at one point of this run, so it was given up. Send the message anew."""
 
 
 class Lane:

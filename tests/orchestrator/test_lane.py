@@ -1,0 +1,288 @@
+"""Lanes run one turn at a time, merge what waits, and stop, steer, retry and resume."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from shipmate.models.scripted import ScriptedModel, call, hold, say
+from shipmate.values.event import RetryEvent
+from shipmate.values.message import metadata_of, text_of
+from shipmate.values.thread_id import ThreadId
+from tests.support.workspace import ROOM, Probe, messages_of, open_workspace, pressed, said, talk, tools_of
+
+
+async def test_a_repeated_message_starts_nothing_and_gets_the_same_outcome(tmp_path: Path) -> None:
+    model = ScriptedModel(["one", "two"])
+    async with open_workspace(tmp_path, model) as app:
+        first = await talk(app, "hi", message_id="m1")
+        again = await talk(app, "hi", message_id="m1")
+    async with open_workspace(tmp_path, model) as app:
+        later = await talk(app, "hi", message_id="m1")
+        messages = await messages_of(app)
+    assert first == again == later
+    assert (len(model.requests), len(messages)) == (1, 2)
+
+
+async def test_what_arrives_meanwhile_is_merged_into_one_turn(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel([[say("busy"), hold(gate)], "all of it"])
+    async with open_workspace(tmp_path, model) as app:
+        async with app.feed.subscribe(ROOM) as queue:
+            first = await app.receive(said("one"))
+            await queue.get()
+        others = [await app.receive(said(text)) for text in ("two", "three")]
+        gate.set()
+        await first.outcome()
+        outcomes = [await receipt.outcome() for receipt in others]
+        messages = await messages_of(app)
+    assert len(model.requests) == 2
+    assert outcomes[0] == outcomes[1]
+    assert [text_of(message) for message in messages] == ["one", "busy", "two", "three", "all of it"]
+
+
+async def test_threads_run_beside_each_other(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel({"slow": [[say("slow"), hold(gate)]], "quick": ["quick"]})
+    async with open_workspace(tmp_path, model) as app:
+        slow = await app.receive(said("slow", thread_id="cli:dm:one"))
+        quick = await talk(app, "quick", thread_id="cli:dm:two")
+        gate.set()
+        assert quick.text == "quick"
+        assert (await slow.outcome()).text == "slow"
+
+
+async def test_stopping_keeps_what_was_done(tmp_path: Path) -> None:
+    slow, quick = Probe("slow", acts=True), Probe("quick")
+    slow.hold = asyncio.Event()
+    model = ScriptedModel([[say("Working."), call("quick", mark="q"), call("slow")], "never"])
+    async with open_workspace(tmp_path, model, [slow, quick], allow=["slow"]) as app:
+        receipt = await app.receive(said("go"))
+        await slow.begun.wait()
+        assert app.lanes.stop(ROOM)
+        outcome = await receipt.outcome()
+        message = (await messages_of(app))[-1]
+        assert not app.lanes.stop(ROOM)
+    assert outcome.status == "stopped"
+    assert text_of(message) == "Working."
+    assert [state for _, state, _ in tools_of(message)] == ["output-available", "output-error"]
+    assert len(model.requests) == 1
+
+
+async def test_stopping_in_the_middle_of_words_keeps_them(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel([[say("Once upon"), hold(gate), say("never")], "Next."])
+    async with open_workspace(tmp_path, model) as app:
+        async with app.feed.subscribe(ROOM) as queue:
+            receipt = await app.receive(said("tell"))
+            while (event := await queue.get()).chunk is None or event.chunk["type"] != "text-delta":
+                pass
+            app.lanes.stop(ROOM)
+            outcome = await receipt.outcome()
+        after = await talk(app, "and then?")
+        messages = await messages_of(app)
+    assert (outcome.status, outcome.text) == ("stopped", "Once upon")
+    assert after.text == "Next."
+    assert [part["type"] for part in messages[1]["parts"]] == ["step-start", "text", "data-notice"]
+
+
+async def test_steering_ends_the_run_with_its_step_and_turns_to_the_new_words(tmp_path: Path) -> None:
+    look = Probe("look")
+    look.hold = asyncio.Event()
+    model = ScriptedModel([[call("look")], "turned"])
+    async with open_workspace(tmp_path, model, [look]) as app:
+        first = await app.receive(said("go"))
+        await look.begun.wait()
+        second = await app.receive(said("rather left", steer=True))
+        look.hold.set()
+        assert (await first.outcome()).status == "steered"
+        assert (await second.outcome()).text == "turned"
+    assert len(model.requests) == 2
+
+
+async def test_a_retry_replaces_the_answer_for_the_model_and_keeps_it_in_the_thread(tmp_path: Path) -> None:
+    model = ScriptedModel(["poor", "better", "next"])
+    async with open_workspace(tmp_path, model) as app:
+        await talk(app, "question")
+        event = RetryEvent(platform="cli", thread_id=ROOM, user_id="ann", message_id="r1", timestamp="t")
+        outcome = await (await app.receive(event)).outcome()
+        await talk(app, "go on")
+        messages = await messages_of(app)
+    assert outcome.text == "better"
+    assert [text_of(message) for message in messages] == ["question", "poor", "better", "go on", "next"]
+    assert [text_of(message) for message in model.requests[2].messages] == ["question", "better", "go on"]
+
+
+async def test_a_call_that_needs_a_person_suspends_and_resumes_after_a_restart(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[say("May I?"), call("act", mark="x")], "Done."])
+    async with open_workspace(tmp_path, model, [act]) as app:
+        asked = await talk(app, "go")
+        assert (asked.status, act.marks) == ("suspended", [])
+    async with open_workspace(tmp_path, model, [act]) as app:
+        outcome = await talk(app, "yes")
+        messages = await messages_of(app)
+    assert (outcome.status, outcome.message_id) == ("replied", asked.message_id)
+    assert act.marks == ["x"]
+    assert [message["role"] for message in messages] == ["user", "assistant"]
+    assert [part["data"]["text"] for part in messages[1]["parts"] if part["type"] == "data-reply"] == ["yes"]
+
+
+async def test_a_denied_call_does_not_run_and_the_model_hears_why(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[call("act", mark="x")], "Understood."])
+    async with open_workspace(tmp_path, model, [act]) as app:
+        await talk(app, "go")
+        outcome = await talk(app, "no, that is the wrong file")
+        part = next(part for part in (await messages_of(app))[1]["parts"] if "toolCallId" in part)
+    assert (outcome.text, act.marks, part["state"]) == ("Understood.", [], "output-denied")
+    assert "wrong file" in part["approval"]["reason"]
+
+
+async def test_an_ordinary_message_is_never_swallowed_by_a_waiting_approval(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[call("act", mark="x")], "It is Monday.", "Done now."])
+    async with open_workspace(tmp_path, model, [act]) as app:
+        await talk(app, "go")
+        aside = await talk(app, "what day is it today, by the way?")
+        late = await talk(app, "approve")
+        messages = await messages_of(app)
+    assert aside.text == "It is Monday."
+    assert (late.text, act.marks) == ("Done now.", ["x"])
+    assert tools_of(messages[1]) == [("act", "output-available", "act x")]
+    assert len(messages) == 5
+
+
+async def test_two_answers_run_the_call_once(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[call("act", mark="x")], "Done.", "Hello."])
+    async with open_workspace(tmp_path, model, [act]) as app:
+        await talk(app, "go")
+        (approval,) = await app.approvals.pending(ROOM)
+        first, second = [await app.receive(pressed(approval.id, approved=True)) for _ in range(2)]
+        outcomes = [await first.outcome(), await second.outcome()]
+    assert act.marks == ["x"]
+    assert outcomes[0].text == "Done."
+    assert len(model.requests) == 2
+
+
+async def test_acting_calls_wait_behind_one_a_person_has_not_decided(tmp_path: Path) -> None:
+    ask, free, look = Probe("ask", acts=True), Probe("free", acts=True), Probe("look")
+    model = ScriptedModel([[call("ask", mark="1"), call("free", mark="2"), call("look", mark="3")], "Done."])
+    async with open_workspace(tmp_path, model, [ask, free, look], allow=["free"]) as app:
+        await talk(app, "go")
+        assert (ask.marks, free.marks, look.marks) == ([], [], ["3"])
+        await talk(app, "yes")
+        calls = tools_of((await messages_of(app))[1])
+    assert (ask.marks, free.marks, look.marks) == (["1"], ["2"], ["3"])
+    assert [name for name, _, _ in calls] == ["ask", "free", "look"]
+
+
+async def test_a_call_that_had_begun_when_the_process_ended_is_not_run_again(tmp_path: Path) -> None:
+    act, look = Probe("act", acts=True), Probe("look")
+    act.hold = asyncio.Event()
+    model = ScriptedModel([[call("look", mark="1"), call("act", mark="2")], "I will check."])
+    async with open_workspace(tmp_path, model, [act, look], allow=["act"]) as app:
+        await app.receive(said("go"))
+        await act.begun.wait()
+    act.hold = None
+    async with open_workspace(tmp_path, model, [act, look], allow=["act"]) as app:
+        assert await app.lanes.resume() == [ROOM]
+        await app.lanes.idle()
+        message = (await messages_of(app))[-1]
+    assert (act.marks, look.marks) == (["2"], ["1"])
+    assert "outcome unknown" in tools_of(message)[1][2]
+    assert text_of(message) == "I will check."
+    assert metadata_of(message)["outcome"] == "replied"
+
+
+async def test_read_only_calls_may_run_again_after_a_crash(tmp_path: Path) -> None:
+    look = Probe("look")
+    look.hold = asyncio.Event()
+    model = ScriptedModel([[call("look", mark="1")], "Seen."])
+    async with open_workspace(tmp_path, model, [look]) as app:
+        await app.receive(said("go"))
+        await look.begun.wait()
+    look.hold = None
+    async with open_workspace(tmp_path, model, [look]) as app:
+        await app.lanes.resume()
+        await app.lanes.idle()
+        messages = await messages_of(app)
+    assert look.marks == ["1", "1"]
+    assert text_of(messages[-1]) == "Seen."
+    assert len(messages) == 2
+
+
+async def test_a_run_that_finished_just_before_a_crash_is_not_run_again(tmp_path: Path) -> None:
+    model = ScriptedModel(["Only once."])
+    async with open_workspace(tmp_path, model) as app:
+        row, _ = await app.store.inbox.accept(said("go", message_id="m1"))
+        outcome = await talk(app, "go", message_id="m1")
+        # As if the process had ended between the last row and the inbox.
+        database = app.store.inbox._database  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage, reportUnknownMemberType]
+        database.run("UPDATE inbox SET status = 'running', outcome = NULL")
+    async with open_workspace(tmp_path, model) as app:
+        await app.lanes.resume()
+        await app.lanes.idle()
+        found = await app.store.inbox.find("cli", "m1")
+    assert found is not None
+    assert found.outcome is not None
+    assert (found.outcome.text, found.outcome.message_id) == (outcome.text, outcome.message_id)
+    assert len(model.requests) == 1
+    assert row.seq == found.seq
+
+
+async def test_a_run_that_ends_the_process_every_time_is_given_up_in_plain_sight(tmp_path: Path) -> None:
+    act = Probe("look")
+    act.hold = asyncio.Event()
+    model = ScriptedModel({"": [[call("look")], "never"]})
+    for _ in range(7):
+        act.begun.clear()
+        async with open_workspace(tmp_path, model, [act]) as app:
+            if not await app.lanes.resume():
+                await app.receive(said("go", message_id="m1"))
+            waits = [asyncio.create_task(act.begun.wait()), asyncio.create_task(app.lanes.idle())]
+            await asyncio.wait(waits, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+            waits[0].cancel()
+    async with open_workspace(tmp_path, model, [act]) as app:
+        found = await app.store.inbox.find("cli", "m1")
+        message = (await messages_of(app))[-1]
+    assert found is not None
+    assert found.outcome is not None
+    assert found.outcome.status == "failed"
+    assert "given up" in message["parts"][-1]["data"]["message"]
+
+
+async def test_a_disk_that_refuses_is_reported_and_the_message_is_answered_later(tmp_path: Path) -> None:
+    model = ScriptedModel(["Answer."])
+    async with open_workspace(tmp_path, model) as app:
+        threads = app.layout.threads
+        threads.parent.mkdir(exist_ok=True)
+        threads.write_text("in the way")
+        refused = await talk(app, "go", message_id="m1")
+        threads.unlink()
+        outcome = await talk(app, "go", message_id="m1")
+    assert refused.status == "failed"
+    assert "Nothing stored was lost" in str(refused.error)
+    assert outcome.text == "Answer."
+
+
+async def test_two_processes_share_a_thread_and_every_message_is_answered_once(tmp_path: Path) -> None:
+    model = ScriptedModel({"": ["ok"]})
+    async with open_workspace(tmp_path, model) as one, open_workspace(tmp_path, model) as other:
+        receipts = [await app.receive(said(f"m {number}")) for number in range(6) for app in (one, other)]
+        outcomes = [await asyncio.wait_for(receipt.outcome(), 20) for receipt in receipts]
+        messages = (await one.threads.read(ThreadId.parse(ROOM))).messages
+    assert {outcome.status for outcome in outcomes} == {"replied"}
+    assert sum(message["role"] == "user" for message in messages) == 12
+    assert len({message["id"] for message in messages}) == len(messages)
+
+
+@pytest.mark.parametrize("thread_id", ["nonsense", "Web:room:1"])
+async def test_a_bad_thread_id_is_refused_before_anything_is_stored(tmp_path: Path, thread_id: str) -> None:
+    async with open_workspace(tmp_path, ScriptedModel([])) as app:
+        with pytest.raises(Exception, match="platform"):
+            await app.receive(said("x", thread_id=thread_id))
+        assert await app.store.inbox.threads() == []
