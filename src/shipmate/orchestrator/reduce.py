@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from shipmate.thread.merge import merge_objects
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, UIMessage
@@ -150,3 +152,11 @@ class Reducer:
                     self._changed.add(place)
                     return
         self._push(part)
+
+
+def to_ui_messages_delta(chunks: Iterable[Chunk], message: UIMessage) -> UIMessage | None:
+    """Give the row that a stretch of chunks adds to a message, or None when it adds nothing."""
+    reducer = Reducer(message)
+    for chunk in chunks:
+        reducer.apply(chunk)
+    return reducer.take_row()

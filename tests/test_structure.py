@@ -1,0 +1,112 @@
+"""The house stays as drawn: imports point one way, public names are listed, light commands stay light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import shipmate
+
+PACKAGE = Path(shipmate.__file__).parent
+# A module imports only from rooms above it.
+ROOMS = (
+    ("errors",),
+    ("values",),
+    ("workspace",),
+    ("thread",),
+    ("store",),
+    ("memory", "skills"),
+    ("priming",),
+    ("context",),
+    ("models",),
+    ("tools",),
+    ("approvals",),
+    ("orchestrator",),
+    ("adapters",),
+    ("app",),
+    ("server",),
+    ("cli",),
+)
+ROW = {room: row for row, rooms in enumerate(ROOMS) for room in rooms}
+HEAVY = (
+    "pydantic_ai",
+    "pydantic",
+    "fastapi",
+    "uvicorn",
+    "openai",
+    "anthropic",
+    "PIL",
+    "trafilatura",
+    "tree_sitter",
+    "mcp",
+)
+
+
+def modules() -> list[Path]:
+    return sorted(
+        path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.name != "__init__.py"
+    )
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names.append(node.module)
+        found |= {name.split(".")[1] for name in names if name.startswith("shipmate.")}
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_imports_only_from_rooms_above_it(path: Path) -> None:
+    room = room_of(path)
+    assert room in ROW, f"the room {room!r} has no place in the house"
+    wrong = {other for other in imported_rooms(path) if ROW[other] > ROW[room]}
+    assert wrong == set(), f"{room} may not import from {wrong}"
+
+
+def test_only_the_models_room_imports_pydantic_ai() -> None:
+    users = {room_of(path) for path in modules() if "pydantic_ai" in path.read_text("utf-8")}
+    assert users == {"models"}
+
+
+def test_the_public_names_are_those_listed_and_all_can_be_imported() -> None:
+    assert list(shipmate.__all__) == sorted(shipmate.__all__)
+    for name in shipmate.__all__:
+        assert getattr(shipmate, name) is not None
+
+
+def test_an_unknown_name_is_an_ordinary_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = shipmate.nonsense  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from shipmate.cli import main; main(['--version'])",
+        "from shipmate.cli.group import run; run(['--help'])",
+        "from shipmate.cli.group import run; run(['ask', '--help'])",
+        "import shipmate.app",
+    ],
+)
+def test_light_things_import_nothing_heavy(statement: str) -> None:
+    script = f"import sys\n{statement}\nprint([name for name in {HEAVY!r} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_no_source_file_has_grown_out_of_hand() -> None:
+    long = {
+        str(path): count for path in modules() if (count := len(path.read_text("utf-8").splitlines())) > 400
+    }
+    assert long == {}
