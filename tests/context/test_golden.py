@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.context.request import ContextRequest
-from tests.support.workspace import MOMENT, TOOLS, open_example
+from tests.support.prompt import MOMENT, TOOLS, open_example
 
 GOLDEN = Path(__file__).parent / "golden"
 

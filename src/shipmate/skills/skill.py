@@ -17,7 +17,7 @@ NAME_LIMIT = 64
 DESCRIPTION_LIMIT = 1024
 
 SALVAGE_LIMIT = 16_384
-_SALVAGED = re.compile(r"^(name|description|always):[ \t]*(\S.*?)[ \t\r]*$", re.MULTILINE)
+_SALVAGED = re.compile(r"^(name|description|always):[ \t]*([^\s\[{|>&*!%@`].*?)[ \t\r]*$", re.MULTILINE)
 
 Origin = Literal["member", "workspace", "package"]
 # Keys under `metadata` whose object may carry `always`, `requires` and `os`.

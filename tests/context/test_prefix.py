@@ -1,0 +1,95 @@
+"""Hold the cached prefix: nothing that changes from turn to turn may stand before what does not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from shipmate.context.builder import ContextBuilder
+from shipmate.context.profile import SHIPMATE
+from shipmate.context.request import Context, ContextRequest
+from shipmate.context.section import section_kinds
+from shipmate.context.snapshot import count_common
+from shipmate.workspace.config import Config, ContextSettings, Skills
+from tests.support.prompt import MOMENT, TOOLS, open_example, write_files
+
+QUESTIONS = ["ping", "commit my work", "记住这件事", "what is overdue?", "sum this up", "$git push"]
+
+
+def run_turns(builder: ContextBuilder, count: int = 20) -> list[Context]:
+    return [
+        builder.build(
+            ContextRequest(
+                thread_id="web:room:1",
+                user_id="lin",
+                platform="web",
+                model="m",
+                tools=TOOLS,
+                last_text=QUESTIONS[turn % 5],
+                now=MOMENT + timedelta(minutes=7 * turn - 140),
+            )
+        )
+        for turn in range(count)
+    ]
+
+
+def kept_share(turns: list[Context]) -> float:
+    prompts = [turn.system.encode() for turn in turns]
+    kept = sum(count_common(before, after) for before, after in pairwise(prompts))
+    return kept / sum(len(prompt) for prompt in prompts[1:])
+
+
+def test_the_order_goes_from_stable_to_volatile() -> None:
+    ranks = {"stable": 0, "slow": 1, "volatile": 2}
+    order = [ranks[section_kinds()[name].stability] for name in SHIPMATE]
+    first_volatile = order.index(2)
+    assert set(order[first_volatile:]) == {2}
+    assert list(SHIPMATE)[-1] == "time"
+
+
+def test_twenty_turns_share_all_but_the_clock(tmp_path: Path) -> None:
+    builder = ContextBuilder(write_files(tmp_path, Agent="# Captain\n\n" + "Be kind to files.\n" * 50))
+    turns = run_turns(builder)
+    assert kept_share(turns) >= 0.99
+    assert len({turn.stable for turn in turns}) == 1
+    assert all("Now (" in turn.volatile for turn in turns)
+
+
+def test_a_full_workspace_keeps_its_prefix(tmp_path: Path) -> None:
+    turns = run_turns(open_example(tmp_path))
+    assert kept_share(turns) >= 0.99
+
+
+def test_two_hundred_skills_do_not_reorder_the_prefix(tmp_path: Path) -> None:
+    for number in range(200):
+        write_files(
+            tmp_path, **{f"skills__s{number}__SKILL": f"---\ndescription: Does thing {number} well\n---\nx"}
+        )
+    write_files(tmp_path, Agent="# Captain")
+    builder = ContextBuilder(tmp_path, Config(skills=Skills(summary_tokens=1_500)))
+    first = builder.build(ContextRequest(last_text="thing 17", now=MOMENT))
+    second = builder.build(ContextRequest(last_text="thing 123", now=MOMENT))
+    assert first.stable == second.stable
+    assert "Does thing 17 well" in first.volatile
+    assert "Does thing 123 well" in second.volatile
+
+
+@pytest.mark.parametrize("name", ["time", "extra", "recall", "asked-skills"])
+def test_a_volatile_section_moved_forward_is_noticed(tmp_path: Path, name: str) -> None:
+    order = (name, *(each for each in SHIPMATE if each != name))
+    config = Config(context=ContextSettings(profile="mine", profiles={"mine": order}))
+    builder = ContextBuilder(write_files(tmp_path, Agent="# Captain"), config)
+    request = ContextRequest(now=MOMENT, extra_context="x", recalled=["y"], last_text="$git")
+    assert builder.build(request).stable_bytes == 0
+
+
+def test_stable_bytes_end_where_the_first_volatile_section_begins(tmp_path: Path) -> None:
+    context = open_example(tmp_path).build(ContextRequest(now=MOMENT, extra_context="x"))
+    volatile = [each for each in context.sections if each.included and each.stability == "volatile"]
+    assert context.stable_bytes == volatile[0].start
+    assert context.stable + context.volatile == context.system
+    for section in (each for each in context.sections if each.included):
+        assert context.system.encode()[section.start : section.start + section.bytes].decode() == section.text
