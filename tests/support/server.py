@@ -42,7 +42,7 @@ class Served:
 
     def stranger(self, **headers: str) -> httpx2.AsyncClient:
         """Give a client without any credential."""
-        return httpx2.AsyncClient(base_url=self.address, headers=headers, trust_env=False)
+        return httpx2.AsyncClient(base_url=self.address, headers=headers, trust_env=False, verify=False)
 
 
 async def refuse_to_open(_: Path) -> Ship:
@@ -73,7 +73,7 @@ async def serving(site: Site, *, listen: str = "127.0.0.1") -> AsyncGenerator[Se
         await started.wait()
         headers = {"authorization": f"Bearer {site.token.value}"}
         async with httpx2.AsyncClient(
-            base_url=address, headers=headers, trust_env=False, timeout=20
+            base_url=address, headers=headers, trust_env=False, verify=False, timeout=20
         ) as client:
             yield Served(site, address, client)
         server.should_exit = True

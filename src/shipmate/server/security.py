@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hmac
 import math
 from collections.abc import Mapping
@@ -31,6 +33,8 @@ BODY_LIMITS: Mapping[str, int] = {
     "/api/uploads": 25_000_000,
     "/v1/chat/completions": 20_000_000,
 }
+DISCARD_LIMIT = 200_000_000
+DISCARD_SECONDS = 10.0
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -87,7 +91,7 @@ class Guard:
                 await response(scope, receive, send)
                 return
             self._check_person(scope, headers)
-            receive = _limit_body(scope, headers, receive)
+            receive = await _limit_body(scope, headers, receive)
         except ApiError as error:
             await error.response()(scope, receive, send)
             return
@@ -218,17 +222,12 @@ def busy(wait: float) -> ApiError:
     )
 
 
-def _limit_body(scope: Scope, headers: Headers, receive: Receive) -> Receive:
+async def _limit_body(scope: Scope, headers: Headers, receive: Receive) -> Receive:
     limit = BODY_LIMITS.get(scope["path"], BODY_LIMIT)
     declared = headers.get("content-length", "0")
     if declared.isdigit() and int(declared) > limit:
-        raise ApiError(
-            413,
-            "too-large",
-            f"The body is larger than {limit:,} bytes.",
-            "Send less at once.",
-            headers={"connection": "close"},
-        )
+        await _discard(receive)
+        raise ApiError(413, "too-large", f"The body is larger than {limit:,} bytes.", "Send less at once.")
     received = 0
 
     async def counted() -> Message:
@@ -236,11 +235,24 @@ def _limit_body(scope: Scope, headers: Headers, receive: Receive) -> Receive:
         message = await receive()
         received += len(message.get("body", b""))
         if received > limit:
+            await _discard(receive)
             # The one exception that passes through the framework's body parsing unchanged.
-            raise HTTPException(413, headers={"connection": "close"})
+            raise HTTPException(413)
         return message
 
     return counted
+
+
+async def _discard(receive: Receive) -> None:
+    """Read the rest of a body that is too large: a sender cut off midway would never see our answer."""
+    left = DISCARD_LIMIT
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DISCARD_SECONDS):
+            while left > 0:
+                message = await receive()
+                left -= len(message.get("body", b""))
+                if not message.get("more_body"):
+                    return
 
 
 def _with_headers(scope: Scope, send: Send) -> Send:

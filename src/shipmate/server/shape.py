@@ -589,6 +589,45 @@ class ContextTurn(Shape):
 
     turn: int
     at: str
+    message_id: str
+    text: str
+
+
+class ContextChange(Shape):
+    """Show what happened to one section between two turns."""
+
+    name: str
+    change: Literal["changed", "added", "removed"]
+    diff: str
+    bytes_before: int
+    bytes_after: int
+    is_known: bool
+
+
+class ContextDiff(Shape):
+    """Compare the prompts of two turns."""
+
+    from_: Annotated[int, Field(alias="from")]
+    to: int
+    sections: list[ContextChange]
+    unchanged_bytes: int
+    total_bytes: int
+    breaks_in: str
+
+
+class MemoryFile(Shape):
+    """Show a memory file in a list."""
+
+    path: str
+    bytes: int
+    version: str
+    updated_at: str
+
+
+class MemoryFiles(Shape):
+    """List the memory files."""
+
+    files: list[MemoryFile]
 
 
 class Context(Shape):

@@ -61,7 +61,7 @@ class Wire:
         """Send chunks in one write; neighbouring deltas of one text become one."""
         await self._body(self._bytes(chunks))
 
-    async def _finish(self, chunks: Iterable[Chunk]) -> None:
+    async def finish(self, chunks: Iterable[Chunk]) -> None:
         """Send the last chunks and say that this is all."""
         body = self._bytes(chunks) + self._done
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
@@ -84,7 +84,7 @@ class Wire:
                     return
                 chosen, is_over = await choose(events)
                 if is_over:
-                    await self._finish(chosen)
+                    await self.finish(chosen)
                     return
                 if chosen:
                     await self.write(chosen)

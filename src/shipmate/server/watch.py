@@ -29,12 +29,15 @@ class OwnRuns:
         # Outcomes are known after the last chunk was put into the queue, so this wakes us behind it.
         self._outcomes.add_done_callback(lambda _: queue.put_nowait(WAKE))
 
-    def opening(self) -> list[Chunk]:
+    async def opening(self) -> list[Chunk]:
         """Say that another run goes first, when one does."""
         run = self._ship.feed.running(str(self._thread_id))
-        if run is None or run.answers & self._ids:
+        if run is None or not self._receipts or run.answers & self._ids:
             return []
-        waiting = {"messageId": self._receipts[0].row.event.message_id}
+        own = self._receipts[0].row
+        rows = await self._ship.store.inbox.open(str(self._thread_id))
+        ahead = sum(row.status == "waiting" and row.seq < own.seq for row in rows)
+        waiting = {"messageId": own.event.message_id, "position": ahead + 1}
         return [chunks.data("queue", waiting, transient=True)]
 
     async def choose(self, events: Sequence[FeedEvent]) -> tuple[list[Chunk], bool]:

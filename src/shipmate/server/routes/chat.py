@@ -116,8 +116,15 @@ async def _events(ship: Ship, thread_id: ThreadId, body: ChatBody) -> list[Ingre
 async def _play_own(
     site: Site, ship: Ship, thread_id: ThreadId, events: Sequence[IngressEvent], receive: Receive, send: Send
 ) -> None:
+    wire = Wire(receive, send, site.metrics)
     # Watching begins before the events are given in, so that no chunk can be missed.
     async with ship.feed.subscribe(str(thread_id)) as queue:
+        if not events:
+            # Every answer was taken before, by another tab or an earlier try: show what came of it.
+            run = ship.feed.running(str(thread_id))
+            await wire.open()
+            await (wire.follow(queue, RunInFlight(run.run_id).choose) if run else wire.finish([]))
+            return
         receipts = [await ship.receive(event) for event in events]
         for receipt in receipts:
             if receipt.row.event.thread_id != str(thread_id):
@@ -125,10 +132,9 @@ async def _play_own(
                     409, "conflict", "That message id was used in another thread.", "Use a new one."
                 )
         runs = OwnRuns(ship, thread_id, receipts, queue)
-        wire = Wire(receive, send, site.metrics)
         try:
             await wire.open()
-            if opening := runs.opening():
+            if opening := await runs.opening():
                 await wire.write(opening)
             await wire.follow(queue, runs.choose)
         finally:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from collections.abc import Sequence
+from difflib import unified_diff
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from shipmate.context.difference import Change, compare
 from shipmate.context.request import Context, ContextRequest
+from shipmate.context.snapshot import Snapshot, read_snapshots
 from shipmate.models.port import json_size
+from shipmate.orchestrator.turn import message_id_of
 from shipmate.server import shape
 from shipmate.server.ask import OWNER, PLATFORM, thread_of
 from shipmate.server.crew import find_member
-from shipmate.server.error import hide_root
+from shipmate.server.error import hide_root, missing
 from shipmate.server.port import Ship
 from shipmate.server.reply import Json
 from shipmate.server.routes.thread import find_thread
@@ -20,6 +27,7 @@ from shipmate.values.message import JsonObject, UIMessage, text_of
 from shipmate.values.token import estimate_tokens
 from shipmate.workspace.layout import CAPTAIN
 
+TURN_WORDS = 120
 router = APIRouter(tags=["context"])
 
 
@@ -29,7 +37,7 @@ async def read_context(
 ) -> Response:
     """Show the prompt a new thread would begin with."""
     name = find_member(ship.layout, ship.config, member).id
-    return Json(_show(ship, _build(ship, name, None, [], profile), name, []))
+    return Json({**_show(ship, _build(ship, name, None, [], profile), name, []), "turns": []})
 
 
 @router.get("/api/threads/{thread_id}/context", response_model=shape.Context)
@@ -38,7 +46,71 @@ async def read_thread_context(ship: TheShip, thread_id: str, profile: shape.Slot
     info = await find_thread(ship, thread_id)
     history = await _history(ship, info)
     context = _build(ship, info.member, info.thread_id, history, profile)
-    return Json(_show(ship, context, info.member, history))
+    turns = read_snapshots(ship.layout, thread_of(info.thread_id))
+    return Json({**_show(ship, context, info.member, history), "turns": _turns(turns, history)})
+
+
+@router.get("/api/threads/{thread_id}/context/diff", response_model=shape.ContextDiff)
+async def read_difference(
+    ship: TheShip,
+    thread_id: str,
+    before: Annotated[int, Query(alias="from", ge=1)],
+    after: Annotated[int | None, Query(alias="to", ge=1)] = None,
+) -> Response:
+    """Compare the prompts of two turns; the last one is meant when `to` is left out."""
+    info = await find_thread(ship, thread_id)
+    turns = read_snapshots(ship.layout, thread_of(info.thread_id))
+    last = len(turns) if after is None else after
+    if max(before, last) > len(turns):
+        raise missing("such turn")
+    found = compare(turns, before - 1, last - 1)
+    total = turns[last - 1].bytes
+    return Json(
+        {
+            "from": before,
+            "to": last,
+            "sections": [_describe_change(change) for change in found.changes],
+            "unchangedBytes": total if found.breaks_at is None else found.breaks_at,
+            "totalBytes": total,
+            "breaksIn": found.breaks_in,
+        }
+    )
+
+
+def _turns(turns: Sequence[Snapshot], history: Sequence[UIMessage]) -> list[JsonObject]:
+    """Name each remembered turn by the words it answered."""
+    said: dict[str, str] = {}
+    words = ""
+    for message in history:
+        if message["role"] == "user":
+            words = text_of(message)
+        else:
+            said[message["id"]] = words
+    return [
+        {
+            "turn": number,
+            "at": turn.at,
+            "messageId": message_id_of(turn.run_id),
+            "text": said.get(message_id_of(turn.run_id), "")[:TURN_WORDS],
+        }
+        for number, turn in enumerate(turns, 1)
+    ]
+
+
+def _describe_change(change: Change) -> JsonObject:
+    """Show one changed section; its lines are known only for turns under DEBUG, for prompts are not kept."""
+    before = "" if change.kind == "added" else change.text_before
+    after = "" if change.kind == "removed" else change.text_after
+    is_known = before is not None and after is not None
+    lines = unified_diff((before or "").splitlines(), (after or "").splitlines(), lineterm="", n=2)
+    return {
+        "name": change.name,
+        "change": change.kind,
+        "diff": "\n".join(list(lines)[2:]) if is_known else "",
+        "bytesBefore": change.bytes_before,
+        "bytesAfter": change.bytes_after,
+        "isKnown": is_known,
+    }
 
 
 async def _history(ship: Ship, info: ThreadInfo) -> list[UIMessage]:
@@ -99,7 +171,6 @@ def _show(ship: Ship, context: Context, member: str, history: list[UIMessage]) -
         "systemBytes": prompt,
         "totalBytes": prompt + tools["bytes"] + said["bytes"],
         "totalTokens": context.tokens + said["tokens"],
-        "turns": [],
     }
 
 

@@ -54,7 +54,7 @@ async def read_history(ship: TheShip, member_id: str, name: str) -> Response:
     return Json({"versions": list_revisions(ship.layout, _document(ship, member_id, name))})
 
 
-@router.get("/api/memory", response_model=shape.Documents)
+@router.get("/api/memory", response_model=shape.MemoryFiles)
 async def read_memory(ship: TheShip) -> Response:
     """List the memory files."""
     layout = ship.layout
@@ -63,7 +63,7 @@ async def read_memory(ship: TheShip) -> Response:
     inside = [
         path for path in paths if path.is_file() and path.resolve().is_relative_to(layout.root.resolve())
     ]
-    return Json({"files": [_info(path, path.relative_to(layout.root).as_posix()) for path in inside]})
+    return Json({"files": [_memory_info(path, layout) for path in inside]})
 
 
 @router.get("/api/memory/file", response_model=shape.DocumentText)
@@ -112,6 +112,11 @@ def _confined(path: Path, layout: Layout) -> Path:
     if not path.resolve().is_relative_to(layout.root.resolve()):
         raise PathError
     return path
+
+
+def _memory_info(path: Path, layout: Layout) -> JsonObject:
+    found = _info(path, path.relative_to(layout.root).as_posix())
+    return {"path": found["name"], **{key: found[key] for key in ("bytes", "version", "updatedAt")}}
 
 
 def _info(path: Path, name: str) -> JsonObject:
