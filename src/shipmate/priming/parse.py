@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from shipmate.errors import NotFoundError
 from shipmate.priming.block import BLANKS, Block, Metadata, cut_blocks, split_metadata
@@ -21,6 +21,7 @@ from shipmate.values.message import JsonObject
 BYTE_LIMIT = 64 * 1024 * 1024
 # Metadata that only the slow YAML reader understands: at most seven seconds of it in one file.
 SLOW_LIMIT = 1024 * 1024
+Found = TypeVar("Found")
 _RETURNS = re.compile(r"\r+(?=\n|\Z)")
 
 
@@ -60,28 +61,32 @@ def _decode(data: bytes, name: str) -> str:
 def parse_script(text: str, path: str = "") -> Script:
     """Parse a whole script; raise the first mistake."""
     parser = _Parser(text, path)
-    records = [parser.read_record(block) for block in parser.blocks()]
-    return Script(parser.frontmatter, parser.refuse_empty(records))
+    # Cutting comes first: a file of too many records is refused before any of them is looked into.
+    blocks = list(cut_blocks(parser.lines, parser.first, path))
+    return Script(parser.frontmatter, parser.refuse_empty([parser.read_record(block) for block in blocks]))
 
 
 def check_script(text: str, path: str = "") -> list[ScriptError]:
     """List every mistake in a script, in the order of its lines."""
     problems: list[ScriptError] = []
+    blocks: list[Block] = []
     try:
         parser = _Parser(text, path)
-        seen = 0
-        for block in parser.blocks():
-            seen += 1
-            try:
-                parser.read_record(block)
-            except ScriptError as error:
-                problems.append(error)
-        if not seen:
-            parser.refuse_empty([])
     except ScriptError as error:
-        # What breaks the cutting itself hides the rest of the file.
-        problems.append(error)
-    return problems
+        return [error]
+    broken: list[ScriptError] = []
+    try:
+        blocks.extend(cut_blocks(parser.lines, parser.first, path))
+        parser.refuse_empty(blocks)
+    except ScriptError as error:
+        # What breaks the cutting hides the rest of the file, not what stands before it.
+        broken = [error]
+    for block in blocks:
+        try:
+            parser.read_record(block)
+        except ScriptError as error:
+            problems.append(error)
+    return problems + broken
 
 
 class _Parser:
@@ -100,11 +105,7 @@ class _Parser:
         if problem := check_reminders(self.frontmatter):
             raise ScriptError(problem, path=path, line=_find_line(top, "reminders", 2))
 
-    def blocks(self) -> Any:
-        """Give the record blocks in order."""
-        return cut_blocks(self.lines, self.first, self.path)
-
-    def refuse_empty(self, records: list[Record]) -> list[Record]:
+    def refuse_empty(self, records: list[Found]) -> list[Found]:
         if not records:
             problem = "no record in this file. Write at least one `### record <type>` block"
             raise ScriptError(problem, path=self.path, line=1)

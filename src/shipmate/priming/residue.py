@@ -30,7 +30,10 @@ def make_residue(
     entries: list[JsonObject] = []
     for record, place in zip(turn, places, strict=True):
         said = {} if place is None else _said(record.type, parts[place], message_id)
-        taken = [key for key, value in record.fields.items() if key in said and _is_same(said[key], value)]
+        # Sorted, because the order of metadata means nothing and may change on the way through a file.
+        taken = sorted(
+            key for key, value in record.fields.items() if key in said and _is_same(said[key], value)
+        )
         rest = {key: value for key, value in record.fields.items() if key not in taken}
         extra = {key: value for key, value in record.extra.items() if key != "uiMessage"}
         entry: JsonObject = {
