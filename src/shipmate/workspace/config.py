@@ -19,18 +19,26 @@ class Llm(_Section, frozen=True, kw_only=True):
 
     provider: Annotated[
         str | None,
-        Meta(description="anthropic, openai, openai-responses, google, ollama, openai-compatible, or rehearsal"),
+        Meta(
+            description="anthropic, openai, openai-responses, google, ollama, openai-compatible, or rehearsal"
+        ),
     ] = None
     model: Annotated[str | None, Meta(description="the provider's name for the model")] = None
-    base_url: Annotated[str | None, Meta(description="another address that speaks the provider's protocol")] = None
+    base_url: Annotated[
+        str | None, Meta(description="another address that speaks the provider's protocol")
+    ] = None
     api_key: Annotated[str | None, Meta(description='the key, best written as "${ANTHROPIC_API_KEY}"')] = None
     temperature: float | None = None
     max_tokens: int | None = None
     top_p: float | None = None
     timeout_seconds: float = 120
-    max_retries: Annotated[int, Meta(ge=0, le=10, description="attempts after the first, with growing pauses")] = 3
+    max_retries: Annotated[
+        int, Meta(ge=0, le=10, description="attempts after the first, with growing pauses")
+    ] = 3
     context_window: Annotated[int, Meta(ge=1000, description="tokens the model can read at once")] = 128_000
-    fallback: Annotated[tuple[Llm, ...], Meta(description="tried in order when this model stays unavailable")] = ()
+    fallback: Annotated[
+        tuple[Llm, ...], Meta(description="tried in order when this model stays unavailable")
+    ] = ()
 
 
 class Permissions(_Section, frozen=True, kw_only=True):
@@ -40,7 +48,9 @@ class Permissions(_Section, frozen=True, kw_only=True):
         Literal["ask", "auto-edit", "read-only", "yolo"],
         Meta(description="what happens to a call no rule names"),
     ] = "ask"
-    allow: Annotated[tuple[str, ...], Meta(description='for example "exec(git status)" or "write(docs/**)"')] = ()
+    allow: Annotated[
+        tuple[str, ...], Meta(description='for example "exec(git status)" or "write(docs/**)"')
+    ] = ()
     ask: tuple[str, ...] = ()
     deny: Annotated[tuple[str, ...], Meta(description="wins over allow and ask")] = ()
     deciders: Annotated[
@@ -104,7 +114,9 @@ class Config(_Section, frozen=True, kw_only=True):
     description: str | None = None
     version: str | None = None
     language: Annotated[Literal["en", "zh"], Meta(description="language of Shipmate's own words")] = "en"
-    timezone: Annotated[str, Meta(description="for example Asia/Shanghai; the machine's zone when empty")] = ""
+    timezone: Annotated[str, Meta(description="for example Asia/Shanghai; the machine's zone when empty")] = (
+        ""
+    )
     llm: Llm = Llm()
     permissions: Permissions = Permissions()
     context: ContextSettings = ContextSettings()

@@ -157,9 +157,7 @@ class Layout:
 
     def call_log(self, thread_id: str, call_id: str) -> Path:
         """Give where the whole output of one tool call is kept."""
-        return (
-            self.logs / "calls" / ThreadId.parse(thread_id).encode() / f"{quote(call_id, safe='')[:120]}.log"
-        )
+        return self.logs / "calls" / ThreadId.parse(thread_id).encode() / f"{_file_name(call_id)}.log"
 
     def trace(self, thread_id: str) -> Path:
         return self.logs / "trace" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
