@@ -141,11 +141,7 @@ class Layout:
         return self.ship / "memory" / "project.md"
 
     def user_memory(self, user_key: str) -> Path:
-        # A key made only of dots would name a folder above; quote() leaves dots alone.
-        name = quote(user_key, safe="")
-        return (
-            self.ship / "memory" / "users" / f"{name.replace('.', '%2E') if set(name) == {'.'} else name}.md"
-        )
+        return self.ship / "memory" / "users" / f"{_file_name(user_key)}.md"
 
     @property
     def tasks(self) -> Path:
