@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import signal
 import time
 from collections.abc import Coroutine
 
@@ -41,8 +42,8 @@ class Conversation:
     def __init__(self, ship: Shipmate, thread_id: ThreadId) -> None:
         self.thread_id = thread_id
         self._ship = ship
-        self._screen = Screen()
         self._prompt = Prompt(ship.layout.history, live=self._live, interrupt=self._interrupt)
+        self._screen = Screen(self._prompt.print)
         self._transcript = Transcript()
         self._tasks: set[asyncio.Task[None]] = set()
         self._follower: asyncio.Task[None] | None = None
@@ -52,18 +53,24 @@ class Conversation:
 
     async def hold(self) -> None:
         """Talk until the person leaves."""
-        await self._greet()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupt)
+        self._greet()
         await self._enter(self.thread_id)
         try:
-            while True:
-                text = await self._prompt.read()
-                self._screen.note_input()
-                if text.strip() and await self._take(text):
-                    return
-        except EOFError:
-            return
+            with self._prompt.hold():
+                await self._read_lines()
         finally:
             await self._leave()
+
+    async def _read_lines(self) -> None:
+        while True:
+            try:
+                text = await self._prompt.read()
+            except EOFError:
+                return
+            self._screen.note_input()
+            if text.strip() and await self._take(text):
+                return
 
     async def _take(self, text: str) -> bool:
         """Do what a line says; tell whether it ends the conversation."""
@@ -71,7 +78,7 @@ class Conversation:
         if slash is None:
             await self._say(text.strip())
         elif slash.problem:
-            await self._screen.say(slash.problem, "red")
+            self._screen.say(slash.problem, "red")
         else:
             return await self._command(slash)
         return False
@@ -79,21 +86,21 @@ class Conversation:
     async def _command(self, slash: Slash) -> bool:
         match slash.name:
             case "help":
-                await self._say_lines(help_lines())
+                self._say_lines(help_lines())
             case "new":
                 await self._enter(new_thread_id())
             case "threads":
                 found = await self._ship.store.threads.list(limit=LISTED_THREADS)
-                await self._say_lines(format_threads(found) or [EMPTY])
+                self._say_lines(format_threads(found) or [EMPTY])
             case "thread":
                 await self._switch(slash.rest)
             case "stop":
                 if not self._interrupt():
-                    await self._screen.say("nothing is running")
+                    self._screen.say("nothing is running")
             case "steer":
                 await self._say(slash.rest, steer=True)
             case "context":
-                await self._show_context()
+                self._show_context()
             case _:
                 return True
         return False
@@ -101,7 +108,7 @@ class Conversation:
     async def _say(self, text: str, *, steer: bool = False) -> None:
         event = make_text(self.thread_id, text, steer=steer)
         if self._open:
-            await self._screen.say(f"{'steering' if steer else 'queued'}: {shorten(text)}")
+            self._screen.say(f"{'steering' if steer else 'queued'}: {shorten(text)}")
         else:
             self._busy_since = time.monotonic()
         self._open[event.message_id] = text
@@ -142,34 +149,34 @@ class Conversation:
             items += self._transcript.end() if event.outcome is not None else []
             ended = ended or event.outcome is not None
         questions = [item for item in items if item.kind == "question"]
-        await self._screen.show(item for item in items if item.kind != "question")
+        self._screen.show(item for item in items if item.kind != "question")
         if questions:
             await self._show_questions({item.text for item in questions})
         if ended:
-            await self._screen.gap()
+            self._screen.gap()
         self._prompt.redraw()
 
     async def _show_questions(self, ids: set[str] | None = None) -> None:
         waiting = await self._ship.approvals.pending(str(self.thread_id))
         for approval in waiting:
             if ids is None or approval.id in ids:
-                await self._screen.show([Item("question", describe(approval, self._ship.config.language))])
+                self._screen.show([Item("question", describe(approval, self._ship.config.language))])
 
     async def _enter(self, thread_id: ThreadId) -> None:
         """Follow a thread from here on; show how it stands when it has been used before."""
         if self._follower is not None:
             self._follower.cancel()
         self.thread_id, self._transcript = thread_id, Transcript()
-        await self._screen.say(f"thread {thread_id}")
+        self._screen.say(f"thread {thread_id}")
         if await self._ship.threads.exists(thread_id):
             thread = await self._ship.threads.read(thread_id)
             self._transcript.remember(thread.messages)
             recap = [
                 write_message(message, with_output=False) for message in thread.messages[-RECAP_MESSAGES:]
             ]
-            await self._screen.show(Item("text", clean(text)) for text in recap if text)
+            self._screen.show(Item("text", clean(text)) for text in recap if text)
             await self._show_questions()
-        await self._screen.gap()
+        self._screen.gap()
         self._follower = self._start(self._follow(thread_id))
 
     async def _visible(self, thread: Thread) -> list[UIMessage]:
@@ -183,9 +190,9 @@ class Conversation:
         try:
             await self._enter(parse_thread_id(name))
         except ThreadIdError as error:
-            await self._screen.say(str(error), "red")
+            self._screen.say(str(error), "red")
 
-    async def _show_context(self) -> None:
+    def _show_context(self) -> None:
         """List the sections of the prompt as it would be built now."""
         asked = ContextRequest(
             thread_id=str(self.thread_id),
@@ -196,20 +203,20 @@ class Conversation:
         built = self._ship.context.build(asked)
         lines = [f"{part.tokens:>6}  {part.name}" for part in built.sections if part.included]
         total = f"{built.tokens:>6}  tokens with {len(asked.tools)} tools, before the conversation"
-        await self._say_lines([*lines, total, "`shipmate context` shows each in full."])
+        self._say_lines([*lines, total, "`shipmate context` shows each in full."])
 
-    async def _greet(self) -> None:
+    def _greet(self) -> None:
         name = self._ship.config.name or read_name(self._ship.layout)
-        await self._screen.say(f"{name} · {self._ship.model.name} · /help for help, Ctrl-D to leave")
+        self._screen.say(f"{name} · {self._ship.model.name} · /help for help, Ctrl-D to leave")
 
     async def _leave(self) -> None:
         if self._ship.lanes.stop(str(self.thread_id)):
-            await self._screen.say("the run is stopped")
+            self._screen.say("the run is stopped")
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if await self._ship.threads.exists(self.thread_id):
-            await self._screen.say(f"Go on with: shipmate chat --thread {self.thread_id}")
+            self._screen.say(f"Go on with: shipmate chat --thread {self.thread_id}")
 
     def _interrupt(self) -> bool:
         """Stop the run; tell whether there was one."""
@@ -231,9 +238,9 @@ class Conversation:
         queued = f" · {waiting} queued" if waiting else ""
         return [*lines, ("fg:ansibrightblack", f"{status}{queued} · Ctrl-C stops")]
 
-    async def _say_lines(self, lines: list[str]) -> None:
+    def _say_lines(self, lines: list[str]) -> None:
         for line in lines:
-            await self._screen.say(line, "")
+            self._screen.say(line, "")
 
     def _start(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -41,9 +43,28 @@ class Prompt:
             reserve_space_for_menu=0,
         )
 
+    @contextmanager
+    def hold(self) -> Generator[None]:
+        """Keep the keyboard between lines too, so that no key typed then is lost or ends the program."""
+        with self._session.app.input.raw_mode():
+            yield
+
     async def read(self) -> str:
         """Wait for a line; raise EOFError when the person leaves."""
-        return await self._session.prompt_async()
+        return await self._session.prompt_async(handle_sigint=False)
+
+    def print(self, text: str) -> None:
+        """Write above the prompt and the live lines."""
+        app = self._session.app
+        # Not `run_in_terminal`: it lets go of the keyboard, and a Ctrl-C or Ctrl-D of that moment is lost.
+        if app.is_running:
+            app.renderer.erase()
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        if app.is_running:
+            app.renderer.reset()
+            app.renderer.request_absolute_cursor_position()
+            app.invalidate()
 
     def redraw(self) -> None:
         """Show the live lines as they are now."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from prompt_toolkit.application import run_in_terminal
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Heading, Markdown
 from rich.padding import Padding
@@ -39,25 +37,26 @@ class ChatMarkdown(Markdown):
 class Screen:
     """Render items and write them above whatever prompt is shown."""
 
-    def __init__(self) -> None:
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
         self._console = Console(highlight=False)
         self._last = ""
 
-    async def show(self, items: Iterable[Item]) -> None:
+    def show(self, items: Iterable[Item]) -> None:
         """Print items in order."""
         text = "".join(self._render(item) for item in items)
         if text:
-            await self._write(text)
+            self._write(text)
 
-    async def say(self, line: str, style: str = "dim") -> None:
+    def say(self, line: str, style: str = "dim") -> None:
         """Print a line of Shipmate's own."""
-        await self._write(self._print(Text(line, style)))
+        self._write(self._print(Text(line, style)))
         self._last = "line"
 
-    async def gap(self) -> None:
+    def gap(self) -> None:
         """Leave a line empty, unless one was just left."""
         if self._last not in ("", "gap"):
-            await self._write("\n")
+            self._write("\n")
         self._last = "gap"
 
     def note_input(self) -> None:
@@ -93,10 +92,3 @@ class Screen:
         while lines and not lines[0].strip():
             del lines[0]
         return "\n".join(lines).rstrip() + "\n"
-
-    async def _write(self, text: str) -> None:
-        def write() -> None:
-            sys.stdout.write(text)
-            sys.stdout.flush()
-
-        await run_in_terminal(write)
