@@ -107,7 +107,7 @@ def _save(image: Image.Image, media_type: str) -> tuple[bytes, str]:
     """Save a scaled image as PNG if it was one and stays small, else as JPEG."""
     if media_type == "image/png":
         drawn = io.BytesIO()
-        image.save(drawn, "PNG", optimize=True)
+        image.save(drawn, "PNG")
         if drawn.tell() <= SENT_LIMIT:
             return drawn.getvalue(), "image/png"
     taken = io.BytesIO()
