@@ -10,8 +10,6 @@ ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?
 CONTROLS = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
-# What a terminal would have overwritten, such as the earlier states of a progress bar.
-OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n)")
 HEAD_SHARE = 0.7
 
 
@@ -22,7 +20,9 @@ def clean(text: str) -> str:
 
 def clean_terminal(text: str) -> str:
     """Give what would stand on a terminal after all was printed."""
-    return clean(OVERWRITTEN.sub("", text.replace("\r\n", "\n")))
+    # A carriage return overwrites the line: of a progress bar only its last state is left.
+    lines = text.replace("\r\n", "\n").split("\n")
+    return clean("\n".join(line.rpartition("\r")[2] for line in lines))
 
 
 def reveal(text: str) -> str:
