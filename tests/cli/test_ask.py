@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 import resource
+import signal
 from pathlib import Path
 
 import pytest
 
 from shipmate.cli.ask import join_input
 from shipmate.errors import UserError
-from tests.support.terminal import shipmate
+from tests.support.terminal import Terminal, shipmate
 
 
 def thread_in(text: str) -> str:
@@ -82,6 +83,19 @@ def test_a_failed_run_gives_its_first_half_and_code_1(workspace: Path) -> None:
     assert done.stdout == "Here is the first half of my answer, and then the line\n"
     assert done.stderr.startswith("shipmate: the rehearsal model broke off")
     assert done.stderr.count("\n") == 1
+
+
+def test_ctrl_c_stops_the_run_for_good(workspace: Path) -> None:
+    terminal = Terminal(workspace, "ask", "--thread", "tea", "count to 500 slowly")
+    try:
+        terminal.expect("1 2 3")
+        terminal.process.send_signal(signal.SIGINT)
+        assert terminal.finish() == 130
+    finally:
+        terminal.close()
+    shown = shipmate(workspace, "threads", "show", "tea").stdout
+    assert "1 2 3" in shown
+    assert "*stopped*" in shown
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,27 @@ def test_leaving_during_a_run_stops_it(chat: Terminal, workspace: Path) -> None:
     assert "*stopped*" in shown
 
 
+def test_a_run_cut_off_by_a_crash_is_taken_up(workspace: Path) -> None:
+    first = Terminal(workspace, "chat", "--thread", "tea")
+    try:
+        first.expect("›")
+        first.type("count to 25 slowly\r")
+        first.expect("10")
+        first.process.kill()
+        first.process.wait()
+    finally:
+        first.close()
+    second = Terminal(workspace, "chat", "--thread", "tea")
+    try:
+        second.expect("taking up what was left unfinished in cli:chat:tea")
+        second.expect("That was 25.")
+        second.type("/quit\r")
+        assert second.finish() == 0
+    finally:
+        second.close()
+    assert shipmate(workspace, "threads", "show", "tea").stdout.count("That was 25.") == 1
+
+
 def test_chat_without_a_terminal_points_at_ask(workspace: Path) -> None:
     done = shipmate(workspace, "chat")
     assert done.returncode == 2

@@ -14,11 +14,12 @@ from shipmate.cli.place import find_layout, new_thread_id, parse_thread_id
 from shipmate.cli.ship import make_text, open_ship
 from shipmate.errors import UserError
 from shipmate.values.chunk import Chunk
-from shipmate.values.event import Outcome
+from shipmate.values.event import Outcome, TextEvent
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
 
 if TYPE_CHECKING:
+    from shipmate.app import Shipmate
     from shipmate.orchestrator.feed import FeedEvent
 
 
@@ -102,15 +103,32 @@ async def _ask(
         event = make_text(thread_id, text)
         receipt = await ship.receive(event)
         answering = asyncio.ensure_future(receipt.outcome())
-        told: list[FeedEvent] = []
-        while not answering.done() or not queue.empty():
-            told += await _next(queue, answering)
-            run = ship.feed.running(str(thread_id))
-            if run is not None and event.message_id in run.answers:
-                told = _print(told, run.run_id, printer)
-        _print(told, answering.result().run_id, printer)
+        try:
+            await _follow(ship, event, queue, answering, printer)
+        except asyncio.CancelledError:
+            # Ctrl-C: the run ends here and now, instead of being taken up at the next start.
+            if ship.lanes.stop(str(thread_id)):
+                await answering
+            raise
         printer.end(answering.result())
         return answering.result()
+
+
+async def _follow(
+    ship: Shipmate,
+    event: TextEvent,
+    queue: asyncio.Queue[FeedEvent],
+    answering: asyncio.Future[Outcome],
+    printer: _Printer,
+) -> None:
+    """Print the run that answers an event, until its outcome is known."""
+    told: list[FeedEvent] = []
+    while not answering.done() or not queue.empty():
+        told += await _next(queue, answering)
+        run = ship.feed.running(event.thread_id)
+        if run is not None and event.message_id in run.answers:
+            told = _print(told, run.run_id, printer)
+    _print(told, answering.result().run_id, printer)
 
 
 def _print(told: list[FeedEvent], run_id: str, printer: _Printer) -> list[FeedEvent]:

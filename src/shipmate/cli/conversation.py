@@ -56,6 +56,8 @@ class Conversation:
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupt)
         self._greet()
         await self._enter(self.thread_id)
+        if unfinished := await self._ship.lanes.resume():
+            self._screen.say(f"taking up what was left unfinished in {', '.join(unfinished)}")
         try:
             with self._prompt.hold():
                 await self._read_lines()
@@ -145,6 +147,8 @@ class Conversation:
         items: list[Item] = []
         ended = False
         for event in told:
+            if event.chunk is not None and event.chunk["type"] == "start" and not self._open:
+                self._busy_since = time.monotonic()
             items += self._transcript.apply(event.chunk) if event.chunk is not None else []
             items += self._transcript.end() if event.outcome is not None else []
             ended = ended or event.outcome is not None
@@ -227,9 +231,9 @@ class Conversation:
         width = shutil.get_terminal_size().columns
         style = "italic fg:ansibrightblack" if self._transcript.is_thinking else ""
         lines = [(style, line) for line in _wrap(self._transcript.live(), width)[-LIVE_LINES:]]
-        if not self._open:
-            return lines
         run = self._ship.feed.running(str(self.thread_id))
+        if not self._open and run is None:
+            return lines
         spent = time.monotonic() - self._busy_since
         waiting = len(set(self._open) - run.answers) if run is not None else 0
         status = (

@@ -7,7 +7,9 @@ import sys
 
 import click
 
+from shipmate.approvals.service import ApprovalService
 from shipmate.cli.place import Records, find_layout, open_records
+from shipmate.workspace.config import Permissions
 
 EVERYTHING = 1_000_000
 
@@ -15,7 +17,7 @@ EVERYTHING = 1_000_000
 @click.command()
 @click.pass_context
 def command(context: click.Context) -> None:
-    """Rebuild the thread list and search from the files in .ship/threads. Titles you gave are kept."""
+    """Rebuild the lists of threads and approvals, and the search, from their files."""
     layout = find_layout(context)
 
     async def work() -> tuple[int, int, int]:
@@ -40,6 +42,7 @@ async def _rebuild(records: Records) -> tuple[int, int, int]:
         problems += len(thread.problems)
         _show_progress(number, len(ids))
     await _forget_missing(records, {str(thread_id) for thread_id in ids})
+    await ApprovalService(records.layout, Permissions(), records.store).reindex()
     return len(ids), messages, problems
 
 
