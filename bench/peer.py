@@ -1,10 +1,80 @@
-"""Drive nanobot-ai the same way, for comparison in the same run."""
+"""Drive nanobot-ai from PyPI the same way, in the same run, for comparison.
+
+It is installed once into `.bench/nanobot`, apart from our own environment. `SHIPMATE_BENCH_NANOBOT` names the
+python of an installation to use instead.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
 from typing import Any
 
+VERSION = "0.3.5"
+VARIABLE = "SHIPMATE_BENCH_NANOBOT"
+REPOSITORY = Path(__file__).parents[1]
+HOME = REPOSITORY / ".bench" / "nanobot"
 
-def measure_nanobot() -> list[dict[str, Any]]:
-    """Give nanobot's figures, when it is installed beside us."""
-    return []
+
+def nanobot_python() -> str | None:
+    """Give a python that has nanobot, installing it when needed; None when that cannot be."""
+    if named := os.environ.get(VARIABLE):
+        return named
+    python = HOME / "bin" / "python"
+    if not (HOME / "installed").exists():
+        try:
+            subprocess.run([sys.executable, "-m", "venv", str(HOME)], check=True, capture_output=True)
+            command = [str(python), "-m", "pip", "install", "--quiet", f"nanobot-ai=={VERSION}"]
+            subprocess.run(command, check=True, capture_output=True, timeout=600)
+            (HOME / "installed").touch()
+        except (subprocess.SubprocessError, OSError):
+            return None
+    os.environ[VARIABLE] = str(python)
+    return str(python)
+
+
+def measure_nanobot(url: str) -> list[dict[str, Any]]:
+    """Measure nanobot against the same model server."""
+    python = nanobot_python()
+    if python is None:
+        return [{"name": f"nanobot {VERSION}", "value": "not installed", "unit": "", "bar": None}]
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = Path(folder) / "workspace"
+        workspace.mkdir()
+        defaults = {"workspace": str(workspace), "model": "fake", "provider": "custom"}
+        config = {
+            "providers": {"custom": {"apiKey": "k", "apiBase": f"{url}/v1"}},
+            "agents": {"defaults": defaults},
+        }
+        path = Path(folder) / "config.json"
+        path.write_text(json.dumps(config))
+        driver = str(REPOSITORY / "bench" / "nanobot_driver.py")
+        environ = {"PATH": os.environ["PATH"], "HOME": folder}
+        result = subprocess.run(
+            [python, driver, str(path)], env=environ, capture_output=True, text=True, timeout=600, check=False
+        )
+        if result.returncode != 0:
+            words = result.stderr.strip().splitlines()[-1:] or ["failed"]
+            return [{"name": f"nanobot {VERSION}", "value": words[0][:60], "unit": "", "bar": None}]
+        rows: list[dict[str, Any]] = json.loads(result.stdout.strip().splitlines()[-1])
+        return [_version(python, environ), *rows]
+
+
+def _version(python: str, environ: dict[str, str]) -> dict[str, Any]:
+    spent: list[float] = []
+    for _ in range(3):
+        began = time.perf_counter()
+        subprocess.run(
+            [str(Path(python).with_name("nanobot")), "--version"],
+            env=environ,
+            capture_output=True,
+            check=True,
+        )
+        spent.append(time.perf_counter() - began)
+    return {"name": "nanobot --version, wall", "value": statistics.median(spent), "unit": "s", "bar": None}

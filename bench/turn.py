@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import resource
 import statistics
@@ -10,7 +11,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,6 @@ from shipmate.thread.log import FileLog
 from shipmate.values.event import TextEvent
 from shipmate.values.message import UIMessage, new_id, text_part, timestamp, user_message
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import Layout
 
 TURNS = 60
 REPOSITORY = Path(__file__).parents[1]
@@ -43,9 +44,9 @@ def measure() -> list[dict[str, Any]]:
     """Measure everything once."""
     rows = [_version(), _one_shot()]
     rows += asyncio.run(_overheads())
-    rows += _in_child("load")
     rows += _in_child("memory")
-    return rows + measure_nanobot()
+    with provider() as url:
+        return [*rows, *_in_child("load", url), *measure_nanobot(url)]
 
 
 def _version() -> dict[str, Any]:
@@ -147,15 +148,20 @@ def history(size: int) -> list[UIMessage]:
     return rows
 
 
-def _in_child(what: str) -> list[dict[str, Any]]:
-    """Measure in a process of its own, so that memory is that of the product alone."""
-    import json
+@contextmanager
+def provider() -> Generator[str]:
+    """Serve a model on loopback, in a process of its own; give its address."""
+    command = [sys.executable, "-m", "tests.support.provider_server"]
+    with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{server.stdout.readline().strip()}"
+        finally:
+            server.terminate()
 
-    command = [sys.executable, "-m", "bench.turn_child", what]
+
+def _in_child(*what: str) -> list[dict[str, Any]]:
+    """Measure in a process of its own, so that memory is that of the product alone."""
+    command = [sys.executable, "-m", "bench.turn_child", *what]
     result = subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, text=True)
     return json.loads(result.stdout.strip().splitlines()[-1])
-
-
-def layout_of(folder: Path) -> Layout:
-    """Give the layout of a bench workspace."""
-    return Layout(folder)
