@@ -57,7 +57,7 @@ class Shipmate:
             language=self.config.language,
             sandbox_works=lambda: sandbox.works,
         )
-        self.context = ContextBuilder(layout, self.config)
+        self.context = ContextBuilder(layout, self.config, loaded.environ)
         self.snapshots = SnapshotLog(layout, loaded.environ, loaded.mask)
         self.orchestrator = AgentOrchestrator(
             layout=layout,

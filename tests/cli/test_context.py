@@ -64,7 +64,7 @@ def test_two_turns_are_compared(workspace: Path) -> None:
     assert "added    user" in done.stdout
     assert "only under DEBUG=1" in done.stdout
     found = json.loads(shipmate(workspace, "context", "--thread", "t", "--diff", "1", "2", "--json").stdout)
-    assert found["breaks_in"] == "user"
+    assert found["breaksIn"] == "user"
     assert shipmate(workspace, "context", "--thread", "t", "--diff", "1", "9").returncode == 2
     assert "<skills>" in shipmate(workspace, "context", "--thread", "t", "--full").stdout
 

@@ -38,7 +38,7 @@ def nanobot(tmp_path: Path) -> Path:
             "memory__2026-02-23": "# 2026-02-23\n\n- met Lee",
             "skills__weather__SKILL": "---\nname: weather\ndescription: Get the weather.\nhomepage: https://wttr.in\n"
             'metadata: {"nanobot":{"emoji":"x","requires":{"bins":["curl-not-here"]}}}\n---\n# Weather\n',
-            "skills__memory__SKILL": "---\nname: memory\ndescription: Two layers.\nalways: true\n---\n# Memory\n",
+            "skills__memory__SKILL": "---\nname: memory\ndescription: Two.\nalways: true\n---\n# Memory\n",
         },
     )
 

@@ -71,7 +71,7 @@ async def _check_rooms(layout: Layout, loaded: Loaded) -> list[Finding]:
         *(loaded.findings or [Finding("ok", "ship.json", read)]),
         *await _guard("model", lambda: _check_model(loaded)),
         *await _guard("permissions", lambda: find_permissions(permissions)),
-        *await _guard("skills", lambda: _check_skills(layout, loaded)),
+        *await _guard("context", lambda: _check_context(layout, loaded)),
         *await _guard("sandbox", lambda: Sandbox(layout).findings()),
     ]
 
@@ -126,13 +126,19 @@ def _check_model(loaded: Loaded) -> list[Finding]:
     return [Finding("warn", "model", "the built-in rehearsal model, no real one", fix)]
 
 
-def _check_skills(layout: Layout, loaded: Loaded) -> list[Finding]:
-    from shipmate.skills.loader import SkillsLoader
-    from shipmate.workspace.file import FileCache
+def _check_context(layout: Layout, loaded: Loaded) -> list[Finding]:
+    """Look at every file that may enter a prompt, for each member."""
+    from shipmate.context.builder import ContextBuilder
+    from shipmate.workspace.layout import CAPTAIN, MEMBER_ID
 
-    found = SkillsLoader(layout, loaded.config.skills, FileCache(layout.root), loaded.environ).find()
-    usable = sum(skill.is_available for skill in found.skills)
-    return [Finding("ok", "skills", f"{usable} of {len(found.skills)} can be used"), *found.findings]
+    builder = ContextBuilder(layout, loaded.config, loaded.environ)
+    skills = builder.skills.find().skills
+    usable = sum(skill.is_available for skill in skills)
+    folders = layout.members.iterdir() if layout.members.is_dir() else ()
+    members = sorted(path.name for path in folders if path.is_dir() and MEMBER_ID.fullmatch(path.name))
+    found = [finding for member in (CAPTAIN, *members) for finding in builder.findings(member)]
+    counted = Finding("ok", "skills", f"{usable} of {len(skills)} can be used")
+    return [counted, *dict.fromkeys(found)]
 
 
 async def _check_threads(layout: Layout) -> list[Finding]:

@@ -10,7 +10,7 @@ import msgspec
 from shipmate.context.snapshot import Print, Snapshot, count_common
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class Change(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Say what happened to one section."""
 
     name: str
@@ -22,7 +22,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     text_after: str | None = None
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+class Difference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Say how one prompt departs from another."""
 
     changes: list[Change]
