@@ -88,6 +88,12 @@ def _usual_envelope(turn: Sequence[Record], index: int) -> JsonObject:
 
 def _restore_turn(message: UIMessage, index: int, genseq: int) -> list[Record] | None:
     """Give the foreign records a message was made from, when they still make exactly this message."""
+    turn = _fill_turn(message, index)
+    return turn if turn is not None and _read_turn(turn, index, genseq) == message else None
+
+
+def _fill_turn(message: UIMessage, index: int) -> list[Record] | None:
+    """Give the foreign records a message's residue describes."""
     last = message["parts"][-1] if message["parts"] else {}
     data = last.get("data")
     if last.get("type") != TYPE or not isinstance(data, dict):
@@ -99,7 +105,20 @@ def _restore_turn(message: UIMessage, index: int, genseq: int) -> list[Record] |
     envelope = _envelope(message)
     if data.get("isNamed") is True or envelope != _usual_envelope(turn, index):
         turn[0].extra = {"uiMessage": envelope, **turn[0].extra}
-    return turn if _read_turn(turn, index, genseq) == message else None
+    return turn
+
+
+def renew_residues(messages: Sequence[UIMessage]) -> list[UIMessage]:
+    """Bring residues up to date after the ids or the metadata of messages were changed."""
+    renewed: list[UIMessage] = []
+    genseq = 1
+    for index, message in enumerate(messages):
+        turn = _fill_turn(message, index)
+        again = None if turn is None else _read_turn(turn, index, genseq)
+        fits = again is not None and again["parts"][: len(message["parts"]) - 1] == message["parts"][:-1]
+        renewed.append(again if again is not None and fits else message)
+        genseq = _next_genseq(turn or _write_turn(message, genseq), message["role"], genseq)
+    return renewed
 
 
 def _write_turn(message: UIMessage, genseq: int) -> list[Record]:

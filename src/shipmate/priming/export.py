@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 from collections.abc import Sequence
@@ -52,13 +53,18 @@ async def save_script(
     ref = ScriptRef(member, read_slug(slug))
     thread = await threads.read(thread_id)
     number = thread.course if course is None else course
-    script = make_script(select_course(thread.messages, number, thread.course), ref, thread_id, number, title)
-    if info is not None and info.archived:
-        script.frontmatter["sourceDialog"]["status"] = "archived"
-    path = ref.path(library.layout)
-    write_file(path, write_script(script).encode(), ref, overwrite=overwrite)
-    name = path.relative_to(library.layout.root).as_posix()
-    return Saved(path=name, script_ref=str(ref), records=len(script.records))
+    messages = select_course(thread.messages, number, thread.course)
+    status = "archived" if info is not None and info.archived else "running"
+
+    def save() -> Saved:
+        script = make_script(messages, ref, thread_id, number, title, status)
+        path = ref.path(library.layout)
+        write_file(path, write_script(script).encode(), ref, overwrite=overwrite)
+        name = path.relative_to(library.layout.root).as_posix()
+        return Saved(path=name, script_ref=str(ref), records=len(script.records))
+
+    # A long course takes a while to write; other threads go on meanwhile.
+    return await asyncio.to_thread(save)
 
 
 def select_course(messages: Sequence[UIMessage], course: int, last: int) -> list[UIMessage]:
@@ -76,12 +82,17 @@ def select_course(messages: Sequence[UIMessage], course: int, last: int) -> list
 
 
 def make_script(
-    messages: Sequence[UIMessage], ref: ScriptRef, thread_id: ThreadId, course: int, title: str | None
+    messages: Sequence[UIMessage],
+    ref: ScriptRef,
+    thread_id: ThreadId,
+    course: int,
+    title: str | None = None,
+    status: str = "running",
 ) -> Script:
     """Make the script of some messages; refuse when nobody said anything."""
     if not any(message["role"] != "system" and message["parts"] for message in messages):
         raise PrimingError(f"course {course} of {thread_id} is empty: there is nothing to save yet")
-    source = {"rootId": str(thread_id), "selfId": str(thread_id), "course": course, "status": "running"}
+    source = {"rootId": str(thread_id), "selfId": str(thread_id), "course": course, "status": status}
     frontmatter = {
         "kind": KIND,
         "version": VERSION,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from shipmate.errors import PrimingError, UserError
-from shipmate.priming.convert import to_messages
+from shipmate.priming.convert import renew_residues, to_messages
 from shipmate.priming.library import Library
 from shipmate.priming.recent import Recents
 from shipmate.priming.record import Record, Script
@@ -56,7 +57,8 @@ async def create_dialog(
 ) -> Dialog:
     """Create a dialog, primed or not; a failure leaves nothing behind."""
     refs = list(dict.fromkeys(map(ScriptRef.parse, priming.script_refs if priming else ())))
-    rows = build_rows([library.load(ref, member) for ref in refs], thread_id)
+    # Reading a long script takes a while; other threads go on meanwhile.
+    rows = await asyncio.to_thread(_prepare, library, refs, member, thread_id)
     settings: JsonObject = {}
     if priming is not None and refs:
         settings = {
@@ -68,6 +70,12 @@ async def create_dialog(
             raise UserError(f"thread {thread_id} exists already; choose another id")
         await _store(threads, store, thread_id, rows, title=title, member=member, settings=settings)
     return Dialog(thread_id=thread_id, messages=len(rows), problems=_note_recents(library, member, refs))
+
+
+def _prepare(
+    library: Library, refs: Sequence[ScriptRef], member: str, thread_id: ThreadId
+) -> list[UIMessage]:
+    return build_rows([library.load(ref, member) for ref in refs], thread_id)
 
 
 async def _store(
@@ -125,7 +133,7 @@ def build_rows(scripts: Sequence[Script], thread_id: ThreadId) -> list[UIMessage
     at = timestamp()
     ids = _Distinct("priming")
     calls = _Distinct("call")
-    return [_stamp(message, ids, calls, str(thread_id), at) for message in messages]
+    return renew_residues([_stamp(message, ids, calls, str(thread_id), at) for message in messages])
 
 
 def renumber(records: Sequence[Record], last: int) -> tuple[list[Record], int]:

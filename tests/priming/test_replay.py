@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+
+from shipmate.errors import NotFoundError, PrimingError, StorageError, UserError
+from shipmate.priming.convert import to_messages, to_records
+from shipmate.priming.library import Library
+from shipmate.priming.parse import parse_script
+from shipmate.priming.recent import Recents
+from shipmate.priming.record import Record, Script
+from shipmate.priming.replay import NO_RESULT, Priming, build_rows, create_dialog, hides_priming, renumber
+from shipmate.store.sqlite import MemoryStore
+from shipmate.thread.log import FileLog
+from shipmate.thread.service import ThreadService
+from shipmate.values.message import UIMessage, is_settled, metadata_of, tool_parts
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import Layout
+from tests.support.priming_script import Put, words
+from tests.support.priming_strategy import scripts
+from tests.support.priming_strategy import threads as any_thread
+
+THREAD = ThreadId("web", "room", "1")
+CALL = (
+    '### record func_call_record\n```json\n{"genseq": 1, "id": "c1", "name": "read", "arguments": {}}\n```\n'
+)
+RESULT = "### record func_result_record\n```\n---\ngenseq: 1\nid: c1\nname: read\n---\nseen\n```\n"
+
+
+@pytest.fixture
+def threads(layout: Layout) -> ThreadService:
+    return ThreadService(FileLog(layout))
+
+
+@pytest.fixture
+async def store() -> AsyncGenerator[MemoryStore]:
+    store = MemoryStore()
+    yield store
+    await store.close()
+
+
+def prime(*refs: str, show: bool = True) -> Priming:
+    return Priming(script_refs=refs, show_in_ui=show)
+
+
+async def test_a_dialog_begins_with_the_script(
+    library: Library, threads: ThreadService, store: MemoryStore, put: Put
+) -> None:
+    put("team_shared/a", body=words("先做环境探针。", "好的。"))
+    dialog = await create_dialog(
+        library, threads, store, thread_id=THREAD, member="ux", priming=prime("team_shared/a")
+    )
+    thread = await threads.read(THREAD)
+    assert (dialog.messages, dialog.problems, thread.course) == (2, [], 1)
+    assert [(m["role"], m["parts"][0]["text"]) for m in thread.current()] == [
+        ("user", "先做环境探针。"),
+        ("assistant", "好的。"),
+    ]
+    for message in thread.messages:
+        metadata = metadata_of(message)
+        assert (metadata["sourceTag"], metadata["course"], metadata["threadId"]) == (
+            "priming_script",
+            1,
+            str(THREAD),
+        )
+    info = await store.threads.find(str(THREAD))
+    assert info is not None
+    assert (info.member, info.message_count, info.title) == ("ux", 2, "先做环境探针。")
+    assert not hides_priming(info.settings)
+    assert [recent.script_ref for recent in Recents(library.layout).read("ux")[0]] == ["team_shared/a"]
+    assert [hit.message_id for hit in await store.search.find("环境探针")] == ["m-1"]
+
+
+async def test_hidden_priming_is_stored_all_the_same(
+    library: Library, threads: ThreadService, store: MemoryStore, put: Put
+) -> None:
+    put("team_shared/a")
+    await create_dialog(
+        library, threads, store, thread_id=THREAD, priming=prime("team_shared/a", show=False), title="T"
+    )
+    info = await store.threads.find(str(THREAD))
+    assert info is not None
+    assert hides_priming(info.settings)
+    assert info.settings["priming"] == {"scriptRefs": ["team_shared/a"], "showInUi": False}
+    assert (info.title, len((await threads.read(THREAD)).messages)) == ("T", 2)
+
+
+async def test_a_dialog_without_scripts_is_empty_and_notes_nothing(
+    library: Library, threads: ThreadService, store: MemoryStore
+) -> None:
+    dialog = await create_dialog(library, threads, store, thread_id=THREAD, priming=prime())
+    info = await store.threads.find(str(THREAD))
+    assert (dialog.messages, info and info.settings) == (0, {})
+    assert not library.layout.recent_priming("captain").exists()
+
+
+@pytest.mark.parametrize(
+    ("refs", "error"),
+    [
+        (("team_shared/good", "team_shared/none"), NotFoundError),
+        (("team_shared/good", "team_shared/bad"), PrimingError),
+        (("team_shared/good", "individual/other/theirs"), PrimingError),
+        (("team_shared/good", "../../etc/passwd"), PrimingError),
+    ],
+)
+async def test_a_failure_leaves_nothing_behind(
+    library: Library,
+    threads: ThreadService,
+    store: MemoryStore,
+    put: Put,
+    refs: tuple[str, ...],
+    error: type[Exception],
+) -> None:
+    put("team_shared/good")
+    put("team_shared/bad", body=f"{words('a', 'b')}### user\n")
+    put("individual/other/theirs")
+    with pytest.raises(error):
+        await create_dialog(library, threads, store, thread_id=THREAD, priming=prime(*refs))
+    assert not await threads.exists(THREAD)
+    assert await store.threads.find(str(THREAD)) is None
+    assert not library.layout.recent_priming("captain").exists()
+
+
+async def test_a_disk_that_refuses_leaves_nothing_behind(
+    library: Library, layout: Layout, store: MemoryStore, put: Put
+) -> None:
+    class FullLog(FileLog):
+        async def create(self, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:
+            raise StorageError
+
+    put("team_shared/a")
+    threads = ThreadService(FullLog(layout))
+    with pytest.raises(StorageError):
+        await create_dialog(library, threads, store, thread_id=THREAD, priming=prime("team_shared/a"))
+    assert not await threads.exists(THREAD)
+    assert await store.threads.find(str(THREAD)) is None
+    assert await store.search.find("hello") == []
+    assert Recents(layout).read("captain") == ([], [])
+
+
+async def test_an_existing_thread_is_left_alone(
+    library: Library, threads: ThreadService, store: MemoryStore, put: Put
+) -> None:
+    put("team_shared/a")
+    await create_dialog(library, threads, store, thread_id=THREAD, member="ux", title="mine")
+    with pytest.raises(UserError, match="exists already"):
+        await create_dialog(library, threads, store, thread_id=THREAD, priming=prime("team_shared/a"))
+    info = await store.threads.find(str(THREAD))
+    assert info is not None
+    assert (info.member, info.title, info.message_count) == ("ux", "mine", 0)
+
+
+async def test_a_list_of_recents_that_cannot_be_written_is_no_failure(
+    library: Library, threads: ThreadService, store: MemoryStore, put: Put, tmp_path: Path
+) -> None:
+    put("team_shared/a")
+    (tmp_path / ".dialogs").write_text("in the way", encoding="utf-8")
+    dialog = await create_dialog(library, threads, store, thread_id=THREAD, priming=prime("team_shared/a"))
+    assert "could not be written" in dialog.problems[0]
+    assert await threads.exists(THREAD)
+
+
+def test_several_scripts_follow_each_other_with_ids_made_distinct() -> None:
+    script = parse_script(words("ask", "tell") + CALL + RESULT)
+    rows = build_rows([script, script], THREAD)
+    assert [row["id"] for row in rows] == ["m-1", "priming-2", "m-1-2", "priming-4"]
+    assert [part["toolCallId"] for row in rows for part in tool_parts(row)] == ["c1", "c1-2"]
+    records = to_records(rows)
+    assert [record.genseq for record in records] == [1, 1, 1, 1, 2, 2, 2, 2]
+    assert [record.fields["id"] for record in records if "id" in record.fields] == [
+        "c1",
+        "c1",
+        "c1-2",
+        "c1-2",
+    ]
+
+
+def test_generations_are_numbered_on() -> None:
+    def numbered(*numbers: int) -> list[Record]:
+        return [Record("gen_start_record", {"genseq": number}) for number in numbers]
+
+    first, last = renumber(numbered(3, 7, 3), 0)
+    second, end = renumber([*numbered(1, 2), Record("tellask_result_record", {"callSiteGenseq": 2})], last)
+    assert [record.genseq for record in first] == [1, 2, 1]
+    assert [record.fields for record in second] == [{"genseq": 3}, {"genseq": 4}, {"callSiteGenseq": 4}]
+    assert (last, end) == (2, 4)
+
+
+def test_no_replayed_call_waits_to_be_run() -> None:
+    message: UIMessage = {
+        "id": "a",
+        "role": "assistant",
+        "parts": [
+            {"type": "tool-exec", "toolCallId": "1", "state": "input-available", "input": {"command": "x"}},
+            {
+                "type": "tool-exec",
+                "toolCallId": "2",
+                "state": "approval-responded",
+                "input": {},
+                "approval": {"id": "ap", "approved": True},
+            },
+            {
+                "type": "tool-exec",
+                "toolCallId": "3",
+                "state": "output-available",
+                "output": 1,
+                "preliminary": True,
+            },
+            {"type": "tool-exec", "toolCallId": "4", "state": "output-denied", "approval": {"id": "b"}},
+        ],
+        "metadata": {"course": 4, "runId": "r", "userId": "u", "toolMs": {"1": 5}, "kept": True},
+    }
+    (row,) = build_rows([Script({}, to_records([message]))], THREAD)
+    states = [(part["state"], part.get("errorText"), "approval" in part) for part in row["parts"]]
+    assert states == [
+        ("output-error", NO_RESULT, False),
+        ("output-error", NO_RESULT, False),
+        ("output-available", None, False),
+        ("output-denied", None, True),
+    ]
+    metadata = metadata_of(row)
+    assert (metadata["course"], metadata["toolMs"], metadata["kept"]) == (1, {"1": 5}, True)
+    assert not {"runId", "userId"} & set(metadata)
+
+
+@settings(max_examples=40, deadline=None)
+@given(scripts, any_thread)
+def test_any_script_replays_into_rows_a_thread_can_hold(
+    records: list[Record], messages: list[UIMessage]
+) -> None:
+    native = to_records(messages)
+    parts = [Script({}, records), *([Script({}, native)] if native else []), Script({}, records)]
+    rows = build_rows(parts, THREAD)
+    ids = [row["id"] for row in rows]
+    calls: list[Any] = [part["toolCallId"] for row in rows for part in tool_parts(row)]
+    assert len(set(ids)) == len(ids)
+    assert len(set(calls)) == len(calls)
+    assert all(is_settled(part) for row in rows for part in tool_parts(row))
+    assert msgspec.json.decode(msgspec.json.encode(rows)) == rows
+    assert to_messages(to_records(rows)) == rows
+
+
+def test_a_role_no_thread_knows_is_refused() -> None:
+    text = words("a", "b").replace("msgId: m-1", 'msgId: m-1\nuiMessage: {"id": "x", "role": "tool"}')
+    with pytest.raises(PrimingError, match="'tool'"):
+        build_rows([parse_script(text)], THREAD)
+
+
+def test_the_request_is_read_strictly() -> None:
+    read = msgspec.convert({"scriptRefs": ["team_shared/a"], "showInUi": False}, Priming)
+    assert (read.script_refs, read.show_in_ui) == (("team_shared/a",), False)
+    for wrong in ({"scriptRefs": []}, {"scriptRefs": "a", "showInUi": True}, {"showInUi": True}):
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert(wrong, Priming)
