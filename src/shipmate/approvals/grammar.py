@@ -81,11 +81,9 @@ def _is_safe(line: Line, reply: Reply) -> bool:
 
 def _read(line: Line) -> Reply | None:
     """Read a reply that gives no reason."""
-    line = _strip_politeness(line)
-    clauses = _clauses(line)
-    if clauses is not None:
-        return Reply(clauses=clauses)
-    return _read_span(line)
+    bare = _strip_politeness(line)
+    clauses = _clauses(line) or _clauses(bare)
+    return Reply(clauses=clauses) if clauses else _read_span(bare)
 
 
 def _strip_politeness(line: Line) -> Line:
@@ -138,10 +136,14 @@ def _clauses(line: Line) -> tuple[Clause, ...] | None:
 
 def _plain(line: Line) -> tuple[Clause, ...] | None:
     """Read bare consent or refusal, said once or more."""
-    for approved, words, soft in ((True, lex.YES, lex.YES_SOFT), (False, lex.NO, lex.NO_SOFT)):
+    # Chinese refusals must stand apart: `不能不同意` is consent, if it is anything.
+    for approved, words, soft, gap in (
+        (True, lex.YES, lex.YES_SOFT, BREAK),
+        (False, lex.NO, lex.NO_SOFT, rf"{BREAK}(?<=[\s,.;:!~-])"),
+    ):
         one = rf"{lex.HASTE}{words}(?:\s*{lex.IT})?{soft}*"
-        again = rf"(?:{BREAK}(?:{lex.POLITE_AFTER}|{one}))*"
-        if re.fullmatch(rf"{one}{again}", line.plain, FLAGS):
+        # Possessive, for words can begin with one another: without it `不不不…` would be tried in every way.
+        if re.fullmatch(rf"{one}(?>{gap}(?:{lex.POLITE_AFTER}|{one}))*+", line.plain, FLAGS):
             return (Clause(approved, "it"),)
     return None
 
@@ -184,27 +186,24 @@ def _except(line: Line) -> tuple[Clause, ...] | None:
 
 def _by_number(line: Line) -> tuple[Clause, ...] | None:
     """Read `1 and 3 yes, 2 no`, `approve 1, deny 2`, `全部同意`, `1 yes, the rest no`."""
+    if re.fullmatch(lex.NONE, line.plain, FLAGS):
+        return (Clause(False, "all"),)
     about = rf"(?:(?P<all>{lex.ALL})|(?P<rest>{lex.REST})|(?P<numbers>{lex.NUMBER_LIST}))"
     link = r"(?:\s*(?:,|;|:|=|-|is|are|就|都|也|,?\s*(?:but|and|但是?|而|然后))?\s*)"
     yes_first = (
         rf"(?:(?P<yes>{lex.APPROVE_VERB}|{lex.YES})|(?P<no>{lex.DENY_VERB}|{lex.NO}))(?:\s+to)?{BREAK}{about}"
     )
     yes_last = rf"{about}{link}(?:(?P<yes>{lex.YES})|(?P<no>{lex.NO}))(?:\s*{lex.YES_SOFT})*"
-    for shape in (yes_last, yes_first):
-        found = _repeat(line, rf"(?:{BREAK}(?:(?:but|and|但是?|而|然后)\s*)?)(?:{shape})")
-        if found is not None:
-            return found
-    if re.fullmatch(lex.NONE, line.plain, FLAGS):
-        return (Clause(False, "all"),)
-    return None
+    joint = rf"{BREAK}(?:(?:but|and|但是?|而|然后)\s*)?"
+    return _repeat(line, re.compile(joint + yes_last, FLAGS), re.compile(joint + yes_first, FLAGS))
 
 
-def _repeat(line: Line, shape: str) -> tuple[Clause, ...] | None:
+def _repeat(line: Line, *shapes: re.Pattern[str]) -> tuple[Clause, ...] | None:
     position, clauses = 0, list[Clause]()
-    pattern = re.compile(shape, FLAGS)
     while position < len(line.plain):
-        found = pattern.match(line.plain, position)
-        if found is None or found.end() == position:
+        tries = (shape.match(line.plain, position) for shape in shapes)
+        found = next((match for match in tries if match), None)
+        if found is None:
             return None
         approved = found["yes"] is not None
         if found["numbers"]:
@@ -212,7 +211,7 @@ def _repeat(line: Line, shape: str) -> tuple[Clause, ...] | None:
         else:
             clauses.append(Clause(approved, "all" if found["all"] else "rest"))
         position = found.end()
-    return tuple(clauses) if _is_consistent(clauses) else None
+    return tuple(clauses) if clauses and _is_consistent(clauses) else None
 
 
 def _is_consistent(clauses: list[Clause]) -> bool:

@@ -12,7 +12,7 @@ SIMPLIFIED = str.maketrans(
     "絕執許準個這話會對鐘時內總終還運過後無別沒從點謝請號駁條餘統買為開動麼與願贊認確權驗決禁們麼",
     "绝执许准个这话会对钟时内总终还运过后无别没从点谢请号驳条余统买为开动么与愿赞认确权验决禁们么",
 )
-QUOTES = str.maketrans("’‘“”。、—–", "''\"\".,--")
+QUOTES = str.maketrans("’‘“”「」『』。、—–", '\'\'"""""".,--')
 QUESTION = re.compile(
     r"[?]|(?:吗|么|嘛|呢)[\s!.~]*$|^(?:为什么|为何|怎么|什么|why|what|how|which|who|where)", re.IGNORECASE
 )
