@@ -13,6 +13,7 @@ from shipmate.context.snapshot import SnapshotLog
 from shipmate.context.trace import Trace
 from shipmate.models.choose import choose_model
 from shipmate.models.port import Model
+from shipmate.models.relay import close_model
 from shipmate.orchestrator.feed import Feed
 from shipmate.orchestrator.lane import Lane
 from shipmate.orchestrator.lanes import Lanes, Receipt
@@ -105,6 +106,7 @@ class Shipmate:
         """End cleanly; runs in flight are taken up at the next start."""
         await self.lanes.close()
         await self.toolset.close()
+        await close_model(self.model)
         await self.store.close()
 
     def _sends(self, thread_id: ThreadId, outcome: Outcome) -> Sequence[EgressMessage]:

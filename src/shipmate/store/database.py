@@ -44,15 +44,25 @@ class Database:
             return self._connection.execute(statement, values or {}).fetchall()
 
     @contextmanager
-    def transaction(self) -> Generator[None]:
-        """Make several statements one: all or none."""
+    def transaction(self, *, is_hurried: bool = False) -> Generator[None]:
+        """Make several statements one: all or none.
+
+        A hurried one does not wait for the disk: a crash of the process loses nothing, a power cut may.
+        It is for what can be told again from the threads; the next one that waits puts it on disk as well.
+        """
+        if is_hurried:
+            self.run("PRAGMA synchronous = NORMAL")
         self.run("BEGIN IMMEDIATE")
         try:
             yield
         except BaseException:
             self._connection.rollback()
             raise
-        self.run("COMMIT")
+        else:
+            self.run("COMMIT")
+        finally:
+            if is_hurried:
+                self.run("PRAGMA synchronous = FULL")
 
     def close(self) -> None:
         """Close the connection; a closed database may be closed again."""

@@ -56,7 +56,8 @@ class SqliteInbox:
     ) -> None:
         at = timestamp()
         encoded = msgspec.json.encode(outcome)
-        with self._database.transaction():
+        # Lost to a power cut, the outcome is found again in the thread, and sends are intended again once.
+        with self._database.transaction(is_hurried=True):
             for row in rows:
                 self._database.run(self._sql["finish"], {"seq": row.seq, "outcome": encoded, "done_at": at})
             for segment, message in enumerate(sends):

@@ -17,7 +17,8 @@ class SqliteLedger:
         self._sql = statements("ledger")
 
     async def add_usage(self, usage: StepUsage) -> None:
-        self._database.run(self._sql["add_usage"], msgspec.structs.asdict(usage))
+        with self._database.transaction(is_hurried=True):
+            self._database.run(self._sql["add_usage"], msgspec.structs.asdict(usage))
 
     async def usage(self, since: str, thread_id: str | None = None) -> list[StepUsage]:
         rows = self._database.rows(self._sql["list_usage"], {"since": since, "thread_id": thread_id})
@@ -45,7 +46,8 @@ class SqliteLedger:
         return msgspec.json.decode(rows[0]["data"], type=list[JsonObject]) if rows else []
 
     async def drop_signatures(self, message_id: str) -> None:
-        self._database.run(self._sql["drop_signatures"], {"message_id": message_id})
+        with self._database.transaction(is_hurried=True):
+            self._database.run(self._sql["drop_signatures"], {"message_id": message_id})
 
 
 class SqliteConsents:

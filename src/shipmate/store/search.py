@@ -24,7 +24,7 @@ class SqliteSearch:
         self._sql = statements("search")
 
     async def index(self, thread_id: str, messages: Sequence[UIMessage]) -> None:
-        with self._database.transaction():
+        with self._database.transaction(is_hurried=True):
             for message in messages:
                 self._index(thread_id, message)
 

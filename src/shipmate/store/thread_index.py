@@ -46,7 +46,8 @@ class SqliteThreadIndex:
             "token_estimate": self._count(thread_id, messages),
             "at": metadata_of(messages[-1]).get("timestamp", timestamp()) if messages else timestamp(),
         }
-        self._database.run(self._sql["note"], values)
+        with self._database.transaction(is_hurried=True):
+            self._database.run(self._sql["note"], values)
 
     def _count(self, thread_id: str, messages: Sequence[UIMessage]) -> int:
         counted, tokens = self._counted.get(thread_id, (0, 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -96,6 +97,7 @@ class Tool(ABC, Generic[Arguments]):
         return
 
 
+@cache
 def argument_schema(arguments: type[msgspec.Struct]) -> JsonObject:
     """Make the smallest JSON Schema a model needs for a struct of arguments."""
     (_,), components = msgspec.json.schema_components([arguments])
