@@ -85,6 +85,18 @@ def test_a_failed_run_gives_its_first_half_and_code_1(workspace: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+def test_at_a_screen_calls_are_shown_and_nothing_steers_it(workspace: Path) -> None:
+    (workspace / "a.md").write_text("red \x1b[31m")
+    terminal = Terminal(workspace, "ask", "read a.md")
+    try:
+        terminal.expect("Reading `a.md`.")
+        terminal.expect("✓ read a.md (")
+        terminal.expect("gave one line")
+        assert terminal.finish() == 0
+    finally:
+        terminal.close()
+
+
 def test_ctrl_c_stops_the_run_for_good(workspace: Path) -> None:
     terminal = Terminal(workspace, "ask", "--thread", "tea", "count to 500 slowly")
     try:

@@ -163,6 +163,38 @@ def test_a_run_cut_off_by_a_crash_is_taken_up(workspace: Path) -> None:
     assert shipmate(workspace, "threads", "show", "tea").stdout.count("That was 25.") == 1
 
 
+SCRIPT = (
+    "### record human_text_record\n``````markdown\n---\ngenseq: 1\nmsgId: m1\ngrammar: markdown\n---\nWhen is tea?\n``````\n\n"
+    "### record agent_words_record\n``````markdown\n---\ngenseq: 1\n---\nTea is at four.\n``````\n"
+)
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_chat_can_begin_with_a_priming_script(workspace: Path, hidden: bool) -> None:
+    path = workspace / ".minds/priming/team_shared/tea.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(SCRIPT)
+    options = ["--prime", "team_shared/tea", *(["--hide-priming"] if hidden else [])]
+    terminal = Terminal(workspace, "chat", "--thread", "tea", *options)
+    try:
+        before = terminal.expect("›")
+        assert ("Tea is at four." in before) is not hidden
+        terminal.type("summarize\r")
+        terminal.expect("When is tea?")
+    finally:
+        terminal.close()
+
+
+def test_a_script_that_is_not_there_starts_nothing(workspace: Path) -> None:
+    terminal = Terminal(workspace, "chat", "--thread", "tea", "--prime", "team_shared/none")
+    try:
+        terminal.expect("shipmate: no script")
+        assert terminal.finish() == 2
+    finally:
+        terminal.close()
+    assert not Layout(workspace).threads.exists()
+
+
 def test_chat_without_a_terminal_points_at_ask(workspace: Path) -> None:
     done = shipmate(workspace, "chat")
     assert done.returncode == 2

@@ -12,6 +12,7 @@ import msgspec
 from shipmate.cli.card import clean
 from shipmate.cli.place import find_layout, new_thread_id, parse_thread_id
 from shipmate.cli.ship import make_text, open_ship
+from shipmate.cli.transcript import Transcript
 from shipmate.errors import UserError
 from shipmate.values.chunk import Chunk
 from shipmate.values.event import Outcome, TextEvent
@@ -62,18 +63,23 @@ class _Printer:
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
         self._is_screen = sys.stdout.isatty()
+        self._transcript = Transcript()
         self._gap = False
         self.has_printed = False
 
     def take(self, chunk: Chunk) -> None:
-        """Print one chunk."""
+        """Print one chunk; a person at a screen also sees which tools were called."""
         if self._as_json:
             self._write(msgspec.json.encode(chunk).decode() + "\n")
-        elif chunk["type"] == "text-delta":
+            return
+        if chunk["type"] == "text-delta":
             self._write(("\n\n" if self._gap else "") + self._fit(chunk["delta"]))
             self._gap = False
         elif chunk["type"] == "text-end":
             self._gap = True
+        for item in self._transcript.apply(chunk) if self._is_screen else ():
+            if item.kind == "card":
+                click.echo(("\n" if self._gap else "") + click.style(item.text, dim=True), err=True)
 
     def end(self, outcome: Outcome) -> None:
         """Print how it ended."""

@@ -175,9 +175,8 @@ class Conversation:
         if await self._ship.threads.exists(thread_id):
             thread = await self._ship.threads.read(thread_id)
             self._transcript.remember(thread.messages)
-            recap = [
-                write_message(message, with_output=False) for message in thread.messages[-RECAP_MESSAGES:]
-            ]
+            shown = await self._visible(thread)
+            recap = [write_message(message, with_output=False) for message in shown[-RECAP_MESSAGES:]]
             self._screen.show(Item("text", clean(text)) for text in recap if text)
             await self._show_questions()
         self._screen.gap()

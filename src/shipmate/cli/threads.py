@@ -85,9 +85,10 @@ def show(context: click.Context, thread: str, as_json: bool, output: bool) -> No
         click.echo(text, nl=False)
         return
     from rich.console import Console
-    from rich.markdown import Markdown
 
-    Console().print(Markdown(clean(text)))
+    from shipmate.cli.screen import ChatMarkdown
+
+    Console().print(ChatMarkdown(clean(text)))
 
 
 @command.command()
