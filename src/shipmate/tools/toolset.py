@@ -11,9 +11,13 @@ from shipmate.tools.exec import Exec
 from shipmate.tools.glob import Glob
 from shipmate.tools.grep import Grep
 from shipmate.tools.job import Jobs, JobTool
+from shipmate.tools.memory_upsert import MemoryUpsert
 from shipmate.tools.read import Read
 from shipmate.tools.sandbox import Sandbox
+from shipmate.tools.send_file import SendFile
+from shipmate.tools.show_image import ShowImage
 from shipmate.tools.tool import Tool
+from shipmate.tools.web_fetch import WebFetch
 from shipmate.tools.write import Write
 from shipmate.workspace.config import Config
 from shipmate.workspace.layout import Layout
@@ -56,4 +60,5 @@ def default_toolset(layout: Layout, config: Config, sandbox: Sandbox | None = No
     """Make the tools every member has."""
     jobs = Jobs()
     run = Exec(sandbox or Sandbox(layout), jobs, config.env, config.permissions.network)
-    return Toolset([Read(), Glob(), Grep(), Write(), Edit(), run, JobTool(jobs)])
+    files: list[AnyTool] = [Read(), Glob(), Grep(), Write(), Edit()]
+    return Toolset([*files, run, JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert()])
