@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from functools import lru_cache
-from xml.sax.saxutils import escape
 
 from shipmate.skills.skill import Skill
 from shipmate.values.token import estimate_tokens
 
 FRAME = estimate_tokens("<skills>\n</skills>\n")
+
+
+def escape(text: str) -> str:
+    """Make a text safe inside an element."""
+    return html.escape(text, quote=False)
 
 
 @lru_cache(maxsize=2048)
