@@ -11,6 +11,7 @@ from shipmate.models.port import Finish, ModelEvent, ModelRequest, TextDelta
 from shipmate.models.scripted import ScriptedModel, call, call_raw, fail, say, think
 
 COUNT = 40
+COUNTED = "".join(f"{number} " for number in range(1, COUNT + 1))
 STEP_SECONDS = 0.02
 
 

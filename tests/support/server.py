@@ -72,12 +72,15 @@ async def serving(site: Site, *, listen: str = "127.0.0.1") -> AsyncGenerator[Se
         task = asyncio.create_task(server.serve(sockets=[listening]))
         await started.wait()
         headers = {"authorization": f"Bearer {site.token.value}"}
-        async with httpx2.AsyncClient(
+        client = httpx2.AsyncClient(
             base_url=address, headers=headers, trust_env=False, verify=False, timeout=20
-        ) as client:
-            yield Served(site, address, client)
-        server.should_exit = True
-        await task
+        )
+        try:
+            async with client:
+                yield Served(site, address, client)
+        finally:
+            server.should_exit = True
+            await task
 
 
 def opener_for(model: Model) -> Opener:

@@ -26,14 +26,14 @@ class Page:
     def answer(self, request: Request) -> Response:
         """Give a file, or the page itself for any address the page routes."""
         name = request.url.path.lstrip("/") or "index.html"
-        path = self._inside(name)
-        if path is None and "." in name.rpartition("/")[2]:
-            raise missing(f"file {name}")
         index = self._inside("index.html")
         if index is None:
             raise ApiError(
                 503, "no-page", "The page is not built.", "Run `make page`; the API works without it."
             )
+        path = self._inside(name)
+        if path is None and "." in name.rpartition("/")[2]:
+            raise missing("such file")
         plain, packed = self._load(path or index)
         return packed if "gzip" in request.headers.get("accept-encoding", "") else plain
 

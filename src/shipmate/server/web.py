@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp
@@ -24,6 +25,13 @@ from shipmate.server.shape import ProblemReply
 from shipmate.server.site import Site, get_site
 from shipmate.values.message import new_id
 
+SILENCE: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
 REFUSALS = {
     400: ("invalid", "The request cannot be understood."),
     404: ("not-found", "There is nothing at this address."),
@@ -46,6 +54,8 @@ def make_routes(site: Site) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
+        # Nothing about requests leaves this machine, whatever the environment asks the framework to export.
+        telemetry=SILENCE,
         # One description of every refusal, in place of the framework's own.
         responses={"default": {"model": ProblemReply, "description": "Refused"}},
     )

@@ -144,7 +144,7 @@ def _entries(approval: Approval) -> list[JsonObject]:
     asked = {"at": approval.requested_at, "kind": "asked", "who": approval.initiator, **common}
     found: list[JsonObject] = [{**asked, "outcome": approval.status}]
     if (ruling := approval.ruling) is not None:
-        decided = {"at": ruling.at, "kind": "decided", "who": f"{ruling.platform}:{ruling.by}", **common}
+        decided = {"at": ruling.at, "kind": "decided", "who": ruling.by, **common}
         found.append({**decided, "outcome": approval.status})
     return found
 

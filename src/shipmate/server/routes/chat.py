@@ -102,6 +102,7 @@ async def _events(ship: Ship, thread_id: ThreadId, body: ChatBody) -> list[Ingre
     message = last_message(body)
     if message["role"] == "user":
         event = text_event(thread_id, message, body.member)
+        await refuse_foreign(ship, event)
         if await ship.store.threads.find(str(thread_id)) is None:
             # A new thread is in the list from its first word on, not only after its first answer.
             said = user_message(event.message_id, event.text, {"timestamp": event.timestamp})
@@ -111,6 +112,13 @@ async def _events(ship: Ship, thread_id: ThreadId, body: ChatBody) -> list[Ingre
     thread = await ship.threads.read(thread_id)
     waiting = waiting_approvals(thread.messages)
     return [reply_event(str(thread_id), answer) for answer in answers if answer.approval_id in waiting]
+
+
+async def refuse_foreign(ship: Ship, event: IngressEvent) -> None:
+    """Refuse a message id that was used in another thread: its answer belongs there."""
+    known = await ship.store.inbox.find(event.platform, event.message_id)
+    if known is not None and known.event.thread_id != event.thread_id:
+        raise ApiError(409, "conflict", "That message id was used in another thread.", "Use a new one.")
 
 
 async def _play_own(
@@ -126,11 +134,6 @@ async def _play_own(
             await (wire.follow(queue, RunInFlight(run.run_id).choose) if run else wire.finish([]))
             return
         receipts = [await ship.receive(event) for event in events]
-        for receipt in receipts:
-            if receipt.row.event.thread_id != str(thread_id):
-                raise ApiError(
-                    409, "conflict", "That message id was used in another thread.", "Use a new one."
-                )
         runs = OwnRuns(ship, thread_id, receipts, queue)
         try:
             await wire.open()

@@ -7,9 +7,10 @@ from starlette.responses import Response
 
 from shipmate.server import shape
 from shipmate.server.ask import said_event, thread_of
-from shipmate.server.error import ApiError, missing
+from shipmate.server.error import missing
 from shipmate.server.port import Ship
 from shipmate.server.reply import Json, empty
+from shipmate.server.routes.chat import refuse_foreign
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.site import TheShip
 from shipmate.values.event import TextEvent
@@ -58,7 +59,6 @@ async def withdraw(ship: TheShip, thread_id: str, message_id: str) -> Response:
 async def _say(ship: Ship, thread_id: str, body: shape.Said, *, steer: bool) -> Response:
     info = await find_thread(ship, thread_id)
     event = said_event(thread_of(info.thread_id), body.text, body.message_id, steer=steer)
-    receipt = await ship.receive(event)
-    if receipt.row.event.thread_id != info.thread_id:
-        raise ApiError(409, "conflict", "That message id was used in another thread.", "Use a new one.")
+    await refuse_foreign(ship, event)
+    await ship.receive(event)
     return Json({"messageId": event.message_id}, 202)
