@@ -163,10 +163,25 @@ def test_a_run_cut_off_by_a_crash_is_taken_up(workspace: Path) -> None:
     assert shipmate(workspace, "threads", "show", "tea").stdout.count("That was 25.") == 1
 
 
-SCRIPT = (
-    "### record human_text_record\n``````markdown\n---\ngenseq: 1\nmsgId: m1\ngrammar: markdown\n---\nWhen is tea?\n``````\n\n"
-    "### record agent_words_record\n``````markdown\n---\ngenseq: 1\n---\nTea is at four.\n``````\n"
-)
+SCRIPT = """\
+### record human_text_record
+``````markdown
+---
+genseq: 1
+msgId: m1
+grammar: markdown
+---
+When is tea?
+``````
+
+### record agent_words_record
+``````markdown
+---
+genseq: 1
+---
+Tea is at four.
+``````
+"""
 
 
 @pytest.mark.parametrize("hidden", [False, True])

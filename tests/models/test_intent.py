@@ -33,6 +33,9 @@ ONE_STAGE: list[tuple[str, list[tuple[str, dict[str, str]]]]] = [
     ("$ ls -la", [("exec", {"command": "ls -la"})]),
     ("运行 ls -la", [("exec", {"command": "ls -la"})]),
     ("执行 echo 你好", [("exec", {"command": "echo 你好"})]),
+    ("run sleep 9 in the background", [("exec", {"command": "sleep 9", "background": "in the background"})]),
+    ("后台运行 sleep 9", [("exec", {"command": "sleep 9", "background": "运行"})]),
+    ("jobs", [("jobs", {})]),
     ("write hello to notes.txt", [("write", {"content": "hello", "path": "notes.txt"})]),
     (
         "write hello and read me to notes.txt",

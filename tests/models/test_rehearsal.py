@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -23,7 +24,10 @@ from shipmate.models.port import (
 )
 from shipmate.models.rehearsal import RehearsalModel
 from shipmate.models.saying import load_words
+from shipmate.tools.toolset import default_toolset
 from shipmate.values.message import JsonObject, UIMessage, user_message
+from shipmate.workspace.config import Config
+from shipmate.workspace.layout import Layout
 
 
 def tool(name: str, *required: str, **optional: str) -> ToolSpec:
@@ -95,6 +99,34 @@ async def test_a_plain_request_calls_the_tool(said: str, expected: list[tuple[st
     assert calls(events) == expected
     assert isinstance(events[-1], Finish)
     assert events[-1].reason == "tool-calls"
+
+
+@pytest.mark.parametrize(
+    ("said", "tool_name"),
+    [
+        ("read Agent.md", "read"),
+        ("list files", "glob"),
+        ("search tea in docs", "grep"),
+        ("run ls", "exec"),
+        ("run sleep 9 in the background", "exec"),
+        ("jobs", "job"),
+        ("write tea to a.txt", "write"),
+        ("edit a.txt: replace x with y", "edit"),
+        ("fetch https://example.org", "web_fetch"),
+        ("remember that tea is at four", "memory_upsert"),
+        ("show image a.png", "show_image"),
+        ("send file a.png", "send_file"),
+    ],
+)
+async def test_the_tools_members_really_have_accept_its_calls(
+    tmp_path: Path, said: str, tool_name: str
+) -> None:
+    toolset = default_toolset(Layout(tmp_path), Config())
+    ((name, arguments),) = calls(await play(request(said, tools=toolset.specs())))
+    found = toolset.get(name)
+    assert name == tool_name
+    assert found is not None
+    assert msgspec.to_builtins(found.parse(arguments)).items() >= arguments.items()
 
 
 async def test_arguments_follow_the_schema_of_the_tool_on_offer() -> None:

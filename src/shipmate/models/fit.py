@@ -24,6 +24,7 @@ TOOLS: dict[str, tuple[str, ...]] = {
     "recall": ("memory_search", "memory_recall", "memory_read"),
     "show_image": ("show_image",),
     "send_file": ("send_file",),
+    "jobs": ("job",),
 }
 # The names an argument of each role goes by.
 NAMES: dict[str, tuple[str, ...]] = {
@@ -35,8 +36,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     "new": ("new", "new_text", "new_string", "newText"),
     "url": ("url", "address"),
     "query": ("query", "pattern", "text", "topic"),
+    "background": ("background",),
+    "action": ("action",),
 }
-DEFAULTS: dict[str, dict[str, str]] = {"glob": {"pattern": "*"}}
+DEFAULTS: dict[str, dict[str, str]] = {"glob": {"pattern": "*"}, "jobs": {"action": "list"}}
 BLANKS: dict[str, Any] = {"integer": 1, "number": 1, "boolean": False, "array": [], "object": {}}
 SUBJECT_LENGTH = 40
 
@@ -78,7 +81,7 @@ def _arguments(slots: dict[str, str], schema: JsonObject) -> JsonObject:
         free = next((name for name in required if name not in given and _is_text(properties[name])), None)
         name = next((name for name in NAMES.get(role, ()) if name in properties and name not in given), free)
         if name is not None:
-            given[name] = value
+            given[name] = value if _is_text(properties[name]) or "enum" in properties[name] else True
     subject = next(iter(slots.values()), "")[:SUBJECT_LENGTH]
     return given | {name: _blank(properties[name], subject) for name in required if name not in given}
 
