@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -234,4 +235,15 @@ async def test_every_chinese_substring_is_found(text: str, data: st.DataObject) 
 async def test_a_store_that_cannot_be_opened_says_where_and_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "state.db").write_text("this is no database, whatever its name says" * 50)
     with pytest.raises(StorageError, match=r"state\.db"):
+        SqliteStore(tmp_path / "state.db")
+
+
+async def test_a_store_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "state.db")
+    await store.inbox.accept(event("m1"))
+    await store.close()
+    with sqlite3.connect(tmp_path / "state.db") as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(StorageError, match="newer Shipmate"):
         SqliteStore(tmp_path / "state.db")

@@ -14,6 +14,8 @@ from typing import Any
 from shipmate.errors import StorageError
 from shipmate.workspace.layout import make_private
 
+# Raised with every change of schema.sql; a database of an older version is then brought up to date here.
+SCHEMA_VERSION = 1
 MARK = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 
@@ -31,7 +33,17 @@ class Database:
                 path.chmod(0o600)
                 # FULL: an acknowledged message survives a power cut, not only a crash.
                 self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
-            self._connection.executescript(read_sql("schema.sql"))
+            self._prepare()
+
+    def _prepare(self) -> None:
+        """Make the tables of a new database; refuse one that a newer Shipmate made."""
+        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > SCHEMA_VERSION:
+            raise StorageError(f"{self._path} was made by a newer Shipmate. Update this one to use it.")
+        if version == 0:
+            self._connection.executescript(
+                f"{read_sql('schema.sql')} PRAGMA user_version = {SCHEMA_VERSION};"
+            )
 
     def run(self, statement: str, values: Mapping[str, Any] | None = None) -> sqlite3.Cursor:
         """Run one statement."""
