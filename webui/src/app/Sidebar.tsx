@@ -91,7 +91,12 @@ function Found({ words, current }: { words: string; current: string | undefined 
       window.clearTimeout(timer);
     };
   }, [words]);
-  const others = hits?.filter((hit) => !titles?.some((thread) => thread.id === hit.threadId));
+  // One line per thread: the best hit stands for the others.
+  const others = hits?.filter(
+    (hit, index) =>
+      !titles?.some((thread) => thread.id === hit.threadId) &&
+      hits.findIndex((other) => other.threadId === hit.threadId) === index,
+  );
   return (
     <div className="side-list" aria-live="polite">
       {titles && titles.length > 0 && <ThreadList threads={titles} current={current} shelf="open" inner />}

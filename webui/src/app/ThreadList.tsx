@@ -64,7 +64,7 @@ function Row({ thread, isCurrent, shelf, onChange }: RowProps) {
         {format.short(thread.lastAt)}
       </time>
       <span className="thread-sub">
-        <Mark thread={thread} />
+        <Mark thread={thread} isCurrent={isCurrent} />
         <span className="truncate">{thread.member}</span>
         {thread.platform !== "web" && <Platform name={thread.platform} />}
       </span>
@@ -88,10 +88,10 @@ function Row({ thread, isCurrent, shelf, onChange }: RowProps) {
   );
 }
 
-function Mark({ thread }: { thread: Thread }) {
+function Mark({ thread, isCurrent }: { thread: Thread; isCurrent: boolean }) {
   const t = useT();
   if (thread.pendingApprovals > 0) return <span className="dot waiting" role="img" aria-label={t("waiting")} title={t("waiting")} />;
   if (thread.running) return <span className="dot running" role="img" aria-label={t("running")} title={t("running")} />;
-  if (thread.unread) return <span className="dot" role="img" aria-label={t("unread")} title={t("unread")} />;
+  if (thread.unread && !isCurrent) return <span className="dot" role="img" aria-label={t("unread")} title={t("unread")} />;
   return null;
 }

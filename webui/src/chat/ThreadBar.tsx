@@ -10,6 +10,7 @@ import { Confirm } from "../ui/Confirm";
 import { IconButton } from "../ui/IconButton";
 import { Menu } from "../ui/Menu";
 import { sayError } from "../ui/toast";
+import { messageText } from "./draft";
 import { Platform } from "./Platform";
 import type { ThreadState } from "./useThread";
 import { RenameThread } from "../dialog/RenameThread";
@@ -30,7 +31,9 @@ export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onC
   const { info } = thread;
   const close = () => setOpen(undefined);
   const change = (act: () => Promise<unknown>) => void act().catch(sayError).then(refreshThreads);
-  const title = info?.title || t("untitled");
+  // Until the server has named the thread, the first words said in it do.
+  const first = thread.messages.find((message) => message.role === "user");
+  const title = info?.title || (first && messageText(first).slice(0, 80)) || t("untitled");
 
   return (
     <header className="bar">

@@ -136,7 +136,7 @@ export function useThread(id: string) {
   const send = useCallback(
     async (draft: Draft) => {
       setProblem(undefined);
-      await syncing.current;
+      if (syncing.current) await syncing.current;
       const message = draftMessage(draft);
       unsent.current = message;
       await ride(() => sendMessage(message));
@@ -184,7 +184,7 @@ export function useThread(id: string) {
   useEffect(() => {
     gone.current = false;
     const draft = takeFor(id);
-    void (draft ? send(draft) : sync());
+    if (draft) void send(draft);
     return () => {
       gone.current = true;
       void chat.stop();
@@ -192,10 +192,11 @@ export function useThread(id: string) {
     // The view is made anew for each thread, so this runs once.
   }, []);
 
+  // At first, after a lost connection, and whenever the list shows that something happened elsewhere.
   const mark = signature(info);
   useEffect(() => {
-    if (connection === "open" && page.loaded && !live.current) void sync();
-  }, [connection, mark, page.loaded, sync]);
+    if (connection === "open" && !live.current) void sync();
+  }, [connection, mark, sync]);
 
   useEffect(() => {
     if (info?.unread && !document.hidden) void api.changeThread(id, { read: true }).then(refreshThreads, () => undefined);

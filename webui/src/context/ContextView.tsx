@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { ContextInfo, Section } from "../api/types";
-import { useT } from "../i18n";
+import { useT, type Word } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { CopyButton } from "../ui/CopyButton";
 import { Icon } from "../ui/Icon";
@@ -8,6 +8,11 @@ import { StackedBar, type Segment } from "./StackedBar";
 
 // The seventh and eighth colours are kept for history and tools.
 const COLOURS = 6;
+const STABILITY: Record<string, Word> = {
+  stable: "stability.stable",
+  slow: "stability.slow",
+  volatile: "stability.volatile",
+};
 
 function segmentsOf(context: ContextInfo, words: { tools: string; history: string }): Segment[] {
   const sections = context.sections
@@ -107,7 +112,7 @@ function SectionBody({ section }: { section: Section }) {
           {t("tokens", { n: format.number(section.tokens) })} · {format.bytes(section.bytes)}
         </dd>
         <dt>{t("context.stability")}</dt>
-        <dd>{section.stability}</dd>
+        <dd>{t(STABILITY[section.stability] ?? "stability.slow")}</dd>
       </dl>
       <div className="data">
         <div className="data-head">

@@ -48,6 +48,7 @@ function make(chosen: Language): Format {
     bytes: (value) => (value < 1000 ? `${number.format(value)} B` : `${number.format(Math.round(value / 100) / 10)} KB`),
     money: (value) => (value === null || value === undefined ? "–" : `$${value.toFixed(value !== 0 && value < 0.1 ? 4 : 2)}`),
     duration: (ms) => {
+      if (ms < 1) return translate(chosen, "unit.ms", { n: "<1" });
       if (ms < 1000) return translate(chosen, "unit.ms", { n: Math.round(ms) });
       return translate(chosen, "unit.s", { n: number.format(Math.round(ms / 100) / 10) });
     },

@@ -5,7 +5,7 @@ import { highlight } from "./highlight";
 
 export const CodeBlock = memo(function CodeBlock({ code, language }: { code: string; language: string }) {
   return (
-    <figure className="code">
+    <figure className={language ? "code" : "code bare"}>
       <figcaption>
         <span>{language}</span>
         <CopyButton text={code} />

@@ -1,0 +1,118 @@
+"""Answer approvals on the page: once, for ten minutes, for the thread, with a reason, and after a restart."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.page import REFUSED, OpenPage, Serving, Watched, say
+
+pytestmark = pytest.mark.browser
+
+
+def ask(page: Page, text: str) -> None:
+    """Say something that needs an approval and wait for the question."""
+    cards = page.locator(".confirmation")
+    expect(cards).to_have_count(0)
+    say(page, text)
+    expect(cards).to_have_count(1)
+
+
+def test_approve_runs_the_whole_command_that_was_shown(watched: Watched) -> None:
+    page = watched.page
+    ask(page, "run echo hello harbour > made.txt")
+    card = page.locator(".confirmation")
+    expect(card.locator(".command, .diff, .data pre")).to_contain_text("echo hello harbour > made.txt")
+    expect(page.locator(".rail-count")).to_have_text("1")
+    watched.shoot("approval")
+    card.get_by_role("button", name="Approve").click()
+    expect(page.locator(".tool .badge")).to_have_text("done")
+    expect(page.locator(".confirmation")).to_have_count(0)
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    expect(page.locator(".message.assistant")).to_have_count(1)
+
+
+def test_a_file_is_shown_as_a_diff_before_it_is_written(watched: Watched, serving: Serving) -> None:
+    page = watched.page
+    ask(page, "edit Agent.md: replace briefly with kindly")
+    expect(page.locator(".confirmation .diff .added")).to_contain_text("kindly")
+    expect(page.locator(".confirmation .diff .removed")).to_contain_text("briefly")
+    watched.shoot("approval-diff")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator(".tool .badge")).to_have_text("done")
+    assert "kindly" in (serving.folder / "Agent.md").read_text()
+
+
+def test_deny_with_a_reason_reaches_the_member(watched: Watched, serving: Serving) -> None:
+    page = watched.page
+    ask(page, "run touch never.txt")
+    page.get_by_role("button", name="Deny").click()
+    reason = page.get_by_label(re.compile("Why not"))
+    expect(reason).to_be_focused()
+    reason.fill("not on a Sunday")
+    watched.shoot("approval-deny")
+    page.get_by_role("button", name="Deny", exact=True).click()
+    badge = page.locator(".tool .badge")
+    expect(badge).to_have_text("denied")
+    page.locator(".tool summary").click()
+    expect(page.locator(".tool")).to_contain_text("not on a Sunday")
+    assert not (serving.folder / "never.txt").exists()
+
+
+def test_ten_minutes_covers_the_same_call_again_and_can_be_revoked(watched: Watched) -> None:
+    page = watched.page
+    ask(page, "run date")
+    page.get_by_role("button", name="For 10 minutes").click()
+    expect(page.locator(".tool .badge")).to_have_text("done")
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    say(page, "run date")
+    expect(page.locator(".tool .badge")).to_have_text(["done", "done"])
+    page.locator(".rail").get_by_role("link", name="Approvals").click()
+    grant = page.locator(".card", has=page.get_by_role("button", name="Revoke"))
+    expect(grant).to_contain_text("exec")
+    watched.shoot("approvals-page")
+    grant.get_by_role("button", name="Revoke").click()
+    expect(grant).to_have_count(0)
+    page.locator(".rail").get_by_role("link", name="Threads").click()
+    page.locator(".thread-link").first.click()
+    expect(page.locator(".tool")).to_have_count(2)
+    ask(page, "run date")
+
+
+def test_approvals_can_be_answered_on_their_own_page(watched: Watched) -> None:
+    page = watched.page
+    ask(page, "run echo from the approvals page")
+    page.locator(".rail").get_by_role("link", name="Approvals").click()
+    page.get_by_role("button", name="In this thread").click()
+    expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
+    page.locator(".rail").get_by_role("link", name="Threads").click()
+    page.locator(".thread-link").first.click()
+    expect(page.locator(".tool .badge")).to_have_text("done")
+
+
+def test_an_approval_survives_a_restart(watched: Watched, serving: Serving) -> None:
+    watched.allow(REFUSED)
+    page = watched.page
+    ask(page, "run echo after the storm")
+    serving.kill()
+    expect(page.get_by_text("The connection is lost")).to_be_visible()
+    watched.shoot("connection-lost")
+    serving.start()
+    expect(page.get_by_text("The connection is lost")).to_have_count(0)
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator(".tool .badge")).to_have_text("done")
+    expect(page.locator(".message.assistant")).to_have_count(1)
+    expect(page.locator(".message.assistant")).to_contain_text("after the storm")
+
+
+def test_two_tabs_answer_one_approval_once(open_page: OpenPage) -> None:
+    first = open_page()
+    ask(first.page, "run echo only once")
+    second = open_page(first.page.url.split("/", 3)[3], same_as=first)
+    expect(second.page.locator(".confirmation")).to_be_visible()
+    second.page.get_by_role("button", name="Approve").click()
+    expect(second.page.locator(".tool .badge")).to_have_text("done")
+    expect(first.page.locator(".confirmation")).to_have_count(0)
+    expect(first.page.locator(".tool .badge")).to_have_text("done")

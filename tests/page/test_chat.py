@@ -1,0 +1,173 @@
+"""Talk on the page: write, read, stop, queue, steer, retry, edit and attach."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from tests.support.page import OpenPage, Serving, Watched, say
+
+pytestmark = pytest.mark.browser
+
+
+def test_first_chat_from_the_address_the_server_prints(browser_link: Watched, serving: Serving) -> None:
+    page = browser_link.page
+    expect(page.get_by_role("heading", name=re.compile("What shall"))).to_be_visible()
+    assert "token" not in page.url
+    browser_link.shoot("home")
+    page.get_by_role("button", name=re.compile("See what it can do")).click()
+    answer = page.locator(".message.assistant")
+    expect(answer).to_contain_text("rehearsal model")
+    expect(page.locator(".message.user")).to_contain_text("What can you do")
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    expect(page.locator(".side-list .thread-link")).to_have_count(1)
+    browser_link.shoot("first-chat")
+
+
+def test_markdown_reasoning_and_code_with_copy(watched: Watched) -> None:
+    page = watched.page
+    say(page, "markdown")
+    code = page.locator(".message.assistant .code").first
+    expect(code).to_be_visible()
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    code.get_by_role("button", name="Copy").click()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.strip() == code.locator("pre").inner_text().strip()
+    watched.shoot("markdown")
+    say(page, "think about boats")
+    reasoning = page.locator(".reasoning summary")
+    expect(reasoning).to_be_visible()
+    expect(page.locator(".reasoning .prose")).to_be_hidden()
+    reasoning.click()
+    expect(page.locator(".reasoning .prose")).to_contain_text("boats")
+
+
+def test_tool_cards_show_input_output_duration_and_state(watched: Watched) -> None:
+    page = watched.page
+    say(page, "read Agent.md")
+    card = page.locator(".tool")
+    expect(card.locator(".badge")).to_have_text("done")
+    expect(card.locator(".tool-ms")).to_have_text(re.compile(r"^<?\d+(\.\d+)? m?s$"))
+    card.locator("summary").click()
+    expect(card).to_contain_text("Input")
+    expect(card).to_contain_text("You keep the ship on course")
+    watched.shoot("tool-card")
+
+
+def test_stop_ends_a_long_answer(watched: Watched) -> None:
+    page = watched.page
+    say(page, "count to 300 slowly")
+    expect(page.locator(".message.assistant")).to_contain_text("5 6 7")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
+    expect(page.locator(".message.assistant")).not_to_contain_text("300")
+
+
+def test_queue_is_shown_can_be_emptied_and_steer_reaches_the_run(watched: Watched) -> None:
+    page = watched.page
+    say(page, "count to 60 slowly")
+    expect(page.locator(".message.assistant")).to_contain_text("1 2 3")
+    say(page, "tools")
+    say(page, "help")
+    queue = page.locator(".queue li")
+    expect(queue).to_have_count(2)
+    watched.shoot("queue")
+    queue.nth(1).get_by_role("button").click()
+    expect(queue).to_have_count(1)
+    page.locator("#prompt").fill("summarize")
+    page.get_by_role("button", name="Steer").click()
+    expect(page.locator(".message.assistant").last).to_contain_text("tools on offer", timeout=30_000)
+    # A count is one step, so the steering words are taken when it ends.
+    expect(page.locator(".message.user", has_text="summarize")).to_be_visible(timeout=30_000)
+    expect(page.locator(".message.user", has_text="help")).to_have_count(0)
+    expect(page.locator(".queue")).to_have_count(0)
+
+
+def test_a_failed_answer_is_shown_and_can_be_tried_again(watched: Watched) -> None:
+    page = watched.page
+    say(page, "fail")
+    expect(page.locator(".message .note.bad")).to_be_visible(timeout=30_000)
+    watched.shoot("failed-answer")
+    page.get_by_role("button", name="Answer again").click()
+    expect(page.locator(".message .note.bad")).to_have_count(2, timeout=30_000)
+
+
+def test_edit_and_resend_makes_a_branch(watched: Watched) -> None:
+    page = watched.page
+    say(page, "tools")
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    first = page.url
+    page.locator(".message.user").hover()
+    page.get_by_role("button", name="Edit and send again").click()
+    page.locator(".edit-message textarea").fill("help")
+    watched.shoot("edit")
+    page.get_by_role("button", name="Send in a new thread").click()
+    expect(page.locator(".message.assistant")).to_contain_text("Things to say")
+    assert page.url != first
+    expect(page.locator(".message.user")).to_have_count(1)
+    page.goto(first)
+    expect(page.locator(".message.user")).to_contain_text("tools")
+
+
+def test_attachments_by_button_and_paste(watched: Watched, tmp_path: Path) -> None:
+    page = watched.page
+    picture = tmp_path / "quay.png"
+    Image.new("RGB", (120, 80), (11, 107, 116)).save(picture)
+    page.locator("input[type=file]").set_input_files(picture)
+    expect(page.locator(".chip")).to_contain_text("quay.png")
+    page.locator("#prompt").evaluate(
+        """(area) => {
+            const data = new DataTransfer();
+            data.items.add(new File(["log"], "log.txt", { type: "text/plain" }));
+            area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+        }"""
+    )
+    expect(page.locator(".chip")).to_have_count(2)
+    expect(page.locator(".chip .spinner")).to_have_count(0)
+    page.locator(".chip", has_text="log.txt").get_by_role("button").click()
+    say(page, "tools")
+    expect(page.locator(".message.user img")).to_be_visible()
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    page.reload()
+    image = page.locator(".message.user img")
+    expect(image).to_be_visible()
+    assert image.evaluate("(element) => element.naturalWidth") > 0
+    watched.shoot("attachment")
+
+
+def test_voice_is_recorded_as_an_attachment(watched: Watched) -> None:
+    page = watched.page
+    page.context.grant_permissions(["microphone"])
+    page.get_by_role("button", name="Record a voice message").click()
+    stop = page.get_by_role("button", name="Stop recording")
+    expect(stop).to_be_visible()
+    page.wait_for_timeout(600)
+    stop.click()
+    expect(page.locator(".chip")).to_contain_text("voice.")
+
+
+def test_older_messages_are_loaded_when_scrolling_up(open_page: OpenPage, serving: Serving) -> None:
+    watched = open_page()
+    page = watched.page
+    headers = {"authorization": f"Bearer {serving.token}"}
+    made = page.request.post(f"{serving.address}/api/threads", headers=headers, data={"title": "Long"}).json()
+    thread = made["threadId"]
+    for number in range(40):
+        body = {"id": thread, "messages": [_user(f"m{number}", f"tools {number}")]}
+        answer = page.request.post(f"{serving.address}/api/chat", headers=headers, data=body)
+        assert answer.ok, answer.text()
+    page.goto(f"{serving.address}/#/t/{thread.replace(':', '%3A')}")
+    expect(page.locator(".message.user").last).to_contain_text("tools 39")
+    expect(page.locator(".message.user")).to_have_count(25)
+    page.locator(".conversation").evaluate("(box) => { box.scrollTop = 0 }")
+    expect(page.locator(".message.user")).to_have_count(40)
+    kept = page.locator(".conversation").evaluate("(box) => box.scrollTop")
+    assert kept > 0, "the reader's place was lost"
+
+
+def _user(message_id: str, text: str) -> dict[str, object]:
+    return {"id": message_id, "role": "user", "parts": [{"type": "text", "text": text}]}

@@ -1,0 +1,102 @@
+"""Lose the connection and get it back; have the same thread open twice."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.page import REFUSED, OpenPage, Serving, Watched, say
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_reload_in_the_middle_resumes_the_stream(watched: Watched) -> None:
+    page = watched.page
+    say(page, "count to 60 slowly")
+    expect(page.locator(".message.assistant")).to_contain_text("1 2 3")
+    page.reload()
+    expect(page.locator(".message.assistant")).to_contain_text("1 2 3 4 5 6")
+    expect(page.locator(".message.assistant")).to_contain_text("59 60", timeout=20_000)
+    expect(page.locator(".message.assistant")).to_have_count(1)
+    text = page.locator(".message.assistant .prose").inner_text()
+    assert len(re.findall(r"\b17\b", text)) == 1, "a replayed stream must not double the words"
+
+
+def test_a_lost_network_resumes_by_itself(watched: Watched) -> None:
+    watched.allow("ERR_INTERNET_DISCONNECTED")
+    page = watched.page
+    say(page, "count to 80 slowly")
+    expect(page.locator(".message.assistant")).to_contain_text("1 2 3")
+    # Chromium's offline switch does not cut streams that are open, so the page is left and opened again.
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    page.context.set_offline(True)
+    expect(page.get_by_text("The connection is lost")).to_be_visible()
+    page.context.set_offline(False)
+    expect(page.get_by_text("The connection is lost")).to_have_count(0)
+    expect(page.locator(".message.assistant")).to_contain_text("79 80", timeout=20_000)
+    expect(page.locator(".message.assistant")).to_have_count(1)
+
+
+def test_a_killed_server_in_the_middle_of_a_stream(watched: Watched, serving: Serving) -> None:
+    watched.allow(REFUSED)
+    page = watched.page
+    say(page, "count to 50 slowly")
+    expect(page.locator(".message.assistant")).to_contain_text("1 2 3")
+    serving.kill()
+    expect(page.get_by_text("The connection is lost")).to_be_visible()
+    serving.start()
+    expect(page.get_by_text("The connection is lost")).to_have_count(0)
+    expect(page.locator(".conversation")).to_contain_text("49 50", timeout=30_000)
+    expect(page.locator(".message.user")).to_have_count(1)
+    watched.shoot("resumed-after-restart")
+
+
+def test_a_message_sent_while_the_server_is_away_arrives_once(watched: Watched, serving: Serving) -> None:
+    watched.allow(REFUSED)
+    page = watched.page
+    say(page, "tools")
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    serving.kill()
+    say(page, "think about boats")
+    expect(page.get_by_text("The connection is lost")).to_be_visible()
+    expect(page.locator(".message.user").last).to_contain_text("think about boats")
+    serving.start()
+    expect(page.locator(".reasoning")).to_be_visible(timeout=20_000)
+    expect(page.locator(".message.user")).to_have_count(2)
+    expect(page.locator(".message.assistant")).to_have_count(2)
+
+
+def test_two_tabs_see_the_same_thread(open_page: OpenPage) -> None:
+    first = open_page()
+    say(first.page, "tools")
+    expect(first.page.get_by_role("button", name="Answer again")).to_be_visible()
+    second = open_page(first.page.url.split("/", 3)[3], same_as=first)
+    expect(second.page.locator(".message.assistant")).to_have_count(1)
+    say(second.page, "count to 40 slowly")
+    expect(first.page.locator(".message.assistant").last).to_contain_text("1 2 3")
+    expect(first.page.locator(".message.assistant").last).to_contain_text("39 40", timeout=20_000)
+    for tab in (first, second):
+        expect(tab.page.locator(".message.user")).to_have_count(2)
+        expect(tab.page.locator(".message.assistant")).to_have_count(2)
+
+
+def test_without_a_session_the_page_asks_for_the_token(open_page: OpenPage, serving: Serving) -> None:
+    watched = open_page()
+    watched.allow("401")
+    page = watched.page
+    expect(page.locator("#prompt")).to_be_visible()
+    page.context.clear_cookies()
+    page.reload()
+    token = page.get_by_label("Token")
+    expect(token).to_be_visible()
+    watched.shoot("login")
+    token.fill("wrong")
+    page.get_by_role("button", name="Enter").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    token.fill(serving.token)
+    page.get_by_role("button", name="Enter").click()
+    expect(page.locator("#prompt")).to_be_visible()

@@ -1,0 +1,141 @@
+"""Use the pages of the workspace: threads, members, memory, skills, priming, usage, audit, settings."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.page import BUILT, ROOT, OpenPage, Serving, Watched, say
+
+pytestmark = pytest.mark.browser
+
+SCRIPT_LIMIT = 300_000
+
+
+def answered(watched: Watched, text: str) -> None:
+    say(watched.page, text)
+    expect(watched.page.get_by_role("button", name="Answer again")).to_be_visible()
+
+
+def test_threads_are_found_renamed_archived_binned_and_restored(watched: Watched) -> None:
+    page = watched.page
+    answered(watched, "think about lighthouses")
+    page.get_by_role("button", name="More for this thread").click()
+    page.get_by_role("menuitem", name="Rename").click()
+    page.get_by_label("Title").fill("Lights")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("heading", name="Lights")).to_be_visible()
+    page.get_by_label("Search").fill("lighthouses")
+    expect(page.locator(".side-list .thread-link")).to_have_count(1)
+    page.get_by_label("Search").fill("")
+    page.get_by_role("button", name="More for this thread").click()
+    page.get_by_role("menuitem", name="Archive").click()
+    expect(page.locator(".side-list")).to_contain_text("No threads yet")
+    page.get_by_role("button", name="Archived", exact=True).click()
+    expect(page.locator(".thread-row")).to_contain_text("Lights")
+    page.get_by_role("button", name="Restore").click()
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.locator(".thread-row")).to_contain_text("Lights")
+    page.get_by_role("button", name="More for this thread").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.locator(".side-list")).to_contain_text("No threads yet")
+    page.get_by_role("button", name="Bin", exact=True).click()
+    page.get_by_role("button", name="Restore").click()
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.locator(".thread-row")).to_contain_text("Lights")
+
+
+def test_a_members_file_is_edited_previewed_and_never_overwritten_unseen(open_page: OpenPage, serving: Serving) -> None:
+    watched = open_page("#/members")
+    watched.allow("409")
+    page = watched.page
+    text = page.get_by_role("textbox", name="Agent.md")
+    expect(text).to_have_value("# Captain\n\nYou keep the ship on course and answer briefly.\n")
+    text.fill("# Captain\n\nYou sing.\n")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator(".editor-preview")).to_contain_text("You sing.")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".toast")).to_contain_text("Agent.md is saved")
+    assert "You sing." in (serving.folder / "Agent.md").read_text()
+    page.get_by_role("button", name="History").click()
+    expect(page.locator(".card", has_text="Take this version").first).to_be_attached()
+    page.get_by_role("button", name="Edit", exact=True).click()
+    (serving.folder / "Agent.md").write_text("# Captain\n\nSomeone else was here.\n")
+    text.fill("# Captain\n\nMine.\n")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("Someone else changed this file")
+    watched.shoot("member-clash")
+    assert "Someone else" in (serving.folder / "Agent.md").read_text()
+    page.get_by_role("button", name="Keep mine").click()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".editor .badge")).to_have_count(0)
+    assert "Mine." in (serving.folder / "Agent.md").read_text()
+
+
+def test_memory_is_edited(open_page: OpenPage, serving: Serving) -> None:
+    (serving.folder / "memory").mkdir()
+    (serving.folder / "memory/MEMORY.md").write_text("- Tea is at four.\n")
+    watched = open_page("#/memory")
+    page = watched.page
+    text = page.locator("textarea.editor-text")
+    expect(text).to_have_value("- Tea is at four.\n")
+    text.fill("- Tea is at five.\n")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".toast")).to_be_visible()
+    assert (serving.folder / "memory/MEMORY.md").read_text() == "- Tea is at five.\n"
+
+
+def test_usage_audit_skills_priming_and_doctor_show_what_there_is(watched: Watched, serving: Serving) -> None:
+    page = watched.page
+    answered(watched, "read Agent.md")
+    say(page, "run date")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator(".tool .badge")).to_have_text(["done", "done"])
+    page.goto(f"{serving.address}/#/usage")
+    expect(page.locator(".plot svg")).to_have_count(2)
+    expect(page.locator(".data-table")).to_contain_text("rehearsal")
+    page.goto(f"{serving.address}/#/audit")
+    expect(page.locator(".data-table tbody")).to_contain_text("exec")
+    page.goto(f"{serving.address}/#/settings")
+    expect(page.locator(".finding").first).to_be_visible()
+    page.goto(f"{serving.address}/#/priming")
+    expect(page.get_by_text("No scripts yet")).to_be_visible()
+    page.goto(f"{serving.address}/#/memory")
+    expect(page.locator(".empty, .split").first).to_be_visible()
+    page.goto(f"{serving.address}/#/skills")
+    expect(page.locator(".empty, .grid").first).to_be_visible()
+
+
+def test_an_unknown_thread_says_so(open_page: OpenPage) -> None:
+    watched = open_page("#/t/web%3Aroom%3Anowhere")
+    watched.allow("404")
+    expect(watched.page.get_by_text("There is no such thread.")).to_be_visible()
+
+
+def test_what_a_model_writes_cannot_run_or_call_home(watched: Watched, serving: Serving) -> None:
+    page = watched.page
+    evil = "x <img src=https://evil.example/a onerror=alert(1)> ![p](https://evil.example/b.png) [l](javascript:alert(1))"
+    (serving.folder / "evil.md").write_text(evil)
+    answered(watched, "read evil.md")
+    expect(page.locator(".message.assistant")).to_contain_text("onerror")
+    assert page.locator(".message.assistant img").count() == 0
+    assert page.locator("a[href^='javascript']").count() == 0
+
+
+def test_the_first_load_is_light() -> None:
+    page = BUILT.read_text()
+    scripts = [path for path in (BUILT.parent / "assets").glob("*.js") if path.name in page]
+    size = sum(len(gzip.compress(path.read_bytes(), 6)) for path in scripts)
+    assert scripts
+    assert size <= SCRIPT_LIMIT, f"{size} bytes"
+    assert "<script>" not in page
+    assert "style=" not in page
+
+
+def test_the_lock_file_names_no_address() -> None:
+    lock = (ROOT / "webui/package-lock.json").read_text()
+    assert '"resolved"' not in lock
+    assert '"integrity"' in lock

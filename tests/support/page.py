@@ -1,0 +1,136 @@
+"""Drive the built page in a real Chromium, served by a real `shipmate serve`."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
+
+from tests.support.terminal import SHIPMATE, environment
+
+ROOT = Path(__file__).parents[2]
+BUILT = ROOT / "src/shipmate/server/page/index.html"
+ARTEFACTS = ROOT / "artefacts/page"
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--use-fake-ui-for-media-stream",
+    "--use-fake-device-for-media-stream",
+)
+DESK = (1280, 820)
+PHONE = (360, 740)
+# What Chromium writes on the console when a server is away.
+REFUSED = r"ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE)"
+
+
+def free_port() -> int:
+    """Find a port nobody uses, so that a restarted server can have it again."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Serving:
+    """Hold one `shipmate serve` process, which a test may kill and start again on the same port."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.address = f"http://127.0.0.1:{self.port}"
+        self.link = ""
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def token(self) -> str:
+        return (self.folder / ".ship" / "token").read_text().strip()
+
+    def start(self) -> None:
+        """Start the server and wait until it says where it is."""
+        self._process = subprocess.Popen(
+            [SHIPMATE, "serve", "--no-open", "--port", str(self.port)],
+            cwd=self.folder,
+            env=environment(self.folder, PYTHONUNBUFFERED="1"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        said = ""
+        for line in self._process.stdout:
+            said += line
+            if found := re.search(r"http://\S+\?token=\S+", line):
+                self.link = found.group()
+                return
+        raise AssertionError(f"the server ended before it was ready:\n{said}")
+
+    def kill(self) -> None:
+        """End the server as a power cut would."""
+        if self._process is None:
+            return
+        self._process.kill()
+        self._process.communicate()
+        self._process = None
+
+
+class Watched:
+    """Hold a browser page and note what should never happen: console errors and requests to other hosts."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        self.foreign: list[str] = []
+        self._allowed: list[str] = []
+        self._host = urlsplit(address).netloc
+        page.on("console", self._hear)
+        page.on("pageerror", lambda error: self.errors.append(f"uncaught: {error}"))
+        page.on("request", self._see)
+
+    def allow(self, pattern: str) -> None:
+        """Expect a console error, such as the browser's own line about a refused request."""
+        self._allowed.append(pattern)
+
+    def troubles(self) -> list[str]:
+        """List what happened and should not have."""
+        unexpected = [
+            error for error in self.errors if not any(re.search(pattern, error) for pattern in self._allowed)
+        ]
+        return [*unexpected, *(f"foreign request: {url}" for url in self.foreign)]
+
+    def shoot(self, name: str) -> None:
+        """Keep a picture for people to look at."""
+        ARTEFACTS.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=ARTEFACTS / f"{name}.png", animations="disabled")
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.errors.append(message.text)
+
+    def _see(self, request: Request) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme in ("http", "https", "ws", "wss") and parts.netloc != self._host:
+            self.foreign.append(request.url)
+
+
+OpenPage = Callable[..., Watched]
+
+
+def log_in(context: BrowserContext, serving: Serving) -> None:
+    """Give a browser context its session cookie."""
+    answer = context.request.post(f"{serving.address}/api/login", data={"token": serving.token})
+    assert answer.status == 204, answer.text()
+
+
+def say(page: Page, text: str) -> None:
+    """Write a message and send it with Enter."""
+    box = page.locator("#prompt")
+    box.fill(text)
+    box.press("Enter")
