@@ -182,7 +182,11 @@ class _Turn:
     def _join(self, actions: Iterator[str]) -> str:
         first, *rest = actions
         # Only the first of several begins with a capital letter.
-        return ", ".join([first, *(action[:1].lower() + action[1:] for action in rest)])
+        return (
+            self.words["comma"]
+            .strip("“”")
+            .join([first, *(action[:1].lower() + action[1:] for action in rest)])
+        )
 
 
 def _spoken(messages: Sequence[UIMessage]) -> list[str]:
