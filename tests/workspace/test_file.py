@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,21 @@ def test_reads_both_ends_of_a_huge_file_without_splitting_a_character(
     assert found.text.startswith("x" * pad + character)
     assert found.text.endswith(character)
     assert len(found.text.encode()) < READ_LIMIT + 200
+
+
+def test_a_file_written_twice_in_one_tick_of_the_clock_is_read_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moment = time.time_ns()
+
+    def stamp(place: str) -> tuple[int, int, int, int]:
+        return (moment, moment, 3, 1)
+
+    monkeypatch.setattr("shipmate.workspace.file._stamp", stamp)
+    monkeypatch.setattr("shipmate.workspace.file.YOUNG_NS", 60_000_000_000)
+    path = tmp_path / "a.md"
+    files = FileCache(tmp_path)
+    path.write_text("one")
+    assert files.read(path).text == "one"
+    path.write_text("two")
+    assert files.read(path).text == "two"
