@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
 
 from shipmate.approvals.git import refuse_git, refuse_git_gap
 from shipmate.approvals.listing import load_lists
@@ -20,6 +19,7 @@ LISTS = load_lists("program")
 
 CARRIERS = frozenset(LISTS["carriers"])
 SPELLED = frozenset(LISTS["spelled"])
+PROGRAM = re.compile(r"[\w.+-]+")
 VERSIONED = re.compile(r"(python|pypy|perl|ruby|lua|php|node|pip|gcc|clang)-?[\d.]+")
 INLINE_CODE = re.compile(
     r"-[a-z]*[ceEr]|--?(eval|exec|command|execute|run|code|require|import|print)(=.*)?|-c.+|-e.+"
@@ -77,7 +77,7 @@ WAY_OUT = re.compile(r"(^|[=:,@])[/~]|^-[A-Za-z]+[/~.]")
 
 def name_of(words: Sequence[str]) -> str:
     """Give a program's name without its folder."""
-    return PurePosixPath(words[0]).name.casefold() if words else ""
+    return (words[0].rpartition("/")[2] or words[0]).casefold() if words else ""
 
 
 def is_spelled(name: str) -> bool:
@@ -110,7 +110,7 @@ def refuse_gap(words: Sequence[str], given: int) -> Why | None:
     name = name_of(words)
     if is_spelled(name):
         return Why("spelled", name)
-    if given == 0 and "/" in words[0]:
+    if given == 0 and not PROGRAM.fullmatch(words[0]):
         return Why("by-path", words[0])
     reasons = (_refuse_word(word) or _refuse_option(name, word) for word in words[max(given, 1) :])
     if reason := next((reason for reason in reasons if reason), None):

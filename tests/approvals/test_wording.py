@@ -1,0 +1,81 @@
+"""Check the words: the same in both languages, whole, and safe to show."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shipmate.approvals import git, grant, policy, program, reply, rule, service, shell, wording
+from shipmate.approvals.value import Approval
+from shipmate.approvals.wording import describe, describe_grant, fence, load_words, reveal
+from tests.support.approval import make_grant
+
+PLACE = re.compile(r"\{[a-z]+\}")
+
+
+def make_approval(preview: str | None, tool: str = "exec") -> Approval:
+    return Approval(
+        id="apr_1", status="requested", thread_id="web:room:1", member="captain", run_id="r", call_id="c",
+        message_id="m", number=2, tool=tool,
+        input={"command": "ls", "path": "a.md", "url": "https://a.b"}, folder="/w", digest="d", preview=preview, reason="no rule allows it", initiator="ann",
+        requested_at="2026-03-01T12:00:00.000Z", expires_at="2026-03-08T12:00:00.000Z",
+    )  # fmt: skip
+
+
+def test_both_languages_say_the_same_things() -> None:
+    english, chinese = load_words("en"), load_words("zh")
+    assert english.keys() == chinese.keys()
+    for key, text in english.items():
+        assert sorted(PLACE.findall(text)) == sorted(PLACE.findall(chinese[key])), key
+
+
+def test_every_reason_the_code_gives_has_words() -> None:
+    modules = (git, grant, policy, program, reply, rule, service, shell, wording)
+    source = "".join(Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules)
+    reasons = set(re.findall(r'Why\("([a-z-]+)"', source))
+    assert {key.removeprefix("why-") for key in load_words("en") if key.startswith("why-")} == reasons
+
+
+def test_questions_show_the_whole_call_and_how_to_answer() -> None:
+    for tool in ("exec", "write", "web_fetch", "mcp__x__y"):
+        text = describe(make_approval("line one\nline two", tool))
+        assert "```\nline one\nline two\n```" in text
+        assert "**yes**" in text
+        assert "No. 2" in text
+
+
+def test_no_approve_is_offered_for_what_is_not_shown() -> None:
+    for preview in (None, "x" * 12_001):
+        text = describe(make_approval(preview))
+        assert "**yes" not in text
+        assert "shipmate approvals show apr_1" in text
+    assert "x" * 12_001 in describe(make_approval("x" * 12_001), limit=100_000)
+
+
+@given(st.text())
+def test_nothing_shown_can_end_its_own_block(text: str) -> None:
+    opening, *body, closing = fence(text).split("\n")
+    assert opening == closing
+    assert set(opening) == {"`"}
+    assert opening not in "\n".join(body)
+
+
+def test_hidden_characters_are_written_out() -> None:
+    assert reveal("ls\x1b[2K\u202e gpj\u200b\n") == "ls\\u{1b}[2K\\u{202e} gpj\\u{200b}\n"
+    assert "\u202e" not in describe(make_approval("rm \u202e txt"))
+
+
+def test_a_language_without_words_is_spoken_in_english() -> None:
+    assert load_words("fr") == load_words("en")
+
+
+def test_grants_are_described_with_their_scope() -> None:
+    assert (
+        describe_grant(make_grant("exec", "git status")) == "exec(git status), in the thread telegram:group:7"
+    )
+    assert (
+        describe_grant(make_grant("exec", "ls", scope="member"), "zh") == "exec(ls)，在 captain 的所有对话里"
+    )
