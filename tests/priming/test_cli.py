@@ -148,6 +148,17 @@ def test_rehearses_a_script_with_the_rehearsal_model(shell: Shell, layout: Layou
     assert [path.name for path in layout.threads.iterdir()] == [f"{THREAD.encode()}.jsonl"]
 
 
+def test_a_rehearsal_approves_nothing(shell: Shell, layout: Layout, put: Put) -> None:
+    put("team_shared/acts", body=words('call exec {"command": "touch acted"}', "Done."))
+    report = shell.json("rehearse", "team_shared/acts", "--model", "rehearsal")
+    (turn,) = report["turns"]
+    assert turn["got"]["calls"] == [{"name": "exec", "input": {"command": "touch acted"}}]
+    assert (turn["stopped"], report["matches"]) == ("", False)
+    assert not (layout.root / "acted").exists()
+    approvals = [json.loads(path.read_text(encoding="utf-8")) for path in layout.approvals.glob("*.json")]
+    assert [approval["status"] for approval in approvals] == ["denied"]
+
+
 def test_help_names_every_command(shell: Shell) -> None:
     out = shell("--help")[1]
     for name in ("list", "search", "check", "show", "save", "recent", "rehearse"):

@@ -202,7 +202,8 @@ def rehearse(
 ) -> int:
     """Say a script's user turns again and show where the answers differ.
 
-    Calls that ask for approval are denied, so nothing acts. Exit code 0 when all is as in the script, else 1.
+    A call that asks for approval is denied; what your rules allow runs. Exit code 0 when all is as in the
+    script, else 1.
     """
     from shipmate.cli.rehearsal import run_rehearsal, show_rehearsal
 

@@ -13,7 +13,7 @@ from shipmate.cli.card import clean
 from shipmate.cli.place import PLATFORM
 from shipmate.cli.ship import local_user, make_text, open_ship
 from shipmate.priming.record import Script
-from shipmate.priming.rehearse import Answer, Heard, Rehearsal, rehearse
+from shipmate.priming.rehearse import Heard, Rehearsal, Turn, rehearse
 from shipmate.values.event import ApprovalReplyEvent, Attachment, Outcome
 from shipmate.values.message import UIMessage, new_id, text_of, timestamp
 from shipmate.values.thread_id import ThreadId
@@ -91,30 +91,29 @@ async def _deny(ship: Shipmate, thread_id: ThreadId, outcome: Outcome) -> Outcom
 def show_rehearsal(report: Rehearsal) -> None:
     """Print each turn: one line where it is as in the script, both answers where it is not."""
     for number, turn in enumerate(report.turns, 1):
-        state = f"differs in {', '.join(turn.differs)}" if turn.differs else "as in the script"
-        click.echo(f"Turn {number}: {state}{f' — {clean(turn.stopped)}' if turn.stopped else ''}")
+        states = [f"stopped: {clean(turn.stopped)}"] if turn.stopped else []
+        states += [f"differs in {', '.join(turn.differs)}"] if turn.differs else []
+        click.echo(f"Turn {number}: {'; '.join(states) or 'as in the script'}")
         if turn.differs:
-            _show_beside(turn.said, turn.expected, turn.got)
+            _show_beside(turn)
     click.echo("All turns are as in the script." if report.matches else "Not as in the script.")
 
 
-def _show_beside(said: str, expected: Answer, got: Answer) -> None:
+def _show_beside(turn: Turn) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(clean(said)), title_justify="left", show_lines=True)
-    table.add_column("script", ratio=1, overflow="fold")
-    table.add_column("now", ratio=1, overflow="fold")
-    for before, after in (
-        (expected.words, got.words),
-        (_lines(expected.calls), _lines(got.calls)),
-        (_lines(expected.results), _lines(got.results)),
-    ):
-        style = "" if before == after else "bold"
-        table.add_row(Text(clean(before), style), Text(clean(after), style))
+    table = Table(title=Text(clean(turn.said)), title_justify="left", show_lines=True)
+    for heading in ("", "script", "now"):
+        table.add_column(heading, overflow="fold")
+    for aspect in turn.differs:
+        before, after = (_lines(getattr(answer, aspect)) for answer in (turn.expected, turn.got))
+        table.add_row(aspect, Text(clean(before)), Text(clean(after)))
     Console().print(table)
 
 
-def _lines(values: Sequence[object]) -> str:
+def _lines(values: str | Sequence[object]) -> str:
+    if isinstance(values, str):
+        return values
     return "\n".join(msgspec.json.encode(value).decode() for value in values)

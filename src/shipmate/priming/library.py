@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from shipmate.errors import PrimingError
+from shipmate.errors import NotFoundError, PrimingError
 from shipmate.priming.parse import check_script, parse_script, read_script, read_text
 from shipmate.priming.record import Script, ScriptError
 from shipmate.priming.ref import ScriptRef
@@ -66,14 +66,14 @@ class Library:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self._seen: dict[Path, _Seen] = {}
+        self._seen: dict[str, _Seen] = {}
         # Several requests may search at once from worker threads.
         self._lock = threading.Lock()
 
     def load(self, ref: ScriptRef, member: str | None = None) -> Script:
         """Read a script; with a member, only one that is meant for them."""
         script = read_script(ref.path(self.layout), str(ref))
-        if member is not None and not is_applicable(ref, script.applicable, member):
+        if member is not None and not is_applicable(ref.member, script.applicable, member):
             raise PrimingError(
                 f"{ref} is not for {member}. `shipmate priming list` shows the scripts that are."
             )
@@ -103,19 +103,16 @@ class Library:
     def _list(self, member: str) -> Listing:
         entries: list[tuple[int, Entry]] = []
         problems: list[str] = []
-        kept: dict[Path, _Seen] = {}
+        kept: dict[str, _Seen] = {}
         for owner, folder in (
             (member, self.layout.member_priming(member)),
             (None, self.layout.shared_priming),
         ):
-            for file in sorted(_walk(folder), key=lambda item: item.path):
-                path = Path(file.path)
+            for path in sorted(_walk(folder)):
                 seen = kept[path] = self._look(path, folder, owner)
                 if seen.entry is None:
                     problems.append(seen.problem)
-                elif is_applicable(
-                    ScriptRef(owner, seen.entry.slug), seen.entry.applicable_member_ids, member
-                ):
+                elif is_applicable(owner, seen.entry.applicable_member_ids, member):
                     entries.append((seen.stamp[0], seen.entry))
         self._seen = {**self._seen, **kept} if len(self._seen) < 2 * len(kept) + _SEEN_LIMIT else kept
         entries.sort(key=lambda item: (-item[0], item[1].script_ref))
@@ -136,9 +133,10 @@ class Library:
 
     def find(self, ref: ScriptRef) -> Entry | None:
         """Describe one script; None when it is missing or cannot be read."""
-        path = ref.folder(self.layout) / f"{ref.slug}.md"
+        folder = ref.folder(self.layout)
+        path = folder / f"{ref.slug}.md"
         with self._lock:
-            return self._look(path, ref.folder(self.layout), ref.member).entry if path.is_file() else None
+            return self._look(str(path), folder, ref.member).entry if path.is_file() else None
 
     def every(self) -> Iterator[tuple[ScriptRef | None, Path]]:
         """Go over every script file of the workspace; the ref is None where the name is no slug."""
@@ -147,34 +145,38 @@ class Library:
         if individual.is_dir():
             folders += [(folder.name, folder) for folder in sorted(individual.iterdir()) if folder.is_dir()]
         for owner, folder in folders:
-            for file in sorted(_walk(folder), key=lambda item: item.path):
+            for path in map(Path, sorted(_walk(folder))):
                 try:
-                    yield _name(Path(file.path), folder, owner), Path(file.path)
+                    yield _name(path, folder, owner), path
                 except PrimingError:
-                    yield None, Path(file.path)
+                    yield None, path
 
-    def _look(self, path: Path, folder: Path, owner: str | None) -> _Seen:
+    def _look(self, path: str, folder: Path, owner: str | None) -> _Seen:
         """Describe a file, reading it only when it changed since the last look."""
-        name = path.relative_to(self.layout.root).as_posix()
-        try:
-            found = path.stat()
-        except OSError as error:
-            return _Seen((0, 0, 0), None, f"{name}: {error.strerror}")
-        stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
         seen = self._seen.get(path)
-        if seen is not None and seen.stamp == stamp:
-            return seen
+        try:
+            # Plain text paths: a list of a thousand scripts looks at each of them on every key typed.
+            found = os.stat(path)  # noqa: PTH116
+        except OSError as error:
+            return _Seen((0, 0, 0), None, f"{self._name(path)}: {error.strerror}")
+        stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+        if seen is None or seen.stamp != stamp:
+            seen = self._seen[path] = self._read(Path(path), folder, owner, stamp)
+        return seen
+
+    def _read(self, path: Path, folder: Path, owner: str | None, stamp: tuple[int, int, int]) -> _Seen:
+        name = self._name(path)
         try:
             ref = _name(path, folder, owner)
             script = read_script(ref.path(self.layout), name)
         except ScriptError as error:
-            seen = _Seen(stamp, None, str(error))
-        except PrimingError as error:
-            seen = _Seen(stamp, None, f"{name}: {error}")
-        else:
-            seen = _Seen(stamp, _describe(ref, script, name, found.st_mtime), "")
-        self._seen[path] = seen
-        return seen
+            return _Seen(stamp, None, str(error))
+        except (PrimingError, NotFoundError) as error:
+            return _Seen(stamp, None, f"{name}: {error}")
+        return _Seen(stamp, _describe(ref, script, name, stamp[0] / 1e9), "")
+
+    def _name(self, path: str | Path) -> str:
+        return Path(path).relative_to(self.layout.root).as_posix()
 
 
 def _describe(ref: ScriptRef, script: Script, name: str, modified: float) -> Entry:
@@ -189,18 +191,18 @@ def _describe(ref: ScriptRef, script: Script, name: str, modified: float) -> Ent
     )
 
 
-def is_applicable(ref: ScriptRef, listed: tuple[str, ...], member: str) -> bool:
+def is_applicable(owner: str | None, listed: tuple[str, ...], member: str) -> bool:
     """Tell whether a script is meant for a member: their own, or shared with them."""
-    return ref.member == member if ref.member is not None else not listed or member in listed
+    return owner == member if owner is not None else not listed or member in listed
 
 
 def _name(path: Path, folder: Path, owner: str | None) -> ScriptRef:
     return ScriptRef(owner, path.relative_to(folder).as_posix().removesuffix(".md"))
 
 
-def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """Go over the `.md` files below a folder; links to folders are not followed."""
-    waiting = [folder]
+def _walk(folder: Path) -> Iterator[str]:
+    """Go over the paths of `.md` files below a folder; links to folders are not followed."""
+    waiting = [str(folder)]
     while waiting:
         try:
             with os.scandir(waiting.pop()) as found:
@@ -209,6 +211,6 @@ def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                waiting.append(Path(entry.path))
+                waiting.append(entry.path)
             elif entry.name.lower().endswith(".md"):
-                yield entry
+                yield entry.path

@@ -14,7 +14,7 @@ import msgspec
 from shipmate.errors import PrimingError
 from shipmate.priming.library import Library, Listing, is_applicable
 from shipmate.priming.ref import ScriptRef
-from shipmate.workspace.layout import Layout, make_private, write_private
+from shipmate.workspace.layout import Layout, make_private
 
 RECENT_LIMIT = 20
 _BYTE_LIMIT = 1024 * 1024
@@ -69,7 +69,10 @@ class Recents:
                 known = [recent for recent in known if recent.script_ref != str(ref)]
                 known.insert(0, Recent(script_ref=str(ref), last_used_at=at, sequence=sequence))
             file = _File(version=1, entries=known[:RECENT_LIMIT])
-            write_private(path, msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n")
+            # Replaced in one step but not forced to disk: a list of favourites is not worth a wait.
+            temporary = path.with_name(f".{path.name}.tmp")
+            temporary.write_bytes(msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n")
+            temporary.replace(path)
         return problems
 
     def list(self, library: Library, member: str) -> Listing:
@@ -79,7 +82,7 @@ class Recents:
             msgspec.structs.replace(entry, used_at=recent.last_used_at)
             for recent in recents
             if (entry := library.find(ref := ScriptRef.parse(recent.script_ref))) is not None
-            and is_applicable(ref, entry.applicable_member_ids, member)
+            and is_applicable(ref.member, entry.applicable_member_ids, member)
         ]
         return Listing(entries, problems)
 
