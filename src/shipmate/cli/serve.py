@@ -44,6 +44,7 @@ async def _serve(
     # The web framework is imported here: `--help` must not wait for it.
     from shipmate.app import Shipmate
     from shipmate.cli.doctor import examine
+    from shipmate.server.host import is_loopback
     from shipmate.server.listen import quiet_logs, serve
     from shipmate.server.site import Site
     from shipmate.server.token import Token
@@ -57,9 +58,10 @@ async def _serve(
         await ship.lanes.resume()
         return ship
 
-    site = Site(
-        layout.root, opener=open_ship, examine=examine, examples=EXAMPLES, token=Token.make(layout.token)
-    )
+    where = settings.host if host is None else host
+    # Beyond loopback only a token that is already there counts: nobody should be surprised by an open door.
+    token = Token.make(layout.token, create=is_loopback(where))
+    site = Site(layout.root, opener=open_ship, examine=examine, examples=EXAMPLES, token=token)
 
     def tell(address: str) -> None:
         link = f"{address}/?token={site.tickets.issue()}"
@@ -67,5 +69,4 @@ async def _serve(
         if opens:
             click.launch(link)
 
-    where = settings.host if host is None else host
     await serve(site, where, settings.port if port is None else port, names=names, ready=tell)

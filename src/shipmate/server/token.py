@@ -29,10 +29,10 @@ class Token:
         self._value = fixed or ""
 
     @classmethod
-    def make(cls, path: Path) -> Token:
+    def make(cls, path: Path, *, create: bool = True) -> Token:
         """Take the token of the environment or the file; make one at first start."""
         fixed = os.environ.get(VARIABLE)
-        if not fixed and not path.exists():
+        if create and not fixed and not path.exists():
             write_private(path, f"{secrets.token_urlsafe(TOKEN_LENGTH)}\n".encode())
         return cls(path, fixed)
 

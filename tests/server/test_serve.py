@@ -1,0 +1,176 @@
+"""`shipmate serve` as a real process: started, killed in the middle of an answer, started again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.support.server import make_workspace
+from tests.support.wire import answer, chat, messages, read_chunks, said, user
+
+pytestmark = pytest.mark.crash
+LINK = re.compile(r"http://\S+/\?token=(\S+)")
+
+
+class Process:
+    """Hold a running server process and a client that is let in."""
+
+    def __init__(self, process: asyncio.subprocess.Process, address: str, ticket: str, token: str) -> None:
+        self.process = process
+        self.address = address
+        self.ticket = ticket
+        self.token = token
+        self.client = httpx2.AsyncClient(
+            base_url=address,
+            headers={"authorization": f"Bearer {token}"},
+            trust_env=False,
+            verify=False,
+            timeout=30,
+        )
+
+    async def kill(self) -> None:
+        """End the process as a power cut would."""
+        self.process.kill()
+        await self.process.wait()
+
+
+def environment() -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
+    return {**kept, "PYTHONUNBUFFERED": "1"}
+
+
+@asynccontextmanager
+async def shipmate(root: Path, *options: str) -> AsyncGenerator[Process]:
+    """Run `shipmate serve` in a folder."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        "from shipmate.cli import main; main()",
+        *("-C", str(root), "serve", "--no-open", "--port", "0", *options),
+        env=environment(),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(30):
+            address = (await process.stdout.readline()).decode().split()[-1]
+            link = LINK.search((await process.stdout.readline()).decode())
+        assert link is not None
+        running = Process(process, address, link[1], (root / ".ship" / "token").read_text().strip())
+        async with running.client:
+            yield running
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            await process.wait()
+
+
+async def test_it_prints_a_link_that_lets_a_browser_in_once(tmp_path: Path) -> None:
+    async with shipmate(make_workspace(tmp_path)) as served:
+        assert served.address.startswith("http://127.0.0.1:")
+        browser = httpx2.AsyncClient(base_url=served.address, trust_env=False, verify=False)
+        async with browser:
+            assert (await browser.get(f"/?token={served.ticket}")).status_code == 303
+            session = (await browser.get("/api/session")).json()
+            assert session["model"] == {"name": "rehearsal", "isRehearsal": True}
+    assert served.process.returncode in (0, -15)
+
+
+async def test_it_serves_a_folder_without_an_agent(tmp_path: Path) -> None:
+    async with shipmate(tmp_path) as served:
+        assert (await served.client.get("/api/session")).json()["workspace"]["hasAgent"] is False
+        assert (await served.client.post("/api/setup", json={"example": "captain"})).status_code == 201
+        assert said(await chat(served.client, "room", user("u1", "hello")))
+
+
+async def test_a_killed_server_goes_on_with_the_answer_after_its_restart(tmp_path: Path) -> None:
+    make_workspace(tmp_path)
+    async with shipmate(tmp_path) as served:
+        with pytest.raises(httpx2.HTTPError):
+            await kill_while_counting(served)
+    async with shipmate(tmp_path) as served:
+        page = (await served.client.get("/api/threads/room/messages")).json()
+        assert [message["id"] for message in page["messages"]] == ["u1"]
+        assert page["running"]
+        response = await served.client.get("/api/chat/room/stream")
+        assert " 29 30" in said(read_chunks(response.text))
+        stored = await messages(served.client, "room")
+        assert [message["role"] for message in stored] == ["user", "assistant"]
+        repeated = await chat(served.client, "room", user("u1", "count to 30 slowly"))
+        assert repeated[0]["messageId"] == stored[1]["id"]
+
+
+async def kill_while_counting(served: Process) -> None:
+    request = {"id": "room", "messages": [user("u1", "count to 30 slowly")]}
+    async with served.client.stream("POST", "/api/chat", json=request) as answering:
+        async for line in answering.aiter_lines():
+            if '"delta":"3 ' in line:
+                await served.kill()
+
+
+async def test_an_approval_outlives_a_killed_server(tmp_path: Path) -> None:
+    make_workspace(tmp_path)
+    async with shipmate(tmp_path) as served:
+        await chat(served.client, "room", user("u1", "write gamma to c.md"))
+        waiting = (await messages(served.client, "room"))[-1]
+        await served.kill()
+    assert not (tmp_path / "c.md").exists()
+    async with shipmate(tmp_path) as served:
+        approvals = (await served.client.get("/api/approvals?status=requested")).json()["approvals"]
+        assert len(approvals) == 1
+        done = await chat(served.client, "room", answer(waiting, True))
+        assert done[0]["messageId"] == waiting["id"]
+        assert (tmp_path / "c.md").exists()
+
+
+async def test_a_session_cookie_outlives_a_restart(tmp_path: Path) -> None:
+    make_workspace(tmp_path)
+    jar = httpx2.AsyncClient(trust_env=False, verify=False)
+    async with jar:
+        async with shipmate(tmp_path) as served:
+            await jar.get(f"{served.address}/?token={served.ticket}")
+        async with shipmate(tmp_path) as served:
+            assert (await jar.get(f"{served.address}/api/session")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("prepare", "options", "words"),
+    [
+        ("", ("--host", "0.0.0.0"), b"no strong token guards it"),
+        ("short", ("--host", "::"), b"no strong token guards it"),
+        ("", ("--host", "nonsense.invalid"), b"no strong token"),
+        ("x" * 40, ("--host", "240.0.0.1"), b"cannot listen"),
+    ],
+)
+async def test_it_refuses_to_start_where_it_is_not_safe(
+    tmp_path: Path, prepare: str, options: tuple[str, ...], words: bytes
+) -> None:
+    make_workspace(tmp_path)
+    if prepare:
+        (tmp_path / ".ship").mkdir()
+        (tmp_path / ".ship" / "token").write_text(prepare)
+        (tmp_path / ".ship" / "token").chmod(0o600)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        "from shipmate.cli import main; main()",
+        *("-C", str(tmp_path), "serve", "--no-open", "--port", "0", *options),
+        env=environment(),
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        _, problems = await asyncio.wait_for(process.communicate(), 30)
+    finally:
+        if process.returncode is None:
+            process.kill()
+    assert process.returncode == 2
+    assert words in problems
+    assert b"Traceback" not in problems
