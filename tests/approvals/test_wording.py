@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,12 +18,20 @@ PLACE = re.compile(r"\{[a-z]+\}")
 
 
 def make_approval(preview: str | None, tool: str = "exec") -> Approval:
-    return Approval(
-        id="apr_1", status="requested", thread_id="web:room:1", member="captain", run_id="r", call_id="c",
-        message_id="m", number=2, tool=tool,
-        input={"command": "ls", "path": "a.md", "url": "https://a.b"}, folder="/w", digest="d", preview=preview, reason="no rule allows it", initiator="ann",
-        requested_at="2026-03-01T12:00:00.000Z", expires_at="2026-03-08T12:00:00.000Z",
-    )  # fmt: skip
+    stored = {
+        **dict.fromkeys(("id", "threadId", "member", "runId", "callId", "messageId", "digest"), "apr_1"),
+        "status": "requested",
+        "number": 2,
+        "tool": tool,
+        "folder": "/w",
+        "preview": preview,
+        "initiator": "ann",
+        "requestedAt": "2100-03-01T12:00:00.000Z",
+        "expiresAt": "2100-03-08T12:00:00.000Z",
+        "input": {"command": "ls", "path": "a.md", "url": "https://a.b"},
+        "reason": "no rule allows it",
+    }
+    return msgspec.convert(stored, Approval)
 
 
 def test_both_languages_say_the_same_things() -> None:
