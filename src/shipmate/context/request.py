@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
+
+import msgspec
 
 from shipmate.values.message import JsonObject
 from shipmate.workspace.layout import CAPTAIN
@@ -26,8 +27,7 @@ class ToolDescription(Protocol):
     def schema(self) -> JsonObject: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextRequest:
+class ContextRequest(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Say for whom and what a prompt is built."""
 
     thread_id: str | None = None
@@ -49,8 +49,7 @@ class ContextRequest:
     profile: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Hold one named piece of a prompt, with its cost and the reason it is in or out."""
 
     name: str
@@ -70,8 +69,7 @@ class Section:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class Context(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Hold a built prompt and how it came about."""
 
     profile: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
+
+import msgspec
 
 from shipmate.context.request import ContextRequest, Stability
 from shipmate.memory.reader import MemoryReader
@@ -20,8 +21,7 @@ from shipmate.workspace.layout import Layout
 FILE_TOKENS = 6_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class Scene(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Hold everything a section may look at."""
 
     request: ContextRequest
@@ -45,12 +45,11 @@ class Scene:
         return self.path(file).removeprefix(f"{self.own.root.relative_to(self.layout.root)}/")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Hold what a section has to say; `text` may be cut, `fields` fill in the wording around it."""
 
     text: str = ""
-    fields: dict[str, str] = field(default_factory=dict[str, str])
+    fields: dict[str, str] = {}
     source: str = ""
     reason: str = ""
     problem: str = ""
@@ -59,8 +58,7 @@ class Draft:
     stability: Stability | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Silence:
+class Silence(msgspec.Struct, frozen=True, eq=False):
     """Say why a section has nothing to say."""
 
     reason: str
@@ -71,8 +69,7 @@ class Silence:
 Writer = Callable[[Scene], Draft | Silence]
 
 
-@dataclass(frozen=True, slots=True)
-class SectionKind:
+class SectionKind(msgspec.Struct, frozen=True, eq=False):
     """Name a section and the function that writes it."""
 
     name: str
