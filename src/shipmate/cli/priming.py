@@ -12,12 +12,10 @@ import msgspec
 
 from shipmate.cli.card import clean, shorten
 from shipmate.cli.place import find_layout, open_records, parse_thread_id
-from shipmate.errors import ShipmateError
+from shipmate.priming.check import check_file
 from shipmate.priming.export import Saved, ScriptExistsError, save_script
 from shipmate.priming.library import Library, Listing
-from shipmate.priming.parse import check_script, read_text
 from shipmate.priming.recent import Recents
-from shipmate.priming.record import ScriptError
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.rehearse import ASPECTS
 from shipmate.workspace.layout import CAPTAIN, Layout
@@ -97,7 +95,7 @@ def check(context: click.Context, scripts: tuple[str, ...], as_json: bool) -> in
     files = [_locate(layout, given) for given in scripts] or [
         (path.relative_to(layout.root).as_posix(), path) for _, path in Library(layout).every()
     ]
-    problems = [problem for name, path in files for problem in _check(layout, name, path)]
+    problems = [problem for name, path in files for problem in check_file(layout, name, path)]
     if as_json:
         shown = [{"path": p.path, "line": p.line, "record": p.record, "problem": p.problem} for p in problems]
         _print_json({"checked": len(files), "problems": shown})
@@ -114,17 +112,6 @@ def check(context: click.Context, scripts: tuple[str, ...], as_json: bool) -> in
 def _locate(layout: Layout, given: str) -> tuple[str, Path]:
     """Take a name for a file when there is one, else for a ref."""
     return (given, Path(given)) if Path(given).exists() else (given, ScriptRef.parse(given).path(layout))
-
-
-def _check(layout: Layout, name: str, path: Path) -> list[ScriptError]:
-    try:
-        if path.is_relative_to(layout.priming):
-            ScriptRef.parse(path.relative_to(layout.priming).as_posix()).path(layout)
-        return check_script(read_text(path, name), name)
-    except ScriptError as error:
-        return [error]
-    except ShipmateError as error:
-        return [ScriptError(str(error), path=name)]
 
 
 @command.command()

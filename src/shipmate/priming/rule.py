@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from shipmate.priming.kind import (
     ARTIFACT,
@@ -266,34 +267,41 @@ EXTRAS: dict[str, Kind] = {
 }
 
 
+def _merge(rule: Rule) -> dict[str, Kind]:
+    body = {rule.body: TEXT} if rule.body is not None else {}
+    genseq = {"genseq": COUNT} if rule.has_genseq else {}
+    return {**genseq, **rule.required, **rule.optional, "sourceTag": SOURCE_TAG, **body}
+
+
+_KNOWN = {kind: _merge(rule) for kind, rule in RULES.items()}
+_NEEDED = {kind: [*(["genseq"] if rule.has_genseq else []), *rule.required] for kind, rule in RULES.items()}
+
+
 def check_record(kind: str, values: JsonObject, line: int = 0) -> Record:
     """Sort values into known fields and the rest; raise `FieldError` for the first that does not fit."""
-    rule = RULES[kind]
-    if rule.has_genseq:
-        _check_field("genseq", values, COUNT)
-    for name, wanted in rule.required.items():
-        _check_field(name, values, wanted)
+    known = _KNOWN[kind]
+    for name in _NEEDED[kind]:
+        if name not in values:
+            raise FieldError("", f"`{name}` is missing. Write `{name}: ` and {known[name].want}")
     fields: JsonObject = {}
     extra: JsonObject = {}
     for name, value in values.items():
-        wanted = rule.optional.get(name) or (SOURCE_TAG if name == "sourceTag" else None)
-        if wanted is not None or name in EXTRAS:
-            _check_field(name, values, wanted or EXTRAS[name])
-        known = wanted or name in rule.required or name == rule.body or (name == "genseq" and rule.has_genseq)
-        (fields if known else extra)[name] = value
+        wanted = known.get(name)
+        if wanted is not None:
+            fields[name] = _check(name, value, wanted)
+        else:
+            extra[name] = _check(name, value, EXTRAS[name]) if name in EXTRAS else value
     if kind == "human_text_record":
         fields.setdefault("grammar", "markdown")
-    if problem := rule.check(fields):
+    if problem := RULES[kind].check(fields):
         raise FieldError("", problem)
     return Record(kind, fields, extra, line)
 
 
-def _check_field(name: str, values: JsonObject, wanted: Kind) -> None:
-    if name not in values:
-        raise FieldError("", f"`{name}` is missing. Write `{name}: ` and {wanted.want}")
-    value = values[name]
-    if isinstance(value, float) and value.is_integer() and wanted in (COUNT, COURSE):
+def _check(name: str, value: Any, wanted: Kind) -> Any:
+    if wanted.test(value):
+        return value
+    if isinstance(value, float) and value.is_integer() and wanted in (COUNT, COURSE) and value >= 0:
         # The origin knows one kind of number: 1.0 is 1 there.
-        value = values[name] = int(value)
-    if not wanted.test(value):
-        raise FieldError(name, f"`{name}` must be {wanted.want}")
+        return _check(name, int(value), wanted)
+    raise FieldError(name, f"`{name}` must be {wanted.want}")

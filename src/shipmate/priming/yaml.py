@@ -19,6 +19,7 @@ from shipmate.values.message import JsonObject
 SLOW_LIMIT = 64 * 1024
 
 _ENTRY = re.compile(r"( *)([A-Za-z_][A-Za-z0-9_-]*):(?: +(\S.*))?")
+_FLAT = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*): (\S.*)")
 _ITEM = re.compile(r"( *)- (\S.*)")
 # Text that no indicator can make anything else: a letter first, then nothing that ends or splits a scalar.
 _WORDS = re.compile(r"[A-Za-z0-9_一-鿿][^\x00-\x1f:#]*(?<! )")
@@ -36,7 +37,7 @@ def read_mapping(text: str) -> tuple[JsonObject, bool]:
     """Read one YAML mapping (anything else counts as empty); tell also whether the slow way was needed."""
     if ODD.search(text) is None:
         try:
-            return _Simple(text).read(), False
+            return _read_flat(text) or _Simple(text).read(), False
         except _NotSimpleError:
             pass
     if len(text) > SLOW_LIMIT:
@@ -76,6 +77,20 @@ def write_value(value: Any) -> str:
     if isinstance(value, str) and _PLAIN_TEXT.fullmatch(value) and value.lower() not in _DOUBTFUL:
         return value
     return write_json(value)
+
+
+def _read_flat(text: str) -> JsonObject | None:
+    """Read `key: value` lines alone, as nearly every record has them; None when there is anything else."""
+    found: JsonObject = {}
+    for line in text.split("\n"):
+        match = _FLAT.fullmatch(line)
+        if match is None or match[1] in found or match[1].lower() in _DOUBTFUL:
+            return None
+        value = match[2]
+        found[match[1]] = (
+            int(value) if value.isdigit() and value.isascii() and len(value) < 16 else _read_scalar(value)
+        )
+    return found
 
 
 class _Simple:
