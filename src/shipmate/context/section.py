@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 from collections.abc import Callable
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 
 import msgspec
 
@@ -90,6 +91,20 @@ def section_kinds() -> dict[str, SectionKind]:
         found: tuple[SectionKind, ...] = importlib.import_module(module.name).KINDS
         kinds.update((kind.name, kind) for kind in found)
     return kinds
+
+
+@lru_cache(maxsize=256)
+def _bootstrap_path(layout: Layout, name: str) -> str:
+    # Joined once: a Path costs more to join than its file to stat.
+    return os.fspath(layout.bootstrap(name))
+
+
+def read_bootstrap(scene: Scene, name: str, *, is_shared: bool) -> FileText:
+    """Read a bootstrap file: the member's own, or, for one about the place, the workspace's."""
+    file = scene.files.read(_bootstrap_path(scene.own, name))
+    if file.is_missing and is_shared and scene.own is not scene.layout:
+        return scene.files.read(_bootstrap_path(scene.layout, name))
+    return file
 
 
 def draft_file(scene: Scene, file: FileText, wording: str = "") -> Draft | Silence:

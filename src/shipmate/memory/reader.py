@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 
 from shipmate.workspace.file import FileCache, FileText
@@ -16,6 +17,17 @@ FOLDERS = ("core", "projects", "daily", "topics")
 def user_key(platform: str, user_id: str) -> str:
     """Name a person across platforms: the same id on two of them need not be the same person."""
     return f"{platform}.{user_id}" if platform else user_id
+
+
+@lru_cache(maxsize=64)
+def _day_paths(own: Layout, day: date) -> tuple[str, ...]:
+    return os.fspath(own.daily_note(day)), os.fspath(own.filed_daily_note(day))
+
+
+@lru_cache(maxsize=256)
+def _user_paths(layout: Layout, platform: str, user_id: str) -> tuple[str, ...]:
+    keys = dict.fromkeys((user_key(platform, user_id), user_id))
+    return tuple(os.fspath(layout.user_memory(key)) for key in keys)
 
 
 class MemoryReader:
@@ -41,7 +53,7 @@ class MemoryReader:
 
     def today(self, day: date) -> FileText:
         """Give the note of a day."""
-        return self._first(self._own.daily_note(day), self._own.filed_daily_note(day))
+        return self._first(*_day_paths(self._own, day))
 
     def project(self) -> FileText:
         """Give what is known of the project, shared by all members."""
@@ -49,8 +61,7 @@ class MemoryReader:
 
     def user(self, platform: str, user_id: str) -> FileText:
         """Give what is known of a person: their file for this platform, else the one of their plain id."""
-        keys = dict.fromkeys((user_key(platform, user_id), user_id))
-        return self._first(*(self._layout.user_memory(key) for key in keys))
+        return self._first(*_user_paths(self._layout, platform, user_id))
 
     def folders(self) -> list[str]:
         """Give the folders of the memory tree that exist, as paths from the workspace."""
@@ -64,7 +75,7 @@ class MemoryReader:
         place = os.path.relpath(self._memory, self._layout.root)
         return [f"{place}/{name}/" for name in known + others if Path(self._memory, name).is_dir()]
 
-    def _first(self, *paths: str | Path) -> FileText:
+    def _first(self, *paths: str) -> FileText:
         """Give the first file that exists."""
         found = [self._files.read(path) for path in paths]
         return next((file for file in found if not file.is_missing), found[0])

@@ -9,6 +9,8 @@ from functools import lru_cache
 from shipmate.skills.skill import Skill
 from shipmate.values.token import estimate_tokens
 
+# No entry is shorter than its own tags.
+LEAST = 25
 FRAME = estimate_tokens("<skills>\n</skills>\n")
 
 
@@ -45,6 +47,8 @@ def take(skills: Sequence[Skill], tokens: int) -> tuple[Skill, ...]:
     room = tokens - FRAME
     taken: list[Skill] = []
     for skill in skills:
+        if room < LEAST:
+            break
         cost = _entry(skill)[1]
         if cost <= room:
             taken.append(skill)

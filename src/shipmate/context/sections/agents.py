@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from shipmate.context.reference import follow
-from shipmate.context.section import FILE_TOKENS, Draft, Scene, SectionKind, Silence, draft_file
+from shipmate.context.section import (
+    FILE_TOKENS,
+    Draft,
+    Scene,
+    SectionKind,
+    Silence,
+    draft_file,
+    read_bootstrap,
+)
 from shipmate.context.wording import word
 
 
 def write(scene: Scene) -> Draft | Silence:
     """Write AGENTS.md, then each file it refers to under its path."""
-    file = scene.files.read(scene.own.bootstrap("AGENTS.md"))
-    if file.is_missing:
-        file = scene.files.read(scene.layout.bootstrap("AGENTS.md"))
+    file = read_bootstrap(scene, "AGENTS.md", is_shared=True)
     draft = draft_file(scene, file)
     if isinstance(draft, Silence):
         return draft

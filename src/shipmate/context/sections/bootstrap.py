@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from functools import partial
 
-from shipmate.context.section import FILE_TOKENS, Draft, Scene, SectionKind, Silence, draft_file
+from shipmate.context.section import (
+    FILE_TOKENS,
+    Draft,
+    Scene,
+    SectionKind,
+    Silence,
+    draft_file,
+    read_bootstrap,
+)
 
 # Files about the place rather than the member: a member without its own gets the workspace's.
-SHARED = frozenset({"AGENTS.md", "USER.md", "TOOLS.md"})
+SHARED = frozenset({"USER.md", "TOOLS.md"})
 
 
 def write(name: str, scene: Scene) -> Draft | Silence:
     """Write one bootstrap file."""
-    file = scene.files.read(scene.own.bootstrap(name))
-    if file.is_missing and name in SHARED:
-        file = scene.files.read(scene.layout.bootstrap(name))
-    return draft_file(scene, file)
+    return draft_file(scene, read_bootstrap(scene, name, is_shared=name in SHARED))
 
 
 KINDS = tuple(

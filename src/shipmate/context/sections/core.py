@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from shipmate.context.section import Draft, Scene, SectionKind
+from shipmate.context.section import Draft, Scene, SectionKind, read_bootstrap
 from shipmate.context.wording import find_wording
 from shipmate.workspace.layout import CAPTAIN
 
@@ -34,7 +34,7 @@ def write(scene: Scene) -> Draft:
 
 def _title(scene: Scene) -> str:
     """Give the first heading of the member's Agent.md."""
-    match = _TITLE.search(scene.files.read(scene.own.agent).text)
+    match = _TITLE.search(read_bootstrap(scene, "Agent.md", is_shared=False).text)
     return match[1].strip() if match else ""
 
 
