@@ -11,6 +11,7 @@ from shipmate.tools.exec import Exec
 from shipmate.tools.glob import Glob
 from shipmate.tools.grep import Grep
 from shipmate.tools.job import Jobs, JobTool
+from shipmate.tools.mcp_tool import McpServers
 from shipmate.tools.memory_upsert import MemoryUpsert
 from shipmate.tools.read import Read
 from shipmate.tools.sandbox import Sandbox
@@ -20,17 +21,19 @@ from shipmate.tools.tool import Tool
 from shipmate.tools.web_fetch import WebFetch
 from shipmate.tools.write import Write
 from shipmate.workspace.config import Config
+from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
 
 AnyTool = Tool[Any]
 
 
 class Toolset:
-    """Hold tools in the order they are offered."""
+    """Hold tools in the order they are offered; those of MCP servers come after the first `load`."""
 
-    def __init__(self, tools: Iterable[AnyTool]) -> None:
-        self._tools = {tool.name: tool for tool in tools}
-        self._aliases = {alias: tool for tool in self._tools.values() for alias in tool.aliases}
+    def __init__(self, tools: Iterable[AnyTool], servers: McpServers | None = None) -> None:
+        self._own = list(tools)
+        self._servers = servers
+        self._offer(self._own)
 
     def __iter__(self) -> Iterator[AnyTool]:
         return iter(self._tools.values())
@@ -50,10 +53,25 @@ class Toolset:
         """Describe all tools to a model."""
         return [tool.spec() for tool in self]
 
+    async def load(self) -> None:
+        """Find the tools of MCP servers; call it before a run. Quick once they have answered."""
+        if self._servers is not None:
+            self._offer([*self._own, *await self._servers.load()])
+
+    def findings(self) -> list[Finding]:
+        """Tell how the MCP servers stand."""
+        return self._servers.findings() if self._servers else []
+
     async def close(self) -> None:
         """End what tools still have running."""
         for tool in self:
             await tool.close()
+        if self._servers is not None:
+            await self._servers.close()
+
+    def _offer(self, tools: Iterable[AnyTool]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._aliases = {alias: tool for tool in self._tools.values() for alias in tool.aliases}
 
 
 def default_toolset(layout: Layout, config: Config, sandbox: Sandbox | None = None) -> Toolset:
@@ -61,4 +79,5 @@ def default_toolset(layout: Layout, config: Config, sandbox: Sandbox | None = No
     jobs = Jobs()
     run = Exec(sandbox or Sandbox(layout), jobs, config.env, config.permissions.network)
     files: list[AnyTool] = [Read(), Glob(), Grep(), Write(), Edit()]
-    return Toolset([*files, run, JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert()])
+    tools = [*files, run, JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert()]
+    return Toolset(tools, McpServers(config.mcp.servers, layout) if config.mcp.servers else None)

@@ -155,6 +155,10 @@ class Layout:
         """Give where the whole output of one tool call is kept."""
         return self.logs / "calls" / ThreadId.parse(thread_id).encode() / f"{_file_name(call_id)}.log"
 
+    def mcp_log(self, server: str) -> Path:
+        """Give where an MCP server's complaints are kept."""
+        return self.logs / "mcp" / f"{_file_name(server)}.log"
+
     def trace(self, thread_id: str) -> Path:
         return self.logs / "trace" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
 

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from shipmate.tools.tool import Labels
+from shipmate.tools.toolset import Toolset, default_toolset
+from shipmate.workspace.config import Config
+from shipmate.workspace.layout import Layout
+
+# The whole request is held to 10 KB; this is the tools' share.
+SIZE_LIMIT = 4_500
+NAMES = ["read", "glob", "grep", "write", "edit", "exec", "job", "web_fetch", "show_image", "send_file", "memory_upsert"]
+ACTING = {"write", "edit", "exec", "web_fetch", "memory_upsert"}
+
+
+@pytest.fixture
+def toolset(root: Path) -> Toolset:
+    return default_toolset(Layout(root), Config())
+
+
+def test_the_tools_of_the_design_are_there(toolset: Toolset) -> None:
+    assert toolset.names == NAMES
+    assert toolset.get("exec_shell") is toolset.get("exec")
+    assert "exec_shell" not in [spec.name for spec in toolset.specs()]
+    assert toolset.get("nothing") is None
+    assert "read" in toolset
+
+
+def test_the_schemas_stay_small(toolset: Toolset) -> None:
+    encoded = msgspec.json.encode([msgspec.structs.asdict(spec) for spec in toolset.specs()])
+    assert len(encoded) <= SIZE_LIMIT
+
+
+def test_each_schema_is_one_and_agrees_with_parsing(toolset: Toolset) -> None:
+    samples: dict[str, dict[str, Any]] = {
+        "read": {"path": "a"}, "glob": {"pattern": "*"}, "grep": {"pattern": "x"}, "job": {"action": "list"},
+        "write": {"path": "a", "content": ""}, "edit": {"path": "a", "old": "b", "new": "c"},
+        "exec": {"command": "ls"}, "web_fetch": {"url": "http://x"}, "show_image": {"path": "a"},
+        "send_file": {"path": "a"}, "memory_upsert": {"scope": "user", "heading": "h", "content": "c"},
+    }  # fmt: skip
+    for tool in toolset:
+        schema = tool.spec().schema
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.validate(samples[tool.name], schema)
+        tool.parse(samples[tool.name])
+        assert set(schema["required"]) == set(samples[tool.name])
+
+
+def test_labels_say_what_each_tool_touches(toolset: Toolset) -> None:
+    assert {tool.name for tool in toolset if tool.labels.acts} == ACTING
+    assert {tool.name for tool in toolset if tool.labels.reads_untrusted} == {"web_fetch"}
+    assert Labels().is_read_only
+
+
+async def test_without_servers_loading_changes_nothing(toolset: Toolset) -> None:
+    await toolset.load()
+    assert toolset.names == NAMES
+    assert toolset.findings() == []
+    await toolset.close()
+
+
+def test_nothing_heavy_is_imported() -> None:
+    script = "import sys, shipmate.tools.toolset; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"PIL", "httpx2", "trafilatura", "lxml", "regex", "mcp", "pydantic", "anyio"} & set(loaded)
