@@ -8,23 +8,28 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
+from shipmate.app import Shipmate
 from shipmate.errors import NotFoundError, PrimingError, StorageError, UserError
+from shipmate.models.scripted import ScriptedModel
+from shipmate.models.to_model import to_model_messages
 from shipmate.priming.convert import to_messages, to_records
 from shipmate.priming.library import Library
-from shipmate.priming.parse import parse_script
+from shipmate.priming.parse import parse_script, read_script
 from shipmate.priming.recent import Recents
 from shipmate.priming.record import Record, Script
 from shipmate.priming.replay import NO_RESULT, Priming, build_rows, create_dialog, hides_priming, renumber
 from shipmate.store.sqlite import MemoryStore
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
-from shipmate.values.message import UIMessage, is_settled, metadata_of, tool_parts
+from shipmate.values.event import TextEvent
+from shipmate.values.message import UIMessage, is_settled, metadata_of, text_of, timestamp, tool_parts
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
 from tests.support.priming_script import Put, words
 from tests.support.priming_strategy import scripts
 from tests.support.priming_strategy import threads as any_thread
 
+FIXTURES = Path(__file__).parent / "fixtures"
 THREAD = ThreadId("web", "room", "1")
 CALL = (
     '### record func_call_record\n```json\n{"genseq": 1, "id": "c1", "name": "read", "arguments": {}}\n```\n'
@@ -257,3 +262,42 @@ def test_the_request_is_read_strictly() -> None:
     for wrong in ({"scriptRefs": []}, {"scriptRefs": "a", "showInUi": True}, {"showInUi": True}):
         with pytest.raises(msgspec.ValidationError):
             msgspec.convert(wrong, Priming)
+
+
+@pytest.mark.parametrize("show", [True, False])
+async def test_the_model_sees_what_was_replayed_shown_or_not(layout: Layout, put: Put, show: bool) -> None:
+    put("team_shared/a", body=words("先做环境探针。", "好的。") + CALL + RESULT)
+    model = ScriptedModel(["It is Linux."])
+    ship = await Shipmate.open(layout.root, model=model)
+    try:
+        priming = prime("team_shared/a", show=show)
+        await create_dialog(Library(layout), ship.threads, ship.store, thread_id=THREAD, priming=priming)
+        event = TextEvent(
+            platform="web",
+            thread_id=str(THREAD),
+            user_id="u",
+            message_id="in",
+            timestamp=timestamp(),
+            text="And now?",
+        )
+        outcome = await (await ship.receive(event)).outcome()
+        assert (outcome.status, outcome.text) == ("replied", "It is Linux.")
+        assert [text_of(message) for message in model.requests[0].messages][:3] == [
+            "先做环境探针。",
+            "好的。",
+            "And now?",
+        ]
+        assert (await ship.threads.read(THREAD)).course == 1
+    finally:
+        await ship.close()
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("**/accept/*.md")), ids=lambda path: path.name)
+def test_every_fixture_becomes_a_request_a_provider_takes(path: Path) -> None:
+    rows = build_rows([read_script(path)], THREAD)
+    sent = repr(to_model_messages(rows))
+    assert "data-priming" not in sent
+    for row in rows:
+        for part in row["parts"]:
+            if part["type"] == "text" and part["text"].strip():
+                assert repr(part["text"].strip())[1:-1] in sent
