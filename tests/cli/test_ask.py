@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import signal
 from pathlib import Path
@@ -67,6 +68,22 @@ def test_what_waits_for_an_approval_says_how_to_answer(workspace: Path) -> None:
     answered = shipmate(workspace, "ask", "--thread", thread_in(done.stderr), "yes")
     assert answered.returncode == 0
     assert (workspace / "made.txt").exists()
+
+
+def test_the_commands_it_names_work(workspace: Path) -> None:
+    done = shipmate(workspace, "ask", "run touch made.txt")
+    look, answer = re.findall(r"`shipmate (approvals [^`]+)`", done.stderr)
+    assert "touch made.txt" in shipmate(workspace, *look.split()).stdout
+    assert shipmate(workspace, *answer.split()).returncode == 0
+    assert (workspace / "made.txt").exists()
+
+
+def test_several_questions_can_be_answered_at_once(workspace: Path) -> None:
+    done = shipmate(workspace, "ask", "write a to a.txt and write b to b.txt")
+    assert done.returncode == 1
+    answered = shipmate(workspace, "ask", "--thread", thread_in(done.stderr), "yes to all")
+    assert answered.returncode == 0
+    assert [(workspace / name).read_text() for name in ("a.txt", "b.txt")] == ["a", "b"]
 
 
 def test_a_denied_call_does_not_run(workspace: Path) -> None:

@@ -41,6 +41,10 @@ ONE_STAGE: list[tuple[str, list[tuple[str, dict[str, str]]]]] = [
         "write hello and read me to notes.txt",
         [("write", {"content": "hello and read me", "path": "notes.txt"})],
     ),
+    (
+        "write a to a.txt and write b to b.txt",
+        [("write", {"content": "a", "path": "a.txt"}), ("write", {"content": "b", "path": "b.txt"})],
+    ),
     ('create notes.txt with "a  b"', [("write", {"path": "notes.txt", "content": "a  b"})]),
     ("把你好写入notes.txt。", [("write", {"content": "你好", "path": "notes.txt"})]),
     ("edit a.txt: replace X with Y", [("edit", {"path": "a.txt", "old": "X", "new": "Y"})]),

@@ -44,8 +44,9 @@ def command(
     layout = find_layout(context)
     text = join_input(words, None if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read())
     thread_id = parse_thread_id(thread) if thread else new_thread_id()
-    outcome = asyncio.run(_ask(layout, thread_id, text, model, _Printer(as_json=as_json)))
-    return _report(outcome, thread_id)
+    printer = _Printer(as_json=as_json)
+    outcome = asyncio.run(_ask(layout, thread_id, text, model, printer))
+    return _report(outcome, thread_id, printer.asked)
 
 
 def join_input(words: tuple[str, ...], piped: bytes | None) -> str:
@@ -66,9 +67,13 @@ class _Printer:
         self._transcript = Transcript()
         self._gap = False
         self.has_printed = False
+        # The approvals the run waits for.
+        self.asked: list[str] = []
 
     def take(self, chunk: Chunk) -> None:
         """Print one chunk; a person at a screen also sees which tools were called."""
+        if chunk["type"] == "tool-approval-request":
+            self.asked.append(chunk["approvalId"])
         if self._as_json:
             self._write(msgspec.json.encode(chunk).decode() + "\n")
             return
@@ -155,16 +160,22 @@ async def _next(queue: asyncio.Queue[FeedEvent], answering: asyncio.Future[Outco
     return []
 
 
-def _report(outcome: Outcome, thread_id: ThreadId) -> int:
+def _how_to_answer(asked: list[str], thread_id: ThreadId) -> str:
+    reply = f"shipmate ask --thread {thread_id} yes"
+    if len(asked) != 1:
+        words = f"`shipmate approvals list` shows the questions; `{reply} to all` allows them."
+        return f"waiting for your approval. {words}"
+    look, answer = f"shipmate approvals show {asked[0]}", f"shipmate approvals answer {asked[0]} yes"
+    return f"waiting for your approval. Look with `{look}`; answer with `{answer}` or `{reply}`."
+
+
+def _report(outcome: Outcome, thread_id: ThreadId, asked: list[str]) -> int:
     """Say on standard error what did not go through, and give the exit code."""
     match outcome.status:
         case "replied" | "steered":
             return 0
         case "suspended":
-            words = (
-                f"waiting for your approval. `shipmate approvals list` shows the question; answer with "
-                f"`shipmate ask --thread {thread_id} yes` or `no`."
-            )
+            words = _how_to_answer(asked, thread_id)
         case "stopped":
             words = f"stopped. Go on with `shipmate ask --thread {thread_id} …`"
         case "failed":

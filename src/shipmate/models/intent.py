@@ -16,7 +16,7 @@ class Intent(msgspec.Struct, frozen=True):
 
 
 # A clause that ends in free text takes everything after its verb; it is not split at "and".
-TAKES_ALL = frozenset({"exec", "write", "edit", "memory_upsert", "recall", "think", "call", "grep"})
+TAKES_ALL = frozenset({"exec", "memory_upsert", "recall", "think", "call"})
 POLITE = re.compile(
     r"(?:please|could you|can you|now|first|请问?|帮我|麻烦|你?能不能|先|再)[\s,，]*", re.IGNORECASE
 )
