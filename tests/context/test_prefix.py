@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import os
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from shipmate.app import Shipmate
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.profile import SHIPMATE
 from shipmate.context.request import Context, ContextRequest
 from shipmate.context.section import section_kinds
-from shipmate.context.snapshot import count_common
+from shipmate.context.snapshot import count_common, read_snapshots
+from shipmate.models.scripted import ScriptedModel, call
+from shipmate.values.event import TextEvent
+from shipmate.values.message import timestamp
+from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.config import Config, ContextSettings, Skills
 from tests.support.prompt import MOMENT, TOOLS, open_example, write_files
 
@@ -93,3 +99,42 @@ def test_stable_bytes_end_where_the_first_volatile_section_begins(tmp_path: Path
     assert context.stable + context.volatile == context.system
     for section in (each for each in context.sections if each.included):
         assert context.system.encode()[section.start : section.start + section.bytes].decode() == section.text
+
+
+async def test_a_thread_with_tool_calls_sends_the_same_prompt_at_every_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(MOMENT + timedelta(minutes=7 * turn) for turn in range(100))
+
+    def tell(now: datetime | None, zone: str) -> datetime:
+        return next(clock)
+
+    monkeypatch.setattr("shipmate.context.builder.tell_time", tell)
+    write_files(tmp_path, Agent="# Captain\n\nBe kind.")
+    model = ScriptedModel(
+        [step for turn in range(20) for step in ([call("read", path="Agent.md")], f"turn {turn}")]
+    )
+    ship = await Shipmate.open(tmp_path, model=model, environ={"PATH": os.environ["PATH"]})
+    try:
+        for turn in range(20):
+            event = TextEvent(
+                platform="web",
+                thread_id="web:room:1",
+                user_id="lin",
+                message_id=f"m{turn}",
+                timestamp=timestamp(),
+                text=QUESTIONS[turn % 5],
+            )
+            outcome = await (await ship.receive(event)).outcome()
+            assert outcome.status == "replied"
+    finally:
+        await ship.close()
+    prompts = [request.system.encode() for request in model.requests]
+    assert len(prompts) == 40
+    assert prompts[0::2] == prompts[1::2]
+    kept = sum(count_common(before, after) for before, after in pairwise(prompts[0::2]))
+    assert kept / sum(len(prompt) for prompt in prompts[2::2]) >= 0.99
+    assert len({request.system[: request.stable_bytes] for request in model.requests}) == 1
+    turns = read_snapshots(ship.layout, ThreadId.parse("web:room:1"))
+    assert len(turns) == 20
+    assert all(turn.kept_bytes and turn.kept_bytes >= turn.stable_bytes for turn in turns[1:])
