@@ -44,7 +44,8 @@ class SqliteThreadIndex:
             "member": member,
             "message_count": len(messages),
             "token_estimate": self._count(thread_id, messages),
-            "at": metadata_of(messages[-1]).get("timestamp", timestamp()) if messages else timestamp(),
+            "created_at": _time_of(messages[:1]),
+            "at": _time_of(messages[-1:]),
         }
         with self._database.transaction(is_hurried=True):
             self._database.run(self._sql["note"], values)
@@ -111,6 +112,11 @@ def title_of(messages: Sequence[UIMessage]) -> str:
             line = words.splitlines()[0].strip()
             return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1] + "…"
     return ""
+
+
+def _time_of(messages: Sequence[UIMessage]) -> str:
+    found = metadata_of(messages[0]).get("timestamp") if messages else None
+    return found if isinstance(found, str) else timestamp()
 
 
 def _info(row: sqlite3.Row) -> ThreadInfo:

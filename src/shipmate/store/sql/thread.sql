@@ -1,6 +1,6 @@
 -- name: note
 INSERT INTO thread (thread_id, title, member, message_count, token_estimate, created_at, last_at)
-VALUES (:thread_id, :title, :member, :message_count, :token_estimate, :at, :at)
+VALUES (:thread_id, :title, :member, :message_count, :token_estimate, :created_at, :at)
 ON CONFLICT (thread_id) DO UPDATE SET
     title = CASE WHEN titled_by = 'person' OR title <> '' THEN title ELSE excluded.title END,
     message_count = excluded.message_count,
