@@ -16,7 +16,8 @@ from shipmate.workspace.layout import Layout
 
 # The whole request is held to 10 KB; this is the tools' share.
 SIZE_LIMIT = 4_500
-NAMES = ["read", "glob", "grep", "write", "edit", "exec", "job", "web_fetch", "show_image", "send_file", "memory_upsert"]
+FILE_TOOLS = ["read", "glob", "grep", "write", "edit"]
+NAMES = [*FILE_TOOLS, "exec", "job", "web_fetch", "show_image", "send_file", "memory_upsert"]
 ACTING = {"write", "edit", "exec", "web_fetch", "memory_upsert"}
 
 

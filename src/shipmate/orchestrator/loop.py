@@ -77,10 +77,12 @@ class AgentOrchestrator:
 
     async def work(self, turn: Turn) -> None:
         """Work the decided calls of a message without asking the model."""
+        await self._toolset.load()
         await self._worker.work(turn)
         await turn.commit()
 
     async def _steps(self, turn: Turn) -> Outcome:
+        await self._toolset.load()
         if not await self._worker.work(turn):
             return await turn.suspend()
         context = self._build_context(turn)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
+from shipmate.errors import ToolError
 from shipmate.thread.service import Thread
 from shipmate.tools.toolset import Toolset
-from shipmate.values.message import UIMessage, tool_name, tool_parts
+from shipmate.values.message import JsonObject, UIMessage, tool_name, tool_parts
 
 
 class Taint:
@@ -29,8 +30,17 @@ class Taint:
 
     def _taints(self, message: UIMessage) -> bool:
         for part in tool_parts(message):
-            tool = self._toolset.get(tool_name(part))
-            # A tool that is gone can no longer vouch for what it brought in.
-            if "output" in part and (tool is None or tool.labels.reads_untrusted):
+            # What a failing tool says may be a stranger's words too.
+            if ("output" in part or "errorText" in part) and self._is_untrusted(part):
                 return True
         return False
+
+    def _is_untrusted(self, part: JsonObject) -> bool:
+        tool = self._toolset.get(tool_name(part))
+        if tool is None:
+            # A tool that is gone can no longer vouch for what it brought in; that it is gone, we said ourselves.
+            return "output" in part
+        try:
+            return tool.labels_for(tool.parse(part.get("input") or {})).reads_untrusted
+        except ToolError:
+            return tool.labels.reads_untrusted
