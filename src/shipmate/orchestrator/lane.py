@@ -166,6 +166,8 @@ class Lane:
                 said.append(user_row(row.event, thread))
         if said:
             await thread.append(*said)
+            # Lists show a thread while its first run is still going on.
+            await self._store.threads.note(str(self.thread_id), thread.messages, member=await self._member())
 
     async def _work_decided(self, thread: Thread, turn: Turn) -> None:
         """Work calls of earlier messages that a person decided after the talk had moved on."""
