@@ -14,15 +14,15 @@ class Limit:
 
     def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = rate
-        self._burst = burst
+        self.burst = burst
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, caller: str) -> float:
         """Count one request; give 0 when it may pass, else the seconds to wait."""
         now = self._clock()
-        left, since = self._buckets.pop(caller, (float(self._burst), now))
-        left = min(self._burst, left + (now - since) * self._rate)
+        left, since = self._buckets.pop(caller, (float(self.burst), now))
+        left = min(self.burst, left + (now - since) * self._rate)
         passes = left >= 1
         self._buckets[caller] = (left - 1 if passes else left, now)
         if len(self._buckets) > REMEMBERED:

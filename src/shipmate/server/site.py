@@ -36,7 +36,8 @@ class Site:
         self.examples = examples
         self.token = token
         self.tickets = Tickets()
-        self.logins = Limit(rate=0.5, burst=20)
+        # Failed tries to prove who is asking; those who succeed are never held up by them.
+        self.failures = Limit(rate=0.5, burst=20)
         self.page = Page()
         self.library = Library(self.layout)
         self.metrics = Metrics()

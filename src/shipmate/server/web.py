@@ -20,7 +20,7 @@ from shipmate.server.error import ApiError, invalid, translate
 from shipmate.server.host import Doorman
 from shipmate.server.metric import Meter
 from shipmate.server.routes import ROUTERS
-from shipmate.server.security import Guard
+from shipmate.server.security import Guard, is_guarded
 from shipmate.server.shape import ProblemReply
 from shipmate.server.site import Site, get_site
 from shipmate.values.message import new_id
@@ -42,7 +42,9 @@ REFUSALS = {
 
 def make_app(site: Site, doorman: Doorman) -> ASGIApp:
     """Put the guard before the routes."""
-    return Guard(make_routes(site), token=site.token, tickets=site.tickets, doorman=doorman)
+    return Guard(
+        make_routes(site), token=site.token, tickets=site.tickets, failures=site.failures, doorman=doorman
+    )
 
 
 def make_routes(site: Site) -> FastAPI:
@@ -91,6 +93,12 @@ async def _refuse(request: Request, error: Exception) -> Response:
     if isinstance(error, RequestValidationError):
         return invalid(_complaint(error)).response()
     if isinstance(error, HTTPException):
+        if (
+            error.status_code == 404
+            and request.method in ("GET", "HEAD")
+            and not is_guarded(request.url.path)
+        ):
+            return _answer_page(request)
         code, message = REFUSALS.get(error.status_code, ("invalid", "The request cannot be answered."))
         headers = dict(error.headers or {})
         return ApiError(error.status_code, code, message, "Read /docs.", headers=headers).response()
@@ -101,6 +109,14 @@ async def _refuse(request: Request, error: Exception) -> Response:
         log.error("%s %s %s", error_id, request.method, request.url.path, exc_info=error)
         return unforeseen(error_id).response()
     return known.response()
+
+
+def _answer_page(request: Request) -> Response:
+    """Give what no route answers: a file of the page, or one of its views."""
+    try:
+        return get_site(request).page.answer(request)
+    except ApiError as error:
+        return error.response()
 
 
 def _complaint(error: RequestValidationError) -> str:

@@ -19,7 +19,6 @@ from shipmate.server.routes import (
     usage,
 )
 
-# The page comes last: it answers every address the others leave over.
 ROUTERS = (
     session.router,
     chat.router,

@@ -19,10 +19,10 @@ from shipmate.workspace.config import Config
 router = APIRouter(tags=["session"])
 
 
-@router.post("/api/login", status_code=204)
+@router.post("/api/login", status_code=204, openapi_extra={"security": []})
 async def log_in(request: Request, site: TheSite, body: shape.Login) -> Response:
     """Change the token for a session cookie."""
-    if wait := site.logins.wait(caller_of(request.scope)):
+    if wait := site.failures.wait(caller_of(request.scope)):
         raise busy(wait)
     if not site.token.admits(body.token.strip()):
         raise ApiError(401, "auth", "That is not the token.", "Copy the line in .ship/token.")

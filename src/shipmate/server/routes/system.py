@@ -10,9 +10,7 @@ from starlette.responses import HTMLResponse, Response
 
 from shipmate.server import shape
 from shipmate.server.describe import describe, render
-from shipmate.server.error import missing
 from shipmate.server.reply import Json
-from shipmate.server.security import is_guarded
 from shipmate.server.site import TheSite
 
 STYLE = Path(__file__).parent.parent / "docs.css"
@@ -20,7 +18,7 @@ router = APIRouter(tags=["system"])
 page_router = APIRouter(include_in_schema=False)
 
 
-@router.get("/healthz", response_model=shape.Health)
+@router.get("/healthz", response_model=shape.Health, openapi_extra={"security": []})
 async def check_health() -> Response:
     """Say that the server lives; asks nobody who they are."""
     return Json({"status": "ok"})
@@ -52,9 +50,7 @@ async def read_style() -> Response:
     return Response(STYLE.read_bytes(), media_type="text/css")
 
 
-@page_router.api_route("/{rest:path}", methods=["GET", "HEAD"])
+@page_router.api_route("/", methods=["GET", "HEAD"])
 async def read_page(request: Request, site: TheSite) -> Response:
-    """Give a file of the page, or the page itself; an unknown address of the API is no view of the page."""
-    if is_guarded(request.url.path):
-        raise missing("such address")
+    """Give the page itself; its files and views are what no route answers."""
     return site.page.answer(request)

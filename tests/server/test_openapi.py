@@ -1,0 +1,67 @@
+"""schemathesis over the API's own description: no server error, and every answer as described."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from shipmate.server.routes import ROUTERS
+from tests.support.server import Served
+from tests.support.wire import chat, user
+
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "unsupported_method",
+    "missing_required_header",
+    "ignored_auth",
+)
+# More examples for a longer look: SHIPMATE_EXAMPLES=100.
+EXAMPLES = os.environ.get("SHIPMATE_EXAMPLES", "4")
+
+
+async def test_the_api_keeps_to_its_description(served: Served, tmp_path: Path) -> None:
+    # Strangers are to be seen refused, not told to wait.
+    served.site.failures.burst = 1_000_000
+    await chat(served.client, "room", user("u1", "hello"))
+    await chat(served.client, "other", user("u2", "write one file"))
+    process = await asyncio.create_subprocess_exec(
+        str(Path(sys.executable).with_name("schemathesis")),
+        "run",
+        f"{served.address}/openapi.json",
+        *("--header", f"Authorization:{served.bearer['authorization']}"),
+        *("--phases", "examples,coverage,fuzzing"),
+        *("--max-examples", EXAMPLES),
+        *("--checks", ",".join(CHECKS)),
+        *("--workers", "2"),
+        *("--seed", "7"),
+        *("--rate-limit", "150/s"),
+        "--continue-on-failure",
+        "--no-color",
+        cwd=tmp_path,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    out, _ = await process.communicate()
+    assert process.returncode == 0, out.decode()[-12_000:]
+
+
+async def test_every_route_is_described_once(served: Served) -> None:
+    schema = (await served.client.get("/openapi.json")).json()
+    described = {(path, method.upper()) for path, item in schema["paths"].items() for method in item}
+    answered = {
+        (route.path, method)  # pyright: ignore[reportAttributeAccessIssue]  (every route of ours is an APIRoute)
+        for router in ROUTERS[:-1]
+        for route in router.routes
+        for method in route.methods  # pyright: ignore[reportAttributeAccessIssue]
+    }
+    assert described == answered
+    for path, item in schema["paths"].items():
+        for operation in item.values():
+            assert operation["description"], path
+            assert "default" in operation["responses"], path
