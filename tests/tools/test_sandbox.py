@@ -71,9 +71,15 @@ def test_memory_is_read_only_and_configuration_cannot_be_made(
     confinement: Confinement, layout: Layout
 ) -> None:
     layout.config.unlink()
-    run(confinement, layout, "echo forged > .ship/memory/project.md; echo '{\"permissions\":{}}' > ship.json")
+    sandbox = Sandbox(layout, [confinement])
+    assert sandbox.works
+    assert not layout.config.exists()
+    forge = (
+        "echo forged > .ship/memory/project.md; echo forged > ship.json; mv src/a.txt ship.json; rm ship.json"
+    )
+    subprocess.run(sandbox.wrap(["sh", "-c", forge], network=False), check=False, capture_output=True)
     assert layout.project_memory.read_text() == "remembered"
-    assert not layout.config.exists() or layout.config.read_text() == "{}\n"
+    assert layout.config.read_text() == "{}\n"
 
 
 def test_nothing_outside_is_written_or_private(

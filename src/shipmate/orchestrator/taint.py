@@ -38,7 +38,7 @@ class Taint:
     def _is_untrusted(self, part: JsonObject) -> bool:
         tool = self._toolset.get(tool_name(part))
         if tool is None:
-            # A tool that is gone can no longer vouch for what it brought in; that it is gone, we said ourselves.
+            # A tool that is gone can no longer vouch for what it brought in; its absence we tell ourselves.
             return "output" in part
         try:
             return tool.labels_for(tool.parse(part.get("input") or {})).reads_untrusted

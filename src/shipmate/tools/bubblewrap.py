@@ -50,9 +50,6 @@ class Bubblewrap:
             for name in READ_ONLY_OF_SHIP:
                 options += ["--ro-bind-try", str(ship / name), str(ship / name)]
             options += ["--bind-try", str(ship / "scratch"), str(ship / "scratch")]
-        if not self._layout.config.exists():
-            # What does not exist cannot be covered, and a command must not write Shipmate's configuration.
-            self._layout.config.write_text("{}\n")
         for path in secret_files(self._layout):
             options += ["--ro-bind", "/dev/null", str(path)]
         git = self._layout.root / ".git"

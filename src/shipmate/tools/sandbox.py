@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import subprocess
 import sys
@@ -61,7 +62,12 @@ class Sandbox:
     def wrap(self, command: Sequence[str], *, network: bool) -> list[str]:
         """Give the command line to start instead of a command."""
         self._prepare()
-        return self._found.wrap(command, network=network) if self._found else list(command)
+        if self._found is None:
+            return list(command)
+        # What does not exist cannot be covered, and no command may make Shipmate's configuration.
+        with contextlib.suppress(FileExistsError), self._layout.config.open("x") as file:
+            file.write("{}\n")
+        return self._found.wrap(command, network=network)
 
     def findings(self) -> list[Finding]:
         """Tell `doctor` how commands are confined."""
