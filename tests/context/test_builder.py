@@ -178,3 +178,23 @@ def test_findings_name_what_is_wrong(tmp_path: Path) -> None:
     assert "empty" in subjects["USER.md"]
     assert "front matter" in subjects["skill bad"]
     assert "Mars/Olympus" in subjects["timezone"]
+
+
+def test_in_a_group_the_prefix_does_not_depend_on_who_speaks(tmp_path: Path) -> None:
+    builder = open_example(tmp_path)
+    turns = [
+        builder.build(ContextRequest(thread_id=thread, platform="telegram", user_id=user, now=MOMENT))
+        for thread in ("telegram:group:7", "telegram:dm:42")
+        for user in ("42", "43")
+    ]
+    assert turns[0].stable == turns[1].stable
+    assert "Lin likes tables." in turns[0].volatile
+    assert "Lin likes tables." in turns[2].stable
+
+
+def test_an_index_that_cannot_be_read_is_reported_and_memory_used_instead(tmp_path: Path) -> None:
+    root = write_files(tmp_path, Agent="x", memory__MEMORY="kept")
+    (root / "memory/INDEX.md").write_bytes(b"\x00")
+    section = section_of(ContextBuilder(root).build(ContextRequest()), "memory-index")
+    assert section.text.endswith("kept")
+    assert "binary" in section.problem

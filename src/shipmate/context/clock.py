@@ -12,10 +12,8 @@ def find_zone(name: str) -> tzinfo | None:
     """Find a zone by name; None for the machine's own, also when there is no such zone."""
     try:
         return ZoneInfo(name) if name else None
-    except (ValueError, OSError):
-        # ZoneInfoNotFoundError is a KeyError, and odd names raise others; all mean the same to the caller.
-        return None
-    except KeyError:
+    except (KeyError, ValueError, OSError):
+        # An unknown zone is a KeyError; odd names raise the others. All mean the same to the caller.
         return None
 
 

@@ -25,6 +25,8 @@ EDGE_LIMIT = 1568
 SENT_LIMIT = 3_700_000
 # Beyond this a small file may unpack to gigabytes.
 PIXEL_LIMIT = 80_000_000
+# Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0)
 
 
 def sniff(data: bytes) -> str | None:
@@ -51,8 +53,7 @@ def read_image(path: str | Path) -> str:
     """Read one image file as a data URL, scaled down when it is large."""
     place = Path(path).expanduser()
     try:
-        # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
-        with os.fdopen(os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+        with os.fdopen(os.open(place, READ_FLAGS), "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise MediaError(f"{place} is not a file. Give a PNG, JPEG, GIF or WebP image.")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from shipmate.context.section import FILE_TOKENS, Draft, Scene, SectionKind, Silence, draft_file
+from shipmate.values.thread_id import ThreadId
 
 
 def write_project(scene: Scene) -> Draft | Silence:
@@ -14,7 +17,15 @@ def write_user(scene: Scene) -> Draft | Silence:
     """Write what is known of the person who speaks."""
     if not scene.request.user_id:
         return Silence("nobody is named")
-    return draft_file(scene, scene.memory.user(scene.request.platform, scene.request.user_id))
+    draft = draft_file(scene, scene.memory.user(scene.request.platform, scene.request.user_id))
+    if isinstance(draft, Silence) or not _is_shared(scene.request.thread_id):
+        return draft
+    return msgspec.structs.replace(draft, stability="volatile")
+
+
+def _is_shared(thread_id: str | None) -> bool:
+    """Tell whether people take turns in a thread, so that each turn may be about another of them."""
+    return thread_id is not None and ThreadId.parse(thread_id).scope_type in ("group", "channel")
 
 
 def write_recall(scene: Scene) -> Draft | Silence:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from shipmate.context.section import FILE_TOKENS, Draft, Scene, SectionKind, Silence, draft_file
 from shipmate.context.wording import word
 
@@ -16,7 +18,8 @@ def write_index(scene: Scene) -> Draft | Silence:
         return Silence(
             f"there is neither {scene.path(index)} nor MEMORY.md", problem=draft.problem or index.problem
         )
-    return draft
+    problem = "; ".join(text for text in (index.problem, draft.problem) if text)
+    return msgspec.structs.replace(draft, problem=problem, reason=problem or draft.reason)
 
 
 def write_tree(scene: Scene) -> Draft | Silence:
