@@ -139,6 +139,17 @@ def test_what_members_may_see_is_read(root: Path, path: str) -> None:
     assert read_bytes(root, path, 100) == b"open"
 
 
+def test_a_secret_behind_a_link_stays_one(root: Path) -> None:
+    (root / "config").mkdir()
+    (root / "config" / "settings").write_text("KEY=1")
+    (root / ".env").symlink_to("config/settings")
+    with pytest.raises(ToolError, match="secrets"):
+        read_bytes(root, ".env", 100)
+    with pytest.raises(ToolError, match="secrets"), locate(root, ".env", refuse_writing) as place:
+        replace_bytes(place, b"x")
+    assert (root / "config" / "settings").read_text() == "KEY=1"
+
+
 names = st.sampled_from(
     ["sub", "deep", "file", "out", "loop", "back", "..", ".", "", "secret.txt", "etc", "~", "a\n", "…"]
 )

@@ -82,6 +82,18 @@ def test_memory_is_read_only_and_configuration_cannot_be_made(
     assert layout.config.read_text() == "{}\n"
 
 
+def test_a_secret_behind_a_link_is_hidden_too(
+    confinement: Confinement, layout: Layout, tmp_path: Path
+) -> None:
+    layout.env.unlink()
+    (layout.root / "src" / "settings").write_text("hidden-value")
+    layout.env.symlink_to("src/settings")
+    (tmp_path / "outer").write_text("hidden-value")
+    (layout.root / ".env.local").symlink_to(tmp_path / "outer")
+    assert "hidden" not in run(confinement, layout, "cat .env src/settings .env.local; true")
+    assert run(confinement, layout, "cat src/a.txt") == "visible"
+
+
 def test_nothing_outside_is_written_or_private(
     confinement: Confinement, layout: Layout, tmp_path: Path
 ) -> None:

@@ -212,6 +212,8 @@ class _Walk:
             if step == "..":
                 self._leave()
             elif (target := self._link(step)) is not None:
+                # A name that is closed to tools stays closed when it is a link to another.
+                self.refuse((*self.names, step, *ahead))
                 ahead.extendleft(reversed(self._follow(target)))
             elif ahead:
                 self._enter(step, ahead)

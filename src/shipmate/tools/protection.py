@@ -63,11 +63,11 @@ def _may_see(names: Sequence[str], allowed: frozenset[str]) -> bool:
 
 
 def secret_files(layout: Layout) -> list[Path]:
-    """List the files that commands in a sandbox must not see."""
+    """List the files that commands in a sandbox must not see; of a link, the file it leads to."""
     folders = [layout.root, *(path for path in _children(layout.members) if path.is_dir())]
-    return sorted(
-        path for folder in folders for path in _children(folder) if _is_hidden(path.name) and path.is_file()
-    )
+    named = [path for folder in folders for path in _children(folder) if _is_hidden(path.name)]
+    real = {path.resolve() for path in named if path.is_file()}
+    return sorted(path for path in real if path.is_relative_to(layout.root))
 
 
 def ship_folders(layout: Layout) -> list[Path]:
