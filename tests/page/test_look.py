@@ -83,7 +83,7 @@ def test_the_language_is_switched_at_once_and_remembered(watched: Watched) -> No
     expect(page.get_by_role("heading", name="设置")).to_be_visible()
     page.locator(".rail").get_by_role("link", name="对话").click()
     say(page, "你好")
-    expect(page.locator(".message.assistant")).to_contain_text("演练模型")
+    expect(page.locator(".message.assistant")).to_contain_text("排练模型")
 
 
 def test_no_english_word_is_left_in_chinese(open_page: OpenPage, serving: Serving) -> None:
@@ -136,7 +136,7 @@ def test_everything_works_from_the_keyboard(watched: Watched) -> None:
     page.locator("#search").evaluate("(field) => field.blur()")
     page.keyboard.press("n")
     dialog = page.get_by_role("dialog", name="New dialog")
-    expect(dialog.get_by_label("Member", exact=True)).to_be_focused()
+    expect(dialog.get_by_role("combobox", name="Member")).to_be_focused()
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
 

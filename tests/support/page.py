@@ -53,12 +53,12 @@ class Serving:
     def token(self) -> str:
         return (self.folder / ".ship" / "token").read_text().strip()
 
-    def start(self) -> None:
-        """Start the server and wait until it says where it is."""
+    def start(self, **more: str) -> None:
+        """Start the server, with more in its environment, and wait until it says where it is."""
         self._process = subprocess.Popen(
             [SHIPMATE, "serve", "--no-open", "--port", str(self.port)],
             cwd=self.folder,
-            env=environment(self.folder, PYTHONUNBUFFERED="1"),
+            env=environment(self.folder, PYTHONUNBUFFERED="1", **more),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -102,14 +102,13 @@ export interface Approval {
 export interface Grant {
   id: string;
   tool: string;
-  pattern: string;
+  pattern: string | null;
   wording: string | null;
   scope: string;
   threadId: string | null;
   grantedBy: string;
   grantedAt: string;
   expiresAt: string | null;
-  uses: number;
 }
 
 export interface Script {
@@ -215,12 +214,12 @@ export interface Usage {
 
 export interface AuditEntry {
   at: string;
-  kind: string;
+  kind: "asked" | "decided";
   threadId: string | null;
   tool: string | null;
   who: string | null;
   what: string | null;
-  outcome: string | null;
+  outcome: Approval["status"];
 }
 
 export interface Finding {

@@ -49,7 +49,7 @@ export default function ContextPanel({ threadId, mark, onClose }: Props) {
       </header>
       <div className="context-body">
         <Show from={context}>
-          {(data) => (view === "now" ? <ContextView context={data} /> : <TurnDiff threadId={threadId} turns={data.turns} />)}
+          {(data) => (view === "now" ? <ContextView context={data} /> : <TurnDiff key={data.turns.length} threadId={threadId} turns={data.turns} />)}
         </Show>
       </div>
     </aside>

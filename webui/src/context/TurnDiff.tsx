@@ -60,7 +60,7 @@ function Changes({ diff }: { diff: ContextDiff }) {
           <h3>
             {section.name} <span className="badge accent">{t(`change.${section.change as "changed"}`)}</span>
           </h3>
-          {section.diff && <Diff text={section.diff} />}
+          {section.diff ? <Diff text={section.diff} /> : <p className="faint">{t("context.noText")}</p>}
         </section>
       ))}
     </>

@@ -41,7 +41,7 @@ export function NewDialog({ session, onClose }: { session: Session; onClose: () 
     <Modal title={t("dialog.new")} onClose={onClose}>
       <label className="field">
         <span>{t("member")}</span>
-        <select className="input" value={known} autoFocus onChange={(event) => setMember(event.target.value)}>
+        <select className="input" value={known} onChange={(event) => setMember(event.target.value)}>
           {session.members.map((one) => (
             <option key={one.id} value={one.id}>
               {one.name && one.name !== one.id ? `${one.name} (${one.id})` : one.id}

@@ -23,7 +23,7 @@ export function RenameThread({ id, title, onClose }: { id: string; title: string
       >
         <label className="field">
           <span>{t("title")}</span>
-          <input className="input" value={text} maxLength={200} autoFocus onChange={(event) => setText(event.target.value)} />
+          <input className="input" value={text} maxLength={200} onChange={(event) => setText(event.target.value)} />
         </label>
         <div className="modal-actions">
           <button type="button" className="button" onClick={onClose}>

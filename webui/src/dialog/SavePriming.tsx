@@ -51,7 +51,6 @@ export function SavePriming({ threadId, member, onClose }: { threadId: string; m
           <input
             className="input mono"
             value={slug}
-            autoFocus
             autoComplete="off"
             spellCheck={false}
             placeholder="morning-check"

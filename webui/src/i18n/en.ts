@@ -147,7 +147,6 @@ export const en = {
   "grants.none": "No grants. “For 10 minutes” and “In this thread” make one.",
   "grants.until": "until {at}",
   "grants.scope": "scope: {scope}",
-  "grants.uses": "used {n} times",
   "grants.revoke": "Revoke",
 
   "prompt": "Message {name}",
@@ -213,6 +212,7 @@ export const en = {
   "context.present": "now",
   "context.noTurns": "No turns yet",
   "context.unchanged": "{n} % of the bytes are the same.",
+  "context.noText": "The words are kept only when Shipmate runs under DEBUG=1; without it only the change is known.",
   "context.same": "The prompt is the same in both turns.",
   "change.same": "same",
   "change.changed": "changed",
@@ -251,13 +251,10 @@ export const en = {
   "usage.models": "By model",
 
   "audit.about": "Every decision and every call that acted, newest first.",
+  "audit.asked": "asked",
+  "audit.decided": "decided",
+  "audit.by": "by {who}",
   "audit.none": "Nothing has happened yet",
-  "audit.at": "When",
-  "audit.kind": "Kind",
-  "audit.what": "What",
-  "audit.who": "Who",
-  "audit.outcome": "Outcome",
-  "audit.thread": "Thread",
 
   "settings.look": "On this page",
   "settings.language": "Language",

@@ -9,14 +9,7 @@ import { useFormat } from "../i18n/format";
 import { Empty, Show } from "../ui/State";
 import { sayError } from "../ui/toast";
 import { Page } from "./Page";
-
-const TONE: Record<Approval["status"], string> = {
-  requested: "warn",
-  approved: "good",
-  denied: "bad",
-  expired: "",
-  superseded: "",
-};
+import { STATUS_TONE } from "./status";
 
 export default function Approvals() {
   const t = useT();
@@ -69,12 +62,11 @@ function Grants({ items, onChange }: { items: Grant[]; onChange: () => void }) {
         <li key={grant.id} className="card row wrap">
           <div className="grow">
             <strong className="mono">
-              {grant.tool}({grant.pattern})
+              {grant.tool}
+              {grant.pattern ? `(${grant.pattern})` : ""}
             </strong>
             <p className="faint">
               {grant.expiresAt ? t("grants.until", { at: format.full(grant.expiresAt) }) : t("grants.scope", { scope: grant.scope })}
-              {" · "}
-              {t("grants.uses", { n: grant.uses })}
               {grant.grantedBy ? ` · ${grant.grantedBy}` : ""}
             </p>
           </div>
@@ -103,12 +95,13 @@ function Past({ items }: { items: Approval[] }) {
           <li key={one.id}>
             <details className="card">
               <summary className="row">
-                <span className={`badge ${TONE[one.status]}`}>{t(`approval.${one.status}`)}</span>
+                <span className={`badge ${STATUS_TONE[one.status]}`}>{t(`approval.${one.status}`)}</span>
                 <strong className="mono">{one.tool}</strong>
-                <span className="faint grow truncate">{one.words}</span>
+                <span className="muted mono grow truncate">{(one.preview ?? JSON.stringify(one.input)).split("\n")[0]}</span>
                 <time className="faint numeric">{format.full(one.decidedAt ?? one.requestedAt)}</time>
               </summary>
               <Preview approval={one} input={one.input} />
+              {one.words && <p className="muted">{one.words}</p>}
             </details>
           </li>
         ))}

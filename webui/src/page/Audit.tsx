@@ -5,9 +5,11 @@ import { useLoad } from "../api/use";
 import { link } from "../app/route";
 import { useT } from "../i18n";
 import { useFormat } from "../i18n/format";
+import { Diff, looksLikeDiff } from "../ui/Diff";
 import { IconButton } from "../ui/IconButton";
 import { Empty, Show } from "../ui/State";
 import { Page } from "./Page";
+import { STATUS_TONE } from "./status";
 
 export default function Audit() {
   const t = useT();
@@ -43,37 +45,45 @@ export default function Audit() {
 }
 
 function Entries({ entries }: { entries: AuditEntry[] }) {
+  return (
+    <ul className="cards tight">
+      {entries.map((entry, index) => (
+        <li key={index}>
+          <Entry entry={entry} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Entry({ entry }: { entry: AuditEntry }) {
   const t = useT();
   const format = useFormat();
+  const what = entry.what ?? "";
   return (
-    <div className="table" tabIndex={0}>
-      <table className="data-table">
-        <thead>
-          <tr>
-            <th>{t("audit.at")}</th>
-            <th>{t("audit.kind")}</th>
-            <th>{t("audit.what")}</th>
-            <th>{t("audit.who")}</th>
-            <th>{t("audit.outcome")}</th>
-            <th>{t("audit.thread")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry, index) => (
-            <tr key={index}>
-              <td className="numeric nowrap">{format.full(entry.at)}</td>
-              <td>{entry.kind}</td>
-              <td>
-                {entry.tool && <strong className="mono">{entry.tool} </strong>}
-                <span className="audit-what">{entry.what}</span>
-              </td>
-              <td>{entry.who}</td>
-              <td>{entry.outcome}</td>
-              <td>{entry.threadId && <a href={link("t", entry.threadId)}>{t("open")}</a>}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <details className="card">
+      <summary className="audit-row">
+        <time className="faint numeric" dateTime={entry.at}>
+          {format.full(entry.at)}
+        </time>
+        <span>
+          <span className="muted">{t(`audit.${entry.kind}`)}</span>{" "}
+          <span className={`badge ${STATUS_TONE[entry.outcome]}`}>{t(`approval.${entry.outcome}`)}</span>
+        </span>
+        <span className="mono truncate">
+          <strong>{entry.tool}</strong> {what.split("\n")[0]}
+        </span>
+      </summary>
+      {looksLikeDiff(what) ? <Diff text={what} /> : <pre tabIndex={0}>{what}</pre>}
+      <p className="faint">
+        {entry.who && t("audit.by", { who: entry.who })}
+        {entry.threadId && (
+          <>
+            {" · "}
+            <a href={link("t", entry.threadId)}>{t("approvals.thread")}</a>
+          </>
+        )}
+      </p>
+    </details>
   );
 }

@@ -1,3 +1,5 @@
+import { useLayoutEffect, useRef, useState, type RefObject } from "react";
+
 interface Bar {
   label: string;
   values: number[];
@@ -10,12 +12,11 @@ interface Props {
   show: (value: number) => string;
 }
 
-const WIDTH = 720;
 const HEIGHT = 180;
 const LEFT = 52;
 const BOTTOM = 22;
 const TOP = 10;
-const LABELS = 8;
+const LABEL_WIDTH = 64;
 
 /** Rounds up to 1, 2 or 5 times a power of ten, so that the axis reads well. */
 function niceTop(value: number): number {
@@ -28,11 +29,12 @@ function niceTop(value: number): number {
 export function BarPlot({ title, bars, series, show }: Props) {
   const top = niceTop(Math.max(...bars.map((bar) => bar.values.reduce((sum, value) => sum + value, 0))));
   const plotHeight = HEIGHT - BOTTOM - TOP;
-  const slot = (WIDTH - LEFT) / bars.length;
-  const every = Math.ceil(bars.length / LABELS);
+  const [box, width] = useWidth();
+  const slot = (width - LEFT) / bars.length;
+  const every = Math.ceil((bars.length * LABEL_WIDTH) / (width - LEFT));
   const y = (value: number) => TOP + plotHeight * (1 - value / top);
   return (
-    <figure className="plot">
+    <figure className="plot" ref={box}>
       <figcaption>
         <strong>{title}</strong>
         {series.length > 1 &&
@@ -42,10 +44,10 @@ export function BarPlot({ title, bars, series, show }: Props) {
             </span>
           ))}
       </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={title}>
+      <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={title}>
         {[0, 0.5, 1].map((share) => (
           <g key={share}>
-            <line className="plot-line" x1={LEFT} x2={WIDTH} y1={y(top * share)} y2={y(top * share)} />
+            <line className="plot-line" x1={LEFT} x2={width} y1={y(top * share)} y2={y(top * share)} />
             <text className="plot-text" x={LEFT - 8} y={y(top * share) + 4} textAnchor="end">
               {show(top * share)}
             </text>
@@ -75,6 +77,22 @@ export function BarPlot({ title, bars, series, show }: Props) {
       </svg>
     </figure>
   );
+}
+
+/** Follows an element's inner width, so that letters in the plot keep their size on every screen. */
+function useWidth(): [RefObject<HTMLElement | null>, number] {
+  const box = useRef<HTMLElement>(null);
+  const [width, setWidth] = useState(720);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const measure = () => setWidth(Math.max(240, element.clientWidth - 30));
+    measure();
+    const watch = new ResizeObserver(measure);
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, []);
+  return [box, width];
 }
 
 function stack(values: number[]): [number, number][] {

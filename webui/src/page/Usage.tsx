@@ -59,12 +59,14 @@ function Figures({ usage, days }: { usage: UsageData; days: number }) {
         series={[t("usage.input"), t("usage.output")]}
         show={format.compact}
       />
-      <BarPlot
-        title={t("usage.cost")}
-        bars={rows.map((row) => ({ label: label(row), values: [row.cost ?? 0] }))}
-        series={[t("usage.cost")]}
-        show={format.money}
-      />
+      {(total.cost ?? 0) > 0 && (
+        <BarPlot
+          title={t("usage.cost")}
+          bars={rows.map((row) => ({ label: label(row), values: [row.cost ?? 0] }))}
+          series={[t("usage.cost")]}
+          show={format.money}
+        />
+      )}
       <h2>{t("usage.models")}</h2>
       <div className="table" tabIndex={0}>
         <table className="data-table">

@@ -18,7 +18,7 @@ export function Confirm({ title, text, action, onConfirm, onClose }: Props) {
         <button type="button" className="button" onClick={onClose}>
           {t("cancel")}
         </button>
-        <button type="button" className="button danger" onClick={onConfirm} autoFocus>
+        <button type="button" className="button danger" onClick={onConfirm} data-focus>
           {action}
         </button>
       </div>

@@ -17,6 +17,8 @@ export function Modal({ title, onClose, children, wide }: Props) {
   useEffect(() => {
     const before = document.activeElement;
     ref.current?.showModal();
+    // The browser would focus the close button; people come to fill in the first field.
+    ref.current?.querySelector<HTMLElement>("[data-focus], input:enabled, select, textarea")?.focus();
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
