@@ -19,7 +19,7 @@ LISTS = load_lists("program")
 
 CARRIERS = frozenset(LISTS["carriers"])
 SPELLED = frozenset(LISTS["spelled"])
-PROGRAM = re.compile(r"[\w.+-]+")
+ORDINARY = frozenset(LISTS["ordinary"])
 VERSIONED = re.compile(r"(python|pypy|perl|ruby|lua|php|node|pip|gcc|clang)-?[\d.]+")
 INLINE_CODE = re.compile(
     r"-[a-z]*[ceEr]|--?(eval|exec|command|execute|run|code|require|import|print)(=.*)?|-c.+|-e.+"
@@ -110,8 +110,8 @@ def refuse_gap(words: Sequence[str], given: int) -> Why | None:
     name = name_of(words)
     if is_spelled(name):
         return Why("spelled", name)
-    if given == 0 and not PROGRAM.fullmatch(words[0]):
-        return Why("by-path", words[0])
+    if given == 0 and words[0] not in ORDINARY:
+        return Why("unnamed", words[0])
     reasons = (_refuse_word(word) or _refuse_option(name, word) for word in words[max(given, 1) :])
     if reason := next((reason for reason in reasons if reason), None):
         return reason

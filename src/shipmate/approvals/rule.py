@@ -1,6 +1,6 @@
 """Read the rules of ship.json and match them against calls.
 
-    exec                 every plain command        exec(git status)     exactly these words
+    exec                 ordinary programs          exec(git status)     exactly these words
     exec(git *)          these words, then any      write(docs/**)       paths below docs
     web_fetch(a.com)     exactly this host          web_fetch(*.a.com)   any host below it
     mcp__notes__*        every tool so named        read(secrets/**)     grep and send_file too
