@@ -180,7 +180,7 @@ async def test_background_jobs_can_be_read_and_stopped(tool: Exec, context: Tool
     jobs = Jobs()
     tool, job = Exec(tool.sandbox, jobs, {}), JobTool(jobs)
     (root / "sub").mkdir()
-    command = "echo started; while :; do date +%N > sub/beat; sleep 0.05; done"
+    command = "date +%N > sub/beat; echo started; while :; do date +%N > sub/beat; sleep 0.05; done"
     assert "job1" in await run(tool, context, command, background=True)
 
     async def act(action: str, context: ToolContext = context, **more: str) -> str:

@@ -102,7 +102,17 @@ async def test_numbers_written_as_strings_are_understood(root: Path, context: To
     assert await read(context, path="a", offset="2") == "2\n"
 
 
-def test_what_came_from_outside_is_labelled_untrusted() -> None:
+@pytest.mark.parametrize(
+    ("path", "is_untrusted"),
+    [
+        ("a.md", False),
+        (".ship/uploads/a", True),
+        ("./.ship/logs/calls/x", True),
+        (".ship/memory/project.md", False),
+    ],
+)
+def test_what_came_from_outside_is_labelled_untrusted(path: str, is_untrusted: bool) -> None:
     tool = Read()
-    assert not tool.labels_for(tool.parse({"path": "a.md"})).reads_untrusted
-    assert tool.labels_for(tool.parse({"path": ".ship/uploads/a.md"})).reads_untrusted
+    labels = tool.labels_for(tool.parse({"path": path}))
+    assert labels.reads_untrusted == is_untrusted
+    assert labels.reads_private

@@ -30,8 +30,9 @@ class ReadArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def labels_by_path(path: str) -> Labels:
-    """Label a read: what came from outside (uploads, logs of calls) lies in `.ship`."""
-    return Labels(reads_private=True, reads_untrusted=".ship" in path.split("/"))
+    """Label a read: what came from outside lies in `.ship` (uploads, logs of calls), beside the member's memory."""
+    _, inside, rest = f"/{path}/".partition("/.ship/")
+    return Labels(reads_private=True, reads_untrusted=bool(inside) and not rest.startswith("memory/"))
 
 
 class Read(Tool[ReadArguments]):
