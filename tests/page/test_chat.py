@@ -123,7 +123,8 @@ def test_attachments_by_button_and_paste(watched: Watched, tmp_path: Path) -> No
         """(area) => {
             const data = new DataTransfer();
             data.items.add(new File(["log"], "log.txt", { type: "text/plain" }));
-            area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+            const paste = { clipboardData: data, bubbles: true, cancelable: true };
+            area.dispatchEvent(new ClipboardEvent("paste", paste));
         }"""
     )
     expect(page.locator(".chip")).to_have_count(2)

@@ -1,4 +1,4 @@
-"""Look at what the model reads: sections with their text, price and reason, the cache boundary, and a diff of turns."""
+"""Look at what the model reads: every section with its text, price and reason, and a diff of two turns."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ def violations(page: Page) -> list[str]:
     """Ask axe-core what breaks WCAG 2.2 AA on the page as it stands."""
     page.evaluate(AXE())
     found = page.evaluate(
-        "(tags) => axe.run({ runOnly: { type: 'tag', values: tags } }).then((result) => result.violations)", RULES
+        "(tags) => axe.run({ runOnly: { type: 'tag', values: tags } }).then((result) => result.violations)",
+        RULES,
     )
     return [
         f"{one['id']}: {node['target']} {json.dumps(node.get('any', [])[:1])[:300]}"
@@ -50,7 +51,9 @@ def test_every_view_meets_wcag_and_fits_a_phone(
     open_page: OpenPage, serving: Serving, name: str, dark: bool, language: str
 ) -> None:
     (serving.folder / "skills/tides").mkdir(parents=True)
-    (serving.folder / "skills/tides/SKILL.md").write_text("---\nname: tides\ndescription: Compute the tides.\n---\n\n# Tides\n")
+    (serving.folder / "skills/tides/SKILL.md").write_text(
+        "---\nname: tides\ndescription: Compute the tides.\n---\n\n# Tides\n"
+    )
     (serving.folder / "memory").mkdir()
     (serving.folder / "memory/MEMORY.md").write_text("# Memory\n\n- Tea is at four.\n")
     first = open_page()
@@ -153,7 +156,7 @@ def test_focus_can_be_seen(watched: Watched) -> None:
                     return style.outlineStyle !== "none" || style.boxShadow !== "none";
                 };
                 const element = document.activeElement;
-                return seen(element) || (element.closest(".prompt") !== null && seen(element.closest(".prompt")));
+                return seen(element) || [...document.querySelectorAll(".prompt:focus-within")].some(seen);
             }"""
         )
         assert marked, page.evaluate("document.activeElement.outerHTML")

@@ -48,7 +48,9 @@ def test_threads_are_found_renamed_archived_binned_and_restored(watched: Watched
     expect(page.locator(".thread-row")).to_contain_text("Lights")
 
 
-def test_a_members_file_is_edited_previewed_and_never_overwritten_unseen(open_page: OpenPage, serving: Serving) -> None:
+def test_a_members_file_is_edited_previewed_and_never_overwritten_unseen(
+    open_page: OpenPage, serving: Serving
+) -> None:
     watched = open_page("#/members")
     watched.allow("409")
     page = watched.page
@@ -118,13 +120,15 @@ def test_an_unknown_thread_says_so(open_page: OpenPage) -> None:
     expect(watched.page.get_by_text("There is no such thread.")).to_be_visible()
 
 
-def test_what_a_model_writes_cannot_run_or_call_home(watched: Watched, serving: Serving) -> None:
+def test_what_a_model_writes_cannot_run_or_call_home(watched: Watched) -> None:
     page = watched.page
-    evil = "x <img src=https://evil.example/a onerror=alert(1)> ![p](https://evil.example/b.png) [l](javascript:alert(1))"
-    (serving.folder / "evil.md").write_text(evil)
-    answered(watched, "read evil.md")
-    expect(page.locator(".message.assistant")).to_contain_text("onerror")
-    assert page.locator(".message.assistant img").count() == 0
+    # The rehearsal model repeats words it does not understand, as Markdown.
+    html = "<img src=https://evil.example/a onerror=alert(1)><script>alert(2)</script>"
+    answered(watched, f"Ahoy {html} ![pixel](https://evil.example/b.png) [press](javascript:alert(3))")
+    answer = page.locator(".message.assistant")
+    expect(answer).to_contain_text("onerror=alert(1)")
+    expect(answer.get_by_role("link", name="pixel")).to_have_attribute("rel", "noreferrer noopener")
+    assert answer.locator("img, script").count() == 0
     assert page.locator("a[href^='javascript']").count() == 0
 
 

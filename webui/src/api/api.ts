@@ -53,7 +53,6 @@ export const api = {
     request<{ path: string; scriptRef: string; records: number }>("POST", "/api/priming/save", body),
 
   context: (id: string) => request<T.ContextInfo>("GET", `${thread(id)}/context`),
-  memberContext: (member: string) => request<T.ContextInfo>("GET", `/api/context${query({ member })}`),
   contextDiff: (id: string, from: number, to?: number) =>
     request<T.ContextDiff>("GET", `${thread(id)}/context/diff${query({ from, to })}`),
 
@@ -70,7 +69,6 @@ export const api = {
     request<{ version: string }>("PUT", `/api/memory/file${query({ path })}`, { text, version }),
   skills: () => request<{ skills: T.Skill[] }>("GET", "/api/skills"),
   skill: (name: string) => request<T.Skill>("GET", `/api/skills/${enc(name)}`),
-  tasks: () => request<{ tasks: T.Task[] }>("GET", "/api/tasks"),
   usage: (days: number) => request<T.Usage>("GET", `/api/usage${query({ days })}`),
   audit: () => request<{ entries: T.AuditEntry[] }>("GET", "/api/audit?limit=200"),
   doctor: () => request<{ findings: T.Finding[] }>("GET", "/api/doctor"),

@@ -189,13 +189,6 @@ export interface Skill {
   text?: string;
 }
 
-export interface Task {
-  id: string;
-  title: string;
-  text: string;
-  updatedAt: string | null;
-}
-
 export interface UsageRow {
   day?: string;
   model?: string;

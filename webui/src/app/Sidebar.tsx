@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import { api } from "../api/api";
-import { threads } from "../api/threads";
+import { hasMoreThreads, showMoreThreads, threads } from "../api/threads";
 import type { Hit, Thread } from "../api/types";
 import { useCell, useLoad } from "../api/use";
 import { useT } from "../i18n";
@@ -18,6 +18,7 @@ export function Sidebar({ current, onNew }: { current: string | undefined; onNew
   const [words, setWords] = useState("");
   const [shelf, setShelf] = useState<Shelf>("open");
   const open = useCell(threads);
+  const hasMore = useCell(hasMoreThreads);
   return (
     <aside className="side" aria-label={t("nav.threads")}>
       <div className="side-head">
@@ -44,7 +45,7 @@ export function Sidebar({ current, onNew }: { current: string | undefined; onNew
       {words.trim() ? (
         <Found words={words.trim()} current={current} />
       ) : shelf === "open" ? (
-        <ThreadList threads={open} current={current} shelf="open" />
+        <ThreadList threads={open} current={current} shelf="open" onMore={hasMore ? () => void showMoreThreads() : undefined} />
       ) : (
         <Stored shelf={shelf} current={current} />
       )}

@@ -13,12 +13,13 @@ interface Props {
   current: string | undefined;
   shelf: "open" | "archived" | "bin";
   onChange?: () => void;
+  onMore?: () => void;
   inner?: boolean;
 }
 
 const GROUPS: DayGroup[] = ["today", "yesterday", "week", "earlier"];
 
-export function ThreadList({ threads, current, shelf, onChange, inner }: Props) {
+export function ThreadList({ threads, current, shelf, onChange, onMore, inner }: Props) {
   const t = useT();
   if (!threads) return <div className="side-list" aria-busy="true" />;
   if (threads.length === 0) {
@@ -39,6 +40,11 @@ export function ThreadList({ threads, current, shelf, onChange, inner }: Props) 
             </ul>
           </section>
         ))}
+      {onMore && (
+        <button type="button" className="button small quiet more" onClick={onMore}>
+          {t("threads.more")}
+        </button>
+      )}
     </div>
   );
 }

@@ -74,7 +74,9 @@ export function ApprovalCard({ approvalId, approval, tool, input, onDecided }: C
       </header>
       {approval?.reason && <p className="muted">{approval.reason}</p>}
       <Preview approval={approval} input={input} />
-      {isDenying ? (
+      {approval && approval.status !== "requested" ? (
+        <p className="muted">{t("approval.is", { status: t(`approval.${approval.status}`) })}</p>
+      ) : isDenying ? (
         <form
           className="deny"
           onSubmit={(event) => {

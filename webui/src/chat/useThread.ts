@@ -2,7 +2,7 @@ import { useChat } from "@ai-sdk/react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../api/api";
 import { ApiError, gate } from "../api/client";
-import { refreshThreads, threads } from "../api/threads";
+import { refreshThreads, threadOf, threads } from "../api/threads";
 import type { Message, Thread } from "../api/types";
 import { useCell } from "../api/use";
 import { draftMessage, messageText, takeFor, type Draft } from "./draft";
@@ -64,7 +64,9 @@ export function useThread(id: string) {
   const live = useRef(false);
   const { setMessages, sendMessage, resumeStream, regenerate, clearError } = chat;
   const connection = useCell(gate);
-  const info = useCell(threads)?.find((thread) => thread.id === id);
+  // Archived threads and those far down are not in the open list, and are asked for by name.
+  const [alone, setAlone] = useState<Thread>();
+  const info = useCell(threads)?.find((thread) => thread.id === id) ?? alone;
   const queue = useQueue(id, isLive || page.running, signature(info));
 
   const readPage = useCallback(async () => {
@@ -72,6 +74,7 @@ export function useThread(id: string) {
     if (live.current || gone.current) return found;
     setMessages((old) => graft(old, found.messages));
     setPage({ ...found, loaded: true });
+    if (!threadOf(id)) void api.thread(id).then(setAlone, () => undefined);
     return found;
   }, [id, setMessages]);
 

@@ -9,7 +9,7 @@ import { useFormat } from "../i18n/format";
 import { Empty, Show } from "../ui/State";
 import { sayError } from "../ui/toast";
 import { Page } from "./Page";
-import { STATUS_TONE } from "./status";
+import { brief, STATUS_TONE } from "./status";
 
 export default function Approvals() {
   const t = useT();
@@ -97,7 +97,7 @@ function Past({ items }: { items: Approval[] }) {
               <summary className="row">
                 <span className={`badge ${STATUS_TONE[one.status]}`}>{t(`approval.${one.status}`)}</span>
                 <strong className="mono">{one.tool}</strong>
-                <span className="muted mono grow truncate">{(one.preview ?? JSON.stringify(one.input)).split("\n")[0]}</span>
+                <span className="muted mono grow truncate">{brief(one.preview ?? JSON.stringify(one.input))}</span>
                 <time className="faint numeric">{format.full(one.decidedAt ?? one.requestedAt)}</time>
               </summary>
               <Preview approval={one} input={one.input} />

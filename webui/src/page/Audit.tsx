@@ -9,7 +9,7 @@ import { Diff, looksLikeDiff } from "../ui/Diff";
 import { IconButton } from "../ui/IconButton";
 import { Empty, Show } from "../ui/State";
 import { Page } from "./Page";
-import { STATUS_TONE } from "./status";
+import { brief, STATUS_TONE } from "./status";
 
 export default function Audit() {
   const t = useT();
@@ -71,7 +71,7 @@ function Entry({ entry }: { entry: AuditEntry }) {
           <span className={`badge ${STATUS_TONE[entry.outcome]}`}>{t(`approval.${entry.outcome}`)}</span>
         </span>
         <span className="mono truncate">
-          <strong>{entry.tool}</strong> {what.split("\n")[0]}
+          <strong>{entry.tool}</strong> {brief(what)}
         </span>
       </summary>
       {looksLikeDiff(what) ? <Diff text={what} /> : <pre tabIndex={0}>{what}</pre>}

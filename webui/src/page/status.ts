@@ -8,3 +8,8 @@ export const STATUS_TONE: Record<Approval["status"], string> = {
   expired: "",
   superseded: "",
 };
+
+/** Gives the first line of a call; of a diff, the file it changes. */
+export function brief(text: string): string {
+  return (text.split("\n")[0] ?? "").replace(/^--- /, "");
+}
