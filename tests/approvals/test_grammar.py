@@ -10,9 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shipmate.approvals.grammar import Clause, Reply, parse
+from shipmate.approvals.grammar import parse
 from shipmate.approvals.lexicon import NEGATION
 from shipmate.approvals.listing import load_lists
+from shipmate.approvals.reading import Clause, Reply
 
 NAMES = ["git status", "git push", "docs/plan.md", "exec", "write"]
 TABLE = Path(__file__).with_name("replies.txt")

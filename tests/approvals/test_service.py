@@ -252,6 +252,15 @@ async def test_only_those_who_may_decide_decide(
     assert allowed or "Nothing has changed" in (answer.say or "")
 
 
+async def test_an_admins_answer_does_not_make_the_run_theirs(ship: Ship) -> None:
+    (asked,) = await ship.ask("git push")
+    service = ship.service(admins=("root",))
+    await service.answer(press(asked.id, True, user="root"), [])
+    call = ship.call("make test", "call-2", user_id="root")
+    again = await service.request(call, await service.judge(call))
+    assert (asked.initiator, again.initiator) == ("ann", "ann")
+
+
 async def test_words_of_someone_who_may_not_decide_change_nothing(ship: Ship) -> None:
     await ship.ask("git push")
     service = ship.service()

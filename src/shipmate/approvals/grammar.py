@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 
@@ -18,14 +17,12 @@ from shipmate.approvals import lexicon as lex
 from shipmate.approvals.line import SIMPLIFIED, Line, normalise
 from shipmate.approvals.naming import calls_by_name
 from shipmate.approvals.number import read_minutes, read_numbers
+from shipmate.approvals.reading import Clause, Reply, Span
 
 FLAGS = re.IGNORECASE
 CONJUNCTION = re.compile(r"[,.;:!\n]+|(?<![a-z])but(?![a-z])|但是?", FLAGS)
 EDGE_NEGATION = re.compile(rf"^(?:{lex.NEGATION.pattern})|\\s(?:{lex.NEGATION.pattern})$", FLAGS)
 BREAK = r"[\s,.;:!~-]*"
-
-Kind = Literal["it", "all", "rest", "numbers", "text"]
-Span = Literal["once", "thread", "always", "window"]
 
 
 SPANS: tuple[tuple[Span, str, str], ...] = (
@@ -34,28 +31,6 @@ SPANS: tuple[tuple[Span, str, str], ...] = (
     ("window", lex.WINDOW, lex.LENGTH),
     ("always", lex.ALWAYS, lex.ALWAYS),
 )
-
-
-class Clause(msgspec.Struct, frozen=True):
-    """Say what one part of a reply decides."""
-
-    approved: bool
-    kind: Kind
-    numbers: tuple[int, ...] = ()
-    text: str = ""
-
-
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """Hold a reply that was understood in full."""
-
-    clauses: tuple[Clause, ...]
-    reason: str | None = None
-    span: Span = "once"
-    minutes: int | None = None
-
-    @property
-    def approves(self) -> bool:
-        return any(clause.approved for clause in self.clauses)
 
 
 def parse(text: str, names: Sequence[str] = ()) -> Reply | None:

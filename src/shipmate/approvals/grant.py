@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from shipmate.approvals.grammar import Span
 from shipmate.approvals.naming import calls_by_name
 from shipmate.approvals.program import refuse_program
+from shipmate.approvals.reading import Span
 from shipmate.approvals.rule import parse_rules
 from shipmate.approvals.shell import read_command
 from shipmate.approvals.subject import CommandSubject, HostSubject, PathSubject, find_subject

@@ -27,39 +27,34 @@ INLINE_CODE = re.compile(
 FIND_ACTING = re.compile(r"-(exec|ok|delete|fprint|fls|files0)")
 # tar's first word holds options even without a dash.
 TAR_CLUSTER = re.compile(r"-?[ctxvzjJf]+|--list")
-# A line of sed that can neither run nor write anything: an address and `p`.
 TAR_PLAIN = re.compile(r"-[ctxvzjJf]+|[^-].*|--(list|verbose|gzip|bzip2|xz)")
+# A line of sed that can neither run nor write anything: an address and `p`.
 SED_PLAIN = re.compile(r"-n|--quiet|\d*,?[\d$]*p|[\w][\w./-]*")
 
-HARMLESS: Mapping[str, re.Pattern[str]] = {
-    "find": re.compile(
+# Written as text: each is compiled when its program is first met.
+HARMLESS: Mapping[str, str] = {
+    "find": (
         r"-(name|iname|path|ipath|wholename|regex|iregex|type|size|empty|maxdepth|mindepth|mtime|mmin|atime|amin"
         r"|ctime|cmin|newer|user|group|perm|links|not|o|or|a|and|print|print0|ls|prune|quit|depth|xdev|mount)"
     ),
-    "pytest": re.compile(
-        r"-[qvxsklm\d]+|--(lf|ff|last-failed|failed-first|maxfail|tb|durations|collect-only)(=.*)?"
-    ),
-    "rg": re.compile(
-        r"-[ivnlcowFHNSLABC\d]+|--(ignore-case|line-number|files|count|hidden|json|word-regexp)"
-    ),
-    "grep": re.compile(r"-[rRinlLcvwxoEFGPHhsqABCm\d]+|--(include|exclude|exclude-dir|color|count)(=.*)?"),
-    "fd": re.compile(r"-[aHIgipLtedEsS\d]+|--(hidden|no-ignore|type|extension|max-depth|glob)(=.*)?"),
-    "sort": re.compile(r"-[bdfghinruV]+|-k[\d,.nr]+|-t.?"),
-    "jq": re.compile(r"-[rcsneSMCaj]+"),
-    "date": re.compile(r"-[uRI]|--(utc|iso-8601|rfc-3339|rfc-email)(=.*)?"),
-    "diff": re.compile(r"-[abBEiNqrsuwyU\d]+|--(brief|unified|color|side-by-side|recursive)(=.*)?"),
-    "file": re.compile(r"-[bhiLk]+|--(brief|mime|mime-type)"),
-    "tree": re.compile(r"-[adfFhiLpsugDtr]+"),
-    "xxd": re.compile(r"-[bclpsug\d]+"),
-    "uniq": re.compile(r"-[cdiu]+"),
-    "hostname": re.compile(r"-[sfdiI]+"),
-    "ls": re.compile(
-        r"-[\w]+|--(all|almost-all|human-readable|recursive|reverse|color|sort|time|size)(=.*)?"
-    ),
-    "cat": re.compile(r"-[AbeEnstTuv]+|--(number|show-all|squeeze-blank)"),
-    "head": re.compile(r"-[cnqvz\d]+|--(lines|bytes)=\d+"),
-    "tail": re.compile(r"-[cnqvz\d]+|--(lines|bytes)=\d+"),
-    "wc": re.compile(r"-[clmwL]+|--(lines|words|bytes|chars)"),
+    "pytest": (r"-[qvxsklm\d]+|--(lf|ff|last-failed|failed-first|maxfail|tb|durations|collect-only)(=.*)?"),
+    "rg": (r"-[ivnlcowFHNSLABC\d]+|--(ignore-case|line-number|files|count|hidden|json|word-regexp)"),
+    "grep": r"-[rRinlLcvwxoEFGPHhsqABCm\d]+|--(include|exclude|exclude-dir|color|count)(=.*)?",
+    "fd": r"-[aHIgipLtedEsS\d]+|--(hidden|no-ignore|type|extension|max-depth|glob)(=.*)?",
+    "sort": r"-[bdfghinruV]+|-k[\d,.nr]+|-t.?",
+    "jq": r"-[rcsneSMCaj]+",
+    "date": r"-[uRI]|--(utc|iso-8601|rfc-3339|rfc-email)(=.*)?",
+    "diff": r"-[abBEiNqrsuwyU\d]+|--(brief|unified|color|side-by-side|recursive)(=.*)?",
+    "file": r"-[bhiLk]+|--(brief|mime|mime-type)",
+    "tree": r"-[adfFhiLpsugDtr]+",
+    "xxd": r"-[bclpsug\d]+",
+    "uniq": r"-[cdiu]+",
+    "hostname": r"-[sfdiI]+",
+    "ls": (r"-[\w]+|--(all|almost-all|human-readable|recursive|reverse|color|sort|time|size)(=.*)?"),
+    "cat": r"-[AbeEnstTuv]+|--(number|show-all|squeeze-blank)",
+    "head": r"-[cnqvz\d]+|--(lines|bytes)=\d+",
+    "tail": r"-[cnqvz\d]+|--(lines|bytes)=\d+",
+    "wc": r"-[clmwL]+|--(lines|words|bytes|chars)",
 }
 # A long option of any other program with one of these in its name is taken to run or write something.
 SUSPECT = re.compile(
@@ -135,5 +130,5 @@ def _refuse_option(name: str, word: str) -> Why | None:
         return None
     options = HARMLESS.get(name)
     if options is not None:
-        return None if options.fullmatch(word) else Why("option", f"{name} {word}")
+        return None if re.fullmatch(options, word) else Why("option", f"{name} {word}")
     return Why("option", f"{name} {word}") if len(word) > 2 and SUSPECT.search(word) else None

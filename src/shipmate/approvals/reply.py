@@ -8,10 +8,10 @@ from datetime import datetime
 
 import msgspec
 
-from shipmate.approvals.grammar import Clause, Reply, parse
 from shipmate.approvals.grant import WINDOW_LIMIT_DAYS, Lease, make_grant
 from shipmate.approvals.line import REPLY_LIMIT
 from shipmate.approvals.naming import names_of
+from shipmate.approvals.reading import Clause, Reply
 from shipmate.approvals.record import Records
 from shipmate.approvals.resolve import Choice, Problem, resolve
 from shipmate.approvals.value import (
@@ -71,10 +71,10 @@ class Clerk:
             return Answer(decisions=repeated, consumed=True)
         waiting = self._fresh(pending)
         if not waiting:
-            is_reply = isinstance(event, ApprovalReplyEvent) and parse(event.text) is not None
+            is_reply = isinstance(event, ApprovalReplyEvent) and _parse(event.text) is not None
             return Answer(say=self._say("nothing-waits"), consumed=True) if is_reply else ORDINARY
         proposed = [each for each in waiting if each.proposed and each.proposed.by == _who(event)]
-        reply = _pressed(event) or parse(event.text, [name for each in waiting for name in names_of(each)])
+        reply = _pressed(event) or _parse(event.text, [name for each in waiting for name in names_of(each)])
         self._drop_proposals(waiting)
         if reply is None:
             return await self._read_unclear(event, waiting)
@@ -91,7 +91,7 @@ class Clerk:
             return self._refuse("elsewhere")
         if not approval.is_open or approval.has_expired(timestamp(self._clock())):
             return self._answered_before(event, approval)
-        reply = _pressed(event) or parse(event.text, names_of(approval))
+        reply = _pressed(event) or _parse(event.text, names_of(approval))
         if reply is None:
             return self._refuse("unclear")
         self._drop_proposals([approval])
@@ -263,3 +263,10 @@ def _pressed(event: Event) -> Reply | None:
         return Reply(clauses=clauses, reason=reason, span="window", minutes=int(minutes[1]))
     span = "always" if event.scope == "always" else "thread" if event.scope == "thread" else "once"
     return Reply(clauses=clauses, reason=reason, span=span)
+
+
+def _parse(text: str, names: Sequence[str] = ()) -> Reply | None:
+    # The grammar is large, and most runs end before anybody answers anything.
+    from shipmate.approvals.grammar import parse
+
+    return parse(text, names)

@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from shipmate.approvals.grammar import Clause, Reply
 from shipmate.approvals.naming import find_named
+from shipmate.approvals.reading import Clause, Reply
 from shipmate.approvals.value import Approval
 
 

@@ -110,7 +110,7 @@ class ApprovalService:
             digest=call.digest,
             preview=preview,
             reason=verdict.reason,
-            initiator=context.user_id,
+            initiator=await self._initiator(call),
             requested_at=timestamp(now),
             expires_at=timestamp(now + timedelta(minutes=self._permissions.expires_minutes)),
         )
@@ -194,6 +194,12 @@ class ApprovalService:
         for approval in found:
             await self._index(approval)
         return len(found)
+
+    async def _initiator(self, call: Call) -> str:
+        """Give who started the run: a decider's answer takes it up again, and is not the start of it."""
+        newest = self._read_all(await self._consents.approvals(thread_id=call.context.thread_id, limit=1))
+        is_same_run = bool(newest) and newest[0].run_id == call.context.run_id
+        return newest[0].initiator if is_same_run else call.context.user_id
 
     async def _close(
         self, approval: Approval, status: Status, *, superseded_by: str | None = None
