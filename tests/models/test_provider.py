@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from shipmate.models.port import (
     ToolCallDelta,
 )
 from shipmate.models.provider import ProviderModel, Recipe
-from shipmate.values.message import JsonObject, UIMessage, user_message
+from shipmate.values.message import JsonObject, UIMessage, text_part, user_message
 from tests.support.provider_case import KEY, PROTOCOLS, ask, collect, connect, recipe
 from tests.support.provider_server import ProviderServer
 from tests.support.provider_wire import Call, Reply, ask_tools, refuse, say
@@ -256,6 +257,32 @@ async def test_says_which_key_is_missing() -> None:
         await collect(model)
 
 
+@pytest.mark.parametrize("protocol", ["anthropic", "chat", "responses"])
+async def test_a_new_minute_leaves_the_history_as_it_was_sent(server: ProviderServer, protocol: str) -> None:
+    first = [user_message("u1", "one")]
+    answer: UIMessage = {"id": "a1", "role": "assistant", "parts": [text_part("first answer")]}
+    second = [*first, answer, user_message("u2", "two")]
+    async with connect(protocol, server) as model:
+        for messages, minute in ((first, "12:01"), (second, "12:02")):
+            await collect(model, ask(*messages, system=f"Same. {minute}", stable_bytes=len("Same. ")))
+    earlier, later = (_plain(request.body) for request in server.requests)
+    shared = earlier[: earlier.index("Not said by the person")]
+    assert "one" in shared
+    assert later.startswith(shared.rsplit("one", 1)[0] + "one")
+
+
+def _plain(body: dict[str, Any]) -> str:
+    """Write a request in the order a provider reads it, without the marks that move with each turn."""
+    marks = re.compile(r', "cache_control": \{[^}]*\}')
+    ordered = [
+        body.get("tools"),
+        body.get("system"),
+        body.get("instructions"),
+        body.get("messages") or body.get("input"),
+    ]
+    return marks.sub("", json.dumps(ordered, ensure_ascii=False))
+
+
 async def test_marks_what_can_be_cached(server: ProviderServer) -> None:
     request = ask(
         system="Always the same. 你好。Today is Monday.", stable_bytes=len("Always the same. 你好。".encode())
@@ -266,12 +293,13 @@ async def test_marks_what_can_be_cached(server: ProviderServer) -> None:
         await collect(model, ask(system="你好", stable_bytes=2))
         await collect(model, ask(system="你好", stable_bytes=99))
     body = server.requests[0].body
-    stable, rest = body["system"]
+    (stable,) = body["system"]
     assert stable["text"] == "Always the same. 你好。"
     assert "cache_control" in stable
-    assert rest == {"type": "text", "text": "Today is Monday."}
     assert "cache_control" in body["tools"][-1]
-    assert "cache_control" in body["messages"][-1]["content"][-1]
+    said, volatile = body["messages"][-1]["content"]
+    assert "cache_control" in said
+    assert volatile["text"].endswith("Today is Monday.")
     assert [[block["text"] for block in request.body["system"]] for request in server.requests[1:]] == [
         ["你好"],
         ["你好"],

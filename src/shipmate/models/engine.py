@@ -20,10 +20,11 @@ from shipmate.models.price import count_usage
 from shipmate.models.provider import Recipe
 from shipmate.models.to_model import to_model_messages
 from shipmate.models.translate import Translator
+from shipmate.models.volatile import add_volatile, split_system
 
 pydantic_ai.BANNER_ENABLED = False
 
-# Providers that cache by mark and take the system prompt in separate blocks.
+# Providers that cache up to a mark.
 MARKED = frozenset({"anthropic", "bedrock"})
 FINISH: dict[str, FinishReason] = {
     "stop": "stop",
@@ -48,9 +49,13 @@ class Engine:
         messages = to_model_messages(
             request.messages, signatures=request.signatures, provider=self._model.system
         )
+        stable, volatile = split_system(request)
+        if volatile.strip():
+            messages = add_volatile(messages, volatile, marks=self._recipe.provider in MARKED)
         translator = Translator()
         opened: list[StreamedResponse] = []
-        async with aclosing(self._receive(messages, request, opened)) as events:
+        parameters = self._parameters(request, stable)
+        async with aclosing(self._receive(messages, parameters, opened)) as events:
             async for event in events:
                 for ours in translator.take(event):
                     yield ours
@@ -65,7 +70,7 @@ class Engine:
         yield Finish(reason, count_usage(answer), self._name)
 
     async def _receive(
-        self, messages: list[ModelMessage], request: ModelRequest, opened: list[StreamedResponse]
+        self, messages: list[ModelMessage], parameters: ModelRequestParameters, opened: list[StreamedResponse]
     ) -> AsyncGenerator[Any]:
         begun = False
         try:
@@ -73,7 +78,7 @@ class Engine:
                 self._model,
                 messages,
                 model_settings=self._settings,
-                model_request_parameters=self._parameters(request),
+                model_request_parameters=parameters,
             ) as response:
                 opened.append(response)
                 async for event in cast(AsyncIterator[Any], response):
@@ -85,25 +90,13 @@ class Engine:
         except Exception as error:  # noqa: BLE001
             raise explain(error, self._name, [self._recipe.api_key], begun=begun) from None
 
-    def _parameters(self, request: ModelRequest) -> ModelRequestParameters:
+    def _parameters(self, request: ModelRequest, stable: str) -> ModelRequestParameters:
         tools = [
             ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=tool.schema)
             for tool in request.tools
         ]
-        return ModelRequestParameters(function_tools=tools, instruction_parts=self._instructions(request))
-
-    def _instructions(self, request: ModelRequest) -> list[InstructionPart]:
-        """Give the system prompt, split where it stops being the same from turn to turn."""
-        system = request.system
-        if self._recipe.provider in MARKED and request.stable_bytes:
-            raw = system.encode()
-            stable, rest = (
-                piece.decode(errors="ignore")
-                for piece in (raw[: request.stable_bytes], raw[request.stable_bytes :])
-            )
-            if stable.strip() and rest.strip() and stable + rest == system:
-                return [InstructionPart(stable), InstructionPart(rest, dynamic=True)]
-        return [InstructionPart(system)] if system.strip() else []
+        instructions = [InstructionPart(stable)] if stable.strip() else []
+        return ModelRequestParameters(function_tools=tools, instruction_parts=instructions)
 
     async def close(self) -> None:
         """Close the connections to the provider."""
