@@ -30,9 +30,10 @@ class ReadArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def labels_by_path(path: str) -> Labels:
-    """Label a read: what came from outside lies in `.ship` (uploads, logs of calls), beside the member's memory."""
+    """Label a read: what strangers sent lies in `.ship`, beside the member's memory."""
     _, inside, rest = f"/{path}/".partition("/.ship/")
-    return Labels(reads_private=True, reads_untrusted=bool(inside) and not rest.startswith("memory/"))
+    is_memory = rest.startswith("memory/") and ".." not in rest
+    return Labels(reads_private=True, reads_untrusted=bool(inside) and not is_memory)
 
 
 class Read(Tool[ReadArguments]):
