@@ -148,6 +148,14 @@ async def test_a_disk_that_refuses_leaves_nothing_behind(
     assert Recents(layout).read("captain") == ([], [])
 
 
+async def test_a_long_script_is_replayed_beside_the_loop(
+    library: Library, threads: ThreadService, store: MemoryStore, put: Put
+) -> None:
+    put("team_shared/long", body=words("x" * 100_000, "y"))
+    dialog = await create_dialog(library, threads, store, thread_id=THREAD, priming=prime("team_shared/long"))
+    assert (dialog.messages, len(text_of((await threads.read(THREAD)).messages[0]))) == (2, 100_000)
+
+
 async def test_an_existing_thread_is_left_alone(
     library: Library, threads: ThreadService, store: MemoryStore, put: Put
 ) -> None:

@@ -79,6 +79,13 @@ class Library:
             )
         return script
 
+    def weigh(self, ref: ScriptRef) -> int:
+        """Give the size of a script in bytes; 0 when it is missing."""
+        try:
+            return ref.path(self.layout).stat().st_size
+        except OSError:
+            return 0
+
     def show(self, ref: ScriptRef) -> Shown:
         """Give the text of a script as it stands on disk, and every mistake in it."""
         path = ref.path(self.layout)

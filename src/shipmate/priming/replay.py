@@ -21,6 +21,9 @@ from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
 SOURCE_TAG = "priming_script"
+# A script up to this size is read within a few milliseconds, less than a hop to a worker may cost; a longer
+# one is read beside the loop, so that other threads go on meanwhile.
+INLINE_BYTES = 64 * 1024
 # The thread setting that leaves replayed messages out of the display; models see them all the same.
 HIDE_PRIMING = "hidePriming"
 NO_RESULT = "The script this call comes from holds no result for it. It was not run."
@@ -57,8 +60,10 @@ async def create_dialog(
 ) -> Dialog:
     """Create a dialog, primed or not; a failure leaves nothing behind."""
     refs = list(dict.fromkeys(map(ScriptRef.parse, priming.script_refs if priming else ())))
-    # Reading a long script takes a while; other threads go on meanwhile.
-    rows = await asyncio.to_thread(_prepare, library, refs, member, thread_id)
+    if sum(map(library.weigh, refs)) <= INLINE_BYTES:
+        rows = _prepare(library, refs, member, thread_id)
+    else:
+        rows = await asyncio.to_thread(_prepare, library, refs, member, thread_id)
     settings: JsonObject = {}
     if priming is not None and refs:
         settings = {
