@@ -68,7 +68,7 @@ async def serving(site: Site, *, listen: str = "127.0.0.1") -> AsyncGenerator[Se
             make_app(site, Doorman(listen)), log_config=None, ws="none", timeout_graceful_shutdown=1
         )
         started = asyncio.Event()
-        server = Server(config, started.set)
+        server = Server(config, started.set, site.streams.leave)
         task = asyncio.create_task(server.serve(sockets=[listening]))
         await started.wait()
         headers = {"authorization": f"Bearer {site.token.value}"}

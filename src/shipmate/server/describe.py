@@ -8,6 +8,8 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from shipmate.server.reply import ANSWER
+from shipmate.server.shape import Shape
 from shipmate.values.message import JsonObject
 
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -17,12 +19,38 @@ def describe(app: FastAPI) -> JsonObject:
     """Make the OpenAPI document once."""
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, routes=app.routes)
-        schema.setdefault("components", {})["securitySchemes"] = {
+        schemas: JsonObject = schema.setdefault("components", {}).setdefault("schemas", {})
+        for name in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(name, None)
+        for operation in (each for item in schema["paths"].values() for each in item.values()):
+            _describe_answers(operation, schemas)
+        schema["components"]["securitySchemes"] = {
             "bearer": {"type": "http", "scheme": "bearer", "description": "the line in .ship/token"},
         }
         schema["security"] = [{"bearer": []}]
         app.openapi_schema = schema
     return app.openapi_schema
+
+
+def _describe_answers(operation: JsonObject, schemas: JsonObject) -> None:
+    """Put the shapes of a route's answers in: its own, and the one of every refusal."""
+    answers: JsonObject = operation["responses"]
+    answers.pop("422", None)
+    if (name := operation.pop(ANSWER, None)) is not None:
+        good = next(status for status in answers if status.startswith("2"))
+        answers[good]["content"] = _content(name, schemas)
+    answers["default"] = {"description": "Refused", "content": _content("ProblemReply", schemas)}
+
+
+def _content(name: str, schemas: JsonObject) -> JsonObject:
+    from shipmate.server import answer
+
+    if name not in schemas:
+        shape: type[Shape] = getattr(answer, name)
+        made = shape.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
+        schemas.update(made.pop("$defs", {}))
+        schemas[name] = made
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
 
 
 def render(schema: JsonObject) -> str:

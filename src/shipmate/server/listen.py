@@ -63,7 +63,7 @@ async def serve(
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         h11_max_incomplete_event_size=64_000,
     )
-    server = Server(config, lambda: ready(address_of(listening, host)))
+    server = Server(config, lambda: ready(address_of(listening, host)), site.streams.leave)
     try:
         await server.serve(sockets=[listening])
     finally:
@@ -71,11 +71,16 @@ async def serve(
 
 
 class Server(uvicorn.Server):
-    """Tell when the first request can be answered."""
+    """Tell when the first request can be answered, and stop without waiting for live streams."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], leave: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
+        self._leave = leave
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._leave()
+        await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

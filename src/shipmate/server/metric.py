@@ -17,8 +17,6 @@ class Metrics:
         self.requests: defaultdict[tuple[str, str, int], int] = defaultdict(int)
         self.buckets = [0] * (len(BOUNDS) + 1)
         self.seconds = 0.0
-        self.streams = 0
-        self.chunks = 0
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one answered request; `route` is the template, never the address itself."""
@@ -40,8 +38,6 @@ class Metrics:
             out.append(f'shipmate_http_request_seconds_bucket{{le="{bound}"}} {total}')
         out += [f"shipmate_http_request_seconds_sum {self.seconds:.6f}"]
         out += [f"shipmate_http_request_seconds_count {total}"]
-        out += ["# TYPE shipmate_live_streams gauge", f"shipmate_live_streams {self.streams}"]
-        out += ["# TYPE shipmate_stream_chunks_total counter", f"shipmate_stream_chunks_total {self.chunks}"]
         return out
 
 

@@ -7,6 +7,10 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
+from shipmate.values.message import JsonObject
+
+ANSWER = "x-shipmate-answer"
+
 
 class Json(Response):
     """Send a value as JSON."""
@@ -15,6 +19,11 @@ class Json(Response):
 
     def render(self, content: Any) -> bytes:
         return msgspec.json.encode(content)
+
+
+def tells(answer: str, *, is_open: bool = False) -> JsonObject:
+    """Name the shape of a route's answer in `answer.py`, and whether strangers may ask."""
+    return {ANSWER: answer, **({"security": []} if is_open else {})}
 
 
 def empty() -> Response:

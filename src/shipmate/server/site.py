@@ -16,6 +16,7 @@ from shipmate.server.limit import Limit
 from shipmate.server.metric import Metrics
 from shipmate.server.page import Page
 from shipmate.server.port import Ship
+from shipmate.server.stream import Streams
 from shipmate.server.token import Tickets, Token
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
@@ -41,6 +42,7 @@ class Site:
         self.page = Page()
         self.library = Library(self.layout)
         self.metrics = Metrics()
+        self.streams = Streams()
         self.started = time.monotonic()
         self._opener = opener
         self._ship: Ship | None = None

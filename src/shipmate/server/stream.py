@@ -10,11 +10,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from shipmate.orchestrator.feed import FeedEvent
-from shipmate.server.metric import Metrics
-from shipmate.values.chunk import DONE, STREAM_HEADERS, Chunk, encode_sse
+from shipmate.values.chunk import DONE, STREAM_HEADERS, Chunk, encode_sse, error
 
 # One write carries what came within this time; a person sees no difference, two hundred streams do.
-GAP_SECONDS = 0.025
+GAP_SECONDS = 0.03
 KEEP_ALIVE_SECONDS = 15.0
 KEEP_ALIVE = b": still here\n\n"
 # A reader this far behind is cut off; it comes back and gets the running message whole.
@@ -26,12 +25,26 @@ HEADERS = {
     "x-accel-buffering": "no",
     **STREAM_HEADERS,
 }
+CLOSING = "The server stops. The answer goes on when it is back."
 # Put into a watcher's own queue to wake it: nothing happened in any run.
 WAKE = FeedEvent(run_id="")
 
 Events: TypeAlias = asyncio.Queue[FeedEvent]
 # Chooses what a watcher sends of what happened, and tells whether the stream is over with that.
 Chooser: TypeAlias = Callable[[Sequence[FeedEvent]], Awaitable[tuple[list[Chunk], bool]]]
+
+
+class Streams:
+    """Know the open streams of one server, and count what went through them."""
+
+    def __init__(self) -> None:
+        self.open: set[Wire] = set()
+        self.chunks = 0
+
+    def leave(self) -> None:
+        """End every open stream, so that a stopping server need not wait for long answers."""
+        for wire in list(self.open):
+            wire.leave()
 
 
 class Wire:
@@ -41,16 +54,17 @@ class Wire:
         self,
         receive: Receive,
         send: Send,
-        metrics: Metrics,
+        streams: Streams,
         encode: Callable[[Chunk], bytes] = encode_sse,
         done: bytes = DONE,
     ) -> None:
         self._receive = receive
         self._send = send
-        self._metrics = metrics
+        self._streams = streams
         self._encode = encode
         self._done = done
         self._is_gone = False
+        self._queue: Events | None = None
 
     async def open(self, headers: dict[str, str] | None = None) -> None:
         """Send the head of the response."""
@@ -68,12 +82,13 @@ class Wire:
 
     def _bytes(self, chunks: Iterable[Chunk]) -> bytes:
         joined = join_deltas(chunks)
-        self._metrics.chunks += len(joined)
+        self._streams.chunks += len(joined)
         return b"".join(map(self._encode, joined))
 
     async def follow(self, queue: Events, choose: Chooser) -> None:
         """Send what `choose` takes from the queue until it ends the stream or the reader is gone."""
-        self._metrics.streams += 1
+        self._queue = queue
+        self._streams.open.add(self)
         leaving = asyncio.create_task(self._watch(queue))
         pulse = asyncio.get_running_loop()
         timer = pulse.call_later(KEEP_ALIVE_SECONDS, queue.put_nowait, WAKE)
@@ -81,6 +96,9 @@ class Wire:
             while True:
                 events = [await queue.get(), *drain(queue)]
                 if self._is_gone or len(events) > BACKLOG:
+                    return
+                if self not in self._streams.open:
+                    await self.finish([error(CLOSING)])
                     return
                 chosen, is_over = await choose(events)
                 if is_over:
@@ -93,9 +111,15 @@ class Wire:
                     await self._body(KEEP_ALIVE)
                     timer = pulse.call_later(KEEP_ALIVE_SECONDS, queue.put_nowait, WAKE)
         finally:
-            self._metrics.streams -= 1
+            self._streams.open.discard(self)
             timer.cancel()
             leaving.cancel()
+
+    def leave(self) -> None:
+        """End the stream because the server stops; the client comes back for the rest."""
+        self._streams.open.discard(self)
+        if self._queue is not None:
+            self._queue.put_nowait(WAKE)
 
     async def _watch(self, queue: Events) -> None:
         """Notice that the reader left, also while nothing happens."""

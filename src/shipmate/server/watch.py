@@ -27,7 +27,7 @@ class OwnRuns:
         self._queue = queue
         self._outcomes = asyncio.gather(*(receipt.outcome() for receipt in receipts))
         # Outcomes are known after the last chunk was put into the queue, so this wakes us behind it.
-        self._outcomes.add_done_callback(lambda _: queue.put_nowait(WAKE))
+        self._outcomes.add_done_callback(self._settle)
 
     async def opening(self) -> list[Chunk]:
         """Say that another run goes first, when one does."""
@@ -54,6 +54,12 @@ class OwnRuns:
         if is_over and not self._has_begun:
             chosen += await self._retell(self._outcomes.result()[-1])
         return chosen, is_over
+
+    def _settle(self, outcomes: asyncio.Future[list[Outcome]]) -> None:
+        if not outcomes.cancelled():
+            # Asking for it marks it as seen: nobody else will when the client has left.
+            outcomes.exception()
+        self._queue.put_nowait(WAKE)
 
     def cancel(self) -> None:
         """Stop waiting; the runs go on."""

@@ -21,7 +21,6 @@ from shipmate.server.host import Doorman
 from shipmate.server.metric import Meter
 from shipmate.server.routes import ROUTERS
 from shipmate.server.security import Guard, is_guarded
-from shipmate.server.shape import ProblemReply
 from shipmate.server.site import Site, get_site
 from shipmate.values.message import new_id
 
@@ -58,8 +57,6 @@ def make_routes(site: Site) -> FastAPI:
         lifespan=_lifespan,
         # Nothing about requests leaves this machine, whatever the environment asks the framework to export.
         telemetry=SILENCE,
-        # One description of every refusal, in place of the framework's own.
-        responses={"default": {"model": ProblemReply, "description": "Refused"}},
     )
     app.state.site = site
     for router in ROUTERS:

@@ -14,7 +14,7 @@ from shipmate.server import shape
 from shipmate.server.ask import Answer, reply_event
 from shipmate.server.error import ApiError, hide_root
 from shipmate.server.port import Ship
-from shipmate.server.reply import Json, empty
+from shipmate.server.reply import Json, empty, tells
 from shipmate.server.site import TheShip
 from shipmate.server.stream import WAKE
 from shipmate.values.event import ApprovalReplyEvent
@@ -27,7 +27,7 @@ AUDIT_WORDS = 500
 router = APIRouter(tags=["approvals"])
 
 
-@router.get("/api/approvals", response_model=shape.Approvals)
+@router.get("/api/approvals", openapi_extra=tells("Approvals"))
 async def read_approvals(
     ship: TheShip,
     status: Status | None = None,
@@ -38,13 +38,13 @@ async def read_approvals(
     return Json({"approvals": [_show(ship, approval) for approval in found]})
 
 
-@router.get("/api/approvals/{approval_id}", response_model=shape.Approval)
+@router.get("/api/approvals/{approval_id}", openapi_extra=tells("Approval"))
 async def read_approval(ship: TheShip, approval_id: str) -> Response:
     """Give one approval."""
     return Json(_show(ship, await ship.approvals.get(approval_id)))
 
 
-@router.post("/api/approvals/{approval_id}", response_model=shape.Ruled)
+@router.post("/api/approvals/{approval_id}", openapi_extra=tells("Ruled"))
 async def decide(ship: TheShip, approval_id: str, body: shape.Ruling) -> Response:
     """Decide an approval; the run it holds up goes on by itself."""
     approval = await ship.approvals.get(approval_id)
@@ -59,7 +59,7 @@ async def decide(ship: TheShip, approval_id: str, body: shape.Ruling) -> Respons
     return Json({"approval": _show(ship, after), "say": say})
 
 
-@router.get("/api/grants", response_model=shape.Grants)
+@router.get("/api/grants", openapi_extra=tells("Grants"))
 async def read_grants(ship: TheShip) -> Response:
     """List the grants in force."""
     return Json({"grants": [_show_grant(ship, grant) for grant in await ship.approvals.grants()]})
@@ -72,7 +72,7 @@ async def revoke(ship: TheShip, grant_id: str) -> Response:
     return empty()
 
 
-@router.get("/api/audit", response_model=shape.Audit)
+@router.get("/api/audit", openapi_extra=tells("Audit"))
 async def read_audit(ship: TheShip, limit: Annotated[int, Query(ge=1, le=1000)] = 200) -> Response:
     """List what was asked and decided, newest first."""
     entries: list[JsonObject] = []

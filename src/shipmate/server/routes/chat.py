@@ -88,7 +88,7 @@ def follow_running(site: Site, ship: Ship, thread_id: ThreadId) -> Response:
             if run is None:
                 await empty()(scope, receive, send)
                 return
-            wire = Wire(receive, send, site.metrics)
+            wire = Wire(receive, send, site.streams)
             await wire.open()
             await wire.follow(queue, RunInFlight(run.run_id).choose)
 
@@ -124,7 +124,7 @@ async def refuse_foreign(ship: Ship, event: IngressEvent) -> None:
 async def _play_own(
     site: Site, ship: Ship, thread_id: ThreadId, events: Sequence[IngressEvent], receive: Receive, send: Send
 ) -> None:
-    wire = Wire(receive, send, site.metrics)
+    wire = Wire(receive, send, site.streams)
     # Watching begins before the events are given in, so that no chunk can be missed.
     async with ship.feed.subscribe(str(thread_id)) as queue:
         if not events:

@@ -73,7 +73,7 @@ async def complete(request: Request, site: TheSite, ship: TheShip) -> Response:
     async def play(_: Scope, receive: Receive, send: Send) -> None:
         async with ship.feed.subscribe(str(thread_id)) as queue:
             runs = OwnRuns(ship, thread_id, [await ship.receive(event)], queue)
-            wire = Wire(receive, send, site.metrics, encoder(member), DONE)
+            wire = Wire(receive, send, site.streams, encoder(member), DONE)
             try:
                 await wire.open({THREAD_HEADER: str(thread_id)})
                 await wire.follow(queue, runs.choose)

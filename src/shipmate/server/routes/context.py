@@ -19,7 +19,7 @@ from shipmate.server.ask import OWNER, PLATFORM, thread_of
 from shipmate.server.crew import find_member
 from shipmate.server.error import hide_root, missing
 from shipmate.server.port import Ship
-from shipmate.server.reply import Json
+from shipmate.server.reply import Json, tells
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.site import TheShip
 from shipmate.store.port import ThreadInfo
@@ -31,7 +31,7 @@ TURN_WORDS = 120
 router = APIRouter(tags=["context"])
 
 
-@router.get("/api/context", response_model=shape.Context)
+@router.get("/api/context", openapi_extra=tells("Context"))
 async def read_context(
     ship: TheShip, member: shape.Slot = CAPTAIN, profile: shape.Slot | None = None
 ) -> Response:
@@ -40,7 +40,7 @@ async def read_context(
     return Json({**_show(ship, _build(ship, name, None, [], profile), name, []), "turns": []})
 
 
-@router.get("/api/threads/{thread_id}/context", response_model=shape.Context)
+@router.get("/api/threads/{thread_id}/context", openapi_extra=tells("Context"))
 async def read_thread_context(ship: TheShip, thread_id: str, profile: shape.Slot | None = None) -> Response:
     """Show the prompt the next turn of a thread would have."""
     info = await find_thread(ship, thread_id)
@@ -50,7 +50,7 @@ async def read_thread_context(ship: TheShip, thread_id: str, profile: shape.Slot
     return Json({**_show(ship, context, info.member, history), "turns": _turns(turns, history)})
 
 
-@router.get("/api/threads/{thread_id}/context/diff", response_model=shape.ContextDiff)
+@router.get("/api/threads/{thread_id}/context/diff", openapi_extra=tells("ContextDiff"))
 async def read_difference(
     ship: TheShip,
     thread_id: str,

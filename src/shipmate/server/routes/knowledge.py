@@ -11,7 +11,7 @@ from starlette.responses import Response
 from shipmate.server import shape
 from shipmate.server.crew import find_member
 from shipmate.server.error import missing
-from shipmate.server.reply import Json
+from shipmate.server.reply import Json, tells
 from shipmate.server.revision import modified_at
 from shipmate.server.site import TheShip
 from shipmate.skills.loader import SkillsLoader
@@ -24,13 +24,13 @@ HEADING = re.compile(r"^#\s+(.+)$", re.MULTILINE)
 router = APIRouter(tags=["knowledge"])
 
 
-@router.get("/api/skills", response_model=shape.Skills)
+@router.get("/api/skills", openapi_extra=tells("Skills"))
 async def read_skills(ship: TheShip, member: shape.Slot = CAPTAIN) -> Response:
     """List the skills a member has."""
     return Json({"skills": [_describe(skill) for skill in _skills(ship, member).values()]})
 
 
-@router.get("/api/skills/{name}", response_model=shape.Skill)
+@router.get("/api/skills/{name}", openapi_extra=tells("Skill"))
 async def read_skill(ship: TheShip, name: str, member: shape.Slot = CAPTAIN) -> Response:
     """Give one skill with its text."""
     skill = _skills(ship, member).get(name)
@@ -39,7 +39,7 @@ async def read_skill(ship: TheShip, name: str, member: shape.Slot = CAPTAIN) -> 
     return Json({**_describe(skill), "text": skill.body})
 
 
-@router.get("/api/tasks", response_model=shape.Tasks)
+@router.get("/api/tasks", openapi_extra=tells("Tasks"))
 async def read_tasks(ship: TheShip) -> Response:
     """List the task files."""
     folder = ship.layout.tasks

@@ -12,7 +12,7 @@ from shipmate.server import shape
 from shipmate.server.crew import find_member, list_members
 from shipmate.server.error import missing
 from shipmate.server.port import Ship
-from shipmate.server.reply import Json
+from shipmate.server.reply import Json, tells
 from shipmate.server.revision import list_revisions, modified_at, read_document, version_of, write_document
 from shipmate.server.site import TheShip
 from shipmate.values.message import JsonObject
@@ -22,39 +22,39 @@ DOCUMENTS = ("Agent.md", "AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTIT
 router = APIRouter(tags=["members"])
 
 
-@router.get("/api/members", response_model=shape.Members)
+@router.get("/api/members", openapi_extra=tells("Members"))
 async def read_members(ship: TheShip) -> Response:
     """List the members."""
     return Json({"members": list_members(ship.layout, ship.config)})
 
 
-@router.get("/api/members/{member_id}/files", response_model=shape.Documents)
+@router.get("/api/members/{member_id}/files", openapi_extra=tells("Documents"))
 async def read_files(ship: TheShip, member_id: str) -> Response:
     """List a member's Markdown files, those that could exist included."""
     layout = _layout(ship, member_id)
     return Json({"files": [_info(layout.bootstrap(name), name) for name in DOCUMENTS]})
 
 
-@router.get("/api/members/{member_id}/files/{name}", response_model=shape.DocumentText)
+@router.get("/api/members/{member_id}/files/{name}", openapi_extra=tells("DocumentText"))
 async def read_file(ship: TheShip, member_id: str, name: str) -> Response:
     """Give one file of a member."""
     return Json(read_document(_document(ship, member_id, name), name))
 
 
-@router.put("/api/members/{member_id}/files/{name}", response_model=shape.DocumentSaved)
+@router.put("/api/members/{member_id}/files/{name}", openapi_extra=tells("DocumentSaved"))
 async def write_file(ship: TheShip, member_id: str, name: str, body: shape.DocumentChange) -> Response:
     """Replace one file of a member; the text that stood there is kept."""
     path = _document(ship, member_id, name)
     return Json({"version": write_document(ship.layout, path, name, body.text, body.version)})
 
 
-@router.get("/api/members/{member_id}/files/{name}/history", response_model=shape.Revisions)
+@router.get("/api/members/{member_id}/files/{name}/history", openapi_extra=tells("Revisions"))
 async def read_history(ship: TheShip, member_id: str, name: str) -> Response:
     """Give a file's earlier texts."""
     return Json({"versions": list_revisions(ship.layout, _document(ship, member_id, name))})
 
 
-@router.get("/api/memory", response_model=shape.MemoryFiles)
+@router.get("/api/memory", openapi_extra=tells("MemoryFiles"))
 async def read_memory(ship: TheShip) -> Response:
     """List the memory files."""
     layout = ship.layout
@@ -66,20 +66,20 @@ async def read_memory(ship: TheShip) -> Response:
     return Json({"files": [_memory_info(path, layout) for path in inside]})
 
 
-@router.get("/api/memory/file", response_model=shape.DocumentText)
+@router.get("/api/memory/file", openapi_extra=tells("DocumentText"))
 async def read_memory_file(ship: TheShip, path: shape.Slot) -> Response:
     """Give one memory file."""
     return Json(read_document(_memory(ship.layout, path), path))
 
 
-@router.put("/api/memory/file", response_model=shape.DocumentSaved)
+@router.put("/api/memory/file", openapi_extra=tells("DocumentSaved"))
 async def write_memory_file(ship: TheShip, path: shape.Slot, body: shape.DocumentChange) -> Response:
     """Replace one memory file; the text that stood there is kept."""
     place = _memory(ship.layout, path)
     return Json({"version": write_document(ship.layout, place, path, body.text, body.version)})
 
 
-@router.get("/api/memory/file/history", response_model=shape.Revisions)
+@router.get("/api/memory/file/history", openapi_extra=tells("Revisions"))
 async def read_memory_history(ship: TheShip, path: shape.Slot) -> Response:
     """Give a memory file's earlier texts."""
     return Json({"versions": list_revisions(ship.layout, _memory(ship.layout, path))})

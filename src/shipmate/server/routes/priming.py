@@ -17,21 +17,21 @@ from shipmate.server import shape
 from shipmate.server.ask import thread_of
 from shipmate.server.crew import find_member
 from shipmate.server.error import ApiError, hide_root
-from shipmate.server.reply import Json
+from shipmate.server.reply import Json, tells
 from shipmate.server.site import Site, TheShip, TheSite
 from shipmate.workspace.layout import CAPTAIN
 
 router = APIRouter(tags=["priming"])
 
 
-@router.get("/api/priming/recent", response_model=shape.Scripts)
+@router.get("/api/priming/recent", openapi_extra=tells("Scripts"))
 async def read_recent(site: TheSite, ship: TheShip, member: shape.Slot = CAPTAIN) -> Response:
     """List the scripts a member's dialogs were made with, newest first."""
     name = find_member(ship.layout, ship.config, member).id
     return _listing(site, Recents(ship.layout).list(site.library, name))
 
 
-@router.get("/api/priming/search", response_model=shape.Scripts)
+@router.get("/api/priming/search", openapi_extra=tells("Scripts"))
 async def search_scripts(
     site: TheSite,
     ship: TheShip,
@@ -45,14 +45,14 @@ async def search_scripts(
     return _listing(site, await run_in_threadpool(site.library.search, name, query, limit))
 
 
-@router.get("/api/priming/scripts", response_model=shape.Scripts)
+@router.get("/api/priming/scripts", openapi_extra=tells("Scripts"))
 async def read_scripts(site: TheSite, ship: TheShip, member: shape.Slot = CAPTAIN) -> Response:
     """List every script meant for a member."""
     name = find_member(ship.layout, ship.config, member).id
     return _listing(site, await run_in_threadpool(site.library.list, name))
 
 
-@router.get("/api/priming/script", response_model=shape.ScriptText)
+@router.get("/api/priming/script", openapi_extra=tells("ScriptText"))
 async def read_script(site: TheSite, ship: TheShip, ref: shape.Slot) -> Response:
     """Give one script as it stands on disk, and every mistake in it."""
     shown = site.library.show(ScriptRef.parse(ref))
@@ -60,7 +60,7 @@ async def read_script(site: TheSite, ship: TheShip, ref: shape.Slot) -> Response
     return Json(msgspec.structs.replace(shown, problems=problems))
 
 
-@router.post("/api/priming/save", status_code=201, response_model=shape.ScriptSaved)
+@router.post("/api/priming/save", status_code=201, openapi_extra=tells("ScriptSaved"))
 async def save(site: TheSite, ship: TheShip, body: shape.SaveScript) -> Response:
     """Save a course of a thread as a script of its member."""
     try:

@@ -9,7 +9,7 @@ from shipmate.server import shape
 from shipmate.server.ask import said_event, thread_of
 from shipmate.server.error import missing
 from shipmate.server.port import Ship
-from shipmate.server.reply import Json, empty
+from shipmate.server.reply import Json, empty, tells
 from shipmate.server.routes.chat import refuse_foreign
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.site import TheShip
@@ -18,19 +18,19 @@ from shipmate.values.event import TextEvent
 router = APIRouter(tags=["runs"])
 
 
-@router.post("/api/threads/{thread_id}/stop", response_model=shape.Stopped)
+@router.post("/api/threads/{thread_id}/stop", openapi_extra=tells("Stopped"))
 async def stop(ship: TheShip, thread_id: str) -> Response:
     """End the run in flight where it is; what was said and done stays."""
     return Json({"stopped": ship.lanes.stop(str(thread_of(thread_id)))})
 
 
-@router.post("/api/threads/{thread_id}/steer", status_code=202, response_model=shape.Accepted)
+@router.post("/api/threads/{thread_id}/steer", status_code=202, openapi_extra=tells("Accepted"))
 async def steer(ship: TheShip, thread_id: str, body: shape.Said) -> Response:
     """Say something that reaches the running turn at its next step."""
     return await _say(ship, thread_id, body, steer=True)
 
 
-@router.get("/api/threads/{thread_id}/queue", response_model=shape.Queue)
+@router.get("/api/threads/{thread_id}/queue", openapi_extra=tells("Queue"))
 async def read_queue(ship: TheShip, thread_id: str) -> Response:
     """List what waits for the running turn to end."""
     rows = await ship.store.inbox.open(str(thread_of(thread_id)))
@@ -42,7 +42,7 @@ async def read_queue(ship: TheShip, thread_id: str) -> Response:
     return Json({"queue": waiting})
 
 
-@router.post("/api/threads/{thread_id}/queue", status_code=202, response_model=shape.Accepted)
+@router.post("/api/threads/{thread_id}/queue", status_code=202, openapi_extra=tells("Accepted"))
 async def queue(ship: TheShip, thread_id: str, body: shape.Said) -> Response:
     """Say something after the running turn, without waiting for the answer."""
     return await _say(ship, thread_id, body, steer=False)

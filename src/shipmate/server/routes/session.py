@@ -9,7 +9,7 @@ from shipmate import __version__
 from shipmate.server import shape
 from shipmate.server.crew import list_members
 from shipmate.server.error import ApiError
-from shipmate.server.reply import Json, empty
+from shipmate.server.reply import Json, empty, tells
 from shipmate.server.security import busy, caller_of, session_cookie, set_session
 from shipmate.server.setup import list_examples, write_agent
 from shipmate.server.site import Site, TheSite
@@ -31,7 +31,7 @@ async def log_in(request: Request, site: TheSite, body: shape.Login) -> Response
     return response
 
 
-@router.get("/api/session", response_model=shape.Session)
+@router.get("/api/session", openapi_extra=tells("Session"))
 async def read_session(request: Request, site: TheSite) -> Response:
     """Give the CSRF value, the workspace, the model and the members."""
     cookie = session_cookie(request.headers, site.token)
@@ -51,13 +51,13 @@ async def read_session(request: Request, site: TheSite) -> Response:
     )
 
 
-@router.get("/api/setup", response_model=shape.SetupOffer)
+@router.get("/api/setup", openapi_extra=tells("SetupOffer"))
 async def read_setup(site: TheSite) -> Response:
     """List the examples a workspace can begin with."""
     return Json({"hasAgent": site.has_agent(), "examples": list_examples(site.examples)})
 
 
-@router.post("/api/setup", status_code=201, response_model=shape.SetupReply)
+@router.post("/api/setup", status_code=201, openapi_extra=tells("SetupReply"))
 async def set_up(site: TheSite, body: shape.Setup) -> Response:
     """Write Agent.md from an example, and begin."""
     write_agent(site.layout, site.examples, body.example, body.name, body.text)

@@ -23,7 +23,7 @@ from shipmate.models.choose import choose_model
 from shipmate.models.port import Model, ModelRequest, TextDelta
 from shipmate.server import shape
 from shipmate.server.error import hide_root
-from shipmate.server.reply import Json
+from shipmate.server.reply import Json, tells
 from shipmate.server.site import Site, TheShip, TheSite
 from shipmate.values.message import JsonObject, new_id, user_message
 from shipmate.workspace.config import Llm
@@ -43,7 +43,7 @@ CODES: tuple[tuple[type[Exception], str], ...] = (
 router = APIRouter(tags=["settings"])
 
 
-@router.get("/api/settings", response_model=shape.Settings)
+@router.get("/api/settings", openapi_extra=tells("Settings"))
 async def read_settings(ship: TheShip) -> Response:
     """Show ship.json as written; a secret is shown only as set, or by the variable that holds it."""
     name = ship.model.name
@@ -57,7 +57,7 @@ async def read_settings(ship: TheShip) -> Response:
     )
 
 
-@router.post("/api/settings/test-key", response_model=shape.KeyTestReply)
+@router.post("/api/settings/test-key", openapi_extra=tells("KeyTestReply"))
 async def test_key(site: TheSite, body: shape.KeyTest) -> Response:
     """Ask a provider one question with a key. The key is neither kept nor repeated."""
     began = time.perf_counter()
@@ -79,7 +79,7 @@ async def test_key(site: TheSite, body: shape.KeyTest) -> Response:
     return Json({**result, "ms": round((time.perf_counter() - began) * 1000)})
 
 
-@router.get("/api/doctor", response_model=shape.Findings)
+@router.get("/api/doctor", openapi_extra=tells("Findings"))
 async def read_doctor(site: TheSite) -> Response:
     """Check the workspace and say what to mend."""
     root = str(site.layout.root)

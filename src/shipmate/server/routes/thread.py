@@ -14,7 +14,7 @@ from shipmate.server.branch import copy_before
 from shipmate.server.crew import find_member
 from shipmate.server.error import ApiError, missing
 from shipmate.server.port import Ship
-from shipmate.server.reply import Json, empty
+from shipmate.server.reply import Json, empty, tells
 from shipmate.server.site import TheShip, TheSite
 from shipmate.server.view import list_threads, page_of, show_thread
 from shipmate.store.port import ThreadInfo
@@ -26,7 +26,7 @@ HITS_PER_SNIPPET = 200
 router = APIRouter(tags=["threads"])
 
 
-@router.get("/api/threads", response_model=shape.Threads)
+@router.get("/api/threads", openapi_extra=tells("Threads"))
 async def read_threads(
     ship: TheShip,
     query: shape.Slot = "",
@@ -44,7 +44,7 @@ async def read_threads(
     return Json({"threads": await list_threads(ship, found[:limit]), "next": following})
 
 
-@router.post("/api/threads", status_code=201, response_model=shape.ThreadMade)
+@router.post("/api/threads", status_code=201, openapi_extra=tells("ThreadMade"))
 async def create_thread(site: TheSite, ship: TheShip, body: shape.NewThread) -> Response:
     """Make a dialog, with priming scripts replayed as its beginning."""
     chosen = body.priming
@@ -60,13 +60,13 @@ async def create_thread(site: TheSite, ship: TheShip, body: shape.NewThread) -> 
     return Json({"threadId": str(dialog.thread_id), "messages": dialog.messages, "text": ""}, 201)
 
 
-@router.get("/api/threads/{thread_id}", response_model=shape.Thread)
+@router.get("/api/threads/{thread_id}", openapi_extra=tells("Thread"))
 async def read_thread(ship: TheShip, thread_id: str) -> Response:
     """Describe one thread."""
     return Json(await show_thread(ship, await find_thread(ship, thread_id)))
 
 
-@router.patch("/api/threads/{thread_id}", response_model=shape.Thread)
+@router.patch("/api/threads/{thread_id}", openapi_extra=tells("Thread"))
 async def change_thread(ship: TheShip, thread_id: str, body: shape.ThreadChange) -> Response:
     """Rename, archive or mark a thread as read."""
     info = await find_thread(ship, thread_id)
@@ -94,7 +94,7 @@ async def bin_thread(ship: TheShip, thread_id: str) -> Response:
     return empty()
 
 
-@router.post("/api/threads/{thread_id}/restore", response_model=shape.Thread)
+@router.post("/api/threads/{thread_id}/restore", openapi_extra=tells("Thread"))
 async def restore_thread(ship: TheShip, thread_id: str) -> Response:
     """Bring a thread back from the bin."""
     info = await find_thread(ship, thread_id)
@@ -109,7 +109,7 @@ async def restore_thread(ship: TheShip, thread_id: str) -> Response:
     return Json(await show_thread(ship, await find_thread(ship, thread_id)))
 
 
-@router.get("/api/threads/{thread_id}/messages", response_model=shape.Messages)
+@router.get("/api/threads/{thread_id}/messages", openapi_extra=tells("Messages"))
 async def read_messages(
     ship: TheShip,
     thread_id: str,
@@ -120,7 +120,7 @@ async def read_messages(
     return Json(await page_of(ship, thread_of(thread_id), before, limit))
 
 
-@router.post("/api/threads/{thread_id}/branch", status_code=201, response_model=shape.ThreadMade)
+@router.post("/api/threads/{thread_id}/branch", status_code=201, openapi_extra=tells("ThreadMade"))
 async def branch_thread(ship: TheShip, thread_id: str, body: shape.Branch) -> Response:
     """Make a new thread with the history before a message, to say something else there."""
     info = await find_thread(ship, thread_id)
@@ -140,7 +140,7 @@ async def branch_thread(ship: TheShip, thread_id: str, body: shape.Branch) -> Re
     return Json({"threadId": str(target), "messages": len(rows), "text": text}, 201)
 
 
-@router.get("/api/search", response_model=shape.Hits)
+@router.get("/api/search", openapi_extra=tells("Hits"))
 async def search(
     ship: TheShip, query: shape.Slot, limit: Annotated[int, Query(ge=1, le=100)] = 20
 ) -> Response:

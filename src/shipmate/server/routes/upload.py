@@ -7,15 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, File, UploadFile
 from starlette.responses import FileResponse, Response
 
-from shipmate.server import shape
-from shipmate.server.reply import Json
+from shipmate.server.reply import Json, tells
 from shipmate.server.site import TheShip
 from shipmate.server.upload import SHOWN, UPLOAD_LIMIT, find_upload, keep_upload
 
 router = APIRouter(tags=["files"])
 
 
-@router.post("/api/uploads", status_code=201, response_model=shape.Upload)
+@router.post("/api/uploads", status_code=201, openapi_extra=tells("Upload"))
 async def upload_file(ship: TheShip, file: Annotated[UploadFile, File()]) -> Response:
     """Keep one attached file of at most 20 MB."""
     data = await file.read(UPLOAD_LIMIT + 1)

@@ -10,8 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from shipmate.server import shape
-from shipmate.server.reply import Json
+from shipmate.server.reply import Json, tells
 from shipmate.server.site import TheShip
 from shipmate.store.port import StepUsage
 from shipmate.values.message import JsonObject, timestamp
@@ -19,7 +18,7 @@ from shipmate.values.message import JsonObject, timestamp
 router = APIRouter(tags=["usage"])
 
 
-@router.get("/api/usage", response_model=shape.Usage)
+@router.get("/api/usage", openapi_extra=tells("Usage"))
 async def read_usage(
     ship: TheShip,
     days: Annotated[int, Query(ge=1, le=400)] = 30,
