@@ -174,3 +174,16 @@ def test_help_imports_nothing_heavy(workspace: Path) -> None:
         assert done.returncode == 0
         assert "Usage: shipmate" in done.stdout
         assert not loaded & {"rich", "prompt_toolkit", "pydantic_ai", "fastapi", "shipmate.app", "sqlite3"}
+
+
+def test_a_question_can_begin_with_a_priming_script(workspace: Path) -> None:
+    script = workspace / ".minds" / "priming" / "team_shared" / "tea.md"
+    script.parent.mkdir(parents=True)
+    script.write_text(
+        "### record human_text_record\n\n``````markdown\n---\ngenseq: 1\nmsgId: m1\n---\nWe speak of tea.\n``````\n"
+    )
+    done = shipmate(workspace, "ask", "--prime", "team_shared/tea", "--thread", "cli:chat:tea", "hello")
+    assert done.returncode == 0
+    assert "We speak of tea." in shipmate(workspace, "threads", "show", "cli:chat:tea").stdout
+    refused = shipmate(workspace, "ask", "--prime", "team_shared/none", "hello")
+    assert (refused.returncode, "team_shared/none" in refused.stderr) == (2, True)

@@ -11,7 +11,7 @@ import msgspec
 
 from shipmate.cli.card import clean
 from shipmate.cli.place import find_layout, new_thread_id, parse_thread_id
-from shipmate.cli.ship import make_text, open_ship
+from shipmate.cli.ship import make_text, open_ship, prime
 from shipmate.cli.transcript import Transcript
 from shipmate.errors import UserError
 from shipmate.values.chunk import Chunk
@@ -35,17 +35,25 @@ if TYPE_CHECKING:
 @click.option(
     "--json", "as_json", is_flag=True, help="Print AI SDK chunks, one a line, and the outcome last."
 )
+@click.option(
+    "--prime", "refs", multiple=True, metavar="REF", help="Begin the new thread with this priming script."
+)
 @click.option("--model", default=None, metavar="PROVIDER:MODEL", help="Another model for this question.")
 @click.pass_context
 def command(
-    context: click.Context, words: tuple[str, ...], thread: str | None, as_json: bool, model: str | None
+    context: click.Context,
+    words: tuple[str, ...],
+    thread: str | None,
+    as_json: bool,
+    refs: tuple[str, ...],
+    model: str | None,
 ) -> int:
     """Ask one question and print the answer. Text piped in is added after the WORDS."""
     layout = find_layout(context)
     text = join_input(words, None if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read())
     thread_id = parse_thread_id(thread) if thread else new_thread_id()
     printer = _Printer(as_json=as_json)
-    outcome = asyncio.run(_ask(layout, thread_id, text, model, printer))
+    outcome = asyncio.run(_ask(layout, thread_id, text, refs, model, printer))
     return _report(outcome, thread_id, printer.asked)
 
 
@@ -108,9 +116,15 @@ class _Printer:
 
 
 async def _ask(
-    layout: Layout, thread_id: ThreadId, text: str, model: str | None, printer: _Printer
+    layout: Layout,
+    thread_id: ThreadId,
+    text: str,
+    refs: tuple[str, ...],
+    model: str | None,
+    printer: _Printer,
 ) -> Outcome:
     async with open_ship(layout, model) as ship, ship.feed.subscribe(str(thread_id)) as queue:
+        await prime(ship, thread_id, refs)
         event = make_text(thread_id, text)
         receipt = await ship.receive(event)
         answering = asyncio.ensure_future(receipt.outcome())

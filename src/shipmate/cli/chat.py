@@ -8,7 +8,7 @@ import sys
 import click
 
 from shipmate.cli.place import find_layout, new_thread_id, parse_thread_id
-from shipmate.cli.ship import open_ship
+from shipmate.cli.ship import open_ship, prime
 from shipmate.errors import UserError
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
@@ -18,33 +18,30 @@ from shipmate.workspace.layout import Layout
 @click.option(
     "-t", "--thread", default=None, metavar="ID", help="Go on in this thread; a new one by default."
 )
-@click.option("--prime", multiple=True, metavar="REF", help="Begin the new thread with this priming script.")
+@click.option(
+    "--prime", "refs", multiple=True, metavar="REF", help="Begin the new thread with this priming script."
+)
 @click.option("--hide-priming", is_flag=True, help="Do not show the replayed messages.")
 @click.option("--model", default=None, metavar="PROVIDER:MODEL", help="Another model for this chat.")
 @click.pass_context
 def command(
-    context: click.Context, thread: str | None, prime: tuple[str, ...], hide_priming: bool, model: str | None
+    context: click.Context, thread: str | None, refs: tuple[str, ...], hide_priming: bool, model: str | None
 ) -> None:
     """Talk to a member in the terminal. Ctrl-C stops the run, Ctrl-D leaves."""
     layout = find_layout(context)
-    if hide_priming and not prime:
+    if hide_priming and not refs:
         raise UserError("--hide-priming needs --prime REF. `shipmate priming list` shows the scripts.")
     if not sys.stdin.isatty() or not sys.stdout.isatty():
         raise UserError("chat needs a terminal. In a pipe or script use `shipmate ask`.")
     thread_id = parse_thread_id(thread) if thread else new_thread_id()
-    asyncio.run(_chat(layout, thread_id, prime, model, shows_priming=not hide_priming))
+    asyncio.run(_chat(layout, thread_id, refs, model, shows_priming=not hide_priming))
 
 
 async def _chat(
-    layout: Layout, thread_id: ThreadId, prime: tuple[str, ...], model: str | None, *, shows_priming: bool
+    layout: Layout, thread_id: ThreadId, refs: tuple[str, ...], model: str | None, *, shows_priming: bool
 ) -> None:
     from shipmate.cli.conversation import Conversation
-    from shipmate.priming.library import Library
-    from shipmate.priming.replay import Priming, create_dialog
 
     async with open_ship(layout, model) as ship:
-        if prime:
-            priming = Priming(script_refs=prime, show_in_ui=shows_priming)
-            library = Library(layout)
-            await create_dialog(library, ship.threads, ship.store, thread_id=thread_id, priming=priming)
+        await prime(ship, thread_id, refs, show_in_ui=shows_priming)
         await Conversation(ship, thread_id).hold()

@@ -34,6 +34,19 @@ async def open_ship(layout: Layout, model_name: str | None = None) -> AsyncGener
         await ship.close()
 
 
+async def prime(
+    ship: Shipmate, thread_id: ThreadId, refs: tuple[str, ...], *, show_in_ui: bool = True
+) -> None:
+    """Begin a new thread with priming scripts; nothing is made when one of them cannot be used."""
+    from shipmate.priming.library import Library
+    from shipmate.priming.replay import Priming, create_dialog
+
+    if refs:
+        priming = Priming(script_refs=refs, show_in_ui=show_in_ui)
+        library = Library(ship.layout)
+        await create_dialog(library, ship.threads, ship.store, thread_id=thread_id, priming=priming)
+
+
 def name_model(layout: Layout, name: str) -> Model:
     """Choose the model `provider:model` names; the rest of `llm` in ship.json holds for its provider."""
     from shipmate.models.choose import choose_model
