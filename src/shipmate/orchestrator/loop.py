@@ -14,6 +14,7 @@ from shipmate.context.snapshot import SnapshotLog
 from shipmate.context.trace import Trace
 from shipmate.errors import ModelError, ModelStreamError, ShipmateError, ToolError
 from shipmate.models.port import Finish, Model, ModelRequest
+from shipmate.orchestrator.attachment import show_files
 from shipmate.orchestrator.history import History
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
@@ -48,6 +49,7 @@ class AgentOrchestrator:
         snapshots: SnapshotLog,
     ) -> None:
         self.model = model
+        self._layout = layout
         self._toolset = toolset
         self._context = context
         self._ledger = ledger
@@ -154,7 +156,7 @@ class AgentOrchestrator:
         signatures = await self._ledger.signatures(turn.message["id"])
         return ModelRequest(
             system=context.system,
-            messages=turn.thread.history(),
+            messages=show_files(turn.thread.history(), self._layout),
             tools=self._toolset.specs(),
             signatures={turn.message["id"]: signatures} if signatures else {},
             stable_bytes=context.stable_bytes,

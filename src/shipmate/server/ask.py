@@ -9,7 +9,7 @@ import msgspec
 
 from shipmate.errors import ThreadIdError
 from shipmate.server.error import invalid
-from shipmate.server.upload import ADDRESS
+from shipmate.tools.attachment import ADDRESS
 from shipmate.values.event import ApprovalReplyEvent, Attachment, RetryEvent, TextEvent
 from shipmate.values.message import JsonObject, UIMessage, new_id, timestamp, tool_parts
 from shipmate.values.thread_id import ThreadId

@@ -9,7 +9,6 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from shipmate.server.reply import ANSWER
-from shipmate.server.shape import Shape
 from shipmate.values.message import JsonObject
 
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -43,11 +42,12 @@ def _describe_answers(operation: JsonObject, schemas: JsonObject) -> None:
 
 
 def _content(name: str, schemas: JsonObject) -> JsonObject:
-    from shipmate.server import answer
+    from shipmate.server.answer import find_shape
 
     if name not in schemas:
-        shape: type[Shape] = getattr(answer, name)
-        made = shape.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
+        made = find_shape(name).model_json_schema(
+            ref_template="#/components/schemas/{model}", mode="serialization"
+        )
         schemas.update(made.pop("$defs", {}))
         schemas[name] = made
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}

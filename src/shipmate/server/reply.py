@@ -22,7 +22,7 @@ class Json(Response):
 
 
 def tells(answer: str, *, is_open: bool = False) -> JsonObject:
-    """Name the shape of a route's answer in `answer.py`, and whether strangers may ask."""
+    """Name the shape of a route's answer in `answer/`, and whether strangers may ask."""
     return {ANSWER: answer, **({"security": []} if is_open else {})}
 
 

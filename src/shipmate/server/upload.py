@@ -9,12 +9,12 @@ import msgspec
 
 from shipmate.errors import MediaError
 from shipmate.server.error import missing
+from shipmate.tools.attachment import ADDRESS
 from shipmate.values.message import new_id
 from shipmate.workspace.layout import Layout, write_private
 
 UPLOAD_LIMIT = 20_000_000
 UPLOAD_ID = re.compile(r"up_[0-9a-f]{23}")
-ADDRESS = "/api/files/"
 # Shown in place by a browser; none of these can run a script.
 SHOWN = frozenset(
     {

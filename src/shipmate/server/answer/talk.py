@@ -1,0 +1,265 @@
+"""Describe answers about threads, approvals and prompts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from shipmate.server.shape import Shape
+
+
+class Problem(Shape):
+    """Say why a request was refused, and what to do next."""
+
+    code: str
+    message: str
+    next: str
+    id: str | None = None
+    version: str | None = None
+
+
+class ProblemReply(Shape):
+    """Wrap the problem, as every refusal does."""
+
+    error: Problem
+
+
+class ThreadMade(Shape):
+    """Name the new thread."""
+
+    thread_id: str
+    messages: int = 0
+    text: str = ""
+
+
+class Thread(Shape):
+    """Describe a thread for a list."""
+
+    id: str
+    title: str
+    platform: str
+    member: str
+    message_count: int
+    token_estimate: int
+    created_at: str
+    last_at: str
+    archived: bool
+    binned: bool
+    unread: bool
+    running: bool
+    pending_approvals: int
+
+
+class Threads(Shape):
+    """List threads, newest first."""
+
+    threads: list[Thread]
+    next: str | None
+
+
+class Messages(Shape):
+    """Give a page of messages, oldest first."""
+
+    messages: list[dict[str, Any]]
+    has_more: bool
+    problems: list[str]
+    running: bool
+    hide_priming: bool
+
+
+class Stopped(Shape):
+    """Tell whether something was stopped."""
+
+    stopped: bool
+
+
+class Accepted(Shape):
+    """Name the accepted message."""
+
+    message_id: str
+
+
+class Queued(Shape):
+    """Show a message that waits."""
+
+    message_id: str
+    text: str
+    at: str
+
+
+class Queue(Shape):
+    """List what waits, oldest first."""
+
+    queue: list[Queued]
+
+
+class Hit(Shape):
+    """Point at a found message."""
+
+    thread_id: str
+    title: str
+    message_id: str
+    role: str
+    snippet: str
+    at: str
+
+
+class Hits(Shape):
+    """List found messages."""
+
+    hits: list[Hit]
+
+
+class Approval(Shape):
+    """Show a question put to a person."""
+
+    id: str
+    status: str
+    thread_id: str
+    tool: str
+    input: dict[str, Any]
+    preview: str | None
+    wording: str
+    reason: str
+    requested_at: str
+    expires_at: str | None
+    decided_at: str | None
+    decided_by: str | None
+    words: str | None
+
+
+class Approvals(Shape):
+    """List approvals, newest first."""
+
+    approvals: list[Approval]
+
+
+class Ruled(Shape):
+    """Tell what became of a decision."""
+
+    approval: Approval
+    say: str | None
+
+
+class Grant(Shape):
+    """Show a stored answer that covers more than one call."""
+
+    id: str
+    tool: str
+    pattern: str | None
+    wording: str
+    scope: str
+    thread_id: str | None
+    granted_by: str
+    granted_at: str
+    expires_at: str | None
+
+
+class Grants(Shape):
+    """List the grants in force."""
+
+    grants: list[Grant]
+
+
+class AuditEntry(Shape):
+    """Record one thing that was asked or decided."""
+
+    at: str
+    kind: str
+    thread_id: str
+    tool: str
+    who: str
+    what: str
+    outcome: str
+
+
+class Audit(Shape):
+    """List what was asked and decided, newest first."""
+
+    entries: list[AuditEntry]
+
+
+class ContextSection(Shape):
+    """Show one section of a prompt, with its cost and reason."""
+
+    name: str
+    title: str
+    text: str
+    source: str
+    stability: str
+    bytes: int
+    tokens: int
+    included: bool
+    reason: str
+
+
+class ContextHistory(Shape):
+    """Count what the conversation adds."""
+
+    messages: int
+    bytes: int
+    tokens: int
+
+
+class ContextTool(Shape):
+    """Count what one tool adds."""
+
+    name: str
+    bytes: int
+    tokens: int
+
+
+class ContextTools(Shape):
+    """Count what the tools add."""
+
+    count: int
+    bytes: int
+    tokens: int
+    items: list[ContextTool]
+
+
+class ContextTurn(Shape):
+    """Name a turn whose prompt is known."""
+
+    turn: int
+    at: str
+    message_id: str
+    text: str
+
+
+class ContextChange(Shape):
+    """Show what happened to one section between two turns."""
+
+    name: str
+    change: Literal["changed", "added", "removed"]
+    diff: str
+    bytes_before: int
+    bytes_after: int
+    is_known: bool
+
+
+class ContextDiff(Shape):
+    """Compare the prompts of two turns."""
+
+    from_: Annotated[int, Field(alias="from")]
+    to: int
+    sections: list[ContextChange]
+    unchanged_bytes: int
+    total_bytes: int
+    breaks_in: str
+
+
+class Context(Shape):
+    """Show a prompt."""
+
+    profile: str
+    member: str
+    sections: list[ContextSection]
+    history: ContextHistory
+    tools: ContextTools
+    stable_bytes: int
+    system_bytes: int
+    total_bytes: int
+    total_tokens: int
+    turns: list[ContextTurn]
