@@ -2,12 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shipmate.tools.page import decode, html_to_markdown, to_markdown, words_of
-
-
-def test_words_of_a_page_leave_out_what_is_not_shown() -> None:
-    body = "<p>one &amp; 1</p><style>x</style><script>y</script><div>two <b>three</b></div>four"
-    assert words_of(f"<head><title>t</title></head>{body}") == "one & 1\ntwo three\nfour"
+from shipmate.tools.page import decode, html_to_markdown, to_markdown
 
 
 def test_a_page_without_content_gives_its_title_alone() -> None:

@@ -5,31 +5,10 @@ from __future__ import annotations
 import codecs
 import re
 from html import unescape
-from html.parser import HTMLParser
 
+from shipmate.tools.markup import read_markup
 from shipmate.tools.text import clean
 
-SILENT = frozenset({"script", "style", "noscript", "template", "svg", "head"})
-BLOCKS = frozenset(
-    {
-        "p",
-        "div",
-        "br",
-        "li",
-        "tr",
-        "table",
-        "section",
-        "article",
-        "pre",
-        "blockquote",
-        "ul",
-        "ol",
-        "hr",
-        "dd",
-        "dt",
-    }
-    | {f"h{level}" for level in range(1, 7)}
-)
 TEXT_KINDS = re.compile(r"text/.*|application/(.*\+)?(json|xml|yaml|toml|javascript|x-ndjson)|")
 HTML_KINDS = frozenset({"text/html", "application/xhtml+xml"})
 HTML_START = re.compile(rb"\s*(<!doctype html|<html)", re.IGNORECASE)
@@ -59,42 +38,18 @@ def decode(body: bytes, charset: str | None) -> str:
 
 
 def html_to_markdown(html: str, url: str) -> str:
-    """Keep the main content of a page; where none is found, all its words."""
-    import trafilatura
-
-    found = trafilatura.extract(
-        html, url=url, output_format="markdown", include_links=True, include_tables=True
-    )
+    """Keep the main content of a page, under its title."""
     title = re.search(r"<title[^>]{0,200}>([^<]{1,300})", html, re.IGNORECASE)
     heading = f"# {' '.join(unescape(title[1]).split())}\n\n" if title else ""
-    return clean(heading + (found or words_of(html)))
+    return clean(heading + (_extract(html, url) or read_markup(html, url)))
 
 
-def words_of(html: str) -> str:
-    """Give the words of a page, a line for each block."""
-    reader = _Words()
-    reader.feed(html)
-    reader.close()
-    lines = (" ".join(line.split()) for line in "".join(reader.pieces).split("\n"))
-    return "\n".join(line for line in lines if line)
-
-
-class _Words(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.pieces: list[str] = []
-        self._silent = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._silent += tag in SILENT
-        if tag in BLOCKS:
-            self.pieces.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._silent = max(0, self._silent - (tag in SILENT))
-        if tag in BLOCKS:
-            self.pieces.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if not self._silent:
-            self.pieces.append(data)
+def _extract(html: str, url: str) -> str | None:
+    """Let trafilatura find the content, where it is installed: it knows more kinds of pages than we do."""
+    try:
+        import trafilatura
+    except ImportError:
+        return None
+    return trafilatura.extract(
+        html, url=url, output_format="markdown", include_links=True, include_tables=True
+    )
