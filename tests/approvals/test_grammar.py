@@ -183,6 +183,12 @@ def test_hidden_characters_make_a_message_ordinary() -> None:
     assert parse("\u202eyes") is None
 
 
+def test_a_call_whose_name_is_a_negation_is_not_approved_by_saying_it() -> None:
+    assert parse("approve no", ["no"]) is None
+    assert parse("approve not git push", ["not git push"]) is None
+    assert parse("approve git commit --no-verify", ["git commit --no-verify"]) is not None
+
+
 def test_a_name_counts_only_while_it_waits() -> None:
     assert parse("allow git status for 10 minutes", ["ls"]) is None
     assert parse("allow git status for 10 minutes", ["git status"]) is not None

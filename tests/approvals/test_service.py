@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from shipmate.approvals.record import Records
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Approval, Call, Suggestion
 from shipmate.approvals.wording import describe
@@ -538,6 +539,25 @@ async def test_answers_from_several_processes_decide_once(tmp_path: Path) -> Non
     for worker in workers:
         worker.join()
     assert sorted(counts) == [0, 0, 0, 1]
+
+
+async def test_a_decision_made_elsewhere_in_the_same_moment_stands(ship: Ship) -> None:
+    (asked,) = await ship.ask("git push")
+    store = SqliteStore(Layout(ship.root).state)
+    ship.stores.append(store)
+    looks: list[datetime] = []
+
+    def clock() -> datetime:
+        # The second look at the clock comes after the question was read and before the answer is stored.
+        looks.append(ship.now)
+        if len(looks) == 2:
+            Records(Layout(ship.root)).write(msgspec.structs.replace(asked, status="superseded"))
+        return ship.now
+
+    service = ApprovalService(Layout(ship.root), Permissions(), store, clock=clock)
+    answer = await service.answer(press(asked.id, True), [])
+    assert (answer.decisions, answer.consumed) == ([], True)
+    assert not await service.confirm(asked.id, ship.call())
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
