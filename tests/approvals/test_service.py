@@ -393,6 +393,8 @@ async def test_what_cannot_be_shown_whole_cannot_be_approved_in_a_chat(ship: Shi
     answer = await service.answer(say("yes"), [asked])
     assert (answer.decisions, answer.consumed) == ([], True)
     assert f"shipmate approvals show {asked.id}" in (answer.say or "")
+    typed = msgspec.structs.replace(say("yes"), platform="cli")
+    assert (await service.answer(typed, [asked])).decisions == []
     assert (await service.answer(press(asked.id, True, platform="cli"), [])).decisions
     hidden = make_call(ship.root, "mcp__x__y", {"text": "unshowable"}, call_id="c-2")
     asked = await service.request(hidden, await service.judge(hidden))

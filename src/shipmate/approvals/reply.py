@@ -34,7 +34,7 @@ from shipmate.values.message import timestamp
 Event = TextEvent | ApprovalReplyEvent
 ORDINARY = Answer()
 MINUTES = re.compile(r"([1-9]\d{0,4})m")
-# These surfaces show a call whole, however long it is.
+# On these surfaces one call can be looked at whole, however long it is.
 WHOLE_PLATFORMS = frozenset({"cli", "web"})
 RECENT = 50
 
@@ -224,7 +224,7 @@ class Clerk:
     def _unseen(self, event: Event, approvals: Sequence[Approval]) -> Answer | None:
         """Refuse consent to what a person could not see whole."""
         for each in approvals:
-            shown = each.preview is not None if event.platform in WHOLE_PLATFORMS else is_shown_whole(each)
+            shown = each.preview is not None if _sees_whole(event) else is_shown_whole(each)
             if not shown:
                 return self._refuse("not-shown", number=each.number, id=each.id)
         return None
@@ -246,6 +246,12 @@ class Clerk:
 
 def _who(event: Event) -> str:
     return f"{event.platform}:{event.user_id}"
+
+
+def _sees_whole(event: Event) -> bool:
+    """Tell whether the answer comes from where the one call it names is shown whole."""
+    is_about_one = isinstance(event, ApprovalReplyEvent) and event.approval_id is not None
+    return is_about_one and event.platform in WHOLE_PLATFORMS
 
 
 def _is_ruled_by(approval: Approval, event: Event) -> bool:
