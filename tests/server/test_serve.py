@@ -116,6 +116,22 @@ async def kill_while_counting(served: Process) -> None:
                 await served.kill()
 
 
+async def test_a_server_that_stops_tells_its_streams_and_goes_on_later(tmp_path: Path) -> None:
+    make_workspace(tmp_path)
+    async with shipmate(tmp_path) as served:
+        counting = asyncio.create_task(chat(served.client, "room", user("u1", "count to 30 slowly")))
+        async with asyncio.timeout(20):
+            while not (await served.client.get("/api/threads/room/messages")).json().get("running"):
+                pass
+        served.process.terminate()
+        chunks = await asyncio.wait_for(counting, 5)
+        assert "server stops" in chunks[-1]["errorText"]
+        await asyncio.wait_for(served.process.wait(), 5)
+    async with shipmate(tmp_path) as served:
+        response = await served.client.get("/api/chat/room/stream")
+        assert " 29 30" in said(read_chunks(response.text))
+
+
 async def test_an_approval_outlives_a_killed_server(tmp_path: Path) -> None:
     make_workspace(tmp_path)
     async with shipmate(tmp_path) as served:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from urllib.parse import quote
 
 from shipmate.values.thread_id import ThreadId
 from tests.support.script import COUNTED
@@ -181,6 +182,15 @@ async def test_a_thread_of_another_platform_can_be_answered_here(served: Served)
     done = await chat(served.client, thread, answer((await messages(served.client, thread))[-1], True))
     assert said(done) == "Done with it."
     assert (await served.client.get(f"/api/threads/{thread}")).json()["platform"] == "telegram"
+
+
+async def test_an_id_may_hold_any_sign(served: Served) -> None:
+    for number, scope in enumerate(("a/b", "50%", "x?y#z", "名字", "a b")):
+        await chat(served.client, f"web:room:{scope}", user(f"u{number}", "hello"))
+        address = f"/api/threads/{quote(f'web:room:{scope}', safe='')}"
+        assert (await served.client.get(address)).json()["id"] == f"web:room:{scope}"
+        assert len((await served.client.get(f"{address}/messages")).json()["messages"]) == 2
+        assert (await served.client.get(f"/api/chat/{quote(scope, safe='')}/stream")).status_code == 204
 
 
 async def test_the_context_is_shown_and_compared(served: Served) -> None:

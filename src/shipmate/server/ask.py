@@ -9,6 +9,7 @@ import msgspec
 
 from shipmate.errors import ThreadIdError
 from shipmate.server.error import invalid
+from shipmate.server.security import SLASH
 from shipmate.tools.attachment import ADDRESS
 from shipmate.values.event import ApprovalReplyEvent, Attachment, RetryEvent, TextEvent
 from shipmate.values.message import JsonObject, UIMessage, new_id, timestamp, tool_parts
@@ -49,6 +50,7 @@ def read_chat(raw: bytes) -> ChatBody:
 
 def thread_of(text: str) -> ThreadId:
     """Read a thread id; any other id names a room of the web."""
+    text = text.replace(SLASH, "/")
     try:
         return ThreadId.parse(text)
     except ThreadIdError:

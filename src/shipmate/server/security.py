@@ -8,7 +8,7 @@ import hmac
 import math
 from collections.abc import Mapping
 from typing import Literal
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -20,6 +20,7 @@ from shipmate.server.host import Doorman
 from shipmate.server.limit import Limit
 from shipmate.server.token import SESSION_SECONDS, Tickets, Token
 
+SLASH = "\0"
 CSRF_HEADER = "x-shipmate-csrf"
 LOGIN = "/api/login"
 OPEN_PATHS = frozenset({"/healthz", LOGIN})
@@ -80,6 +81,7 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
+            _keep_slashes(scope)
             await self._answer(scope, receive, _with_headers(scope, send))
         else:
             # There is no websocket here; closing before accepting makes the server answer 403.
@@ -170,6 +172,14 @@ class Guard:
                 f"The header {CSRF_HEADER} is missing or old.",
                 "Reload the page; GET /api/session gives the value.",
             )
+
+
+def _keep_slashes(scope: Scope) -> None:
+    """Keep an encoded slash within its segment, as a NUL: a thread id may hold one, and routes split there."""
+    raw: bytes = scope.get("raw_path") or b""
+    if b"%2f" in raw.lower():
+        segments = (unquote(segment).replace("/", SLASH) for segment in raw.decode("latin-1").split("/"))
+        scope["path"] = "/".join(segments)
 
 
 def is_guarded(path: str) -> bool:
