@@ -175,7 +175,7 @@ class Guard:
 
 
 def _keep_slashes(scope: Scope) -> None:
-    """Keep an encoded slash within its segment, as a NUL: a thread id may hold one, and routes split there."""
+    """Keep an encoded slash in its segment, as a NUL: a thread id may hold one, and routes split there."""
     raw: bytes = scope.get("raw_path") or b""
     if b"%2f" in raw.lower():
         segments = (unquote(segment).replace("/", SLASH) for segment in raw.decode("latin-1").split("/"))
