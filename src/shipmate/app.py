@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from shipmate.approvals.service import ApprovalService
+from shipmate.approvals.suggest import Suggester
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.snapshot import SnapshotLog
 from shipmate.context.trace import Trace
@@ -57,6 +58,7 @@ class Shipmate:
             store,
             language=self.config.language,
             sandbox_works=lambda: sandbox.works,
+            suggest=Suggester(model) if self.config.permissions.suggest else None,
         )
         self.context = ContextBuilder(layout, self.config, loaded.environ)
         self.snapshots = SnapshotLog(layout, loaded.environ, loaded.mask)

@@ -12,7 +12,7 @@ def test_a_good_workspace_is_told_what_works_and_which_model_answers(workspace: 
     assert done.returncode == 0
     assert f"✓ Agent.md: {workspace}/Agent.md" in done.stdout
     assert "! model: the built-in rehearsal model" in done.stdout
-    assert "→ set ANTHROPIC_API_KEY" in done.stdout
+    assert "→ Set a key such as ANTHROPIC_API_KEY" in done.stdout
     assert "✓ threads: none yet" in done.stdout
 
 

@@ -155,6 +155,41 @@ async def test_an_ordinary_message_is_never_swallowed_by_a_waiting_approval(tmp_
     assert len(messages) == 5
 
 
+async def test_a_reading_the_model_suggests_is_confirmed_before_anything_runs(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    reading = '{"verdict": "approve", "numbers": [1]}'
+    model = ScriptedModel([[call("act", mark="x")], reading, "Done."])
+    async with open_workspace(tmp_path, model, [act], suggest=True) as app:
+        await talk(app, "go")
+        unclear = await talk(app, "well I suppose that would be what one does")
+        assert act.marks == []
+        outcome = await talk(app, "yes")
+    assert unclear.text
+    assert (outcome.text, act.marks) == ("Done.", ["x"])
+
+
+@pytest.mark.parametrize(
+    "reading", ["nonsense", '{"verdict": "neither", "numbers": [1]}', '{"verdict": "approve"}']
+)
+async def test_without_a_clear_reading_the_reply_is_an_ordinary_message(tmp_path: Path, reading: str) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[call("act", mark="x")], reading, "Let us talk."])
+    async with open_workspace(tmp_path, model, [act], suggest=True) as app:
+        await talk(app, "go")
+        outcome = await talk(app, "hm, the weather is fine")
+    assert (outcome.text, act.marks) == ("Let us talk.", [])
+
+
+async def test_the_initiator_stays_who_asked_though_another_person_answers(tmp_path: Path) -> None:
+    act, again = Probe("act", acts=True), Probe("again", acts=True)
+    model = ScriptedModel([[call("act")], [call("again")]])
+    async with open_workspace(tmp_path, model, [act, again], deciders="anyone") as app:
+        await talk(app, "go", user_id="ann")
+        await talk(app, "yes", user_id="bob")
+        (second,) = await app.approvals.pending(ROOM)
+    assert (act.marks, second.initiator) == ([""], "ann")
+
+
 async def test_two_answers_run_the_call_once(tmp_path: Path) -> None:
     act = Probe("act", acts=True)
     model = ScriptedModel([[call("act", mark="x")], "Done.", "Hello."])

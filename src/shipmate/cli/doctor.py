@@ -63,16 +63,21 @@ async def examine(layout: Layout) -> list[Finding]:
 
 async def _check_rooms(layout: Layout, loaded: Loaded) -> list[Finding]:
     from shipmate.approvals.policy import findings as find_permissions
+    from shipmate.models.check import findings as find_model
+    from shipmate.priming.check import findings as find_priming
+    from shipmate.priming.library import Library
     from shipmate.tools.sandbox import Sandbox
 
     permissions = loaded.config.permissions
     read = "read" if layout.config.exists() else "not there, so everything has its default"
     return [
         *(loaded.findings or [Finding("ok", "ship.json", read)]),
-        *await _guard("model", lambda: _check_model(loaded)),
+        *await _guard("model", lambda: find_model(loaded.config.llm, loaded.environ)),
         *await _guard("permissions", lambda: find_permissions(permissions)),
         *await _guard("context", lambda: _check_context(layout, loaded)),
+        *await _guard("priming", lambda: find_priming(Library(layout))),
         *await _guard("sandbox", lambda: Sandbox(layout).findings()),
+        *await _guard("mcp", lambda: _check_servers(layout, loaded)),
     ]
 
 
@@ -116,14 +121,16 @@ def _check_disk(layout: Layout) -> list[Finding]:
     ]
 
 
-def _check_model(loaded: Loaded) -> list[Finding]:
-    from shipmate.models.choose import choose_model
+async def _check_servers(layout: Layout, loaded: Loaded) -> list[Finding]:
+    """Ask every MCP server for its tools."""
+    from shipmate.tools.toolset import default_toolset
 
-    name = choose_model(loaded.config.llm, loaded.environ).name
-    if name != "rehearsal":
-        return [Finding("ok", "model", name)]
-    fix = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, start Ollama, or name a provider under llm in ship.json"
-    return [Finding("warn", "model", "the built-in rehearsal model, no real one", fix)]
+    toolset = default_toolset(layout, loaded.config)
+    try:
+        await toolset.load()
+        return toolset.findings()
+    finally:
+        await toolset.close()
 
 
 def _check_context(layout: Layout, loaded: Loaded) -> list[Finding]:

@@ -16,7 +16,7 @@ from shipmate.errors import (
     ModelRequestError,
     ModelStreamError,
 )
-from shipmate.models.secret import mask_secrets
+from shipmate.workspace.secret import Mask
 
 LONGEST_DETAIL = 240
 # Servers that speak another's protocol word this in their own way and send no code.
@@ -25,6 +25,7 @@ TOO_LONG = re.compile(
     r"|maximum (context|number of tokens)|exceeds? the .{0,30}(context|tokens)",
     re.IGNORECASE,
 )
+
 STATUS: dict[int, type[ModelError]] = {
     401: ModelAuthError,
     403: ModelAuthError,
@@ -58,7 +59,7 @@ def explain(error: Exception, model: str, secrets: Iterable[str | None], *, begu
     if isinstance(error, theirs.ModelQuotaExceededError) and not begun:
         what, advice = "has no credit left for this key", "Top up the account or choose another model."
     code = f" ({status})" if status is not None else ""
-    said = mask_secrets(detail(error), secrets)
+    said = Mask(secrets)(detail(error))
     wait = error.retry_after if isinstance(error, theirs.ModelAPIError) else None
     return kind(f"{model} {what}{code}{f': {said}' if said else ''}. {advice}", retry_after=wait)
 

@@ -141,7 +141,7 @@ class Lane:
             thread,
             self._feed,
             run_id,
-            user_id=event.user_id,
+            user_id=_initiator_of(thread) or event.user_id,
             member=event.member or await self._member(),
             message=written,
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
@@ -209,3 +209,10 @@ def progress_of(message: UIMessage | None) -> int:
     if message is None:
         return 0
     return len(message["parts"]) + sum(is_settled(part) for part in tool_parts(message))
+
+
+def _initiator_of(thread: Thread) -> str | None:
+    """Name who said the last thing; a person who only answers an approval is not the one who asked for it."""
+    spoken = (message for message in reversed(thread.messages) if message["role"] == "user")
+    found = metadata_of(last).get("userId") if (last := next(spoken, None)) is not None else None
+    return found if isinstance(found, str) else None

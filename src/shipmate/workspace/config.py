@@ -59,6 +59,10 @@ class Permissions(_Section, frozen=True, kw_only=True):
     admins: tuple[str, ...] = ()
     network: Annotated[bool, Meta(description="let sandboxed commands reach the network")] = False
     expires_minutes: Annotated[int, Meta(ge=1, description="how long an approval waits")] = 7 * 24 * 60
+    suggest: Annotated[
+        bool,
+        Meta(description="let the model read unclear answers; an approval so read is confirmed first"),
+    ] = False
 
 
 class ContextSettings(_Section, frozen=True, kw_only=True):

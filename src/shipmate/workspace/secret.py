@@ -7,8 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|cookie|private", re.IGNORECASE)
+# Keys of the large providers, bearer tokens, and keys in an address, for those nobody told us of.
+SECRET_LOOK = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|AIza|hf|ghp|key)[-_]?[A-Za-z0-9*][A-Za-z0-9_*-]{10,}"
+    r"|(?i:(?<=bearer )\S+)"
+    r"|(?i:(?<=key=)[^\s&'\"]+)"
+)
 # Shorter values ("1", "on") would blot out ordinary words.
-MIN_LENGTH = 6
+MIN_LENGTH = 4
 MASK = "•••"
 
 
@@ -18,15 +24,17 @@ def looks_secret(name: str) -> bool:
 
 
 class Mask:
-    """Replace known secrets in text."""
+    """Replace known secrets in text, and whatever looks like one."""
 
-    def __init__(self, secrets: Iterable[str]) -> None:
+    def __init__(self, secrets: Iterable[str | None]) -> None:
         # Longest first: a secret may contain another.
-        known = sorted({secret for secret in secrets if len(secret) >= MIN_LENGTH}, key=len, reverse=True)
+        lengthy = {secret for secret in secrets if secret and len(secret) >= MIN_LENGTH}
+        known = sorted(lengthy, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, known))) if known else None
 
     def __call__(self, text: str) -> str:
-        return text if self._pattern is None else self._pattern.sub(MASK, text)
+        covered = text if self._pattern is None else self._pattern.sub(MASK, text)
+        return SECRET_LOOK.sub(MASK, covered)
 
 
 def secret_values(environ: Mapping[str, str], *configs: Any) -> list[str]:

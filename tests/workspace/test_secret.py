@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shipmate.models.secret import mask_secrets
+from shipmate.workspace.secret import MASK, Mask
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,8 @@ from shipmate.models.secret import mask_secrets
     ],
 )
 def test_masks_what_looks_like_a_key(text: str) -> None:
-    masked = mask_secrets(text, [])
-    assert "***" in masked
+    masked = Mask([])(text)
+    assert MASK in masked
     for secret in ("abcdefghijklmnop", "wxyz", "AIzaSyA1234567890", "abc.def", "hunter2secret"):
         assert secret not in masked
 
@@ -27,9 +27,9 @@ def test_masks_what_looks_like_a_key(text: str) -> None:
 @settings(max_examples=100)
 @given(st.text(min_size=4, max_size=30), st.text(max_size=20), st.text(max_size=20))
 def test_a_known_key_never_stays(key: str, before: str, after: str) -> None:
-    assert key not in mask_secrets(before + key + after, [key, None]).replace("***", "")
+    assert key not in Mask([key, None])(before + key + after).replace(MASK, "")
 
 
 def test_leaves_ordinary_words_alone() -> None:
     text = "The model gpt-4.1 was not found; ask for a monkey or a keyboard instead."
-    assert mask_secrets(text, [None, ""]) == text
+    assert Mask([None, ""])(text) == text
