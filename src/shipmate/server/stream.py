@@ -13,7 +13,7 @@ from shipmate.orchestrator.feed import FeedEvent
 from shipmate.values.chunk import DONE, STREAM_HEADERS, Chunk, encode_sse, error
 
 # One write carries what came within this time; a person sees no difference, two hundred streams do.
-GAP_SECONDS = 0.03
+GAP_SECONDS = 0.02
 KEEP_ALIVE_SECONDS = 15.0
 KEEP_ALIVE = b": still here\n\n"
 # A reader this far behind is cut off; it comes back and gets the running message whole.
