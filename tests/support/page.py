@@ -70,6 +70,7 @@ class Serving:
             if found := re.search(r"http://\S+\?token=\S+", line):
                 self.link = found.group()
                 return
+        self.kill()
         raise AssertionError(f"the server ended before it was ready:\n{said}")
 
     def kill(self) -> None:

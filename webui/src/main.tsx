@@ -5,12 +5,17 @@ import { language } from "./i18n";
 import "./style/tokens.css";
 import "./style/base.css";
 import "./style/control.css";
+import "./style/feedback.css";
+import "./style/side.css";
 import "./style/shell.css";
 import "./style/modal.css";
 import "./style/prose.css";
 import "./style/chat.css";
 import "./style/tool.css";
+import "./style/prompt.css";
+import "./style/home.css";
 import "./style/page.css";
+import "./style/plot.css";
 
 applyTheme();
 document.documentElement.lang = language.get() === "zh" ? "zh-CN" : "en";
