@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := @$(BIN)/pip install --quiet --disable-pip-version-check
+COMPILE := $(BIN)/uv pip compile --universal --generate-hashes --no-annotate --no-header --quiet --upgrade
 WORKSPACE ?= workspace
 
 .PHONY: run chat test check format bench lock page clean
@@ -38,9 +40,10 @@ bench: $(VENV)/dev page
 
 # Choose versions anew and write them down with their hashes.
 lock: $(VENV)/made
-	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --no-annotate --no-header --quiet --upgrade -o requirements/core.txt
-	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev -c requirements/core.txt --universal --generate-hashes --no-annotate --no-header --quiet --upgrade -o requirements/dev.txt
+	$(PIP) uv
+	printf 'hatchling\neditables\n' | $(COMPILE) - -o requirements/build.txt
+	$(COMPILE) pyproject.toml -o requirements/core.txt
+	$(COMPILE) pyproject.toml --all-extras --group dev -c requirements/build.txt -c requirements/core.txt -o requirements/dev.txt
 
 # The web page, built only when its sources changed.
 page: src/shipmate/server/page/index.html
@@ -48,18 +51,19 @@ src/shipmate/server/page/index.html: $(shell find webui -type f -not -path '*/no
 	scripts/build-page
 
 $(VENV)/made:
-	$(PYTHON) -c 'import sys; sys.exit("Shipmate needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
-	$(PYTHON) -m venv $(VENV)
-	touch $@
+	@$(PYTHON) -c 'import sys; sys.exit("Shipmate needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
 
-$(VENV)/core: requirements/core.txt pyproject.toml | $(VENV)/made
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/core.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . || $(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
-	touch $@
+$(VENV)/core: requirements/build.txt requirements/core.txt pyproject.toml | $(VENV)/made
+	@echo "Setting up Shipmate in $(VENV); this takes a minute the first time."
+	$(PIP) --require-hashes -r requirements/build.txt -r requirements/core.txt
+	$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
 
 $(VENV)/dev: requirements/dev.txt $(VENV)/core
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	touch $@
+	$(PIP) --require-hashes -r requirements/dev.txt
+	@touch $@
 
 clean:
 	rm -rf $(VENV) artefacts src/shipmate/server/page .pytest_cache .ruff_cache .hypothesis
