@@ -179,9 +179,8 @@ def test_help_imports_nothing_heavy(workspace: Path) -> None:
 def test_a_question_can_begin_with_a_priming_script(workspace: Path) -> None:
     script = workspace / ".minds" / "priming" / "team_shared" / "tea.md"
     script.parent.mkdir(parents=True)
-    script.write_text(
-        "### record human_text_record\n\n``````markdown\n---\ngenseq: 1\nmsgId: m1\n---\nWe speak of tea.\n``````\n"
-    )
+    record = "---\ngenseq: 1\nmsgId: m1\n---\nWe speak of tea.\n"
+    script.write_text(f"### record human_text_record\n\n``````markdown\n{record}``````\n")
     done = shipmate(workspace, "ask", "--prime", "team_shared/tea", "--thread", "cli:chat:tea", "hello")
     assert done.returncode == 0
     assert "We speak of tea." in shipmate(workspace, "threads", "show", "cli:chat:tea").stdout
