@@ -50,11 +50,15 @@ def read_chat(raw: bytes) -> ChatBody:
 
 def thread_of(text: str) -> ThreadId:
     """Read a thread id; any other id names a room of the web."""
-    text = text.replace(SLASH, "/")
     try:
         return ThreadId.parse(text)
     except ThreadIdError:
         return ThreadId(PLATFORM, "room", text)
+
+
+def thread_at(segment: str) -> ThreadId:
+    """Read a thread id from a segment of an address, where a slash is written as the guard keeps it."""
+    return thread_of(segment.replace(SLASH, "/"))
 
 
 def new_room() -> ThreadId:

@@ -17,6 +17,7 @@ from shipmate.server.ask import (
     reply_event,
     retry_event,
     text_event,
+    thread_at,
     thread_of,
     waiting_approvals,
 )
@@ -76,7 +77,7 @@ async def chat(request: Request, site: TheSite, ship: TheShip) -> Response:
 )
 async def resume(site: TheSite, ship: TheShip, thread_id: str) -> Response:
     """Stream the answer that is being written, from its beginning; 204 when none is."""
-    return follow_running(site, ship, thread_of(thread_id))
+    return follow_running(site, ship, thread_at(thread_id))
 
 
 def follow_running(site: Site, ship: Ship, thread_id: ThreadId) -> Response:

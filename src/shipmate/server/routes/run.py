@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from shipmate.server import shape
-from shipmate.server.ask import said_event, thread_of
+from shipmate.server.ask import said_event, thread_at, thread_of
 from shipmate.server.error import missing
 from shipmate.server.port import Ship
 from shipmate.server.reply import Json, empty, tells
@@ -21,7 +21,7 @@ router = APIRouter(tags=["runs"])
 @router.post("/api/threads/{thread_id}/stop", openapi_extra=tells("Stopped"))
 async def stop(ship: TheShip, thread_id: str) -> Response:
     """End the run in flight where it is; what was said and done stays."""
-    return Json({"stopped": ship.lanes.stop(str(thread_of(thread_id)))})
+    return Json({"stopped": ship.lanes.stop(str(thread_at(thread_id)))})
 
 
 @router.post("/api/threads/{thread_id}/steer", status_code=202, openapi_extra=tells("Accepted"))
@@ -33,7 +33,7 @@ async def steer(ship: TheShip, thread_id: str, body: shape.Said) -> Response:
 @router.get("/api/threads/{thread_id}/queue", openapi_extra=tells("Queue"))
 async def read_queue(ship: TheShip, thread_id: str) -> Response:
     """List what waits for the running turn to end."""
-    rows = await ship.store.inbox.open(str(thread_of(thread_id)))
+    rows = await ship.store.inbox.open(str(thread_at(thread_id)))
     waiting = [
         {"messageId": row.event.message_id, "text": row.event.text, "at": row.event.timestamp}
         for row in rows
@@ -51,7 +51,7 @@ async def queue(ship: TheShip, thread_id: str, body: shape.Said) -> Response:
 @router.delete("/api/threads/{thread_id}/queue/{message_id}", status_code=204)
 async def withdraw(ship: TheShip, thread_id: str, message_id: str) -> Response:
     """Take back what still waits."""
-    if not await ship.lanes.withdraw(str(thread_of(thread_id)), message_id):
+    if not await ship.lanes.withdraw(str(thread_at(thread_id)), message_id):
         raise missing("such message in the queue")
     return empty()
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from shipmate.priming.replay import Priming, create_dialog
 from shipmate.server import shape
-from shipmate.server.ask import new_room, thread_of
+from shipmate.server.ask import new_room, thread_at
 from shipmate.server.branch import copy_before
 from shipmate.server.crew import find_member
 from shipmate.server.error import ApiError, missing
@@ -117,7 +117,7 @@ async def read_messages(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> Response:
     """Give the messages before one, or the last ones; what a running stream repeats is left out."""
-    return Json(await page_of(ship, thread_of(thread_id), before, limit))
+    return Json(await page_of(ship, thread_at(thread_id), before, limit))
 
 
 @router.post("/api/threads/{thread_id}/branch", status_code=201, openapi_extra=tells("ThreadMade"))
@@ -166,7 +166,7 @@ async def search(
 
 async def find_thread(ship: Ship, thread_id: str) -> ThreadInfo:
     """Give a thread's entry, or say that there is none."""
-    info = await ship.store.threads.find(str(thread_of(thread_id)))
+    info = await ship.store.threads.find(str(thread_at(thread_id)))
     if info is None:
         raise missing("such thread")
     return info
