@@ -34,3 +34,7 @@ def test_refuses_front_matter_that_is_no_mapping() -> None:
 
 def test_takes_empty_front_matter() -> None:
     assert read_frontmatter("---\n---\nBody").data == {}
+
+
+def test_names_the_line_of_the_file_that_is_broken() -> None:
+    assert read_frontmatter("---\nname: a\ndescription: b: c\n---\n").problem.startswith("line 3: ")

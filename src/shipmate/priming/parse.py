@@ -14,9 +14,10 @@ from shipmate.priming.block import BLANKS, Block, Metadata, cut_blocks, split_me
 from shipmate.priming.record import Record, Script, ScriptError
 from shipmate.priming.reminder import check_reminders
 from shipmate.priming.rule import RULES, FieldError, check_record
-from shipmate.priming.yaml import read_json, read_mapping
-from shipmate.priming.yaml_scalar import YamlError
 from shipmate.values.message import JsonObject
+from shipmate.workspace.json import read_json
+from shipmate.workspace.yaml import read_yaml
+from shipmate.workspace.yaml_scalar import YamlError
 
 BYTE_LIMIT = 64 * 1024 * 1024
 # Metadata that only the slow YAML reader understands: at most seven seconds of it in one file.
@@ -164,7 +165,7 @@ class _Parser:
 
     def read_metadata(self, text: str, line: int, record: int) -> JsonObject:
         try:
-            values, is_slow = read_mapping(text)
+            values, is_slow = read_yaml(text)
         except YamlError as error:
             raise ScriptError(str(error), path=self.path, line=line + error.line, record=record) from error
         self.slow += len(text) if is_slow else 0
@@ -173,7 +174,7 @@ class _Parser:
                 f"over {SLOW_LIMIT // 1024} KB of nested metadata; write nested values as JSON on one line"
             )
             raise ScriptError(problem, path=self.path, line=line, record=record)
-        return values
+        return values if isinstance(values, dict) else {}
 
     def error(self, block: Block, problem: str, line: int = 0) -> ScriptError:
         return ScriptError(problem, path=self.path, line=line or block.heading, record=block.number)

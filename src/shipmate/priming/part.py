@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shipmate.priming.metadata import write_json
 from shipmate.priming.record import Record
 from shipmate.priming.rule import RULES
-from shipmate.priming.yaml import read_json, write_json
 from shipmate.values.message import JsonObject, is_tool, tool_name
+from shipmate.workspace.json import read_json
 
 CALLS = frozenset({"func_call_record", "tellask_call_record"})
 # Where each kind of result keeps the id and the name of its call.

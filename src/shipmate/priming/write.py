@@ -7,10 +7,10 @@ import re
 from typing import Any
 
 from shipmate.errors import PrimingError
+from shipmate.priming.metadata import write_key, write_mapping, write_value
 from shipmate.priming.parse import hide_returns
 from shipmate.priming.record import Record, Script
 from shipmate.priming.rule import RULES
-from shipmate.priming.yaml import write_key, write_mapping, write_value
 from shipmate.values.message import JsonObject
 
 SHORTEST_FENCE = 6

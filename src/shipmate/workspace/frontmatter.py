@@ -7,7 +7,8 @@ import re
 import msgspec
 
 from shipmate.values.message import JsonObject
-from shipmate.workspace.yaml import YamlError, load_yaml
+from shipmate.workspace.yaml import read_yaml
+from shipmate.workspace.yaml_scalar import YamlError
 
 _FENCE = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 
@@ -30,11 +31,12 @@ def read_frontmatter(text: str) -> Frontmatter:
         return Frontmatter({}, text)
     body = text[match.end() :]
     try:
-        data = load_yaml(match[1])
+        data, _ = read_yaml(match[1])
     except YamlError as error:
-        return Frontmatter({}, body, str(error), match[1])
+        # The file's first line is the `---` above.
+        return Frontmatter({}, body, f"line {error.line + 2}: {error}", match[1])
     if data is None:
         return Frontmatter({}, body, raw=match[1])
     if not isinstance(data, dict):
         return Frontmatter({}, body, "the front matter is not a list of `key: value` lines", match[1])
-    return Frontmatter({str(key): value for key, value in data.items()}, body, raw=match[1])
+    return Frontmatter(data, body, raw=match[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
-from shipmate.priming.yaml_scalar import YamlError, resolve_plain
+from shipmate.workspace.yaml_scalar import YamlError, resolve_plain
 
 DEPTH = 64
 NODES = 100_000
@@ -16,15 +16,17 @@ def build_slowly(text: str) -> Any:
     """Read one YAML document; None when it is empty."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    from ruamel.yaml.reader import ReaderError
 
     try:
         return _Builder(iter(YAML(typ="safe", pure=True).parse(text))).build()
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise YamlError(mark.line if mark else 0, f"not YAML: {error.problem or error.context}") from error
+    except ReaderError as error:
+        raise YamlError(text.count("\n", 0, error.position), f"not YAML: {error.reason}") from error
     except (YAMLError, ValueError) as error:
-        reason = getattr(error, "reason", None) or str(error).partition("\n")[0]
-        raise YamlError(0, f"not YAML: {reason}") from error
+        raise YamlError(0, f"not YAML: {str(error).partition(chr(10))[0]}") from error
 
 
 class _Builder:

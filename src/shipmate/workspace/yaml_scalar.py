@@ -1,0 +1,106 @@
+"""Read the scalars of YAML 1.2: plain ones by the core schema, and what else fits on one line."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from shipmate.errors import UserError
+from shipmate.workspace.json import read_unique_json
+
+# Characters YAML does not allow bare, or that some readers take for the end of a line.
+ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+
+_WORDS: dict[str, bool | None] = {
+    "": None,
+    "~": None,
+    **dict.fromkeys(("null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+# Text that no indicator can make anything else: begun by none, without a `: ` or ` #` that would end it.
+_PLAIN = re.compile(
+    r"-?[A-Za-z0-9_(/$\x80-\U0010ffff][^\x00-\x1f:#]*(?:(?::(?! |\Z)|(?<! )#)[^\x00-\x1f:#]*)*"
+)
+_SINGLE = re.compile(r"'((?:[^'\x00-\x1f]|'')*)'")
+_LIST = re.compile(r"\[([^\"\[\]{}:&*!|>%@`#?\\\x00-\x1f]*)\]")
+_NUMBER_START = frozenset("+-.0123456789")
+_DECIMAL = re.compile(r"[-+]?[0-9]+")
+_OCTAL = re.compile(r"0o[0-7]+")
+_HEX = re.compile(r"0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_ENDLESS = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+
+
+class YamlError(UserError):
+    """Say on which line (from 0) a text is not YAML, and why."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(problem)
+        self.line = line
+
+
+class NotSimpleError(Exception):
+    """Say that the fast path does not cover a text."""
+
+
+def read_simple(text: str) -> Any:
+    """Read a value that stands on one line of a block, if it is of a simple kind."""
+    if _PLAIN.fullmatch(text):
+        return resolve_plain(text)
+    if text[0] in '"{[':
+        items = _LIST.fullmatch(text)
+        return _read_json(text) if items is None else _read_items(items[1])
+    if quoted := _SINGLE.fullmatch(text):
+        return quoted[1].replace("''", "'")
+    plain, comment, _ = text.partition(" #")
+    if comment and _PLAIN.fullmatch(plain := plain.rstrip(" ")):
+        return resolve_plain(plain)
+    raise NotSimpleError
+
+
+def _read_json(text: str) -> Any:
+    # JSON pairs surrogates, YAML does not.
+    if "\\ud" in text or "\\uD" in text:
+        raise NotSimpleError
+    try:
+        return read_unique_json(text)
+    except ValueError as error:
+        raise NotSimpleError from error
+
+
+def _read_items(text: str) -> list[Any]:
+    """Read what stands in `[git, 'gh']`; a comma inside quotes tears them apart, which is refused."""
+    items = [item.strip(" ") for item in text.split(",")] if text.strip(" ") else []
+    if not all(items):
+        raise NotSimpleError
+    return [read_simple(item) for item in items]
+
+
+def resolve_plain(text: str) -> Any:
+    """Give the value of an unquoted scalar."""
+    if text in _WORDS:
+        return _WORDS[text]
+    return _read_number(text) if text[0] in _NUMBER_START else text
+
+
+def _read_number(text: str) -> Any:
+    if _DECIMAL.fullmatch(text):
+        return _read_integer(text, 10)
+    if _OCTAL.fullmatch(text):
+        return _read_integer(text[2:], 8)
+    if _HEX.fullmatch(text):
+        return _read_integer(text[2:], 16)
+    if _FLOAT.fullmatch(text) and math.isfinite(number := float(text)):
+        return number
+    if _ENDLESS.fullmatch(text) or _FLOAT.fullmatch(text):
+        raise YamlError(0, f"{text} is no number JSON can hold; quote it to keep it as text")
+    return text
+
+
+def _read_integer(digits: str, base: int) -> int:
+    try:
+        return int(digits, base)
+    except ValueError as error:
+        raise YamlError(0, "a number has too many digits; quote it to keep it as text") from error

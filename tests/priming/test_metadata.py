@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import os
+
+from hypothesis import given, settings
+
+from shipmate.priming.metadata import write_mapping
+from shipmate.values.message import JsonObject
+from shipmate.workspace.yaml import read_yaml
+from shipmate.workspace.yaml_slow import build_slowly
+from tests.support.priming_strategy import objects
+
+EXAMPLES = int(os.environ.get("SHIPMATE_EXAMPLES", "60"))
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(objects)
+def test_what_is_written_is_read_back_by_both_ways(values: JsonObject) -> None:
+    text = write_mapping(values)
+    assert repr(read_yaml(text)[0] or {}) == repr(values)
+    assert repr(build_slowly(text) or {}) == repr(values)
+    assert "\n---" not in f"\n{text}"
