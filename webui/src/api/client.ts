@@ -48,6 +48,11 @@ export function csrfHeader(): Record<string, string> {
   return csrf ? { "x-shipmate-csrf": csrf } : {};
 }
 
+function lost(): ApiError {
+  gate.set("offline");
+  return new ApiError(0, "offline", "offline");
+}
+
 export async function send(method: string, path: string, body?: unknown): Promise<Response> {
   const isForm = body instanceof FormData;
   const headers: Record<string, string> = method === "GET" ? {} : csrfHeader();
@@ -60,8 +65,7 @@ export async function send(method: string, path: string, body?: unknown): Promis
       body: body === undefined ? undefined : isForm ? body : JSON.stringify(body),
     });
   } catch {
-    gate.set("offline");
-    throw new ApiError(0, "offline", "offline");
+    throw lost();
   }
   if (gate.get() === "offline") gate.set("open");
   return response;
@@ -94,7 +98,12 @@ export async function request<T>(method: string, path: string, body?: unknown): 
     throw error;
   }
   if (response.status === 204 || response.headers.get("content-length") === "0") return undefined as T;
-  return (await response.json()) as T;
+  try {
+    return (await response.json()) as T;
+  } catch {
+    // The server went away in the middle of its answer.
+    throw lost();
+  }
 }
 
 export async function refreshCsrf(): Promise<boolean> {
