@@ -157,9 +157,9 @@ def test_a_negation_before_consent_never_approves(no: str, yes: str, between: st
 
 @given(st.text(max_size=400))
 def test_any_text_is_read_without_error_and_fast(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     reply = parse(text, NAMES)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
     assert reply is None or reply.clauses
 
 
@@ -167,10 +167,10 @@ def test_any_text_is_read_without_error_and_fast(text: str) -> None:
     "unit", ["yes ", "1 ", "1,", ", ", "no, ", "同意", "不", "全部", "yes to ", "a ", "- ", "because "]
 )
 def test_long_repetitions_do_not_stall(unit: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     parse((unit * 300)[:300], NAMES)
     parse((unit * 300)[:299] + "\x7f", NAMES)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_a_long_message_is_ordinary() -> None:

@@ -15,9 +15,9 @@ from shipmate.tools.diff import summary, unified
 def test_a_large_change_is_shown_as_one_and_fast() -> None:
     old = "".join(f"a {n}\n" for n in range(20_000))
     new = "".join(f"b {n}\n" for n in range(20_000))
-    started = time.monotonic()
+    started = time.process_time()
     assert summary(f"same\n{old}end\n", f"same\n{new}end\n") == "+20000 −20000 lines"
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="needs patch(1)")

@@ -29,9 +29,9 @@ def test_what_a_terminal_would_show(printed: str, shown: str) -> None:
     "text", ["x" * 3_000_000, "\r" * 1_000_000, "\x1b]" * 500_000, "\x1b[" * 500_000, "a\rb" * 500_000]
 )
 def test_hostile_text_is_cleaned_fast(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     clean_terminal(text)
-    assert time.monotonic() - started < 3
+    assert time.process_time() - started < 3
 
 
 @given(st.text())
