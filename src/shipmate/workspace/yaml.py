@@ -78,10 +78,10 @@ class _Simple:
     def read_value(self, text: str | None, indent: int) -> Any:
         if text in _BLOCKS:
             return self.read_block(text, indent)
-        below = self.indent()
         if text is not None:
-            # A deeper line would go on with this scalar.
-            return self.refuse() if below > indent else read_simple(text)
+            # A deeper line would go on with this scalar; no mapping takes it, so `read` refuses it.
+            return read_simple(text)
+        below = self.indent()
         if below >= indent and _ITEM.match(self.lines[self.at]):
             return self.read_list(below)
         return self.read_mapping(below) if below > indent else None
@@ -115,12 +115,12 @@ class _Simple:
         said: list[str] = []
         for line in self.lines[start : self.at]:
             rest = line[depth:]
-            if line[:depth].strip(" ") or rest.isspace() or (is_folded and rest.startswith((" ", "\t"))):
+            if line[:depth].strip(" ") or (is_folded and rest.startswith((" ", "\t"))):
                 self.refuse()
             said.append(rest)
-        text = "\n".join(said).rstrip("\n")
         if not said[0]:
             self.refuse()
+        text = "\n".join(said).rstrip("\n")
         if is_folded:
             text = _BREAKS.sub(lambda breaks: breaks[0][1:] or " ", text)
         return text if header.endswith("-") else f"{text}\n"
