@@ -83,6 +83,27 @@ async def test_only_what_still_waits_can_be_withdrawn(store: Store) -> None:
     assert [row.event.message_id for row in await store.inbox.open(ROOM)] == ["m1"]
 
 
+async def test_a_withdrawn_row_can_neither_be_taken_nor_finished(store: Store) -> None:
+    row, _ = await store.inbox.accept(event("m1"))
+    await store.inbox.withdraw(ROOM, "m1")
+    assert await store.inbox.take([row], "run_1") == []
+    outcome = Outcome(run_id="run_1", status="replied")
+    await store.inbox.finish([row], outcome, [EgressMessage(thread_id=ROOM, text="x")])
+    assert await store.outbox.list() == []
+    found = await store.inbox.find("web", "m1")
+    assert found is not None
+    assert (found.status, found.outcome) == ("withdrawn", None)
+
+
+async def test_a_run_that_goes_on_sends_further_segments(store: Store) -> None:
+    for number, text in enumerate(["May I?", "Done."]):
+        row, _ = await store.inbox.accept(event(f"m{number}"))
+        outcome = Outcome(run_id="run_1", status="replied")
+        await store.inbox.finish([row], outcome, [EgressMessage(thread_id=ROOM, text=text)])
+    sends = [(row.segment, row.message.text) for row in await store.outbox.list()]
+    assert sends == [(0, "May I?"), (1, "Done.")]
+
+
 async def test_finished_rows_are_forgotten_only_after_their_time(store: Store) -> None:
     row, _ = await store.inbox.accept(event("m1"))
     await store.inbox.finish([row], Outcome(run_id="r", status="replied"))

@@ -64,14 +64,14 @@ class Database:
         """
         if is_hurried:
             self.run("PRAGMA synchronous = NORMAL")
-        self.run("BEGIN IMMEDIATE")
         try:
-            yield
-        except BaseException:
-            self._connection.rollback()
-            raise
-        else:
-            self.run("COMMIT")
+            self.run("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.run("COMMIT")
+            except BaseException:
+                self._connection.rollback()
+                raise
         finally:
             if is_hurried:
                 self.run("PRAGMA synchronous = FULL")

@@ -43,13 +43,13 @@ class SqliteInbox:
     async def open(self, thread_id: str) -> list[InboxRow]:
         return [_inbox_row(row) for row in self._database.rows(self._sql["open"], {"thread_id": thread_id})]
 
-    async def take(self, rows: Sequence[InboxRow], run_id: str, progress: int = 0) -> int:
+    async def take(self, rows: Sequence[InboxRow], run_id: str, progress: int = 0) -> list[InboxRow]:
+        taken: list[InboxRow] = []
         with self._database.transaction():
             for row in rows:
                 values = {"seq": row.seq, "run_id": run_id, "progress": progress}
-                self._database.run(self._sql["take"], values)
-        taken = [await self.find(row.event.platform, row.event.message_id) for row in rows]
-        return max(row.attempts for row in taken if row is not None)
+                taken += map(_inbox_row, self._database.rows(self._sql["take"], values))
+        return taken
 
     async def finish(
         self, rows: Sequence[InboxRow], outcome: Outcome, sends: Sequence[EgressMessage] = ()
@@ -58,12 +58,12 @@ class SqliteInbox:
         encoded = msgspec.json.encode(outcome)
         # Lost to a power cut, the outcome is found again in the thread, and sends are intended again once.
         with self._database.transaction(is_hurried=True):
-            for row in rows:
-                self._database.run(self._sql["finish"], {"seq": row.seq, "outcome": encoded, "done_at": at})
-            for segment, message in enumerate(sends):
+            ended = {"outcome": encoded, "done_at": at}
+            finished = [self._database.run(self._sql["finish"], {"seq": row.seq, **ended}) for row in rows]
+            # Rows that were finished before have had their sends.
+            for message in sends if any(each.rowcount for each in finished) else ():
                 values = {
                     "run_id": outcome.run_id,
-                    "segment": segment,
                     "platform": ThreadId.parse(message.thread_id).platform,
                     "thread_id": message.thread_id,
                     "message": msgspec.json.encode(message),

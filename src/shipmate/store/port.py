@@ -103,8 +103,11 @@ class Inbox(Protocol):
         """List what waits or was being worked on when a process ended, oldest first."""
         ...
 
-    async def take(self, rows: Sequence[InboxRow], run_id: str, progress: int = 0) -> int:
-        """Mark rows as worked on by a run; give how often it was begun without getting further than this."""
+    async def take(self, rows: Sequence[InboxRow], run_id: str, progress: int = 0) -> list[InboxRow]:
+        """Mark rows as worked on by a run; give those that were still to be had.
+
+        Their `attempts` say how often the run was begun without getting further than this.
+        """
         ...
 
     async def finish(

@@ -12,10 +12,12 @@ SELECT * FROM inbox WHERE thread_id = :thread_id AND status IN ('waiting', 'runn
 -- name: take
 UPDATE inbox SET status = 'running', run_id = :run_id, progress = :progress,
     attempts = CASE WHEN progress = :progress THEN attempts + 1 ELSE 1 END
-WHERE seq = :seq AND status <> 'done';
+WHERE seq = :seq AND status IN ('waiting', 'running')
+RETURNING *;
 
 -- name: finish
-UPDATE inbox SET status = 'done', outcome = :outcome, done_at = :done_at WHERE seq = :seq;
+UPDATE inbox SET status = 'done', outcome = :outcome, done_at = :done_at
+WHERE seq = :seq AND status IN ('waiting', 'running');
 
 -- name: withdraw
 UPDATE inbox SET status = 'withdrawn', done_at = :done_at

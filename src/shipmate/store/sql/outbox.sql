@@ -1,7 +1,8 @@
 -- name: intend
+-- A run that waited for a person goes on under its own id; what it says then is a further segment.
 INSERT INTO outbox (run_id, segment, platform, thread_id, message, created_at)
-VALUES (:run_id, :segment, :platform, :thread_id, :message, :created_at)
-ON CONFLICT (run_id, segment) DO NOTHING;
+VALUES (:run_id, (SELECT count(*) FROM outbox WHERE run_id = :run_id),
+        :platform, :thread_id, :message, :created_at);
 
 -- name: next
 SELECT * FROM outbox WHERE platform = :platform AND status = 'waiting' ORDER BY id LIMIT 1;
