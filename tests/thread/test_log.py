@@ -67,6 +67,17 @@ async def test_a_replaced_log_is_read_from_its_start(log: Log) -> None:
     assert [row["id"] for row in tail.rows] == ["m0"]
 
 
+async def test_a_log_replaced_by_a_longer_one_is_read_from_its_start(tmp_path: Path) -> None:
+    log = FileLog(Layout(tmp_path))
+    await log.append(ROOM, rows(1))
+    position = (await log.read(ROOM, Position())).position
+    await log.bin(ROOM)
+    await log.append(ROOM, rows(5))
+    tail = await log.read(ROOM, position)
+    assert (tail.restarted, tail.problems) == (True, [])
+    assert [row["id"] for row in tail.rows] == ["m0", "m1", "m2", "m3", "m4"]
+
+
 async def test_a_tail_torn_at_any_byte_costs_only_the_row_it_belongs_to(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     log = FileLog(layout)

@@ -85,6 +85,20 @@ async def test_messages_that_wait_for_a_person_are_known_until_they_are_settled(
         assert list(thread.waiting) == []
 
 
+async def test_a_call_left_behind_a_settled_question_is_still_waited_for(tmp_path: Path) -> None:
+    service = ThreadService(FileLog(Layout(tmp_path)))
+    async with service.open(ROOM) as thread:
+        behind = {"type": "tool-write", "toolCallId": "c2", "state": "input-available", "input": {}}
+        await thread.append(
+            call_row("approval-requested"), {"id": "m", "role": "assistant", "parts": [behind]}
+        )
+        await thread.append(call_row("output-available"), user_message("u", "hello"))
+        assert (list(thread.waiting), thread.firm()) == (["m"], 0)
+        settled = {**behind, "state": "output-error", "errorText": "x"}
+        await thread.append({"id": "m", "role": "assistant", "parts": [settled]})
+        assert (list(thread.waiting), thread.firm()) == ([], 1)
+
+
 async def test_an_unknown_thread_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="threads list"):
         await ThreadService(FileLog(Layout(tmp_path))).read(ROOM)

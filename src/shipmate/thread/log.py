@@ -27,6 +27,7 @@ class Position(msgspec.Struct, frozen=True):
 
     offset: int = 0
     line: int = 0
+    inode: int = 0
 
 
 class Tail(msgspec.Struct, frozen=True):
@@ -93,8 +94,9 @@ class FileLog:
         path = self._layout.thread(thread_id)
         try:
             with _storage(path), path.open("rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                restarted = size < position.offset
+                status = os.fstat(file.fileno())
+                is_same = status.st_ino == position.inode and status.st_size >= position.offset
+                restarted = position.offset > 0 and not is_same
                 start = Position() if restarted else position
                 file.seek(start.offset)
                 data = file.read()
@@ -102,7 +104,8 @@ class FileLog:
             return Tail([], [], Position(), restarted=position.offset > 0)
         data = data[: data.rfind(b"\n") + 1]
         rows, problems, lines = split_lines(data, start.line + 1)
-        return Tail(rows, problems, Position(start.offset + len(data), start.line + lines), restarted)
+        end = Position(start.offset + len(data), start.line + lines, status.st_ino)
+        return Tail(rows, problems, end, restarted)
 
     async def append(self, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:
         """Append rows and put them on disk; a failed write leaves the file as it was."""

@@ -12,7 +12,7 @@ from shipmate.errors import NotFoundError
 from shipmate.thread.log import Log, Position
 from shipmate.thread.merge import merge_row
 from shipmate.thread.row import RowProblem
-from shipmate.values.message import UIMessage, metadata_of, tool_parts
+from shipmate.values.message import UIMessage, is_settled, metadata_of, tool_parts
 from shipmate.values.thread_id import ThreadId
 
 THREADS_IN_MEMORY = 64
@@ -24,6 +24,8 @@ class Thread:
     def __init__(self, thread_id: ThreadId, log: Log) -> None:
         self.id = thread_id
         self.problems: list[RowProblem] = []
+        # Changes when another log took the place of the one that was read.
+        self.edition = 0
         self._log = log
         self._reading = asyncio.Lock()
         self._clear()
@@ -34,8 +36,10 @@ class Thread:
         self.course = 1
         self._course_start = 0
         self._replaced: set[str] = set()
-        # Messages with a call that waits for a person, or was decided and has not been worked yet.
+        # Messages with open calls of which a person was asked about one, decided by now or not.
         self.waiting: dict[str, None] = {}
+        # The answers to approvals that are kept in messages.
+        self.replies: set[str] = set()
         self._places: dict[str, int] = {}
         self._position = Position()
 
@@ -48,6 +52,12 @@ class Thread:
         if not self._replaced:
             return self.current()
         return [message for message in self.current() if message["id"] not in self._replaced]
+
+    def firm(self) -> int:
+        """Count the messages at the start of the current course that will not grow any more."""
+        places = (self._places[message_id] - self._course_start for message_id in self.waiting)
+        last = len(self.messages) - 1 - self._course_start
+        return max(0, min((place for place in places if place >= 0), default=last))
 
     def find(self, message_id: str) -> UIMessage | None:
         """Give a message by its id."""
@@ -66,6 +76,7 @@ class Thread:
             tail = await self._log.read(self.id, self._position)
             if tail.restarted:
                 self._clear()
+                self.edition += 1
             for row in tail.rows:
                 self._take(row)
             self.problems += tail.problems
@@ -74,21 +85,23 @@ class Thread:
     def _take(self, row: UIMessage) -> None:
         if "replacedBy" in metadata_of(row):
             self._replaced.add(row["id"])
+        self.replies.update(str(part.get("id")) for part in row["parts"] if part.get("type") == "data-reply")
         place = self._places.get(row["id"])
         if place is not None:
             self.messages[place] = merge_row(self.messages[place], row)
             self._note_waiting(self.messages[place])
             return
-        self._note_waiting(row)
         course = metadata_of(row).get("course")
         if isinstance(course, int) and course > self.course:
             self.course = course
             self._course_start = len(self.messages)
         self._places[row["id"]] = len(self.messages)
         self.messages.append(row)
+        self._note_waiting(row)
 
     def _note_waiting(self, message: UIMessage) -> None:
-        if any(str(part.get("state", "")).startswith("approval-") for part in tool_parts(message)):
+        calls = list(tool_parts(message))
+        if any("approval" in part for part in calls) and not all(map(is_settled, calls)):
             self.waiting[message["id"]] = None
         else:
             self.waiting.pop(message["id"], None)
