@@ -280,7 +280,28 @@ async def test_asking_the_same_again_supersedes_the_older_question(ship: Ship) -
     refused = await service.answer(press(older.id, True), [])
     assert "newer question" in (refused.say or "")
     assert (await service.get(older.id)).superseded_by == newer.id
-    assert [each.reason for each in await service.decisions_for(THREAD)] == ["the same was asked again"]
+    assert [each.reason for each in await service.decisions_for(THREAD)] == ["something newer took its place"]
+
+
+async def test_a_crash_while_superseding_leaves_one_question_open(ship: Ship) -> None:
+    (older,) = await ship.ask("git push")
+    service = ship.service()
+    call = ship.call(call_id="call-7")
+    newer = await service.request(call, await service.judge(call))
+    # As if the process had ended before the older question was closed; the run asks once more.
+    path = Layout(ship.root).approval(older.id)
+    path.write_bytes(path.read_bytes().replace(b'"superseded"', b'"requested"'))
+    await service.reindex()
+    assert (await service.request(call, await service.judge(call))).id == newer.id
+    assert [each.id for each in await service.pending(THREAD)] == [newer.id]
+
+
+async def test_the_questions_of_a_replaced_message_are_closed(ship: Ship) -> None:
+    (asked,) = await ship.ask("git push")
+    await ship.service().supersede(THREAD, "another message")
+    assert len(await ship.service().pending(THREAD)) == 1
+    await ship.service().supersede(THREAD, asked.message_id)
+    assert await ship.service().pending(THREAD) == []
 
 
 async def test_the_same_call_requested_again_is_the_same_question(ship: Ship) -> None:

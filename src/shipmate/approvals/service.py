@@ -94,6 +94,7 @@ class ApprovalService:
         context, now = call.context, self._clock()
         waiting = await self.pending(context.thread_id)
         if known := next((each for each in waiting if _is_same_call(each, call)), None):
+            await self._supersede_equals(known, waiting)
             return known
         approval = Approval(
             id=new_id("apr"),
@@ -117,9 +118,7 @@ class ApprovalService:
         # The index first: a crash in between leaves an entry without a file, which counts for nothing.
         await self._index(approval)
         self._records.write(approval)
-        for older in waiting:
-            if older.digest == approval.digest:
-                await self._close(older, "superseded", superseded_by=approval.id)
+        await self._supersede_equals(approval, waiting)
         return approval
 
     async def answer(self, event: TextEvent | ApprovalReplyEvent, pending: Sequence[Approval]) -> Answer:
@@ -174,6 +173,12 @@ class ApprovalService:
         due = [each for each in self._read_all(ids) if each.has_expired(now)]
         return [await self._close(approval, "expired") for approval in due]
 
+    async def supersede(self, thread_id: str, message_id: str) -> None:
+        """Close the questions of a message that another one took the place of."""
+        for approval in await self.pending(thread_id):
+            if approval.message_id == message_id:
+                await self._close(approval, "superseded")
+
     async def grants(self) -> list[Grant]:
         """List the grants in force."""
         now = timestamp(self._clock())
@@ -200,6 +205,11 @@ class ApprovalService:
         newest = self._read_all(await self._consents.approvals(thread_id=call.context.thread_id, limit=1))
         is_same_run = bool(newest) and newest[0].run_id == call.context.run_id
         return newest[0].initiator if is_same_run else call.context.user_id
+
+    async def _supersede_equals(self, approval: Approval, waiting: Sequence[Approval]) -> None:
+        for older in waiting:
+            if older.digest == approval.digest and older.id != approval.id:
+                await self._close(older, "superseded", superseded_by=approval.id)
 
     async def _close(
         self, approval: Approval, status: Status, *, superseded_by: str | None = None
