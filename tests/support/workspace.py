@@ -71,7 +71,7 @@ async def open_workspace(
 def said(text: str, *, message_id: str | None = None, thread_id: str = ROOM, **more: Any) -> TextEvent:
     """Make the event of a person saying something."""
     return TextEvent(
-        platform="cli",
+        platform=more.pop("platform", "cli"),
         thread_id=thread_id,
         user_id=more.pop("user_id", "ann"),
         message_id=message_id or f"e{next(_numbers)}",

@@ -12,9 +12,6 @@ from shipmate.values.message import (
     tool_parts,
 )
 
-# How far back an answer to approvals can lie when a run is taken up again.
-RECENT = 50
-
 
 def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread) -> UIMessage:
     """Make the user message of an event. Its id follows from the event, so that it is stored once."""
@@ -54,16 +51,12 @@ def _file_part(attachment: Attachment) -> JsonObject:
 
 def is_kept(thread: Thread, event: IngressEvent) -> bool:
     """Tell whether an event is in the thread already, as a message or as an answer to approvals."""
-    if thread.find(user_message_id(event)) is not None:
-        return True
-    reply = reply_id(event)
-    recent = thread.messages[-RECENT:]
-    return any(part.get("id") == reply for message in recent for part in message["parts"])
+    return thread.find(user_message_id(event)) is not None or reply_id(event) in thread.replies
 
 
 def reply_id(event: IngressEvent) -> str:
     """Name the part that keeps an answer to approvals."""
-    return f"reply-{event.message_id}"
+    return f"reply-{user_message_id(event)}"
 
 
 def replaced_row(thread: Thread, by: str) -> list[UIMessage]:
@@ -107,5 +100,5 @@ def reply_row(message_id: str, event: TextEvent | ApprovalReplyEvent, say: str |
     """Keep an answer to approvals, and any words back, beside the calls it is about."""
     parts = [data_part("reply", {"text": event.text, "userId": event.user_id}, reply_id(event))]
     if say:
-        parts.append(data_part("notice", {"text": say}, f"notice-{event.message_id}"))
+        parts.append(data_part("notice", {"text": say}, f"notice-{user_message_id(event)}"))
     return {"id": message_id, "role": "assistant", "parts": parts}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 
 from shipmate.approvals.service import ApprovalService
-from shipmate.errors import ShipmateError
+from shipmate.approvals.wording import say
+from shipmate.errors import ModelStreamError, ShipmateError, StorageError
 from shipmate.orchestrator.feed import Feed, Run
 from shipmate.orchestrator.ingress import (
     decision_rows,
@@ -17,7 +19,8 @@ from shipmate.orchestrator.ingress import (
     user_row,
 )
 from shipmate.orchestrator.loop import AgentOrchestrator
-from shipmate.orchestrator.turn import Turn, message_id_of
+from shipmate.orchestrator.turn import UNKNOWN, Turn, message_id_of
+from shipmate.orchestrator.work import is_cancelled
 from shipmate.store.port import InboxRow, Store
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.values import chunk as chunks
@@ -27,10 +30,11 @@ from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
 MAX_ATTEMPTS = 5
+log = logging.getLogger(__name__)
 
 
 class GaveUpError(ShipmateError):
-    """The process ended five times at one point of this run, so it was given up. Send the message anew."""
+    """This run broke off five times at one point, so it was given up. Send the message anew."""
 
 
 class Lane:
@@ -78,8 +82,7 @@ class Lane:
         if self._turn is None or self._run is None:
             return False
         self._turn.stop_asked = True
-        self._run.cancel()
-        return True
+        return self._run.cancel()
 
     async def _take(self, thread: Thread, rows: list[InboxRow]) -> None:
         """Take one turn's worth of rows: an interrupted run first, then an answer, then the rest as one."""
@@ -111,30 +114,34 @@ class Lane:
         answer = await self._approvals.answer(event, await self._approvals.pending(str(thread.id)))
         if not answer.consumed:
             return False
-        about = answer.decisions[-1].message_id if answer.decisions else next(reversed(thread.waiting), None)
+        here = [each.message_id for each in answer.decisions if thread.find(each.message_id) is not None]
+        words = say(self._approvals.language, "elsewhere") if answer.decisions and not here else answer.say
+        about = here[-1] if here else next(reversed(thread.waiting), None)
         if about is not None:
-            await thread.append(*decision_rows(thread, answer.decisions), reply_row(about, event, answer.say))
+            await thread.append(*decision_rows(thread, answer.decisions), reply_row(about, event, words))
         run_id = self._run_of(thread, about)
-        if answer.say:
-            self._feed.publish(
-                str(thread.id), run_id, chunks.data("notice", {"text": answer.say}, transient=True)
-            )
-        if answer.decisions:
+        if words:
+            self._feed.publish(str(thread.id), run_id, chunks.data("notice", {"text": words}, transient=True))
+        if here:
             await self._converse(thread, [row], run_id)
         else:
-            await self._finish(thread, [row], Outcome(run_id=run_id, status="replied", text=answer.say or ""))
+            await self._finish(thread, [row], Outcome(run_id=run_id, status="replied", text=words or ""))
         return True
 
     def _run_of(self, thread: Thread, message_id: str | None) -> str:
         """Give the run that goes on with a message: its own while it is the last word, else a new one."""
         last = thread.messages[-1] if thread.messages else None
-        suspended = metadata_of(last).get("runId") if last is not None and last["id"] == message_id else None
+        known = metadata_of(last) if last is not None and last["id"] == message_id else {}
+        suspended = known.get("runId") if "outcome" not in known else None
         return suspended if isinstance(suspended, str) else new_id("run")
 
     async def _converse(self, thread: Thread, rows: list[InboxRow], run_id: str) -> None:
         """Put what was said into the thread and run."""
         written = thread.find(message_id_of(run_id))
-        attempts = await self._store.inbox.take(rows, run_id, progress_of(written))
+        rows = await self._store.inbox.take(rows, run_id, progress_of(written))
+        if not rows:
+            # Withdrawn while this lane was making up its mind.
+            return
         await self._append_said(thread, rows, run_id)
         event = rows[-1].event
         turn = Turn(
@@ -149,11 +156,10 @@ class Lane:
         answers = frozenset(row.event.message_id for row in rows)
         run = Run(run_id=run_id, answers=answers, message_id=turn.message["id"], before=written)
         self._feed.begin(str(thread.id), run)
-        if attempts > MAX_ATTEMPTS and turn.ending is None:
+        if max(row.attempts for row in rows) > MAX_ATTEMPTS and turn.ending is None:
             turn.start()
-            outcome = await turn.fail(GaveUpError())
+            outcome = await turn.fail(GaveUpError(), UNKNOWN)
         else:
-            await self._work_decided(thread, turn)
             outcome = await self._run_turn(turn)
         await self._finish(thread, rows, outcome)
 
@@ -161,43 +167,76 @@ class Lane:
         said: list[UIMessage] = []
         for row in rows:
             if isinstance(row.event, RetryEvent):
-                said += replaced_row(thread, message_id_of(run_id))
+                said += await self._replace_last(thread, run_id)
             elif not is_kept(thread, row.event):
                 said.append(user_row(row.event, thread))
         if said:
             await thread.append(*said)
             # Lists show a thread while its first run is still going on.
-            await self._store.threads.note(str(self.thread_id), thread.messages, member=await self._member())
+            await self._list(thread, ())
 
-    async def _work_decided(self, thread: Thread, turn: Turn) -> None:
-        """Work calls of earlier messages that a person decided after the talk had moved on."""
-        for message_id in list(thread.waiting):
-            message = thread.find(message_id)
-            if message is not None and message_id != turn.message["id"]:
-                earlier = Turn(
-                    thread, self._feed, turn.run_id, user_id=turn.user_id, member=turn.member, message=message
-                )
-                await self._orchestrator.work(earlier)
+    async def _replace_last(self, thread: Thread, run_id: str) -> list[UIMessage]:
+        """Replace the last answer for a retry; what it asked is asked no more."""
+        replaced = replaced_row(thread, message_id_of(run_id))
+        for row in replaced:
+            await self._approvals.supersede(str(thread.id), row["id"])
+            await self._settle_decided(thread)
+        return replaced
 
     async def _run_turn(self, turn: Turn) -> Outcome:
         self._turn = turn
-        self._run = asyncio.create_task(self._orchestrator.run(turn))
+        self._run = asyncio.create_task(self._work(turn))
         try:
             return await self._run
+        except asyncio.CancelledError:
+            if is_cancelled():
+                # The process ends; the run is taken up at the next start.
+                raise
+            return await (self._stop(turn) if turn.stop_asked else turn.fail(ModelStreamError(), UNKNOWN))
         finally:
-            self._run.cancel()
             self._turn = self._run = None
+
+    async def _work(self, turn: Turn) -> Outcome:
+        """Work calls of earlier messages that a person decided after the talk had moved on; then run."""
+        for earlier in self._decided(turn):
+            await self._orchestrator.work(earlier)
+        return await self._orchestrator.run(turn)
+
+    async def _stop(self, turn: Turn) -> Outcome:
+        for earlier in self._decided(turn):
+            await earlier.close_calls()
+        return await turn.stop()
+
+    def _decided(self, turn: Turn) -> list[Turn]:
+        """Open the earlier messages whose calls can go on."""
+        found = [turn.thread.find(each) for each in turn.thread.waiting if each != turn.message["id"]]
+        # Nobody watches these: a stream tells of one message, and clients refuse calls it does not hold.
+        opened = [
+            Turn(turn.thread, Feed(), turn.run_id, user_id=turn.user_id, member=turn.member, message=message)
+            for message in found
+            if message is not None
+        ]
+        return [earlier for earlier in opened if earlier.is_decided]
 
     async def _finish(self, thread: Thread, rows: list[InboxRow], outcome: Outcome) -> None:
         """Store the outcome and what must be sent, then bring lists and search up to date."""
         await self._store.inbox.finish(rows, outcome, self._sends(self.thread_id, outcome))
+        if outcome.message_id is not None and outcome.status != "suspended":
+            await self._store.ledger.drop_signatures(outcome.message_id)
         self._feed.end(str(self.thread_id), outcome)
         self._finished(rows, outcome)
-        if thread.messages:
-            await self._store.threads.note(str(self.thread_id), thread.messages, member=await self._member())
-            changed = [outcome.message_id, *(user_message_id(row.event) for row in rows)]
-            found = [message for message_id in changed if message_id and (message := thread.find(message_id))]
-            await self._store.search.index(str(self.thread_id), found)
+        await self._list(thread, [outcome.message_id, *(user_message_id(row.event) for row in rows)])
+
+    async def _list(self, thread: Thread, changed: Sequence[str | None]) -> None:
+        """Bring lists and search up to date; both can be rebuilt, so trouble with them costs no answer."""
+        found = [message for message_id in changed if message_id and (message := thread.find(message_id))]
+        try:
+            if thread.messages:
+                member = await self._member()
+                await self._store.threads.note(str(self.thread_id), thread.messages, member=member)
+                await self._store.search.index(str(self.thread_id), found)
+        except StorageError as error:
+            log.warning("%s is missing from lists or search (%s). Run `shipmate reindex`.", thread.id, error)
 
     async def _member(self) -> str:
         info = await self._store.threads.find(str(self.thread_id))

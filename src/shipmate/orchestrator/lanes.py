@@ -5,17 +5,28 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from shipmate.errors import ShipmateError
+from shipmate.errors import ShipmateError, UserError
 from shipmate.orchestrator.feed import Feed
 from shipmate.orchestrator.lane import Lane
 from shipmate.store.port import InboxRow, Store
 from shipmate.values import chunk as chunks
 from shipmate.values.event import IngressEvent, Outcome, TextEvent
+from shipmate.values.message import timestamp
 from shipmate.values.thread_id import ThreadId
 
+# How long a repeat of an answered message is known as one.
+REMEMBERED = timedelta(days=30)
+WITHDRAWN = Outcome(run_id="", status="stopped")
+CLOSED = Outcome(
+    run_id="",
+    status="failed",
+    error="Shipmate ended first; the run goes on at the next start",
+    retryable=True,
+)
 log = logging.getLogger(__name__)
 
 
@@ -51,21 +62,24 @@ class Lanes:
         """Store an event and see that it is answered; from here on it cannot be lost."""
         thread_id = ThreadId.parse(event.thread_id)
         row, is_new = await self._store.inbox.accept(event)
+        if row.event.thread_id != event.thread_id:
+            raise UserError(f"message id {event.message_id} was used in another thread; use a new one")
         waiting = self._waiting.get(thread_id, {}).get(row.seq)
         future = waiting.future if waiting else asyncio.get_running_loop().create_future()
         if row.outcome is not None:
             future.set_result(row.outcome)
         elif row.status == "withdrawn":
-            future.set_result(Outcome(run_id="", status="stopped"))
+            future.set_result(WITHDRAWN)
         else:
             self._waiting.setdefault(thread_id, {})[row.seq] = _Waiting(row, future)
             self._wake(thread_id)
-            if isinstance(event, TextEvent) and event.steer:
+            if is_new and isinstance(event, TextEvent) and event.steer:
                 self._lanes[thread_id].steer()
         return Receipt(row, is_new, future)
 
     async def resume(self) -> list[str]:
         """Take up what a process left unfinished; give the threads concerned."""
+        await self._store.inbox.forget(timestamp(datetime.now(UTC) - REMEMBERED))
         unfinished = await self._store.inbox.threads()
         for thread_id in unfinished:
             self._wake(ThreadId.parse(thread_id))
@@ -82,7 +96,7 @@ class Lanes:
             return False
         for waiting in list(self._waiting.get(ThreadId.parse(thread_id), {}).values()):
             if waiting.row.event.message_id == message_id:
-                self._finished([waiting.row], Outcome(run_id="", status="stopped"))
+                self._finished([waiting.row], WITHDRAWN)
         return True
 
     async def idle(self) -> None:
@@ -96,6 +110,8 @@ class Lanes:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for thread_id in list(self._waiting):
+            self._tell_waiting(thread_id, CLOSED)
 
     def _wake(self, thread_id: ThreadId) -> None:
         if thread_id not in self._tasks:
@@ -105,6 +121,7 @@ class Lanes:
     async def _work(self, thread_id: ThreadId) -> None:
         try:
             await self._lanes[thread_id].drain()
+            await self._settle_elsewhere(thread_id)
         # The process edge: trouble of one thread is shown to its watchers and logged; other threads go on.
         except Exception as error:
             if not isinstance(error, ShipmateError):
@@ -113,7 +130,6 @@ class Lanes:
         finally:
             self._lanes.pop(thread_id, None)
             self._tasks.pop(thread_id, None)
-        await self._settle_elsewhere(thread_id)
 
     def _report(self, thread_id: ThreadId, error: Exception) -> None:
         """Tell watchers and waiting callers; the rows stay open and are tried again with the next message."""
@@ -125,16 +141,21 @@ class Lanes:
         self._feed.publish(str(thread_id), run_id, chunks.error(words))
         outcome = Outcome(run_id=run_id, status="failed", error=words, retryable=True)
         self._feed.end(str(thread_id), outcome)
+        self._tell_waiting(thread_id, outcome)
+
+    def _tell_waiting(self, thread_id: ThreadId, outcome: Outcome) -> None:
         for waiting in self._waiting.pop(thread_id, {}).values():
             if not waiting.future.done():
                 waiting.future.set_result(outcome)
 
     async def _settle_elsewhere(self, thread_id: ThreadId) -> None:
-        """Answer callers whose rows another process worked."""
+        """Answer callers whose rows another process worked or took back."""
         for waiting in list(self._waiting.get(thread_id, {}).values()):
             row = await self._store.inbox.find(waiting.row.event.platform, waiting.row.event.message_id)
             if row is not None and row.outcome is not None:
                 self._finished([row], row.outcome)
+            elif row is not None and row.status == "withdrawn":
+                self._finished([row], WITHDRAWN)
 
     def _finished(self, rows: Sequence[InboxRow], outcome: Outcome) -> None:
         for row in rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 
 import msgspec
@@ -12,7 +11,7 @@ from shipmate.context.builder import ContextBuilder
 from shipmate.context.request import Context, ContextRequest
 from shipmate.context.snapshot import SnapshotLog
 from shipmate.context.trace import Trace
-from shipmate.errors import ModelError, ModelStreamError, ShipmateError, ToolError
+from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError
 from shipmate.models.port import Finish, Model, ModelRequest
 from shipmate.orchestrator.attachment import show_files
 from shipmate.orchestrator.history import History
@@ -64,18 +63,12 @@ class AgentOrchestrator:
             return turn.outcome(turn.ending)
         turn.start()
         try:
-            outcome = await self._steps(turn)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if not turn.stop_asked or task is None:
-                raise
-            task.uncancel()
-            outcome = await turn.stop()
-        except (ModelError, StepLimitError) as error:
-            outcome = await turn.fail(error)
-        if outcome.status != "suspended":
-            await self._ledger.drop_signatures(turn.message["id"])
-        return outcome
+            return await self._steps(turn)
+        except StorageError:
+            # What the disk refuses cannot be told in the thread; the run stays open and is taken up again.
+            raise
+        except ShipmateError as error:
+            return await turn.fail(error)
 
     async def work(self, turn: Turn) -> None:
         """Work the decided calls of a message without asking the model."""

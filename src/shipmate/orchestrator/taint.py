@@ -15,17 +15,18 @@ class Taint:
 
     def __init__(self, toolset: Toolset) -> None:
         self._toolset = toolset
-        self._seen: WeakKeyDictionary[Thread, tuple[int, int, bool]] = WeakKeyDictionary()
+        self._seen: WeakKeyDictionary[Thread, tuple[tuple[int, int], int, bool]] = WeakKeyDictionary()
 
     def covers(self, thread: Thread) -> bool:
         """Tell whether the current course holds a result that strangers may have written."""
         messages = thread.current()
-        course, count, tainted = self._seen.get(thread, (thread.course, 0, False))
-        if course != thread.course or count > len(messages):
+        stretch = (thread.edition, thread.course)
+        seen, count, tainted = self._seen.get(thread, (stretch, 0, False))
+        if seen != stretch:
             count, tainted = 0, False
         tainted = tainted or any(map(self._taints, messages[count:]))
-        # The last message may still grow; it is looked at again.
-        self._seen[thread] = (thread.course, max(0, len(messages) - 1), tainted)
+        # A message that may still grow is looked at again.
+        self._seen[thread] = (stretch, thread.firm(), tainted)
         return tainted
 
     def _taints(self, message: UIMessage) -> bool:

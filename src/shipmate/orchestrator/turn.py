@@ -23,6 +23,8 @@ from shipmate.values.message import (
 )
 
 Ending = Literal["replied", "stopped", "steered", "failed"]
+NOT_RUN = "the run failed before this call; it did not run"
+UNKNOWN = "stopped; what it had done by then is not known"
 
 
 class Turn:
@@ -69,6 +71,12 @@ class Turn:
     def ending(self) -> Ending | None:
         """Give how the run ended, when its stored message says so."""
         return metadata_of(self.message).get("outcome")
+
+    @property
+    def is_decided(self) -> bool:
+        """Tell whether open calls could go on: they wait for nobody, or a person has decided on one."""
+        states = {part["state"] for part in self.open_calls()}
+        return bool(states) and ("approval-requested" not in states or "approval-responded" in states)
 
     def open_calls(self) -> list[JsonObject]:
         """List the calls without a result, in call order."""
@@ -125,37 +133,53 @@ class Turn:
     async def stop(self) -> Outcome:
         """End the run where it is; what was said and done stays."""
         notice = chunks.data("notice", {"text": "stopped"})
-        closing = self._close_all("stopped by a person; what it had done by then is not known")
-        await self.commit(*closing, notice, chunks.message_metadata({"outcome": "stopped"}))
+        await self.commit(*self._close_all(UNKNOWN), notice, chunks.message_metadata({"outcome": "stopped"}))
         self.tell(chunks.abort("stopped"))
         return self.outcome("stopped")
 
-    async def fail(self, error: ShipmateError) -> Outcome:
-        """End the run with an error that the thread shows."""
+    async def close_calls(self) -> None:
+        """Close the calls that were to go on, because a person stopped all of it."""
+        await self.commit(*self._close_all(UNKNOWN))
+
+    async def fail(self, error: ShipmateError, calls: str = NOT_RUN) -> Outcome:
+        """End the run with an error that the thread shows; `calls` says what became of open calls."""
         retryable = isinstance(error, ModelError) and error.retryable
         shown = chunks.data("error", {"message": str(error), "retryable": retryable})
-        closing = self._close_all("the run failed before this call; it did not run")
-        await self.commit(*closing, shown, chunks.message_metadata({"outcome": "failed"}))
+        await self.commit(*self._close_all(calls), shown, chunks.message_metadata({"outcome": "failed"}))
         self.tell(chunks.error(str(error)), chunks.finish("error"))
-        return self.outcome("failed", str(error), retryable=retryable)
+        return self.outcome("failed")
 
     def _close_all(self, words: str) -> list[Chunk]:
         """Close texts and calls that will not go on; calls that wait for a person stay."""
-        waiting = ("approval-requested", "approval-responded", "input-streaming")
+        waiting = ("approval-requested", "input-streaming")
         calls = [part for part in self.open_calls() if part["state"] not in waiting]
-        ended = [chunks.tool_output_error(part["toolCallId"], words) for part in calls]
-        return [*self._reducer.close_open_text(), *ended]
+        return [*self._reducer.close_open_text(), *(_close_call(part, words) for part in calls)]
 
-    def outcome(self, status: OutcomeStatus, error: str | None = None, *, retryable: bool = False) -> Outcome:
-        """Describe how the run ended."""
+    def outcome(self, status: OutcomeStatus) -> Outcome:
+        """Describe how the run ended, from what its message says."""
+        shown = [part["data"] for part in self.message["parts"] if part["type"] == "data-error"]
+        error: JsonObject = shown[-1] if shown and status == "failed" else {}
         return Outcome(
             run_id=self.run_id,
             status=status,
             message_id=self.message["id"],
-            text=text_of(self.message),
-            error=error,
-            retryable=retryable,
+            text=text_of(_since_answer(self.message)),
+            error=error.get("message"),
+            retryable=error.get("retryable", False),
         )
+
+
+def _close_call(part: JsonObject, words: str) -> Chunk:
+    # Clients refuse a call that a person denied in any other state.
+    is_denied = part["state"] == "approval-responded" and not part["approval"].get("approved")
+    call_id = part["toolCallId"]
+    return chunks.tool_output_denied(call_id) if is_denied else chunks.tool_output_error(call_id, words)
+
+
+def _since_answer(message: UIMessage) -> UIMessage:
+    """Give a message without what was said, and told, before a person's last answer to an approval."""
+    answers = [place for place, part in enumerate(message["parts"]) if part["type"] == "data-reply"]
+    return {**message, "parts": message["parts"][answers[-1] :]} if answers else message
 
 
 def message_id_of(run_id: str) -> str:

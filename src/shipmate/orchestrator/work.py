@@ -6,9 +6,11 @@ import asyncio
 import logging
 import time
 
+import msgspec
+
 from shipmate.approvals.service import ApprovalService
-from shipmate.approvals.value import Call
-from shipmate.errors import ToolError
+from shipmate.approvals.value import Call, Verdict
+from shipmate.errors import ShipmateError, ToolError
 from shipmate.orchestrator.taint import Taint
 from shipmate.orchestrator.turn import Turn
 from shipmate.store.port import Ledger
@@ -55,6 +57,10 @@ class Worker:
         """Give a call that may run now; settle or leave one that may not."""
         if part["state"] == "approval-requested":
             return None
+        is_decided = part["state"] == "approval-responded"
+        if is_decided and not part["approval"].get("approved"):
+            await turn.commit(chunks.tool_output_denied(part["toolCallId"]))
+            return None
         call = self._call(turn, part)
         if isinstance(call, str):
             await turn.commit(chunks.tool_output_error(part["toolCallId"], call))
@@ -62,23 +68,17 @@ class Worker:
         if await self._ledger.has_begun(turn.thread_id, turn.message["id"], call.call_id):
             await turn.commit(chunks.tool_output_error(call.call_id, INTERRUPTED))
             return None
-        if part["state"] == "approval-responded":
-            return await self._decided(turn, part, call)
-        return await self._judge(turn, call)
+        return await (self._confirm(turn, part, call) if is_decided else self._judge(turn, call))
 
-    async def _decided(self, turn: Turn, part: JsonObject, call: Call) -> Call | None:
-        approval = part["approval"]
-        if not approval.get("approved"):
-            await turn.commit(chunks.tool_output_denied(call.call_id))
-            return None
-        if not await self._approvals.confirm(approval["id"], call):
+    async def _confirm(self, turn: Turn, part: JsonObject, call: Call) -> Call | None:
+        if not await self._approvals.confirm(part["approval"]["id"], call):
             words = "the stored approval does not cover this call, so it did not run"
             await turn.commit(chunks.tool_output_error(call.call_id, words))
             return None
         return call
 
     async def _judge(self, turn: Turn, call: Call) -> Call | None:
-        verdict = await self._approvals.judge(call)
+        verdict = await self._verdict(call)
         if verdict.action == "allow":
             return call
         if verdict.action == "deny":
@@ -87,6 +87,16 @@ class Worker:
         approval = await self._approvals.request(call, verdict)
         await turn.commit(chunks.tool_approval_request(call.call_id, approval.id))
         return None
+
+    async def _verdict(self, call: Call) -> Verdict:
+        try:
+            return await self._approvals.judge(call)
+        except ShipmateError:
+            raise
+        # The tool boundary: what cannot be shown to a person cannot run; it is told in the thread and logged.
+        except Exception as error:
+            log.exception("tool %s cannot be judged", call.tool.name)
+            return Verdict("deny", f"{call.tool.name} cannot be judged: {type(error).__name__}")
 
     def _call(self, turn: Turn, part: JsonObject) -> Call | str:
         """Make a call of a stored part; a text says why there is none."""
@@ -120,7 +130,10 @@ class Worker:
         if len(calls) == 1:
             await self._run(turn, calls[0])
         elif calls:
-            await asyncio.gather(*(self._run(turn, call) for call in calls))
+            # All of them end before trouble with one is told: nothing may go on when the run is over.
+            ends = await asyncio.gather(*(self._run(turn, call) for call in calls), return_exceptions=True)
+            for trouble in filter(None, ends):
+                raise trouble
 
     async def _run(self, turn: Turn, call: Call) -> None:
         acts = not call.tool.labels_for(call.arguments).is_read_only
@@ -136,14 +149,25 @@ class Worker:
 async def _result_of(call: Call) -> list[Chunk]:
     try:
         result = await call.tool.run(call.arguments, call.context)
+        # What cannot be written would break the row, and with it the run.
+        msgspec.json.encode(result.output)
     except ToolError as error:
         return [chunks.tool_output_error(call.call_id, str(error))]
-    # The tool boundary: a bug in one tool is shown in the thread and logged; its siblings go on.
-    except Exception as error:
+    # The tool boundary: a bug in one tool is shown in the thread and logged; its siblings go on. A library
+    # below a tool may cancel itself; only when our own task is cancelled too is the run meant.
+    except (Exception, asyncio.CancelledError) as error:
+        if is_cancelled():
+            raise asyncio.CancelledError from error
         log.exception("tool %s failed", call.tool.name)
         return [chunks.tool_output_error(call.call_id, f"{call.tool.name} broke: {type(error).__name__}")]
     shown = [chunks.file(part["url"], part["mediaType"]) for part in result.files]
     return [chunks.tool_output(call.call_id, result.output), *shown]
+
+
+def is_cancelled() -> bool:
+    """Tell whether the task that asks is meant to end."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _waits_for_person(turn: Turn, call_id: str) -> bool:

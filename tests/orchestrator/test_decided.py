@@ -1,0 +1,124 @@
+"""Decisions reach calls however late they come: after a stop, a retry, an aside, a restart."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from shipmate.models.scripted import ScriptedModel, call, say
+from shipmate.orchestrator.reduce import Reducer
+from shipmate.values.event import RetryEvent
+from shipmate.values.message import UIMessage, text_of
+from tests.support.workspace import (
+    ROOM,
+    Probe,
+    chunks_until_end,
+    messages_of,
+    open_workspace,
+    pressed,
+    said,
+    talk,
+    tools_of,
+)
+
+EMPTY: UIMessage = {"id": "msg_1", "role": "assistant", "parts": []}
+ASIDE = "what day is it today, by the way?"
+
+
+async def test_an_approval_given_after_a_stop_runs_the_call_at_once(tmp_path: Path) -> None:
+    ask, look = Probe("ask", acts=True), Probe("look")
+    look.hold = asyncio.Event()
+    model = ScriptedModel([[call("ask", mark="x"), call("look")], "Done."])
+    async with open_workspace(tmp_path, model, [ask, look]) as app:
+        receipt = await app.receive(said("go"))
+        await look.begun.wait()
+        app.lanes.stop(ROOM)
+        assert (await receipt.outcome()).status == "stopped"
+        outcome = await talk(app, "yes")
+    assert (outcome.status, outcome.text, ask.marks) == ("replied", "Done.", ["x"])
+
+
+async def test_work_on_a_late_decision_can_be_stopped(tmp_path: Path) -> None:
+    one, two = Probe("one", acts=True), Probe("two", acts=True)
+    one.hold = asyncio.Event()
+    model = ScriptedModel([[call("one"), call("two")], "It is Monday.", "Hello."])
+    async with open_workspace(tmp_path, model, [one, two]) as app:
+        await talk(app, "go")
+        await talk(app, ASIDE)
+        receipt = await app.receive(said("approve all"))
+        await one.begun.wait()
+        assert app.lanes.stop(ROOM)
+        outcome = await asyncio.wait_for(receipt.outcome(), 5)
+        calls = tools_of((await messages_of(app))[1])
+        after = await talk(app, "hello")
+    assert (outcome.status, after.text) == ("stopped", "Hello.")
+    assert [state for _, state, _ in calls] == ["output-error", "output-error"]
+    assert (one.marks, two.marks) == ([""], [])
+
+
+async def test_a_watcher_of_a_late_decision_can_read_the_stream(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[call("act", mark="x")], "It is Monday.", "Done now."])
+    async with open_workspace(tmp_path, model, [act]) as app:
+        await talk(app, "go")
+        await talk(app, ASIDE)
+        async with app.feed.subscribe(ROOM) as queue:
+            await talk(app, "yes")
+            chunks = await chunks_until_end(queue)
+    reducer = Reducer(EMPTY)
+    for chunk in chunks:
+        reducer.apply(chunk)
+    assert act.marks == ["x"]
+    assert text_of(reducer.message) == "Done now."
+
+
+async def test_a_retry_closes_the_question_it_replaces(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[call("act", mark="x")], "Shall I tell you a joke instead?", "A joke."])
+    async with open_workspace(tmp_path, model, [act]) as app:
+        await talk(app, "go")
+        event = RetryEvent(platform="cli", thread_id=ROOM, user_id="ann", message_id="r1", timestamp="t")
+        await (await app.receive(event)).outcome()
+        waiting = await app.approvals.pending(ROOM)
+        outcome = await talk(app, "yes")
+        messages = await messages_of(app)
+    assert (waiting, act.marks, outcome.text) == ([], [], "A joke.")
+    assert [state for _, state, _ in tools_of(messages[1])] == ["output-denied"]
+    assert text_of(messages[3]) == "yes"
+
+
+async def test_a_denied_call_whose_tool_is_gone_is_denied(tmp_path: Path) -> None:
+    model = ScriptedModel([[call("act", mark="x")], "Understood."])
+    async with open_workspace(tmp_path, model, [Probe("act", acts=True)]) as app:
+        await talk(app, "go")
+    async with open_workspace(tmp_path, model, []) as app:
+        await talk(app, "no")
+        calls = tools_of((await messages_of(app))[1])
+    assert [state for _, state, _ in calls] == ["output-denied"]
+
+
+async def test_a_decision_about_a_thread_that_was_binned_is_told_and_starts_nothing(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[call("act", mark="x")], "Hello.", "never"])
+    async with open_workspace(tmp_path, model, [act]) as app:
+        await talk(app, "go")
+        (approval,) = await app.approvals.pending(ROOM)
+        thread_id = (await app.threads.ids())[0]
+        await app.threads.bin(thread_id)
+        await talk(app, "hello")
+        outcome = await (await app.receive(pressed(approval.id, approved=True))).outcome()
+        messages = await messages_of(app)
+    assert (act.marks, len(messages), len(model.requests)) == ([], 2, 2)
+    assert outcome.text
+
+
+async def test_an_answer_from_one_platform_hides_no_message_of_another(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[say("?"), call("act", mark="x")], "Done.", "Heard."])
+    async with open_workspace(tmp_path, model, [act]) as app:
+        await talk(app, "go")
+        await talk(app, "yes", message_id="7")
+        event = said("and now this", message_id="7", platform="telegram")
+        await (await app.receive(event)).outcome()
+        messages = await messages_of(app)
+    assert [text_of(message) for message in messages if message["role"] == "user"] == ["go", "and now this"]

@@ -1,0 +1,165 @@
+"""Lanes answer every caller, whatever happens: stops, repeats, other processes, a broken store, the end."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from shipmate.app import Shipmate
+from shipmate.errors import UserError
+from shipmate.models.scripted import ScriptedModel, call, hold, say
+from shipmate.values.message import text_of
+from tests.support.workspace import (
+    ROOM,
+    Probe,
+    messages_of,
+    open_workspace,
+    said,
+    talk,
+    tools_of,
+)
+
+
+def break_store(app: Shipmate, statement: str) -> None:
+    app.store.inbox._database.run(statement)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage, reportUnknownMemberType]
+
+
+@pytest.mark.parametrize("ticks", range(12))
+async def test_a_stop_at_any_moment_ends_the_run_and_the_lane_goes_on(tmp_path: Path, ticks: int) -> None:
+    model = ScriptedModel({"go": [[call("look")], "Seen."], "next": ["Here."]})
+    async with open_workspace(tmp_path, model, [Probe("look")]) as app:
+        receipt = await app.receive(said("go"))
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        was_stopped = app.lanes.stop(ROOM)
+        outcome = await asyncio.wait_for(receipt.outcome(), 5)
+        after = await asyncio.wait_for(talk(app, "next"), 5)
+    assert outcome.status == ("stopped" if was_stopped else "replied")
+    assert after.text == "Here."
+
+
+async def test_a_repeated_steering_message_does_not_steer_its_own_run(tmp_path: Path) -> None:
+    look = Probe("look")
+    look.hold = asyncio.Event()
+    model = ScriptedModel([[call("look")], "All seen."])
+    async with open_workspace(tmp_path, model, [look]) as app:
+        event = said("look around", steer=True)
+        receipt = await app.receive(event)
+        await look.begun.wait()
+        again = await app.receive(event)
+        look.hold.set()
+        outcomes = [await receipt.outcome(), await again.outcome()]
+    assert [outcome.text for outcome in outcomes] == ["All seen."] * 2
+
+
+async def test_a_message_id_of_another_thread_is_refused_and_not_taken_for_a_repeat(tmp_path: Path) -> None:
+    async with open_workspace(tmp_path, ScriptedModel({"": ["a secret of room one"]})) as app:
+        await talk(app, "hi", message_id="m1", thread_id="cli:dm:one")
+        with pytest.raises(UserError, match="another thread"):
+            await app.receive(said("hi", message_id="m1", thread_id="cli:dm:two"))
+
+
+async def test_a_message_withdrawn_by_another_process_tells_its_caller(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel([[say("busy"), hold(gate)], "never"])
+    async with open_workspace(tmp_path, model) as one, open_workspace(tmp_path, model) as other:
+        async with one.feed.subscribe(ROOM) as queue:
+            first = await one.receive(said("one"))
+            await queue.get()
+        waiting = await other.receive(said("two", message_id="m2"))
+        assert await one.lanes.withdraw(ROOM, "m2")
+        gate.set()
+        await first.outcome()
+        outcome = await asyncio.wait_for(waiting.outcome(), 5)
+        messages = await messages_of(one)
+    assert outcome.status == "stopped"
+    assert [text_of(message) for message in messages] == ["one", "busy"]
+
+
+async def test_a_message_withdrawn_while_an_unclear_reply_is_read_is_not_answered(tmp_path: Path) -> None:
+    gate, act = asyncio.Event(), Probe("act", acts=True)
+    reading = asyncio.Event()
+
+    async def read(_: object) -> str:
+        reading.set()
+        await gate.wait()
+        return "nonsense"
+
+    model = ScriptedModel([[call("act", mark="x")], read, "never", "never"])
+    async with open_workspace(tmp_path, model, [act], suggest=True) as app:
+        await talk(app, "go")
+        receipt = await app.receive(said("hm, the weather is fine", message_id="m2"))
+        await reading.wait()
+        assert await app.lanes.withdraw(ROOM, "m2")
+        gate.set()
+        await app.lanes.idle()
+        outcome = await receipt.outcome()
+        messages = await messages_of(app)
+    assert (outcome.status, len(messages), len(model.requests)) == ("stopped", 2, 2)
+
+
+async def test_closing_tells_whoever_still_waits(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel([[say("busy"), hold(gate)]])
+    async with open_workspace(tmp_path, model) as app, app.feed.subscribe(ROOM) as queue:
+        receipt = await app.receive(said("one"))
+        await queue.get()
+    outcome = await asyncio.wait_for(receipt.outcome(), 5)
+    assert (outcome.status, outcome.retryable) == ("failed", True)
+
+
+async def test_a_lost_search_table_costs_no_answer(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel([[say("one"), hold(gate)], "two"])
+    async with open_workspace(tmp_path, model) as app:
+        break_store(app, "DROP TABLE search")
+        async with app.feed.subscribe(ROOM) as queue:
+            first = await app.receive(said("1"))
+            await queue.get()
+        second = await app.receive(said("2"))
+        gate.set()
+        outcomes = [await asyncio.wait_for(each.outcome(), 5) for each in (first, second)]
+    assert [outcome.text for outcome in outcomes] == ["one", "two"]
+    assert "reindex" in caplog.text
+
+
+async def test_a_reply_is_sent_though_the_question_before_it_was_sent_too(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[say("May I?"), call("act", mark="x")], "Done."])
+    async with open_workspace(tmp_path, model, [act]) as app:
+        app.push_platforms.add("cli")
+        await talk(app, "go")
+        await talk(app, "yes")
+        sends = [row.message.text for row in await app.store.outbox.list()]
+    assert sends == ["May I?", "Done."]
+
+
+async def test_a_failure_found_after_a_crash_still_says_what_failed(tmp_path: Path) -> None:
+    model = ScriptedModel([])
+    async with open_workspace(tmp_path, model) as app:
+        failed = await talk(app, "go", message_id="m1")
+        # As if the process had ended between the last row and the inbox.
+        break_store(app, "UPDATE inbox SET status = 'running', outcome = NULL")
+    async with open_workspace(tmp_path, model) as app:
+        again = await talk(app, "go", message_id="m1")
+    assert failed.error
+    assert again == failed
+
+
+async def test_calls_of_a_thread_are_settled_when_it_is_stopped(tmp_path: Path) -> None:
+    """Nothing that was approved before a stop begins after it."""
+    one, two = Probe("one", acts=True), Probe("two", acts=True)
+    one.hold = asyncio.Event()
+    model = ScriptedModel([[call("one"), call("two")], "Hello."])
+    async with open_workspace(tmp_path, model, [one, two]) as app:
+        await talk(app, "go")
+        receipt = await app.receive(said("approve all"))
+        await one.begun.wait()
+        assert app.lanes.stop(ROOM)
+        assert (await receipt.outcome()).status == "stopped"
+        stopped = tools_of((await messages_of(app))[1])
+        await talk(app, "hello")
+    assert (one.marks, two.marks) == ([""], [])
+    assert [state for _, state, _ in stopped] == ["output-error", "output-error"]
