@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from shipmate.errors import (
@@ -281,6 +282,21 @@ def _plain(body: dict[str, Any]) -> str:
         body.get("messages") or body.get("input"),
     ]
     return marks.sub("", json.dumps(ordered, ensure_ascii=False))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_tools_are_sent_alike_at_every_request_and_anew_when_they_change(
+    server: ProviderServer, protocol: str
+) -> None:
+    request = ask()
+    (tool,) = request.tools
+    other = msgspec.structs.replace(tool, name="other")
+    async with connect(protocol, server) as model:
+        for tools in ((tool,), (tool,), (other,), (tool,)):
+            await collect(model, msgspec.structs.replace(request, tools=tools))
+    first, second, changed, last = (json.dumps(sent.body["tools"]) for sent in server.requests)
+    assert first == second == last
+    assert changed == first.replace('"read"', '"other"')
 
 
 async def test_marks_what_can_be_cached(server: ProviderServer) -> None:

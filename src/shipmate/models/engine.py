@@ -11,7 +11,6 @@ from pydantic_ai.direct import model_request_stream
 from pydantic_ai.messages import InstructionPart, ModelMessage
 from pydantic_ai.models import ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings
-from pydantic_ai.tools import ToolDefinition
 
 from shipmate.models.assemble import assemble
 from shipmate.models.failure import broke_off, explain
@@ -19,6 +18,7 @@ from shipmate.models.port import Finish, FinishReason, ModelEvent, ModelRequest
 from shipmate.models.price import count_usage
 from shipmate.models.provider import Recipe
 from shipmate.models.to_model import to_model_messages
+from shipmate.models.tool_shelf import ToolShelf
 from shipmate.models.translate import Translator
 from shipmate.models.volatile import add_volatile, split_system
 
@@ -42,6 +42,7 @@ class Engine:
         self._recipe = recipe
         self._name = f"{recipe.provider}:{recipe.model}"
         self._model = assemble(recipe)
+        self._tools = ToolShelf(self._model)
         self._settings = cast(ModelSettings, {**cache_settings(recipe), **recipe.settings, "max_retries": 0})
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
@@ -91,10 +92,7 @@ class Engine:
             raise explain(error, self._name, [self._recipe.api_key], begun=begun) from None
 
     def _parameters(self, request: ModelRequest, stable: str) -> ModelRequestParameters:
-        tools = [
-            ToolDefinition(name=tool.name, description=tool.description, parameters_json_schema=tool.schema)
-            for tool in request.tools
-        ]
+        tools = self._tools.definitions(request.tools)
         instructions = [InstructionPart(stable)] if stable.strip() else []
         return ModelRequestParameters(function_tools=tools, instruction_parts=instructions)
 

@@ -21,9 +21,15 @@ def count_usage(response: ModelResponse) -> Usage:
 
 def find_cost(response: ModelResponse) -> float | None:
     """Give the price in US dollars; None for models without a published one, such as local ones."""
-    if not response.model_name or not response.usage.has_values():
+    name = (response.provider_name, response.model_name)
+    if not response.model_name or not response.usage.has_values() or name in _unpriced:
         return None
     try:
         return float(response.cost().total_price)
     except (LookupError, ValueError):
+        # Looking through every price list again for each answer would cost half a millisecond.
+        _unpriced.add(name)
         return None
+
+
+_unpriced: set[tuple[str | None, str | None]] = set()

@@ -51,7 +51,7 @@ class Toolset:
 
     def specs(self) -> list[ToolSpec]:
         """Describe all tools to a model."""
-        return [tool.spec() for tool in self]
+        return list(self._specs)
 
     async def load(self) -> None:
         """Find the tools of MCP servers; call it before a run. Quick once they have answered."""
@@ -72,6 +72,8 @@ class Toolset:
     def _offer(self, tools: Iterable[AnyTool]) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._aliases = {alias: tool for tool in self._tools.values() for alias in tool.aliases}
+        # The same objects each time: what a provider made of them can be kept.
+        self._specs = [tool.spec() for tool in self]
 
 
 def default_toolset(layout: Layout, config: Config, sandbox: Sandbox | None = None) -> Toolset:
