@@ -14,7 +14,7 @@ from shipmate.models.port import ToolSpec
 class ToolShelf:
     """Hold the definitions of the tools last offered, as the provider wants them.
 
-    pydantic-ai walks every schema anew for each request, a tenth of what a request costs. While the same specs
+    pydantic-ai walks every schema anew for each request, a tenth of its cost. While the same specs
     are offered, what it made of them the first time is used again.
     """
 
