@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from shipmate.errors import ConfigError, StorageError
-from shipmate.models.scripted import ScriptedModel, call, say
+from shipmate.errors import ConfigError, StorageError, UserError
+from shipmate.models.scripted import ScriptedModel, call, call_raw, say
 from shipmate.orchestrator.turn import Turn
 from shipmate.tools.tool import ToolContext, ToolResult
 from shipmate.values.message import text_of
@@ -32,16 +32,34 @@ class Odd(Probe):
         return await super().preview(arguments, context)
 
 
-@pytest.mark.parametrize("output", ["caf\udce9.txt", ["a", {"b": "\ud800"}], {1, 2}.__iter__(), b"\xff", 1j])
-async def test_what_a_tool_gives_is_kept_or_named_as_broken(tmp_path: Path, output: Any) -> None:
+@pytest.mark.parametrize(
+    ("output", "kept"),
+    [
+        ("caf\udce9.txt", "caf\ufffd.txt"),
+        (["a", {"b": "\ud800"}], ["a", {"b": "\ufffd"}]),
+        (1j, "odd broke: TypeError"),
+    ],
+)
+async def test_what_a_tool_gives_is_kept_or_named_as_broken(tmp_path: Path, output: Any, kept: Any) -> None:
     odd = Odd("odd")
     odd.output = output
     model = ScriptedModel([[call("odd"), call("look", mark="a")], "Done."])
     async with open_workspace(tmp_path, model, [odd, Probe("look")]) as app:
         outcome = await talk(app, "go")
         calls = tools_of((await messages_of(app))[1])
-    assert outcome.text == "Done."
+    assert (outcome.text, calls[0][2]) == ("Done.", kept)
     assert calls[1] == ("look", "output-available", "look a")
+
+
+async def test_half_a_character_breaks_neither_a_model_nor_a_message(tmp_path: Path) -> None:
+    model = ScriptedModel([[say("caf\ud83d"), call_raw("look", '{"mark": "\ud83d"}')], "Done."])
+    async with open_workspace(tmp_path, model, [Probe("look")]) as app:
+        outcome = await talk(app, "go")
+        with pytest.raises(UserError, match="UTF-8"):
+            await app.receive(said("caf\udce9"))
+        calls = tools_of((await messages_of(app))[1])
+    assert outcome.text == "caf\ufffd\n\nDone."
+    assert calls[0][1] == "output-error"
 
 
 async def test_a_tool_that_cannot_be_previewed_does_not_run_and_breaks_no_lane(tmp_path: Path) -> None:

@@ -96,19 +96,20 @@ class Turn:
 
     def tell(self, *told: Chunk) -> None:
         """Take chunks over into the message and show them; they reach the disk with the next commit."""
-        for chunk in told:
+        for chunk in map(chunks.storable, told):
             self._reducer.apply(chunk)
             self._feed.publish(self.thread_id, self.run_id, chunk)
 
     async def commit(self, *told: Chunk) -> None:
         """Take chunks over, put everything new on disk, and only then show them."""
+        taken = [chunks.storable(chunk) for chunk in told]
         async with self._writing:
-            for chunk in told:
+            for chunk in taken:
                 self._reducer.apply(chunk)
             row = self._reducer.take_row()
             if row is not None:
                 await self.thread.append(row)
-        for chunk in told:
+        for chunk in taken:
             self._feed.publish(self.thread_id, self.run_id, chunk)
 
     async def reply(self, reason: str) -> Outcome:

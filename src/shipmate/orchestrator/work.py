@@ -6,8 +6,6 @@ import asyncio
 import logging
 import time
 
-import msgspec
-
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call, Verdict
 from shipmate.errors import ShipmateError, ToolError
@@ -150,7 +148,7 @@ async def _result_of(call: Call) -> list[Chunk]:
     try:
         result = await call.tool.run(call.arguments, call.context)
         # What cannot be written would break the row, and with it the run.
-        msgspec.json.encode(result.output)
+        chunks.storable(result.output)
     except ToolError as error:
         return [chunks.tool_output_error(call.call_id, str(error))]
     # The tool boundary: a bug in one tool is shown in the thread and logged; its siblings go on. A library

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeAlias
 
 import msgspec
@@ -12,6 +13,28 @@ Chunk: TypeAlias = JsonObject
 
 STREAM_HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
 DONE = b"data: [DONE]\n\n"
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+def storable(value: Any) -> Any:
+    """Give a JSON value without half characters, which no file can hold; refuse what is no JSON."""
+    try:
+        msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return _mend(value)
+    return value
+
+
+def _mend(value: Any) -> Any:
+    match value:
+        case str():
+            return HALF_CHARACTER.sub("\ufffd", value)
+        case dict():
+            return {_mend(key): _mend(each) for key, each in value.items()}  # pyright: ignore[reportUnknownVariableType]  (any JSON)
+        case list() | tuple():
+            return [_mend(each) for each in value]  # pyright: ignore[reportUnknownVariableType]  (any JSON)
+        case _:
+            return value
 
 
 def start(message_id: str, metadata: JsonObject) -> Chunk:

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from shipmate.errors import UserError
 from shipmate.values.message import JsonObject
 
 
@@ -101,7 +102,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 def encode_event(event: IngressEvent) -> bytes:
     """Serialise an event for the inbox."""
-    return msgspec.json.encode(event)
+    try:
+        return msgspec.json.encode(event)
+    except UnicodeEncodeError as error:
+        raise UserError("the message holds half a character, or is not UTF-8; send it as UTF-8") from error
 
 
 _decoder: msgspec.json.Decoder[IngressEvent] = msgspec.json.Decoder(IngressEvent)
