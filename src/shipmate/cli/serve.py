@@ -22,6 +22,8 @@ def command(
 ) -> None:
     """Serve the web page and the API for this workspace. Without an Agent.md the page helps to make one."""
     import asyncio
+import os
+import sys
 
     layout = _layout(context.obj)
     asyncio.run(_serve(layout, host, port, names, opens=opens))
@@ -66,7 +68,14 @@ async def _serve(
     def tell(address: str) -> None:
         link = f"{address}/?token={site.tickets.issue()}"
         click.echo(f"Shipmate is at {address}\nOpen this once, within ten minutes: {link}\nCtrl+C stops it.")
-        if opens:
+        if opens and has_screen():
             click.launch(link)
 
     await serve(site, where, settings.port if port is None else port, names=names, ready=tell)
+
+
+def has_screen() -> bool:
+    """Tell whether a browser could show itself here; on a bare server the printed link is all there is."""
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
