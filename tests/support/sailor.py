@@ -1,7 +1,8 @@
 """Be the process that crash tests kill: a workspace with a model that stamps, fed over stdin.
 
 Each line of stdin is an ingress event. `ack ID` says that it is stored, `done ID STATUS` that its run ended.
-A stamp is an acting call whose effect is one line of `effects.log`; crash tests count them.
+A stamp is an acting call whose effect is one line of `effects.log`; crash tests count them. A seal is
+a stamp that a person must be asked about.
 """
 
 from __future__ import annotations
@@ -45,6 +46,12 @@ class Stamp(Tool[StampArguments]):
         return ToolResult(output=f"stamped {arguments.mark}")
 
 
+class Seal(Stamp):
+    """Stamp what a person must be asked about; no rule of the crash tests allows it."""
+
+    name = "seal"
+
+
 class Look(Tool[StampArguments]):
     """Look at a mark; looking twice does no harm."""
 
@@ -58,7 +65,7 @@ class Look(Tool[StampArguments]):
 
 
 class Stamper:
-    """Answer every mark a person names with a look and a stamp, then a word."""
+    """Answer every mark a person names with a look and a stamp, each third one with a seal; then a word."""
 
     name = "stamper"
 
@@ -70,8 +77,9 @@ class Stamper:
         todo = [mark for mark in marks if mark not in done]
         yield TextDelta("working. " if todo else f"done {' '.join(marks)}")
         for mark in todo:
-            yield ToolCall(f"look-{mark}", "look", msgspec.json.encode({"mark": mark}).decode())
-            yield ToolCall(f"stamp-{mark}", "stamp", msgspec.json.encode({"mark": mark}).decode())
+            acting = "seal" if int(mark.removeprefix("mark-")) % 3 == 0 else "stamp"
+            for name in ("look", acting):
+                yield ToolCall(f"{name}-{mark}", name, msgspec.json.encode({"mark": mark}).decode())
         yield Finish("tool-calls" if todo else "stop")
 
 
@@ -89,7 +97,7 @@ def last_turn(messages: Sequence[UIMessage]) -> tuple[list[UIMessage], list[UIMe
 
 async def main(folder: Path) -> None:
     """Serve events until stdin ends."""
-    app = await Shipmate.open(folder, model=Stamper(), environ={}, toolset=Toolset([Stamp(), Look()]))
+    app = await Shipmate.open(folder, model=Stamper(), environ={}, toolset=Toolset([Stamp(), Seal(), Look()]))
     await app.lanes.resume()
     reader = asyncio.StreamReader(limit=2**20)
     await asyncio.get_running_loop().connect_read_pipe(
