@@ -97,14 +97,14 @@ async def test_a_denied_call_whose_tool_is_gone_is_denied(tmp_path: Path) -> Non
     assert [state for _, state, _ in calls] == ["output-denied"]
 
 
-async def test_a_decision_about_a_thread_that_was_binned_is_told_and_starts_nothing(tmp_path: Path) -> None:
+async def test_a_decision_about_a_thread_file_that_is_gone_is_told_and_starts_nothing(tmp_path: Path) -> None:
     act = Probe("act", acts=True)
     model = ScriptedModel([[call("act", mark="x")], "Hello.", "never"])
     async with open_workspace(tmp_path, model, [act]) as app:
         await talk(app, "go")
         (approval,) = await app.approvals.pending(ROOM)
         thread_id = (await app.threads.ids())[0]
-        await app.threads.bin(thread_id)
+        app.layout.thread(thread_id).unlink()
         await talk(app, "hello")
         outcome = await (await app.receive(pressed(approval.id, approved=True))).outcome()
         messages = await messages_of(app)

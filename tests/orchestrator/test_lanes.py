@@ -11,6 +11,7 @@ from shipmate.app import Shipmate
 from shipmate.errors import UserError
 from shipmate.models.scripted import ScriptedModel, call, hold, say
 from shipmate.values.message import text_of
+from shipmate.values.thread_id import ThreadId
 from tests.support.workspace import (
     ROOM,
     Probe,
@@ -98,6 +99,20 @@ async def test_a_message_withdrawn_while_an_unclear_reply_is_read_is_not_answere
         outcome = await receipt.outcome()
         messages = await messages_of(app)
     assert (outcome.status, len(messages), len(model.requests)) == ("stopped", 2, 2)
+
+
+async def test_a_binned_thread_comes_back_when_somebody_speaks_in_it(tmp_path: Path) -> None:
+    async with open_workspace(tmp_path, ScriptedModel(["One.", "Two."])) as app:
+        await talk(app, "first words")
+        await app.threads.bin(ThreadId.parse(ROOM))
+        await app.store.threads.set(ROOM, binned=True)
+        await app.store.search.drop(ROOM)
+        await talk(app, "and more")
+        texts = [text_of(message) for message in await messages_of(app)]
+        listed = [info.thread_id for info in await app.store.threads.list()]
+        hits = await app.store.search.find("first words")
+    assert texts == ["first words", "One.", "and more", "Two."]
+    assert (listed, len(hits)) == ([ROOM], 1)
 
 
 async def test_closing_tells_whoever_still_waits(tmp_path: Path) -> None:

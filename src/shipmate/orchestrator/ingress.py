@@ -9,6 +9,7 @@ from shipmate.values.message import (
     JsonObject,
     UIMessage,
     data_part,
+    metadata_of,
     tool_parts,
 )
 
@@ -71,6 +72,13 @@ def replaced_row(thread: Thread, by: str) -> list[UIMessage]:
 def user_message_id(event: IngressEvent) -> str:
     """Name the message of an event. The web client's own id is kept, so that both sides agree on it."""
     return event.message_id if event.platform == "web" else f"{event.platform}-{event.message_id}"
+
+
+def initiator_of(thread: Thread) -> str | None:
+    """Name who said the last thing; a person who only answers an approval is not the one who asked for it."""
+    spoken = (message for message in reversed(thread.messages) if message["role"] == "user")
+    found = metadata_of(last).get("userId") if (last := next(spoken, None)) is not None else None
+    return found if isinstance(found, str) else None
 
 
 def decision_rows(thread: Thread, decisions: list[Decision]) -> list[UIMessage]:

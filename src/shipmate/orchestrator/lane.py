@@ -12,6 +12,7 @@ from shipmate.errors import ModelStreamError, ShipmateError, StorageError
 from shipmate.orchestrator.feed import Feed, Run
 from shipmate.orchestrator.ingress import (
     decision_rows,
+    initiator_of,
     is_kept,
     replaced_row,
     reply_row,
@@ -19,13 +20,13 @@ from shipmate.orchestrator.ingress import (
     user_row,
 )
 from shipmate.orchestrator.loop import AgentOrchestrator
-from shipmate.orchestrator.turn import UNKNOWN, Turn, message_id_of
+from shipmate.orchestrator.turn import UNKNOWN, Turn, message_id_of, progress_of
 from shipmate.orchestrator.work import is_cancelled
 from shipmate.store.port import InboxRow, Store
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.values import chunk as chunks
 from shipmate.values.event import ApprovalReplyEvent, EgressMessage, Outcome, RetryEvent, TextEvent
-from shipmate.values.message import UIMessage, is_settled, metadata_of, new_id, tool_parts
+from shipmate.values.message import UIMessage, metadata_of, new_id
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
@@ -70,6 +71,7 @@ class Lane:
                 # Another process may have worked the rows while this one waited for the thread.
                 rows = await self._store.inbox.open(str(self.thread_id))
                 if rows:
+                    await self._revive(thread)
                     await self._take(thread, rows)
 
     def steer(self) -> None:
@@ -96,6 +98,11 @@ class Lane:
             if await self._answer(thread, row):
                 return
         await self._converse(thread, rows, new_id("run"))
+
+    async def _revive(self, thread: Thread) -> None:
+        """Go on with a thread that was moved to the bin: a second one of its id would hide the first."""
+        if await self._threads.revive(thread):
+            await self._list(thread, [message["id"] for message in thread.messages])
 
     async def _settle_decided(self, thread: Thread) -> None:
         """Bring decisions into the thread that an expiry, a crash or another process left outside."""
@@ -148,7 +155,7 @@ class Lane:
             thread,
             self._feed,
             run_id,
-            user_id=_initiator_of(thread) or event.user_id,
+            user_id=initiator_of(thread) or event.user_id,
             member=event.member or await self._member(),
             message=written,
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
@@ -241,17 +248,3 @@ class Lane:
     async def _member(self) -> str:
         info = await self._store.threads.find(str(self.thread_id))
         return info.member if info else CAPTAIN
-
-
-def progress_of(message: UIMessage | None) -> int:
-    """Measure how far a run has got: each part and each settled call counts."""
-    if message is None:
-        return 0
-    return len(message["parts"]) + sum(is_settled(part) for part in tool_parts(message))
-
-
-def _initiator_of(thread: Thread) -> str | None:
-    """Name who said the last thing; a person who only answers an approval is not the one who asked for it."""
-    spoken = (message for message in reversed(thread.messages) if message["role"] == "user")
-    found = metadata_of(last).get("userId") if (last := next(spoken, None)) is not None else None
-    return found if isinstance(found, str) else None

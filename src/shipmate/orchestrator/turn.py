@@ -186,3 +186,10 @@ def _since_answer(message: UIMessage) -> UIMessage:
 def message_id_of(run_id: str) -> str:
     """Name the message a run writes; the same run writes the same message after a crash."""
     return f"msg_{run_id.removeprefix('run_')}"
+
+
+def progress_of(message: UIMessage | None) -> int:
+    """Measure how far a run has got: each part and each settled call counts."""
+    if message is None:
+        return 0
+    return len(message["parts"]) + sum(is_settled(part) for part in tool_parts(message))

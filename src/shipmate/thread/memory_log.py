@@ -47,6 +47,9 @@ class MemoryLog:
             raise UserError(f"thread {thread_id} exists already; choose another id")
         self._rows[thread_id] = list(map(encode_row, rows))
 
+    async def is_binned(self, thread_id: ThreadId) -> bool:
+        return thread_id in self._bin
+
     async def bin(self, thread_id: ThreadId) -> None:
         _move(self._rows, self._bin, thread_id)
 

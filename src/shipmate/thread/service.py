@@ -152,7 +152,17 @@ class ThreadService:
 
     async def restore(self, thread_id: ThreadId) -> None:
         """Bring a thread back from the bin."""
-        await self._log.restore(thread_id)
+        # A thread of the same id must not begin while this one is moved to its place.
+        async with self.open(thread_id):
+            await self._log.restore(thread_id)
+
+    async def revive(self, thread: Thread) -> bool:
+        """Bring an open thread back from the bin if it is there; tell whether it was."""
+        if thread.messages or not await self._log.is_binned(thread.id):
+            return False
+        await self._log.restore(thread.id)
+        await thread.refresh()
+        return True
 
     def _known(self, thread_id: ThreadId) -> Thread:
         thread = self._threads.pop(thread_id, None) or Thread(thread_id, self._log)

@@ -5,6 +5,8 @@ ON CONFLICT (thread_id) DO UPDATE SET
     title = CASE WHEN titled_by = 'person' OR title <> '' THEN title ELSE excluded.title END,
     message_count = excluded.message_count,
     token_estimate = excluded.token_estimate,
+    -- Only a thread outside the bin has messages to note.
+    binned = 0,
     last_at = max(last_at, excluded.last_at);
 
 -- name: create
