@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import click
@@ -22,8 +24,6 @@ def command(
 ) -> None:
     """Serve the web page and the API for this workspace. Without an Agent.md the page helps to make one."""
     import asyncio
-import os
-import sys
 
     layout = _layout(context.obj)
     asyncio.run(_serve(layout, host, port, names, opens=opens))
