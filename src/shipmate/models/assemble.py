@@ -12,6 +12,7 @@ from pydantic_ai.providers import Provider, infer_provider_class
 
 from shipmate.errors import ModelAuthError, ModelRequestError
 from shipmate.models.catalog import PROVIDERS
+from shipmate.models.construct import mend_construct
 from shipmate.models.provider import Recipe
 
 # Our `openai` is the Chat protocol, which is what servers called OpenAI-compatible speak.
@@ -33,6 +34,9 @@ def assemble(recipe: Recipe) -> Model:
         raise ModelAuthError(f"{recipe.provider} cannot be used: {words}") from None
     except ImportError as error:
         raise ModelRequestError(f"{recipe.provider} needs a library that is not installed: {error}") from None
+    for name in ("openai._models", "anthropic._models"):
+        if name in sys.modules:
+            mend_construct(sys.modules[name])
     if "pydantic_ai.models.openai" in sys.modules:
         _tune_openai(model)
     return model

@@ -241,7 +241,8 @@ class Lane:
             if thread.messages:
                 member = await self._member()
                 await self._store.threads.note(str(self.thread_id), thread.messages, member=member)
-                await self._store.search.index(str(self.thread_id), found)
+                if found:
+                    await self._store.search.index(str(self.thread_id), found)
         except StorageError as error:
             log.warning("%s is missing from lists or search (%s). Run `shipmate reindex`.", thread.id, error)
 

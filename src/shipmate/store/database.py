@@ -55,6 +55,14 @@ class Database:
         with self._trouble():
             return self._connection.execute(statement, values or {}).fetchall()
 
+    def hurry(self, statement: str, values: Mapping[str, Any] | None = None) -> None:
+        """Run one statement as a hurried transaction of its own."""
+        self.run("PRAGMA synchronous = NORMAL")
+        try:
+            self.run(statement, values)
+        finally:
+            self.run("PRAGMA synchronous = FULL")
+
     @contextmanager
     def transaction(self, *, is_hurried: bool = False) -> Generator[None]:
         """Make several statements one: all or none.

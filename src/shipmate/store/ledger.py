@@ -17,8 +17,7 @@ class SqliteLedger:
         self._sql = statements("ledger")
 
     async def add_usage(self, usage: StepUsage) -> None:
-        with self._database.transaction(is_hurried=True):
-            self._database.run(self._sql["add_usage"], msgspec.structs.asdict(usage))
+        self._database.hurry(self._sql["add_usage"], msgspec.structs.asdict(usage))
 
     async def usage(self, since: str, thread_id: str | None = None) -> list[StepUsage]:
         rows = self._database.rows(self._sql["list_usage"], {"since": since, "thread_id": thread_id})
@@ -46,8 +45,8 @@ class SqliteLedger:
         return msgspec.json.decode(rows[0]["data"], type=list[JsonObject]) if rows else []
 
     async def drop_signatures(self, message_id: str) -> None:
-        with self._database.transaction(is_hurried=True):
-            self._database.run(self._sql["drop_signatures"], {"message_id": message_id})
+        if await self.signatures(message_id):
+            self._database.hurry(self._sql["drop_signatures"], {"message_id": message_id})
 
 
 class SqliteConsents:

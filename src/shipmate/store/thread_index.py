@@ -47,8 +47,7 @@ class SqliteThreadIndex:
             "created_at": _time_of(messages[:1]),
             "at": _time_of(messages[-1:]),
         }
-        with self._database.transaction(is_hurried=True):
-            self._database.run(self._sql["note"], values)
+        self._database.hurry(self._sql["note"], values)
 
     def _count(self, thread_id: str, messages: Sequence[UIMessage]) -> int:
         counted, tokens = self._counted.get(thread_id, (0, 0))
