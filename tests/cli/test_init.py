@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from shipmate.cli.init import EXAMPLES, NAMES
@@ -49,3 +51,14 @@ def test_init_refuses_an_empty_name(tmp_path: Path) -> None:
 
 def test_there_is_a_file_for_every_example() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.md")} == set(NAMES)
+
+
+def test_init_with_config_writes_a_ship_json_that_its_schema_accepts(tmp_path: Path) -> None:
+    done = shipmate(tmp_path, "init", "--config")
+    config = json.loads((tmp_path / "ship.json").read_text())
+    schema = json.loads((tmp_path / config["$schema"]).read_text())
+    jsonschema.validate(config, schema)
+    assert done.returncode == 0
+    assert shipmate(tmp_path, "doctor").returncode == 0
+    again = shipmate(tmp_path, "init", "--config")
+    assert (again.returncode, "ship.json exists already" in again.stderr) == (2, True)

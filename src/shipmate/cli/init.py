@@ -7,9 +7,15 @@ from pathlib import Path
 import click
 
 from shipmate.errors import UserError, WorkspaceError
-from shipmate.workspace.layout import Layout
+from shipmate.workspace.layout import Layout, write_private
+from shipmate.workspace.schema import shipped_schema
 
 EXAMPLES = Path(__file__).parent / "examples"
+CONFIG = """{{
+  "$schema": "{schema}",
+  "permissions": {{"mode": "ask"}}
+}}
+"""
 NAMES = {"captain": "Captain", "researcher": "Researcher", "helper": "Helper"}
 
 
@@ -24,26 +30,38 @@ NAMES = {"captain": "Captain", "researcher": "Researcher", "helper": "Helper"}
     show_default=True,
     help="Which Agent.md to begin with.",
 )
+@click.option(
+    "--config", "with_config", is_flag=True, help="Also write a ship.json that editors complete and check."
+)
 @click.argument("path", type=click.Path(path_type=Path, file_okay=False), default=Path())
-def command(name: str | None, example: str, path: Path) -> None:
+def command(name: str | None, example: str, with_config: bool, path: Path) -> None:
     """Write an Agent.md into PATH (this folder by default). An existing one is never touched."""
     layout = Layout(path.absolute())
     called = " ".join((name or NAMES[example]).split())
     if not called:
         raise UserError("--name is empty. Give the member a name, or leave the option out.")
-    text = (EXAMPLES / f"{example}.md").read_text(encoding="utf-8")
+    if not (with_config and layout.agent.exists()):
+        text = (EXAMPLES / f"{example}.md").read_text(encoding="utf-8")
+        _write_new(layout.agent, text.replace("{name}", called))
+        click.echo(f"Wrote {layout.agent}: {called} is ready.")
+    if with_config:
+        write_private(layout.schema, shipped_schema())
+        _write_new(layout.config, CONFIG.format(schema=layout.schema.relative_to(layout.root)))
+        click.echo(f"Wrote {layout.config}: editors complete it by {layout.schema.relative_to(layout.root)}.")
+    place = "" if path == Path() else f"cd {path} && "
+    click.echo(f"Next: {place}shipmate chat")
+
+
+def _write_new(path: Path, text: str) -> None:
     try:
-        layout.root.mkdir(parents=True, exist_ok=True)
-        with layout.agent.open("x", encoding="utf-8") as file:
-            file.write(text.replace("{name}", called))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
     except FileExistsError as error:
         raise WorkspaceError(
-            f"{layout.agent} exists already and stays as it is. Edit it, or give another PATH."
+            f"{path} exists already and stays as it is. Edit it, or give another PATH."
         ) from error
     except OSError as error:
         raise WorkspaceError(
-            f"cannot write {layout.agent}: {error.strerror}. Choose a folder you may write to."
+            f"cannot write {path}: {error.strerror}. Choose a folder you may write to."
         ) from error
-    click.echo(f"Wrote {layout.agent}: {called} is ready.")
-    place = "" if path == Path() else f"cd {path} && "
-    click.echo(f"Next: {place}shipmate chat")

@@ -41,6 +41,11 @@ class Layout:
         return self.root / "ship.json"
 
     @property
+    def schema(self) -> Path:
+        """Give where the schema of ship.json lies for editors."""
+        return self.ship / "ship.schema.json"
+
+    @property
     def env(self) -> Path:
         return self.root / ".env"
 
