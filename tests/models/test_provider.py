@@ -29,7 +29,8 @@ from shipmate.models.port import (
     ToolCall,
     ToolCallDelta,
 )
-from shipmate.models.provider import ProviderModel, Recipe
+from shipmate.models.provider import ProviderModel
+from shipmate.models.recipe import Recipe
 from shipmate.values.message import JsonObject, UIMessage, text_part, user_message
 from tests.support.provider_case import KEY, PROTOCOLS, ask, collect, connect, recipe
 from tests.support.provider_server import ProviderServer

@@ -13,7 +13,7 @@ from pydantic_ai.providers import Provider, infer_provider_class
 from shipmate.errors import ModelAuthError, ModelRequestError
 from shipmate.models.catalog import PROVIDERS
 from shipmate.models.construct import mend_construct
-from shipmate.models.provider import Recipe
+from shipmate.models.recipe import Recipe
 
 # Our `openai` is the Chat protocol, which is what servers called OpenAI-compatible speak.
 THEIR_NAMES = {"openai": "openai-chat"}

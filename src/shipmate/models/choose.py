@@ -13,7 +13,8 @@ from shipmate.models.catalog import ALIASES, PROVIDERS
 from shipmate.models.fallback import FallbackModel
 from shipmate.models.ollama import find_ollama, locate_ollama
 from shipmate.models.port import Model
-from shipmate.models.provider import ProviderModel, Recipe
+from shipmate.models.provider import ProviderModel
+from shipmate.models.recipe import Recipe
 from shipmate.models.retry import RetryingModel
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Llm

@@ -16,7 +16,7 @@ from shipmate.models.assemble import assemble
 from shipmate.models.failure import broke_off, explain
 from shipmate.models.port import Finish, FinishReason, ModelEvent, ModelRequest
 from shipmate.models.price import count_usage
-from shipmate.models.provider import Recipe
+from shipmate.models.recipe import Recipe
 from shipmate.models.to_model import to_model_messages
 from shipmate.models.tool_shelf import ToolShelf
 from shipmate.models.translate import Translator

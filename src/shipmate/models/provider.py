@@ -7,24 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from shipmate.models.port import ModelEvent, ModelRequest
-from shipmate.values.message import JsonObject
+from shipmate.models.recipe import Recipe
 
 if TYPE_CHECKING:
     from shipmate.models.engine import Engine
-
-
-class Recipe(msgspec.Struct, frozen=True, kw_only=True):
-    """Say which model of which provider to speak to, and how."""
-
-    provider: str
-    model: str
-    base_url: str | None = None
-    api_key: str | None = None
-    # Sampling and limits, by pydantic-ai's names for them.
-    settings: JsonObject = {}
 
 
 class ProviderModel:
