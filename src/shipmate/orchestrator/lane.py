@@ -179,8 +179,9 @@ class Lane:
                 said.append(user_row(row.event, thread))
         if said:
             await thread.append(*said)
-            # Lists show a thread while its first run is still going on.
-            await self._list(thread, ())
+            if len(thread.messages) == len(said):
+                # Lists show a thread while its first run is still going on.
+                await self._list(thread, ())
 
     async def _replace_last(self, thread: Thread, run_id: str) -> list[UIMessage]:
         """Replace the last answer for a retry; what it asked is asked no more."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 from shipmate.errors import ThreadIdError
@@ -53,7 +54,7 @@ class ThreadId:
 
     def encode(self) -> str:
         """Give the percent-encoded file name, safe on every file system."""
-        return "".join(chr(byte) if byte in PLAIN else f"%{byte:02X}" for byte in str(self).encode())
+        return _encode(str(self))
 
     @classmethod
     def decode(cls, name: str) -> ThreadId:
@@ -62,3 +63,8 @@ class ThreadId:
             return cls.parse(unquote_to_bytes(name).decode())
         except UnicodeDecodeError as error:
             raise ThreadIdError(f"{name!r} is not the file name of a thread") from error
+
+
+@lru_cache(4096)
+def _encode(text: str) -> str:
+    return "".join(chr(byte) if byte in PLAIN else f"%{byte:02X}" for byte in text.encode())
