@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+from bench.foreign import foreign_python
 
 VERSION = "0.1.35"
 VARIABLE = "SHIPMATE_BENCH_AGENTDOJO"
 REPOSITORY = Path(__file__).parents[1]
-HOME = REPOSITORY / ".bench" / "agentdojo"
 DRIVER = Path(__file__).with_name("agentdojo_child.py")
 # The driver imports our approvals, and these are all they need.
 NEEDED = (f"agentdojo=={VERSION}", "msgspec", "tree-sitter", "tree-sitter-bash")
@@ -25,7 +25,7 @@ NEEDED = (f"agentdojo=={VERSION}", "msgspec", "tree-sitter", "tree-sitter-bash")
 
 def measure() -> list[dict[str, Any]]:
     """Run every pair of a user task and an injected task, then every user task alone."""
-    python = agentdojo_python()
+    python = foreign_python(VARIABLE, "agentdojo", *NEEDED)
     if python is None:
         return [{"name": f"agentdojo {VERSION}", "value": "not installed", "unit": "", "bar": None}]
     environ = {
@@ -42,19 +42,3 @@ def measure() -> list[dict[str, Any]]:
         raise RuntimeError(f"agentdojo: {words[0]}")
     rows: list[dict[str, Any]] = json.loads(result.stdout.strip().splitlines()[-1])
     return rows
-
-
-def agentdojo_python() -> str | None:
-    """Give a python that has AgentDojo, installing it when needed; None when that cannot be."""
-    if named := os.environ.get(VARIABLE):
-        return named
-    python = HOME / "bin" / "python"
-    if not (HOME / "installed").exists():
-        try:
-            subprocess.run([sys.executable, "-m", "venv", str(HOME)], check=True, capture_output=True)
-            command = [str(python), "-m", "pip", "install", "--quiet", *NEEDED]
-            subprocess.run(command, check=True, capture_output=True, timeout=900)
-            (HOME / "installed").touch()
-        except (subprocess.SubprocessError, OSError):
-            return None
-    return str(python)

@@ -1,8 +1,4 @@
-"""Drive nanobot-ai from PyPI the same way, in the same run, for comparison.
-
-It is installed once into `.bench/nanobot`, apart from our own environment. `SHIPMATE_BENCH_NANOBOT` names the
-python of an installation to use instead.
-"""
+"""Drive nanobot-ai from PyPI the same way, in the same run, for comparison."""
 
 from __future__ import annotations
 
@@ -10,33 +6,24 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from bench.foreign import foreign_python
+
 VERSION = "0.3.5"
 VARIABLE = "SHIPMATE_BENCH_NANOBOT"
 REPOSITORY = Path(__file__).parents[1]
-HOME = REPOSITORY / ".bench" / "nanobot"
 
 
 def nanobot_python() -> str | None:
-    """Give a python that has nanobot, installing it when needed; None when that cannot be."""
-    if named := os.environ.get(VARIABLE):
-        return named
-    python = HOME / "bin" / "python"
-    if not (HOME / "installed").exists():
-        try:
-            subprocess.run([sys.executable, "-m", "venv", str(HOME)], check=True, capture_output=True)
-            command = [str(python), "-m", "pip", "install", "--quiet", f"nanobot-ai=={VERSION}"]
-            subprocess.run(command, check=True, capture_output=True, timeout=600)
-            (HOME / "installed").touch()
-        except (subprocess.SubprocessError, OSError):
-            return None
-    os.environ[VARIABLE] = str(python)
-    return str(python)
+    """Give a python that has nanobot; None when there can be none."""
+    python = foreign_python(VARIABLE, "nanobot", f"nanobot-ai=={VERSION}")
+    if python is not None:
+        os.environ[VARIABLE] = python
+    return python
 
 
 def measure_nanobot(url: str) -> list[dict[str, Any]]:
