@@ -23,7 +23,13 @@ chat: $(VENV)/core
 test: $(VENV)/dev page
 	@scripts/setup-tests
 	$(MAKE) --no-print-directory check
-	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+ifdef ARGS
+	$(BIN)/pytest $(ARGS)
+else
+	$(BIN)/pytest -n 2 --dist loadgroup --ignore tests/page
+	@# The browser's driver keeps an event loop of its own, which no asyncio test may share a process with.
+	$(BIN)/pytest -n 2 --dist loadgroup tests/page
+endif
 
 check: $(VENV)/dev
 	$(BIN)/ruff format --check src tests bench
