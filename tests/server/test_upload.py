@@ -8,8 +8,9 @@ import pytest
 
 from shipmate.errors import MediaError
 from shipmate.server.error import ApiError
-from shipmate.server.upload import UPLOAD_LIMIT, find_upload, keep_upload, sniff
+from shipmate.server.upload import UPLOAD_LIMIT, find_upload, keep_upload
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.upload import media_type_of
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ from shipmate.workspace.layout import Layout
     ],
 )
 def test_the_bytes_decide(data: bytes, media_type: str) -> None:
-    assert sniff(data) == media_type
+    assert media_type_of(data) == media_type
 
 
 def test_a_file_comes_back_under_a_harmless_name(tmp_path: Path) -> None:

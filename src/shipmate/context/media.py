@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shipmate.errors import MediaError
+from shipmate.workspace.upload import media_type_of
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -31,15 +32,8 @@ READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0)
 
 def sniff(data: bytes) -> str | None:
     """Give the media type of an image by its first bytes; None when it is none a provider takes."""
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if data.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
-        return "image/webp"
-    return None
+    media_type = media_type_of(data)
+    return media_type if media_type.startswith("image/") else None
 
 
 def read_images(paths: Sequence[str | Path]) -> list[str]:

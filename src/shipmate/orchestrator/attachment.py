@@ -3,43 +3,52 @@
 from __future__ import annotations
 
 import base64
+from weakref import WeakKeyDictionary
 
-from shipmate.tools.attachment import ADDRESS
+from shipmate.thread.service import Thread
 from shipmate.values.message import JsonObject, UIMessage
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.upload import ADDRESS
 
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
-def show_files(messages: list[UIMessage], layout: Layout) -> list[UIMessage]:
-    """Give messages in which no file is named by an address that only a browser can follow."""
-    if not layout.uploads.is_dir():
-        return messages
-    return [_show(message, layout) if _has_kept_file(message) else message for message in messages]
+class Attachments:
+    """Remember which messages hold kept files, so that long threads are not looked through anew."""
 
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._seen: WeakKeyDictionary[Thread, tuple[int, int, frozenset[str]]] = WeakKeyDictionary()
 
-def _has_kept_file(message: UIMessage) -> bool:
-    return any(part.get("type") == "file" and _is_kept(part) for part in message["parts"])
+    def show(self, thread: Thread) -> list[UIMessage]:
+        """Give a thread's history, in which no file is named by an address that only a browser can follow."""
+        messages = thread.history()
+        course, count, holders = self._seen.get(thread, (thread.course, 0, frozenset[str]()))
+        if course != thread.course or count > len(messages):
+            count, holders = 0, frozenset[str]()
+        holders |= {message["id"] for message in messages[count:] if any(map(_is_kept, message["parts"]))}
+        # The last message may still grow; it is looked at again.
+        self._seen[thread] = (thread.course, max(0, len(messages) - 1), holders)
+        if not holders:
+            return messages
+        return [self._show(message) if message["id"] in holders else message for message in messages]
+
+    def _show(self, message: UIMessage) -> UIMessage:
+        is_user = message["role"] == "user"
+        parts = [
+            self._resolve(part, is_user=is_user) if _is_kept(part) else part for part in message["parts"]
+        ]
+        return {**message, "parts": parts}
+
+    def _resolve(self, part: JsonObject, *, is_user: bool) -> JsonObject:
+        path = self._layout.upload(part["url"].removeprefix(ADDRESS))
+        # Providers take pictures only from people; what a member showed before is named to it by its path.
+        if is_user and part.get("mediaType") in PICTURES and path.is_file():
+            data = base64.b64encode(path.read_bytes()).decode()
+            return {**part, "url": f"data:{part['mediaType']};base64,{data}"}
+        return {**part, "url": path.relative_to(self._layout.root).as_posix()}
 
 
 def _is_kept(part: JsonObject) -> bool:
     url = part.get("url")
-    return isinstance(url, str) and url.startswith(ADDRESS)
-
-
-def _show(message: UIMessage, layout: Layout) -> UIMessage:
-    is_user = message["role"] == "user"
-    parts = [
-        _resolve(part, layout, is_user=is_user) if part.get("type") == "file" and _is_kept(part) else part
-        for part in message["parts"]
-    ]
-    return {**message, "parts": parts}
-
-
-def _resolve(part: JsonObject, layout: Layout, *, is_user: bool) -> JsonObject:
-    path = layout.upload(part["url"].removeprefix(ADDRESS))
-    # Providers take pictures only from people; what a member showed before is named to it by its path.
-    if is_user and part.get("mediaType") in PICTURES and path.is_file():
-        data = base64.b64encode(path.read_bytes()).decode()
-        return {**part, "url": f"data:{part['mediaType']};base64,{data}"}
-    return {**part, "url": path.relative_to(layout.root).as_posix()}
+    return part.get("type") == "file" and isinstance(url, str) and url.startswith(ADDRESS)

@@ -13,7 +13,7 @@ from shipmate.context.snapshot import SnapshotLog
 from shipmate.context.trace import Trace
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError
 from shipmate.models.port import Finish, Model, ModelRequest
-from shipmate.orchestrator.attachment import show_files
+from shipmate.orchestrator.attachment import Attachments
 from shipmate.orchestrator.history import History
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
@@ -48,7 +48,7 @@ class AgentOrchestrator:
         snapshots: SnapshotLog,
     ) -> None:
         self.model = model
-        self._layout = layout
+        self._attachments = Attachments(layout)
         self._toolset = toolset
         self._context = context
         self._ledger = ledger
@@ -149,7 +149,7 @@ class AgentOrchestrator:
         signatures = await self._ledger.signatures(turn.message["id"])
         return ModelRequest(
             system=context.system,
-            messages=show_files(turn.thread.history(), self._layout),
+            messages=self._attachments.show(turn.thread),
             tools=self._toolset.specs(),
             signatures={turn.message["id"]: signatures} if signatures else {},
             stable_bytes=context.stable_bytes,

@@ -10,10 +10,10 @@ import msgspec
 from shipmate.errors import ThreadIdError
 from shipmate.server.error import invalid
 from shipmate.server.security import SLASH
-from shipmate.tools.attachment import ADDRESS
 from shipmate.values.event import ApprovalReplyEvent, Attachment, RetryEvent, TextEvent
 from shipmate.values.message import JsonObject, UIMessage, new_id, timestamp, tool_parts
 from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.upload import ADDRESS
 
 # Whoever holds the workspace's token is its owner; the server knows no other person.
 OWNER = "owner"

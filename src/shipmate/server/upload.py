@@ -1,20 +1,15 @@
-"""Keep files people attach. What a file is, is read from its bytes; what it claims to be is not believed."""
+"""Take files people attach, and give them back to the page."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-
-import msgspec
 
 from shipmate.errors import MediaError
 from shipmate.server.error import missing
-from shipmate.tools.attachment import ADDRESS
-from shipmate.values.message import new_id
-from shipmate.workspace.layout import Layout, write_private
+from shipmate.workspace.layout import Layout
+from shipmate.workspace.upload import Upload, find_file, keep_file
 
 UPLOAD_LIMIT = 20_000_000
-UPLOAD_ID = re.compile(r"up_[0-9a-f]{23}")
 # Shown in place by a browser; none of these can run a script.
 SHOWN = frozenset(
     {
@@ -29,66 +24,20 @@ SHOWN = frozenset(
         "audio/mp4",
     }
 )
-SIGNATURES: tuple[tuple[bytes, str], ...] = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"%PDF-", "application/pdf"),
-    (b"OggS", "audio/ogg"),
-    (b"\x1aE\xdf\xa3", "audio/webm"),
-    (b"ID3", "audio/mpeg"),
-    (b"\xff\xfb", "audio/mpeg"),
-)
-
-
-class Upload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Describe a kept file."""
-
-    url: str
-    media_type: str
-    filename: str
-    bytes: int
-
-
-def sniff(data: bytes) -> str:
-    """Tell what a file is from its bytes."""
-    for signature, media_type in SIGNATURES:
-        if data.startswith(signature):
-            return media_type
-    if data[:4] == b"RIFF" and data[8:12] in (b"WEBP", b"WAVE"):
-        return "image/webp" if data[8:12] == b"WEBP" else "audio/wav"
-    if data[4:8] == b"ftyp":
-        return "audio/mp4"
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return "application/octet-stream"
-    return "application/octet-stream" if b"\0" in data else "text/plain"
 
 
 def keep_upload(layout: Layout, data: bytes, filename: str) -> Upload:
-    """Store a file and its description."""
+    """Store a file a person sent."""
     if not data:
         raise MediaError("The file is empty. Choose another.")
     if len(data) > UPLOAD_LIMIT:
         raise MediaError(f"The file is larger than {UPLOAD_LIMIT // 1_000_000} MB. Choose a smaller one.")
-    upload_id = new_id("up")
-    name = "".join(c for c in filename.replace("\\", "/").rpartition("/")[2] if c.isprintable())[:120]
-    upload = Upload(url=ADDRESS + upload_id, media_type=sniff(data), filename=name or "file", bytes=len(data))
-    write_private(layout.upload(upload_id), data)
-    write_private(_description(layout, upload_id), msgspec.json.encode(upload))
-    return upload
+    return keep_file(layout, data, filename)
 
 
 def find_upload(layout: Layout, upload_id: str) -> tuple[Upload, Path]:
     """Give a kept file's description and place."""
-    path = layout.upload(upload_id)
-    if not UPLOAD_ID.fullmatch(upload_id) or not path.is_file():
+    found = find_file(layout, upload_id)
+    if found is None:
         raise missing("such file")
-    raw = _description(layout, upload_id).read_bytes()
-    return msgspec.json.decode(raw, type=Upload), path
-
-
-def _description(layout: Layout, upload_id: str) -> Path:
-    return layout.upload(f"{upload_id}.json")
+    return found

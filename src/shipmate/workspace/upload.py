@@ -1,0 +1,75 @@
+"""Keep files that came with a message or leave with one. What a file is, is read from its bytes alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from shipmate.values.message import new_id
+from shipmate.workspace.layout import Layout, write_private
+
+# Where a kept file is asked for; parts of stored messages name it by this address.
+ADDRESS = "/api/files/"
+UPLOAD_ID = re.compile(r"up_[0-9a-f]{23}")
+SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+    (b"OggS", "audio/ogg"),
+    (b"\x1aE\xdf\xa3", "audio/webm"),
+    (b"ID3", "audio/mpeg"),
+    (b"\xff\xfb", "audio/mpeg"),
+)
+
+
+class Upload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Describe a kept file."""
+
+    url: str
+    media_type: str
+    filename: str
+    bytes: int
+
+
+def media_type_of(data: bytes) -> str:
+    """Tell what a file is from its bytes; its name may say anything."""
+    for signature, media_type in SIGNATURES:
+        if data.startswith(signature):
+            return media_type
+    if data[:4] == b"RIFF" and data[8:12] in (b"WEBP", b"WAVE"):
+        return "image/webp" if data[8:12] == b"WEBP" else "audio/wav"
+    if data[4:8] == b"ftyp":
+        return "audio/mp4"
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return "application/octet-stream"
+    return "application/octet-stream" if b"\0" in data else "text/plain"
+
+
+def keep_file(layout: Layout, data: bytes, filename: str) -> Upload:
+    """Store a copy of a file and its description."""
+    upload_id = new_id("up")
+    name = "".join(c for c in filename.replace("\\", "/").rpartition("/")[2] if c.isprintable())[:120]
+    upload = Upload(
+        url=ADDRESS + upload_id, media_type=media_type_of(data), filename=name or "file", bytes=len(data)
+    )
+    write_private(layout.upload(upload_id), data)
+    write_private(_description(layout, upload_id), msgspec.json.encode(upload))
+    return upload
+
+
+def find_file(layout: Layout, upload_id: str) -> tuple[Upload, Path] | None:
+    """Give a kept file's description and place."""
+    path = layout.upload(upload_id)
+    if not UPLOAD_ID.fullmatch(upload_id) or not path.is_file():
+        return None
+    return msgspec.json.decode(_description(layout, upload_id).read_bytes(), type=Upload), path
+
+
+def _description(layout: Layout, upload_id: str) -> Path:
+    return layout.upload(f"{upload_id}.json")
