@@ -29,9 +29,12 @@ async def load(url: str) -> list[dict[str, Any]]:
         app = await open_app(Path(folder))
         await _ask(app, "cli:dm:warm")
         spent = [await _timed(app, f"cli:dm:fresh-{number}") for number in range(30)]
-        began = time.perf_counter()
-        await asyncio.gather(*(_talk(app, f"cli:dm:{number}") for number in range(THREADS)))
-        rate = THREADS * TURNS_EACH / (time.perf_counter() - began)
+        rate = await _rate(app)
+        await app.close()
+    with tempfile.TemporaryDirectory() as folder:
+        app = await open_app(Path(folder), Echo())
+        await _ask(app, "cli:dm:warm")
+        own = await _rate(app)
         await app.close()
     return [
         {
@@ -39,6 +42,7 @@ async def load(url: str) -> list[dict[str, Any]]:
             "value": statistics.median(spent),
             "unit": "ms",
         },
+        {"name": "50 threads at once, model in process", "value": own, "unit": "turns/s"},
         {
             "name": "50 threads at once over HTTP to the model",
             "value": rate,
@@ -46,6 +50,12 @@ async def load(url: str) -> list[dict[str, Any]]:
             "bar": ">= 100",
         },
     ]
+
+
+async def _rate(app: Shipmate) -> float:
+    began = time.perf_counter()
+    await asyncio.gather(*(_talk(app, f"cli:dm:{number}") for number in range(THREADS)))
+    return THREADS * TURNS_EACH / (time.perf_counter() - began)
 
 
 async def _timed(app: Shipmate, thread_id: str) -> float:
