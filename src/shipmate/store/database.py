@@ -29,14 +29,18 @@ class Database:
                 make_private(path.parent)
             self._connection = sqlite3.connect(path or ":memory:", isolation_level=None, timeout=10)
             self._connection.row_factory = sqlite3.Row
-            if path is not None:
-                path.chmod(0o600)
-                # FULL: an acknowledged message survives a power cut, not only a crash.
-                self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
-            self._prepare()
+            try:
+                self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
 
     def _prepare(self) -> None:
         """Make the tables of a new database; refuse one that a newer Shipmate made."""
+        if self._path is not None:
+            self._path.chmod(0o600)
+            # FULL: an acknowledged message survives a power cut, not only a crash.
+            self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         if version > SCHEMA_VERSION:
             raise StorageError(f"{self._path} was made by a newer Shipmate. Update this one to use it.")
