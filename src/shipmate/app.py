@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
+from shipmate.approvals.reply.suggest import Suggester
 from shipmate.approvals.service import ApprovalService
-from shipmate.approvals.suggest import Suggester
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.snapshot import SnapshotLog
 from shipmate.context.trace import Trace
@@ -23,7 +23,7 @@ from shipmate.store.port import Store
 from shipmate.store.sqlite import SqliteStore
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
-from shipmate.tools.sandbox import Sandbox
+from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.toolset import Toolset, default_toolset
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome
 from shipmate.values.thread_id import ThreadId

@@ -9,9 +9,12 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shipmate.approvals import git, grant, policy, program, reply, rule, service, shell, wording
+from shipmate.approvals import service, wording
+from shipmate.approvals.policy import git, grant, policy, program, rule
+from shipmate.approvals.reply import reply
 from shipmate.approvals.value import Approval
 from shipmate.approvals.wording import describe, describe_grant, fence, load_words, reveal
+from shipmate.tools.exec import shell
 from tests.support.approval import make_grant
 
 PLACE = re.compile(r"\{[a-z]+\}")

@@ -6,7 +6,7 @@ import pytest
 
 from shipmate.skills.loader import SkillsLoader
 from shipmate.skills.location import resolve
-from shipmate.tools.read import Read
+from shipmate.tools.file.read import Read
 from shipmate.tools.tool import ToolContext
 from shipmate.workspace.config import Skills
 from shipmate.workspace.file import FileCache

@@ -9,9 +9,9 @@ from typing import TypeAlias
 import msgspec
 
 from shipmate.approvals.authority import may_decide
-from shipmate.approvals.policy import Policy
+from shipmate.approvals.policy.policy import Policy
 from shipmate.approvals.record import Records
-from shipmate.approvals.reply import Clerk
+from shipmate.approvals.reply.reply import Clerk
 from shipmate.approvals.value import (
     Answer,
     Approval,

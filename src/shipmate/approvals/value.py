@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 
@@ -13,13 +13,6 @@ from shipmate.values.message import JsonObject
 Action = Literal["allow", "ask", "deny"]
 Status = Literal["requested", "approved", "denied", "expired", "superseded"]
 GrantScope = Literal["thread", "member"]
-
-
-class Why(NamedTuple):
-    """Name a reason; the words for it, in each language, are in `words/`."""
-
-    key: str
-    what: str = ""
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):

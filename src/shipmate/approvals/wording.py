@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from shipmate.approvals.naming import names_of
-from shipmate.approvals.subject import KINDS
-from shipmate.approvals.value import Approval, Grant, Why
+from shipmate.approvals.policy.subject import KINDS
+from shipmate.approvals.reply.naming import names_of
+from shipmate.approvals.value import Approval, Grant
+from shipmate.values.reason import Why
 
 FOLDER = Path(__file__).parent / "words"
 HEADING = re.compile(r"^# ([a-z-]+)\n", re.MULTILINE)

@@ -62,11 +62,11 @@ async def examine(layout: Layout) -> list[Finding]:
 
 
 async def _check_rooms(layout: Layout, loaded: Loaded) -> list[Finding]:
-    from shipmate.approvals.policy import findings as find_permissions
+    from shipmate.approvals.policy.policy import findings as find_permissions
     from shipmate.models.check import findings as find_model
     from shipmate.priming.check import findings as find_priming
     from shipmate.priming.library import Library
-    from shipmate.tools.sandbox import Sandbox
+    from shipmate.tools.exec.sandbox.sandbox import Sandbox
 
     permissions = loaded.config.permissions
     read = "read" if layout.config.exists() else "not there, so everything has its default"

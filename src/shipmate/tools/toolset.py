@@ -6,20 +6,20 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from shipmate.models.port import ToolSpec
-from shipmate.tools.edit import Edit
-from shipmate.tools.exec import Exec
-from shipmate.tools.glob import Glob
-from shipmate.tools.grep import Grep
-from shipmate.tools.job import Jobs, JobTool
-from shipmate.tools.mcp_tool import McpServers
-from shipmate.tools.memory_upsert import MemoryUpsert
-from shipmate.tools.read import Read
-from shipmate.tools.sandbox import Sandbox
-from shipmate.tools.send_file import SendFile
-from shipmate.tools.show_image import ShowImage
+from shipmate.tools.exec.exec import Exec
+from shipmate.tools.exec.job import Jobs, JobTool
+from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.tools.file.edit import Edit
+from shipmate.tools.file.glob import Glob
+from shipmate.tools.file.grep import Grep
+from shipmate.tools.file.memory_upsert import MemoryUpsert
+from shipmate.tools.file.read import Read
+from shipmate.tools.file.send_file import SendFile
+from shipmate.tools.file.show_image import ShowImage
+from shipmate.tools.file.write import Write
+from shipmate.tools.mcp.tool import McpServers
 from shipmate.tools.tool import Tool
-from shipmate.tools.web_fetch import WebFetch
-from shipmate.tools.write import Write
+from shipmate.tools.web.web_fetch import WebFetch
 from shipmate.workspace.config import Config
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout

@@ -1,0 +1,1 @@
+"""What people's answers mean and what they decide."""

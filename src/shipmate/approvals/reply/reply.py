@@ -1,0 +1,278 @@
+"""Take people's answers: find what they are about, check who gives them, and put decisions on disk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from shipmate.approvals.policy.grant import WINDOW_LIMIT_DAYS, Lease, make_grant
+from shipmate.approvals.record import Records
+from shipmate.approvals.reply.line import REPLY_LIMIT
+from shipmate.approvals.reply.naming import names_of
+from shipmate.approvals.reply.reading import Clause, Reply
+from shipmate.approvals.reply.resolve import Choice, Problem, resolve
+from shipmate.approvals.value import (
+    Answer,
+    Approval,
+    Decision,
+    Grant,
+    Proposal,
+    Ruling,
+    Suggestion,
+    decision_of,
+)
+from shipmate.approvals.wording import explain, is_shown_whole, list_items, moment, say
+from shipmate.errors import ModelError
+from shipmate.store.port import Consents
+from shipmate.values.event import ApprovalReplyEvent, TextEvent
+from shipmate.values.message import timestamp
+from shipmate.values.reason import Why
+
+Event = TextEvent | ApprovalReplyEvent
+ORDINARY = Answer()
+MINUTES = re.compile(r"([1-9]\d{0,4})m")
+# On these surfaces one call can be looked at whole, however long it is.
+WHOLE_PLATFORMS = frozenset({"cli", "web"})
+RECENT = 50
+
+
+class Clerk:
+    """Turn messages into decisions."""
+
+    def __init__(
+        self,
+        records: Records,
+        consents: Consents,
+        *,
+        language: str,
+        clock: Callable[[], datetime],
+        suggest: Callable[[str, Sequence[Approval]], Awaitable[Suggestion | None]] | None,
+        allowed: Callable[[Event, Approval], bool],
+        deciders: str,
+    ) -> None:
+        self._records = records
+        self._consents = consents
+        self._language = language
+        self._clock = clock
+        self._suggest = suggest
+        self._allowed = allowed
+        self._deciders = deciders
+
+    async def answer(self, event: Event, pending: Sequence[Approval]) -> Answer:
+        """Take a message as an answer, or give it back as an ordinary one."""
+        if isinstance(event, ApprovalReplyEvent) and event.approval_id is not None:
+            return await self._answer_one(event, event.approval_id)
+        if isinstance(event, TextEvent) and event.attachments:
+            return ORDINARY
+        if repeated := await self._repeated(event):
+            return Answer(decisions=repeated, consumed=True)
+        waiting = self._fresh(pending)
+        if not waiting:
+            is_reply = isinstance(event, ApprovalReplyEvent) and _parse(event.text) is not None
+            return Answer(say=self._say("nothing-waits"), consumed=True) if is_reply else ORDINARY
+        proposed = [each for each in waiting if each.proposed and each.proposed.by == _who(event)]
+        reply = _pressed(event) or _parse(event.text, [name for each in waiting for name in names_of(each)])
+        self._drop_proposals(waiting)
+        if reply is None:
+            return await self._read_unclear(event, waiting)
+        if proposed and reply.clauses[0].kind == "it" and reply.span == "once":
+            return await self._decide(event, reply, [Choice(each, reply.approves) for each in proposed])
+        return await self._apply(event, reply, waiting)
+
+    async def _answer_one(self, event: ApprovalReplyEvent, approval_id: str) -> Answer:
+        """Take an answer that says which approval it is about."""
+        approval = self._records.read(approval_id)
+        if approval is None:
+            return self._refuse("unknown", id=approval_id)
+        if approval.thread_id != event.thread_id:
+            return self._refuse("elsewhere")
+        if not approval.is_open or approval.has_expired(timestamp(self._clock())):
+            return self._answered_before(event, approval)
+        reply = _pressed(event) or _parse(event.text, names_of(approval))
+        if reply is None:
+            return self._refuse("unclear")
+        self._drop_proposals([approval])
+        return await self._apply(event, reply, [approval])
+
+    def _answered_before(self, event: Event, approval: Approval) -> Answer:
+        ruling = approval.ruling
+        if ruling is None:
+            status = "expired" if approval.is_open else approval.status
+            return self._refuse(f"already-{status}", at=moment(approval.expires_at))
+        if _is_ruled_by(approval, event):
+            return Answer(decisions=[decision_of(approval)], consumed=True)
+        return self._refuse(f"already-{approval.status}", by=ruling.by, at=moment(ruling.at))
+
+    async def _repeated(self, event: Event) -> list[Decision]:
+        """Find the decisions this very message made before a crash kept the thread from showing them."""
+        decided: list[Decision] = []
+        for approval_id in await self._consents.approvals(thread_id=event.thread_id, limit=RECENT):
+            approval = self._records.read(approval_id)
+            if approval is None or approval.is_open:
+                continue
+            if not _is_ruled_by(approval, event):
+                break
+            decided.append(decision_of(approval))
+        return decided[::-1]
+
+    def _fresh(self, pending: Sequence[Approval]) -> list[Approval]:
+        """Read again what is said to wait: another process may have decided meanwhile."""
+        now = timestamp(self._clock())
+        current = [found for each in pending if (found := self._records.read(each.id)) is not None]
+        return [each for each in current if each.is_open and not each.has_expired(now)]
+
+    async def _read_unclear(self, event: Event, waiting: Sequence[Approval]) -> Answer:
+        """Let a model suggest a reading; consent so read is confirmed first, a refusal harms nobody."""
+        mine = [each for each in waiting if self._allowed(event, each)]
+        if self._suggest is None or not mine or len(event.text) > REPLY_LIMIT:
+            return ORDINARY
+        try:
+            suggestion = await self._suggest(event.text, mine)
+        except ModelError:
+            return ORDINARY
+        meant = [each for each in mine if suggestion and each.id in suggestion.approval_ids]
+        if suggestion is None or not meant:
+            return ORDINARY
+        if not suggestion.approved:
+            reply = Reply(clauses=(Clause(False, "it"),), reason=event.text)
+            return await self._decide(event, reply, [Choice(each, False) for each in meant])
+        if unseen := self._unseen(event, meant):
+            return unseen
+        at = timestamp(self._clock())
+        proposal = Proposal(by=_who(event), at=at, message_id=event.message_id, words=event.text)
+        for each in meant:
+            self._rewrite(each.id, lambda current: msgspec.structs.replace(current, proposed=proposal))
+        return self._refuse("confirm", list=list_items(meant, self._language))
+
+    def _drop_proposals(self, waiting: Sequence[Approval]) -> None:
+        """Forget what a model suggested: only the very next message can confirm it."""
+        for each in waiting:
+            if each.proposed is not None:
+                self._rewrite(each.id, lambda current: msgspec.structs.replace(current, proposed=None))
+
+    async def _apply(self, event: Event, reply: Reply, waiting: Sequence[Approval]) -> Answer:
+        choices = resolve(reply, waiting)
+        if isinstance(choices, Problem):
+            items = list_items(waiting, self._language)
+            return self._refuse(choices.kind, count=len(waiting), number=choices.number, list=items)
+        return await self._decide(event, reply, choices)
+
+    async def _decide(self, event: Event, reply: Reply, choices: Sequence[Choice]) -> Answer:
+        """Check and store decisions; all of an answer counts or none of it."""
+        if not all(self._allowed(event, choice.approval) for choice in choices):
+            return self._refuse("may-not-decide", who=self._say(f"deciders-{self._deciders}"))
+        if unseen := self._unseen(event, [choice.approval for choice in choices if choice.approved]):
+            return unseen
+        lease = Lease(
+            span=reply.span, minutes=reply.minutes, by=_who(event), words=event.text, at=self._clock()
+        )
+        if lease.is_too_long:
+            return self._refuse("window-limit", days=WINDOW_LIMIT_DAYS)
+        decisions: list[Decision] = []
+        sayings: list[str] = []
+        for choice in choices:
+            made = make_grant(choice.approval, choice.named, lease) if choice.approved else None
+            decision = await self._store(event, reply, choice, made if isinstance(made, Grant) else None)
+            decisions += [decision] if decision else []
+            sayings += self._about_grant(made) if decision else []
+        if not decisions and choices:
+            current = self._records.read(choices[0].approval.id) or choices[0].approval
+            return self._answered_before(event, current)
+        return Answer(decisions=decisions, say="\n\n".join(sayings) or None, consumed=True)
+
+    async def _store(
+        self, event: Event, reply: Reply, choice: Choice, grant: Grant | None
+    ) -> Decision | None:
+        """Put one decision on disk, unless somebody else was first."""
+        ruling = Ruling(
+            by=_who(event),
+            at=timestamp(self._clock()),
+            platform=event.platform,
+            thread_id=event.thread_id,
+            message_id=event.message_id,
+            words=event.text,
+            reason=reply.reason,
+            grant_id=grant.id if grant else None,
+        )
+        status = "approved" if choice.approved else "denied"
+        decided = self._rewrite(
+            choice.approval.id,
+            lambda current: msgspec.structs.replace(current, status=status, ruling=ruling, proposed=None),
+        )
+        if decided is None:
+            return None
+        await self._consents.put_approval(
+            decided.id, decided.thread_id, decided.status, decided.requested_at, decided.expires_at
+        )
+        if grant is not None:
+            await self._consents.add_grant(grant.id, msgspec.to_builtins(grant), grant.expires_at)
+        return decision_of(decided)
+
+    def _rewrite(self, approval_id: str, change: Callable[[Approval], Approval]) -> Approval | None:
+        """Change an approval that is still open, alone among all processes."""
+        with self._records.lock():
+            current = self._records.read(approval_id)
+            if current is None or not current.is_open or current.has_expired(timestamp(self._clock())):
+                return None
+            changed = change(current)
+            self._records.write(changed)
+            return changed
+
+    def _unseen(self, event: Event, approvals: Sequence[Approval]) -> Answer | None:
+        """Refuse consent to what a person could not see whole."""
+        for each in approvals:
+            shown = each.preview is not None if _sees_whole(event) else is_shown_whole(each)
+            if not shown:
+                return self._refuse("not-shown", number=each.number, id=each.id)
+        return None
+
+    def _about_grant(self, made: Grant | Why | None) -> list[str]:
+        if made is None:
+            return []
+        if isinstance(made, Why):
+            return [self._say("not-granted", reason=explain(self._language, made))]
+        key = "granted-until" if made.expires_at else f"granted-{made.scope}"
+        return [self._say(key, rule=made.rule, id=made.id, until=moment(made.expires_at or ""))]
+
+    def _refuse(self, key: str, **values: object) -> Answer:
+        return Answer(say=self._say(key, **values), consumed=True)
+
+    def _say(self, key: str, **values: object) -> str:
+        return say(self._language, key, **values)
+
+
+def _who(event: Event) -> str:
+    return f"{event.platform}:{event.user_id}"
+
+
+def _sees_whole(event: Event) -> bool:
+    """Tell whether the answer comes from where the one call it names is shown whole."""
+    is_about_one = isinstance(event, ApprovalReplyEvent) and event.approval_id is not None
+    return is_about_one and event.platform in WHOLE_PLATFORMS
+
+
+def _is_ruled_by(approval: Approval, event: Event) -> bool:
+    ruling = approval.ruling
+    return ruling is not None and (ruling.platform, ruling.message_id) == (event.platform, event.message_id)
+
+
+def _pressed(event: Event) -> Reply | None:
+    """Read a pressed button."""
+    if not isinstance(event, ApprovalReplyEvent) or event.approved is None:
+        return None
+    clauses = (Clause(event.approved, "it"),)
+    reason = event.text.strip() or None
+    if minutes := MINUTES.fullmatch(event.scope):
+        return Reply(clauses=clauses, reason=reason, span="window", minutes=int(minutes[1]))
+    span = "always" if event.scope == "always" else "thread" if event.scope == "thread" else "once"
+    return Reply(clauses=clauses, reason=reason, span=span)
+
+
+def _parse(text: str, names: Sequence[str] = ()) -> Reply | None:
+    # The grammar is large, and most runs end before anybody answers anything.
+    from shipmate.approvals.reply.grammar import parse
+
+    return parse(text, names)

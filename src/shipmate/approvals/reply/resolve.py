@@ -1,0 +1,62 @@
+"""Apply a reply to the approvals that wait, or say why that cannot be done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from shipmate.approvals.reply.naming import find_named
+from shipmate.approvals.reply.reading import Clause, Reply
+from shipmate.approvals.value import Approval
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """Say what becomes of one approval, and by which words it was named, if any."""
+
+    approval: Approval
+    approved: bool
+    named: str = ""
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Say why a reply cannot be applied; nothing changes then."""
+
+    kind: Literal["several", "no-such-number"]
+    number: int = 0
+
+
+def resolve(reply: Reply, waiting: Sequence[Approval]) -> list[Choice] | Problem:
+    """Find what each clause is about; a clause that names something outranks `all` and `rest`."""
+    chosen: dict[str, Choice] = {}
+    for clause in sorted(reply.clauses, key=lambda clause: clause.kind in ("all", "rest")):
+        found = _find(clause, waiting)
+        if isinstance(found, Problem):
+            return found
+        for approval in found:
+            if approval.id not in chosen:
+                chosen[approval.id] = Choice(approval, clause.approved, clause.text)
+            elif clause.kind == "text":
+                return Problem("several")
+    return [chosen[each.id] for each in waiting if each.id in chosen]
+
+
+def _find(clause: Clause, waiting: Sequence[Approval]) -> Sequence[Approval] | Problem:
+    match clause.kind:
+        case "it":
+            return waiting if len(waiting) == 1 else Problem("several")
+        case "all" | "rest":
+            # The numbers of an `all` are those it leaves out.
+            return [each for each in waiting if each.number not in clause.numbers]
+        case "numbers":
+            known = {each.number: each for each in waiting}
+            missing = next((number for number in clause.numbers if number not in known), None)
+            return [known[number] for number in clause.numbers] if missing is None else _no_such(missing)
+        case "text":
+            named = find_named(clause.text, waiting)
+            return named if len(named) == 1 else Problem("several")
+
+
+def _no_such(number: int) -> Problem:
+    return Problem("no-such-number", number)

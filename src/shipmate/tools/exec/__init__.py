@@ -1,0 +1,1 @@
+"""Commands: how they are started, kept and confined."""

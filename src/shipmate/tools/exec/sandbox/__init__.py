@@ -1,0 +1,1 @@
+"""Ways to confine a command, and the proof that one holds."""

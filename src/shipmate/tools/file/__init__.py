@@ -1,0 +1,1 @@
+"""Tools over the files of the workspace, and what confines them."""

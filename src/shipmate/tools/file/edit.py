@@ -1,0 +1,98 @@
+"""Replace an exact passage of a file."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from shipmate.errors import ToolError
+from shipmate.tools.file.confine import Place, locate, read_place, replace_bytes
+from shipmate.tools.file.diff import unified
+from shipmate.tools.file.protection import refuse_writing
+from shipmate.tools.file.write import encode
+from shipmate.tools.output import keep
+from shipmate.tools.text import reveal
+from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+
+FILE_LIMIT = 5_000_000
+PLACES_SHOWN = 20
+
+
+class EditArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: str
+    old: str
+    new: str
+    all: bool = False
+
+
+class Edit(Tool[EditArguments]):
+    """Change a file where one passage stands."""
+
+    name = "edit"
+    description = "Replace the one passage that is exactly `old`; `all` replaces every one."
+    arguments = EditArguments
+    labels = Labels(acts=True)
+    budget = 4_000
+
+    async def preview(self, arguments: EditArguments, context: ToolContext) -> str | None:
+        return reveal(await asyncio.to_thread(_change, arguments, context, False))
+
+    async def run(self, arguments: EditArguments, context: ToolContext) -> ToolResult:
+        diff = await asyncio.to_thread(_change, arguments, context, True)
+        return ToolResult(output=keep(diff, context, self.budget))
+
+
+def _change(arguments: EditArguments, context: ToolContext, is_meant: bool) -> str:
+    """Work the change out, carry it out when it is meant, and give the diff."""
+    with locate(context.folder, arguments.path, refuse_writing) as place:
+        before = _text_of(place)
+        after = replace(before, arguments)
+        data = encode(after)
+        if is_meant:
+            replace_bytes(place, data)
+        return unified(place.path, before, after)
+
+
+def _text_of(place: Place) -> str:
+    try:
+        return read_place(place, FILE_LIMIT).decode()
+    except UnicodeDecodeError as error:
+        raise ToolError(f"{place.path} is not UTF-8 text. Change it with exec.") from error
+
+
+def replace(text: str, arguments: EditArguments) -> str:
+    """Replace the passage, or say why it cannot be done."""
+    old, new = arguments.old, arguments.new
+    if not old or old == new:
+        raise ToolError("`old` must not be empty, and must differ from `new`. Nothing was changed.")
+    if old not in text and "\r\n" in text:
+        # `read` shows Windows line ends as plain ones; the file keeps its own.
+        old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
+    count = text.count(old)
+    if count == 0:
+        raise ToolError(f"{arguments.path} has no such passage{_nearest(text, old)}. Nothing was changed.")
+    if count > 1 and not arguments.all:
+        raise ToolError(
+            f"The passage stands {count} times in {arguments.path}, at lines {_lines_of(text, old)}. "
+            "Give more text around it, or set `all`. Nothing was changed."
+        )
+    return text.replace(old, new)
+
+
+def _lines_of(text: str, passage: str) -> str:
+    lines: list[str] = []
+    at = text.find(passage)
+    while at >= 0 and len(lines) < PLACES_SHOWN:
+        lines.append(str(text.count("\n", 0, at) + 1))
+        at = text.find(passage, at + len(passage))
+    return ", ".join(lines) + (", …" if at >= 0 else "")
+
+
+def _nearest(text: str, passage: str) -> str:
+    """Point at a line that differs from the passage's first one in white space only."""
+    wanted = "".join(passage.strip().partition("\n")[0].split())
+    for number, line in enumerate(text.splitlines(), 1):
+        if wanted and "".join(line.split()) == wanted:
+            return f"; line {number} begins alike but for white space"
+    return ""

@@ -1,0 +1,65 @@
+"""List files of the workspace by pattern."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import msgspec
+
+from shipmate.tools.file.read import labels_by_path
+from shipmate.tools.file.tree import files_below
+from shipmate.tools.file.wildcard import Wildcard
+from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+
+PATH_LIMIT = 500
+SECONDS = 10
+WILD = frozenset("*?[{")
+
+
+class GlobArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pattern: str
+    path: str = "."
+
+
+class Glob(Tool[GlobArguments]):
+    """Find files by name."""
+
+    name = "glob"
+    description = "List files matching a pattern such as src/**/*.py, sorted."
+    arguments = GlobArguments
+    labels = Labels(reads_private=True)
+
+    def labels_for(self, arguments: GlobArguments) -> Labels:
+        return labels_by_path(f"{arguments.path}/{arguments.pattern}")
+
+    async def run(self, arguments: GlobArguments, context: ToolContext) -> ToolResult:
+        return ToolResult(output=await asyncio.to_thread(_find, arguments, context))
+
+
+def _find(arguments: GlobArguments, context: ToolContext) -> str:
+    path, pattern = narrow(arguments.path, arguments.pattern)
+    wildcard = Wildcard(pattern)
+    deadline = time.monotonic() + SECONDS
+    found: list[str] = []
+    for file in files_below(context.folder, path):
+        if time.monotonic() > deadline:
+            return _list(found, f"stopped after {SECONDS} s; give a narrower path")
+        if wildcard.matches(file.below):
+            found.append(file.path)
+        if len(found) > PATH_LIMIT:
+            return _list(found[:PATH_LIMIT], f"more than {PATH_LIMIT} files match; give a narrower pattern")
+    return _list(found, "" if found else f"no file matches {arguments.pattern}")
+
+
+def narrow(path: str, pattern: str) -> tuple[str, str]:
+    """Move the leading plain names of a pattern into the path, so that less is walked."""
+    if pattern.startswith("/"):
+        path, pattern = "/", pattern.lstrip("/")
+    while (head := pattern.partition("/"))[1] and not set(head[0]) & WILD:
+        path, pattern = f"{path.rstrip('/')}/{head[0]}", head[2]
+    return path, pattern
+
+
+def _list(found: list[str], note: str) -> str:
+    return "\n".join([*found, f"[{note}]"] if note else found)

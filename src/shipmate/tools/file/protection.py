@@ -1,0 +1,120 @@
+"""Decide which names of a workspace tools may not read or change, whatever a rule allows."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+from shipmate.workspace.layout import Layout
+
+SECRET_NAMES = frozenset({".env", ".envrc", ".netrc", ".git-credentials"})
+SAMPLE_ENDINGS = (".example", ".sample", ".template")
+# What members may see of `.ship`; approvals, threads, the token and the database are Shipmate's own.
+READABLE_OF_SHIP = frozenset({"memory", "uploads", "scratch"})
+WRITABLE_OF_SHIP = frozenset({"scratch"})
+# At the top of a workspace or of a member's folder these form a prompt, a right or a tool.
+FORMING_FILES = frozenset(
+    {
+        "agent.md", "agents.md", "soul.md", "user.md", "tools.md", "identity.md", "relations.md", "memory.md",
+        "heartbeat.md", "claude.md", "gemini.md", "member.json", "ship.json", ".mcp.json",
+    }
+)  # fmt: skip
+FORMING_FOLDERS = frozenset({"members", "skills", "memory", ".minds", ".dialogs"})
+# Wherever they lie, editors, git and other agents run what these say.
+HOOK_FOLDERS = frozenset(
+    {
+        ".git", ".githooks", ".husky", ".vscode", ".idea", ".devcontainer", ".claude", ".agents", ".codex",
+        ".gemini", ".cursor", ".github", ".gitlab", ".circleci",
+    }
+)  # fmt: skip
+HOOK_FILES = frozenset(
+    {".gitmodules", ".pre-commit-config.yaml", ".lefthook.yml", "lefthook.yml", ".gitlab-ci.yml", ".envrc"}
+)
+
+
+def fold(name: str) -> str:
+    """Make names equal that a case-insensitive or normalising file system takes for one."""
+    visible = "".join(character for character in name if unicodedata.category(character) != "Cf")
+    return unicodedata.normalize("NFKC", visible).casefold()
+
+
+def is_secret(name: str) -> bool:
+    """Tell whether a folded file name holds secrets by custom."""
+    if name.startswith(".env.") and name.endswith(SAMPLE_ENDINGS):
+        return False
+    return name in SECRET_NAMES or name.startswith(".env.")
+
+
+def refuse_reading(parts: Sequence[str]) -> str | None:
+    """Give the reason why no tool may read a path, or None."""
+    names = [fold(part) for part in parts]
+    if any(is_secret(name) for name in names):
+        return "it holds secrets"
+    if names[-1:] == ["ship.json"]:
+        return "Shipmate's configuration may hold secrets; `shipmate doctor` shows it without them"
+    if names[-2:] == [".git", "config"]:
+        return "it may hold credentials"
+    return None if _may_see(names, READABLE_OF_SHIP) else "it is Shipmate's own state"
+
+
+def refuse_writing(parts: Sequence[str]) -> str | None:
+    """Give the reason why no tool may change a path, or None."""
+    names = [fold(part) for part in parts]
+    if names[-1:] == ["ship.json"]:
+        return "Shipmate's configuration is changed by people only"
+    if ".git" in names:
+        return "git's own files are changed by git only; use exec"
+    if not _may_see(names, WRITABLE_OF_SHIP):
+        return "it is Shipmate's own state"
+    return refuse_reading(parts)
+
+
+def forms_member(parts: Sequence[str]) -> bool:
+    """Tell whether a path forms a prompt, a right, a tool or a hook: changing it changes what a member is."""
+    names = [fold(part) for part in parts]
+    if not names:
+        return False
+    if any(name in HOOK_FOLDERS for name in names) or names[-1] in HOOK_FILES:
+        return True
+    if names[0] == "projects":
+        # Who may write in a project stands in its meta.json.
+        return len(names) == 3 and names[2] == "meta.json"
+    return names[0] in FORMING_FOLDERS or (len(names) == 1 and names[0] in FORMING_FILES)
+
+
+def is_locked(parts: Sequence[str]) -> bool:
+    """Tell whether commands may never change a path, whoever approved them."""
+    return forms_member(parts) or refuse_writing(parts) is not None
+
+
+def _may_see(names: Sequence[str], allowed: frozenset[str]) -> bool:
+    """Tell whether a path stays out of `.ship`, or within the folders of it that are allowed."""
+    if ".ship" not in names:
+        return True
+    rest = names[names.index(".ship") + 1 :]
+    return bool(rest) and (
+        rest[0] in allowed or (allowed is READABLE_OF_SHIP and rest[:2] == ["logs", "calls"])
+    )
+
+
+def secret_files(layout: Layout) -> list[Path]:
+    """List the files that commands in a sandbox must not see; of a link, the file it leads to."""
+    folders = [layout.root, *(path for path in _children(layout.members) if path.is_dir())]
+    named = [path for folder in folders for path in _children(folder) if _is_hidden(path.name)]
+    real = {path.resolve() for path in named if path.is_file()}
+    return sorted(path for path in real if path.is_relative_to(layout.root))
+
+
+def ship_folders(layout: Layout) -> list[Path]:
+    """List the state folders that commands in a sandbox must not see."""
+    return [layout.ship, *(path / ".ship" for path in _children(layout.members) if (path / ".ship").is_dir())]
+
+
+def _children(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
+def _is_hidden(name: str) -> bool:
+    folded = fold(name)
+    return is_secret(folded) or folded == "ship.json"

@@ -1,0 +1,118 @@
+"""Read text files of the workspace."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import stat
+from collections.abc import Iterator
+from io import BufferedReader, BytesIO
+from typing import Annotated, BinaryIO
+
+import msgspec
+from msgspec import Meta
+
+from shipmate.skills.location import resolve
+from shipmate.tools.file.confine import open_file
+from shipmate.tools.file.tree import list_folder
+from shipmate.tools.text import clean
+from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+
+IMAGE_STARTS = {b"\x89PNG\r\n": "PNG", b"\xff\xd8\xff": "JPEG", b"GIF8": "GIF", b"RIFF": "WebP"}
+UTF16_LIMIT = 4_000_000
+FOLDER_LIMIT = 500
+
+
+class ReadArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: str
+    offset: Annotated[int, Meta(ge=1, description="first line")] = 1
+    limit: Annotated[int, Meta(ge=1, description="lines")] = 100_000
+
+
+def labels_by_path(path: str) -> Labels:
+    """Label a read: what strangers sent lies in `.ship`, beside the member's memory."""
+    _, inside, rest = f"/{path}/".partition("/.ship/")
+    is_memory = rest.startswith("memory/") and ".." not in rest
+    return Labels(reads_private=True, reads_untrusted=bool(inside) and not is_memory)
+
+
+class Read(Tool[ReadArguments]):
+    """Show a text file, or the names in a folder."""
+
+    name = "read"
+    description = "Read a text file or list a folder. Paths are relative to the workspace."
+    arguments = ReadArguments
+    labels = Labels(reads_private=True)
+
+    def labels_for(self, arguments: ReadArguments) -> Labels:
+        return labels_by_path(arguments.path)
+
+    async def run(self, arguments: ReadArguments, context: ToolContext) -> ToolResult:
+        # Skills of the package lie outside the workspace; prompts name them `skill:<name>`.
+        builtin = resolve(arguments.path)
+        root, path = (builtin.parent, builtin.name) if builtin else (context.folder, arguments.path)
+        with open_file(root, path) as (handle, status, place):
+            if stat.S_ISDIR(status.st_mode):
+                return ToolResult(output=_describe_folder(list_folder(handle, place.parts)))
+            with os.fdopen(os.dup(handle), "rb") as file:
+                return ToolResult(output=_show(file, status.st_size, arguments, self.budget))
+
+
+def _describe_folder(names: list[str]) -> str:
+    more = f"\n[{len(names) - FOLDER_LIMIT} more; use glob]" if len(names) > FOLDER_LIMIT else ""
+    return ("\n".join(names[:FOLDER_LIMIT]) or "[empty folder]") + more
+
+
+def _show(file: BufferedReader, size: int, arguments: ReadArguments, budget: int) -> str:
+    start = file.peek(8192)[:8192]
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = file.read(UTF16_LIMIT).decode("utf-16", "replace")
+        return _lines(BytesIO(text.encode()), arguments, budget)
+    if b"\0" in start:
+        return _describe_binary(start, size)
+    return _lines(file, arguments, budget) if size or start else "[empty file]"
+
+
+def _describe_binary(start: bytes, size: int) -> str:
+    for magic, kind in IMAGE_STARTS.items():
+        if start.startswith(magic):
+            return f"[{kind} image of {size:,} bytes: show_image shows it]"
+    return f"[binary file of {size:,} bytes, beginning with {start[:8].hex(' ')}]"
+
+
+def _lines(file: BinaryIO, arguments: ReadArguments, budget: int) -> str:
+    """Show the lines asked for as far as the budget goes, and say how to read on."""
+    shown: list[str] = []
+    room, last, damaged = budget, arguments.offset - 1, False
+    wanted = range(arguments.offset, arguments.offset + arguments.limit)
+    for number, line in _numbered(file, budget * 4):
+        if number < wanted.start:
+            continue
+        if number >= wanted.stop or (len(line) > room and shown):
+            return "".join(shown) + _note(damaged, f"the file goes on: read with offset {last + 1}")
+        text = line.decode("utf-8", "replace")
+        damaged = damaged or "\ufffd" in text
+        shown.append(clean(text[:budget]) + ("…[line cut]\n" if len(text) > budget else ""))
+        room -= len(text)
+        last = number
+    if not shown:
+        return f"[no line {arguments.offset}: the file is shorter]"
+    return "".join(shown) + _note(damaged, "")
+
+
+def _note(damaged: bool, more: str) -> str:
+    notes = [
+        note for note in ("not UTF-8: undecodable bytes are shown as \ufffd" if damaged else "", more) if note
+    ]
+    return f"\n[{'; '.join(notes)}]" if notes else ""
+
+
+def _numbered(file: BinaryIO, limit: int) -> Iterator[tuple[int, bytes]]:
+    """Go over numbered lines, each cut to `limit` bytes, without ever holding a whole giant line."""
+    number = 0
+    while line := file.readline(limit):
+        number += 1
+        ending = line
+        while not ending.endswith(b"\n") and len(ending) == limit:
+            ending = file.readline(limit)
+        yield number, line

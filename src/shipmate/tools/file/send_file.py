@@ -1,0 +1,39 @@
+"""Send a file of the workspace into the conversation."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import PurePosixPath
+
+import msgspec
+
+from shipmate.tools.file.attachment import attach
+from shipmate.tools.file.confine import read_bytes
+from shipmate.tools.file.read import labels_by_path
+from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+
+# The most Telegram takes from a bot.
+SIZE_LIMIT = 50 * 1024 * 1024
+
+
+class SendFileArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: str
+
+
+class SendFile(Tool[SendFileArguments]):
+    """Hand a file to the people in the thread."""
+
+    name = "send_file"
+    description = "Send a file to the user, at most 50 MB."
+    arguments = SendFileArguments
+    # It goes to those who are in the conversation already, where the model's words go too.
+    labels = Labels(reads_private=True)
+
+    def labels_for(self, arguments: SendFileArguments) -> Labels:
+        return labels_by_path(arguments.path)
+
+    async def run(self, arguments: SendFileArguments, context: ToolContext) -> ToolResult:
+        name = PurePosixPath(arguments.path).name
+        data = await asyncio.to_thread(read_bytes, context.folder, arguments.path, SIZE_LIMIT)
+        part = await asyncio.to_thread(attach, context.layout, data, name)
+        return ToolResult(output=f"Sent: {name} ({part['mediaType']}, {len(data):,} bytes).", files=(part,))

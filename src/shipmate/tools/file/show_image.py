@@ -1,0 +1,47 @@
+"""Show an image of the workspace in the conversation."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import PurePosixPath
+
+import msgspec
+
+from shipmate.context.media import BYTES_LIMIT, encode_image
+from shipmate.errors import MediaError, ToolError
+from shipmate.tools.file.attachment import attach
+from shipmate.tools.file.confine import read_bytes
+from shipmate.tools.file.read import labels_by_path
+from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+
+
+class ShowImageArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: str
+
+
+class ShowImage(Tool[ShowImageArguments]):
+    """Put a picture before the people in the thread."""
+
+    name = "show_image"
+    description = "Show an image file to the user."
+    arguments = ShowImageArguments
+    labels = Labels(reads_private=True)
+
+    def labels_for(self, arguments: ShowImageArguments) -> Labels:
+        return labels_by_path(arguments.path)
+
+    async def run(self, arguments: ShowImageArguments, context: ToolContext) -> ToolResult:
+        data = await asyncio.to_thread(_read, arguments.path, context)
+        name = PurePosixPath(arguments.path).name
+        part = attach(context.layout, data, name)
+        return ToolResult(output=f"Shown: {name} ({part['mediaType']}, {len(data):,} bytes).", files=(part,))
+
+
+def _read(path: str, context: ToolContext) -> bytes:
+    data = read_bytes(context.folder, path, BYTES_LIMIT)
+    try:
+        # Decodes it: only what is an image through and through is shown as one.
+        encode_image(data, path)
+    except MediaError as error:
+        raise ToolError(str(error)) from error
+    return data

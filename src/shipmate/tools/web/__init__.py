@@ -1,0 +1,1 @@
+"""Pages from the web: addresses that may be opened, fetching, Markdown."""

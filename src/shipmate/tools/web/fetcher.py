@@ -1,0 +1,177 @@
+"""Fetch pages over connections that are made only to addresses that were checked."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import cast
+
+import httpcore2
+import httpx2
+import msgspec
+
+from shipmate import __version__
+from shipmate.errors import ToolError
+from shipmate.tools.web.address import resolve_public
+
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+
+SECONDS = 30
+CONNECT_SECONDS = 10
+REDIRECTS = 5
+SIZE_LIMIT = 5_000_000
+HEADERS = {
+    "User-Agent": f"Shipmate/{__version__}",
+    "Accept": "text/html,text/markdown,text/plain,application/json;q=0.9,*/*;q=0.5",
+    "Accept-Encoding": "gzip, deflate",
+}
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """Hold what a server answered; `is_cut` when it would have gone on past the limit."""
+
+    url: str
+    kind: str
+    charset: str | None
+    body: bytes
+    is_cut: bool
+
+
+class Fetcher:
+    """Fetch with every connection guarded: the first, and those after redirects."""
+
+    def __init__(self, resolve: Resolve = resolve_public, trust: ssl.SSLContext | None = None) -> None:
+        self._resolve = resolve
+        self._trust = trust
+
+    async def fetch(self, url: str) -> Page:
+        """Fetch a page, following a few redirects."""
+        transport = _GuardedTransport(self._resolve, self._trust)
+        try:
+            async with (
+                asyncio.timeout(SECONDS),
+                httpx2.AsyncClient(transport=transport, headers=HEADERS) as client,
+            ):
+                return await _follow(client, check_url(url))
+        except TimeoutError as error:
+            raise ToolError(f"{url} did not answer within {SECONDS} s.") from error
+        except (httpx2.HTTPError, httpx2.InvalidURL, *_LOW_ERRORS) as error:
+            raise ToolError(f"{url} could not be fetched: {str(error) or type(error).__name__}.") from error
+
+
+_LOW_ERRORS = (
+    httpcore2.NetworkError,
+    httpcore2.ProtocolError,
+    httpcore2.TimeoutException,
+    httpcore2.UnsupportedProtocol,
+    ssl.SSLError,
+    UnicodeError,
+)
+
+
+def check_url(text: str) -> httpx2.URL:
+    """Read an address; only plain http and https ones are taken."""
+    try:
+        url = httpx2.URL(text.strip())
+        has_host = bool(url.raw_host)
+    except (httpx2.InvalidURL, UnicodeError, ValueError, TypeError) as error:
+        raise ToolError(f"{text!r} is not a web address: {error}.") from error
+    if url.scheme not in ("http", "https") or not has_host:
+        raise ToolError(f"{text!r} is not a web address; it must begin with http:// or https://.")
+    if url.userinfo:
+        raise ToolError("An address with a user name or password in it is not fetched.")
+    return url
+
+
+async def _follow(client: httpx2.AsyncClient, url: httpx2.URL) -> Page:
+    for _ in range(REDIRECTS + 1):
+        # Cookies of one page are no business of the next.
+        client.cookies.clear()
+        async with client.stream("GET", url) as response:
+            if response.next_request is None:
+                return await _take(response)
+            url = check_url(str(response.next_request.url))
+    raise ToolError(f"{url} redirects more than {REDIRECTS} times.")
+
+
+async def _take(response: httpx2.Response) -> Page:
+    if response.status_code >= 400:
+        raise ToolError(
+            f"{response.url} answered {response.status_code} {response.reason_phrase}.".replace(" .", ".")
+        )
+    body = bytearray()
+    async for piece in response.aiter_bytes(65_536):
+        body += piece
+        if len(body) > SIZE_LIMIT:
+            break
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return Page(
+        url=str(response.url),
+        kind=kind,
+        charset=response.charset_encoding,
+        body=bytes(body[:SIZE_LIMIT]),
+        is_cut=len(body) > SIZE_LIMIT,
+    )
+
+
+class _GuardedBackend(httpcore2.AsyncNetworkBackend):
+    """Connect to addresses the resolver gave, and to nothing else."""
+
+    def __init__(self, resolve: Resolve) -> None:
+        self._resolve = resolve
+        # Declared twice by the library, for use without anyio, so its type is lost.
+        self._backend = cast(httpcore2.AsyncNetworkBackend, httpcore2.AnyIOBackend())
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        failure: Exception = httpcore2.ConnectError(f"{host} has no address")
+        for address in await self._resolve(host, port):
+            try:
+                return await self._backend.connect_tcp(address, port, CONNECT_SECONDS)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failure = error
+        raise failure
+
+    async def sleep(self, seconds: float) -> None:
+        await self._backend.sleep(seconds)
+
+
+class _GuardedTransport(httpx2.AsyncBaseTransport):
+    """Carry requests over guarded connections; no proxy, as it would look names up itself."""
+
+    def __init__(self, resolve: Resolve, trust: ssl.SSLContext | None) -> None:
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=trust, network_backend=_GuardedBackend(resolve)
+        )
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        url = request.url
+        target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+        response = await self._pool.handle_async_request(
+            httpcore2.Request(request.method, target, headers=request.headers.raw)
+        )
+        return httpx2.Response(response.status, headers=response.headers, stream=_Stream(response))
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+
+class _Stream(httpx2.AsyncByteStream):
+    """Hand a response's bytes on."""
+
+    def __init__(self, response: httpcore2.Response) -> None:
+        self._response = response
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._response.aiter_stream():
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._response.aclose()

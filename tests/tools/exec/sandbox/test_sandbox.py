@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from shipmate.tools.exec.sandbox.bubblewrap import Bubblewrap, find_bubblewraps
+from shipmate.tools.exec.sandbox.landlock import Landlock
+from shipmate.tools.exec.sandbox.sandbox import Confinement, Sandbox, holds, list_confinements
+from shipmate.tools.exec.sandbox.seatbelt import Seatbelt
+from shipmate.workspace.layout import Layout
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="Linux confinement")
+
+
+@pytest.fixture(params=[0, 1, 2], ids=["first", "second", "third"])
+def confinement(request: pytest.FixtureRequest, layout: Layout) -> Confinement:
+    """Give each way to confine commands that works on this machine."""
+    working = [each for each in list_confinements(layout) if holds(each, layout)]
+    if request.param >= len(working):
+        pytest.skip("no further confinement works here")
+    return working[request.param]
+
+
+@pytest.fixture
+def layout(root: Path) -> Layout:
+    (root / ".env").write_text("KEY=hidden-value")
+    (root / "ship.json").write_text('{"llm": {"apiKey": "hidden-value"}}')
+    (root / "src").mkdir()
+    (root / "src" / "a.txt").write_text("visible")
+    for name in (".ship/token", ".ship/approvals/x.json", ".ship/memory/project.md", "members/bo/.env"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("hidden-value" if "memory" not in name else "remembered")
+    layout = Layout(root)
+    for name in ("home", "tmp"):
+        (layout.scratch / name).mkdir(parents=True)
+    return layout
+
+
+def run(confinement: Confinement, layout: Layout, command: str, *, network: bool = False) -> str:
+    wrapped = confinement.wrap(["sh", "-c", command], network=network)
+    done = subprocess.run(wrapped, cwd=layout.root, capture_output=True, text=True, timeout=20, check=False)
+    return done.stdout
+
+
+def test_the_workspace_is_writable_and_the_system_readable(confinement: Confinement, layout: Layout) -> None:
+    assert run(confinement, layout, "cat src/a.txt; echo new > src/b.txt; cat src/b.txt") == "visiblenew\n"
+    assert run(confinement, layout, "ls /usr/bin >/dev/null && echo yes") == "yes\n"
+    assert run(
+        confinement, layout, "echo x > .ship/scratch/x; cat .ship/scratch/x .ship/memory/project.md"
+    ) == ("x\nremembered")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".env", "ship.json", "members/bo/.env", ".ship/token", ".ship/approvals/x.json", "/proc/self/cwd/.env"],
+)
+def test_secrets_and_state_are_hidden(confinement: Confinement, layout: Layout, path: str) -> None:
+    assert "hidden" not in run(
+        confinement, layout, f"cat {path}; cp {path} src/copy; mv {path} src/moved; cat src/*"
+    )
+    run(confinement, layout, f"echo forged > {path}; rm -f {path}; ln {path} src/hard; chmod 777 {path}")
+    assert (layout.root / path.replace("/proc/self/cwd/", "")).read_text().count("hidden-value") == 1
+
+
+def test_memory_is_read_only_and_configuration_cannot_be_made(
+    confinement: Confinement, layout: Layout
+) -> None:
+    layout.config.unlink()
+    sandbox = Sandbox(layout, [confinement])
+    assert sandbox.works
+    assert not layout.config.exists()
+    forge = (
+        "echo forged > .ship/memory/project.md; echo forged > ship.json; mv src/a.txt ship.json; rm ship.json"
+    )
+    subprocess.run(sandbox.wrap(["sh", "-c", forge], network=False), check=False, capture_output=True)
+    assert layout.project_memory.read_text() == "remembered"
+    assert layout.config.read_text() == "{}\n"
+
+
+def test_a_secret_behind_a_link_is_hidden_too(
+    confinement: Confinement, layout: Layout, tmp_path: Path
+) -> None:
+    layout.env.unlink()
+    (layout.root / "src" / "settings").write_text("hidden-value")
+    layout.env.symlink_to("src/settings")
+    (tmp_path / "outer").write_text("hidden-value")
+    (layout.root / ".env.local").symlink_to(tmp_path / "outer")
+    assert "hidden" not in run(confinement, layout, "cat .env src/settings .env.local; true")
+    assert run(confinement, layout, "cat src/a.txt") == "visible"
+
+
+def test_nothing_outside_is_written_or_private(
+    confinement: Confinement, layout: Layout, tmp_path: Path
+) -> None:
+    (tmp_path / "private.txt").write_text("hidden-value")
+    shown = run(
+        confinement,
+        layout,
+        f"cat {tmp_path}/private.txt; echo x > {tmp_path}/new; cat /etc/shadow; ls {Path.home()}/.ssh",
+    )
+    assert shown == ""
+    assert not (tmp_path / "new").exists()
+
+
+def test_another_process_keeps_its_environment_to_itself(confinement: Confinement, layout: Layout) -> None:
+    other = subprocess.Popen(["sleep", "30"], env={"KEY": "hidden-value"})
+    try:
+        shown = run(
+            confinement,
+            layout,
+            f"cat /proc/{other.pid}/environ; for f in /proc/*/environ; do cat $f; done; true",
+        )
+        assert "hidden-value" not in shown
+    finally:
+        other.kill()
+        other.wait()
+
+
+@pytest.mark.parametrize(
+    "family", ["AF_INET, socket.SOCK_STREAM", "AF_INET, socket.SOCK_DGRAM", "AF_INET6, socket.SOCK_STREAM"]
+)
+def test_the_network_is_out_of_reach(confinement: Confinement, layout: Layout, family: str) -> None:
+    kind = socket.SOCK_DGRAM if "DGRAM" in family else socket.SOCK_STREAM
+    version = socket.AF_INET6 if "INET6" in family else socket.AF_INET
+    with socket.socket(version, kind) as server:
+        server.bind(("::1" if version == socket.AF_INET6 else "127.0.0.1", 0))
+        if kind == socket.SOCK_STREAM:
+            server.listen()
+        server.settimeout(0.3)
+        address = server.getsockname()[:2]
+        connect = f"s = socket.socket(socket.{family}); s.settimeout(1); s.connect({address})"
+        script = f"import socket; {connect}; s.send(b'out')"
+        command = f'{sys.executable} -I -S -c "{script}" && echo sent'
+        taken: list[bytes] = []
+        thread = threading.Thread(target=lambda: taken.append(_take(server, kind)))
+        thread.start()
+        run(confinement, layout, command)
+        thread.join()
+    assert taken == [b""]
+
+
+def _take(server: socket.socket, kind: int) -> bytes:
+    try:
+        if kind == socket.SOCK_DGRAM:
+            return server.recv(10)
+        connection, _ = server.accept()
+        with connection:
+            return connection.recv(10)
+    except TimeoutError:
+        return b""
+
+
+def test_the_network_is_there_when_allowed(confinement: Confinement, layout: Layout) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        script = f"import socket; socket.create_connection({server.getsockname()}).send(b'out')"
+        assert (
+            run(confinement, layout, f'{sys.executable} -I -S -c "{script}" && echo sent', network=True)
+            == "sent\n"
+        )
+
+
+def test_a_probe_that_does_not_hold_counts_for_nothing(layout: Layout) -> None:
+    class Open:
+        level = limits = "open"
+
+        def describe(self) -> str:
+            return "open"
+
+        def wrap(self, command: list[str], *, network: bool) -> list[str]:
+            return list(command)
+
+    class Broken(Open):
+        def wrap(self, command: list[str], *, network: bool) -> list[str]:
+            return ["/nonexistent/bwrap", *command]
+
+    sandbox = Sandbox(layout, [Broken(), Open()])  # pyright: ignore[reportArgumentType] - a list is a sequence here
+    assert not sandbox.works
+    assert sandbox.level == "none"
+    assert "every command asks" in sandbox.findings()[0].message
+    assert sandbox.wrap(["true"], network=False) == ["true"]
+
+
+def test_findings_name_what_confines(layout: Layout) -> None:
+    sandbox = Sandbox(layout)
+    (finding,) = sandbox.findings()
+    assert finding.subject == "sandbox"
+    assert sandbox.works == (finding.level == "ok" or sandbox.level == "landlock")
+    limited = Sandbox(layout, [Landlock(layout)])
+    if limited.works:
+        assert "top of the workspace" in limited.findings()[0].message
+
+
+@linux_only
+def test_a_bwrap_inside_the_workspace_is_not_taken(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = layout.root / "bwrap"
+    fake.write_text("#!/bin/sh\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(layout.root))
+    assert all(str(fake) not in each.describe() for each in find_bubblewraps(layout))
+
+
+def test_own_code_inside_the_workspace_is_read_only(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    (layout.root / ".venv").mkdir()
+    monkeypatch.setattr(sys, "prefix", str(layout.root / ".venv"))
+    options = Bubblewrap(Path("/usr/bin/bwrap"), layout).wrap(["true"], network=False)
+    opened, closed = options.index(str(layout.root)), options.index(str(layout.root / ".venv"))
+    assert opened < closed
+    assert options[closed - 1] == "--ro-bind-try"
+
+
+def test_the_seatbelt_profile_denies_after_it_allows(layout: Layout) -> None:
+    profile = Seatbelt(layout).profile(network=False)
+    lines = profile.splitlines()
+    allow = next(i for i, line in enumerate(lines) if "file-write*" in line and f'"{layout.root}"' in line)
+    deny = next(i for i, line in enumerate(lines) if line.startswith("(deny") and f'"{layout.ship}"' in line)
+    scratch = next(i for i, line in enumerate(lines) if f'"{layout.scratch}"' in line)
+    assert allow < deny < scratch
+    assert "network" not in profile
+    assert profile.count("(") == profile.count(")")
+    assert "(allow network*)" in Seatbelt(layout).profile(network=True)
