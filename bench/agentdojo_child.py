@@ -126,9 +126,12 @@ def changing(suite: Any) -> list[str]:
 
 
 def _solutions(suite: Any) -> Iterator[tuple[Any, Any]]:
-    for task in (*suite.user_tasks.values(), *suite.injection_tasks.values()):
+    for task in suite.user_tasks.values():
         env = task.init_environment(suite.load_and_inject_default_environment({}))
         yield env, task.ground_truth(env)
+    for injection in suite.injection_tasks.values():
+        env = suite.load_and_inject_default_environment({})
+        yield env, injection.ground_truth(env)
 
 
 def main(arguments: list[str]) -> None:
