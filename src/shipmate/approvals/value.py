@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from shipmate.tools.tool import Tool, ToolContext
+from shipmate.tools.tool import Picture, Tool, ToolContext
 from shipmate.values.message import JsonObject
 
 Action = Literal["allow", "ask", "deny"]
@@ -32,15 +32,19 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.context.folder)
 
     @property
-    def digest(self) -> str:
-        """Give the hash a decision is bound to."""
+    def call_digest(self) -> str:
+        """Return the hash that grants of this very call are bound to."""
         return hash_call(self.tool.name, self.raw, self.folder)
 
+    def bind(self, target: JsonObject) -> str:
+        """Return the hash a decision is bound to: of the call, and of what it acts on as it was shown."""
+        return hash_call(self.tool.name, self.raw, self.folder, target)
 
-def hash_call(tool: str, arguments: JsonObject, folder: str) -> str:
-    """Hash a tool, its arguments and the working folder; equal calls have equal hashes."""
-    canonical = msgspec.json.encode([tool, arguments, folder], order="deterministic")
-    return hashlib.sha256(canonical).hexdigest()
+
+def hash_call(tool: str, arguments: JsonObject, folder: str, target: JsonObject | None = None) -> str:
+    """Hash a tool, its arguments, the working folder and, where given, the target it was shown with."""
+    call = [tool, arguments, folder, *([] if target is None else [target])]
+    return hashlib.sha256(msgspec.json.encode(call, order="deterministic")).hexdigest()
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -49,6 +53,15 @@ class Verdict(msgspec.Struct, frozen=True):
     action: Action
     reason: str
     grant_id: str | None = None
+    # What to show a person where they are asked.
+    picture: Picture | None = None
+
+
+class Coverage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an answer that holds longer than once would let through."""
+
+    # As a rule of ship.json would be written; None is this very call with all its arguments.
+    rule: str | None = None
 
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -97,7 +110,18 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     expires_at: str
     ruling: Ruling | None = None
     proposed: Proposal | None = None
+    # What the call acts on, and how that stood when it was shown.
+    target: JsonObject = {}
+    # None means that a longer answer would not hold, and so is not offered.
+    coverage: Coverage | None = None
+    # How often this call has been put to a person; each change of its target puts it anew.
+    round: int = 1
     superseded_by: str | None = None
+
+    @property
+    def call_digest(self) -> str:
+        """Return the hash that grants of this very call are bound to."""
+        return hash_call(self.tool, self.input, self.folder)
 
     @property
     def is_open(self) -> bool:

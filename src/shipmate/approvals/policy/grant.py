@@ -47,7 +47,7 @@ def make_grant(approval: Approval, named: str, lease: Lease) -> Grant | Why | No
         id=new_id("grant"),
         tool=approval.tool,
         pattern=pattern,
-        digest=approval.digest if pattern is None else None,
+        digest=approval.call_digest if pattern is None else None,
         scope=scope,
         member=approval.member,
         thread_id=approval.thread_id if scope == "thread" else None,

@@ -178,7 +178,7 @@ def grant_covers(grant: Grant, call: Call, subject: Subject | None) -> bool:
     if grant.scope == "thread" and grant.thread_id != context.thread_id:
         return False
     if grant.pattern is None:
-        return grant.digest is not None and grant.digest == call.digest
+        return grant.digest is not None and grant.digest == call.call_digest
     rules, _ = parse_rules([grant.rule])
     return bool(rules) and rules[0].is_exact and rules[0].covers(call.tool.name, subject) is True
 

@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 import msgspec
 
 from shipmate.tools.file.attachment import attach
-from shipmate.tools.file.confine import read_bytes
 from shipmate.tools.file.read import labels_by_path
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.file.target import read_target
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
 # The most Telegram takes from a bot.
 SIZE_LIMIT = 50 * 1024 * 1024
@@ -32,8 +32,12 @@ class SendFile(Tool[SendFileArguments]):
     def labels_for(self, arguments: SendFileArguments) -> Labels:
         return labels_by_path(arguments.path)
 
+    async def picture(self, arguments: SendFileArguments, context: ToolContext) -> Picture:
+        _, target = await asyncio.to_thread(read_target, context, arguments.path, SIZE_LIMIT)
+        return Picture((await super().picture(arguments, context)).text, target)
+
     async def run(self, arguments: SendFileArguments, context: ToolContext) -> ToolResult:
         name = PurePosixPath(arguments.path).name
-        data = await asyncio.to_thread(read_bytes, context.folder, arguments.path, SIZE_LIMIT)
+        data, _ = await asyncio.to_thread(read_target, context, arguments.path, SIZE_LIMIT)
         part = await asyncio.to_thread(attach, context.layout, data, name)
         return ToolResult(output=f"Sent: {name} ({part['mediaType']}, {len(data):,} bytes).", files=(part,))
