@@ -79,6 +79,14 @@ class Worker:
         except ToolError as error:
             await turn.commit(chunks.tool_output_error(call.call_id, str(error)))
             return None
+        except ShipmateError:
+            raise
+        # The tool boundary: what can no longer be shown does not run; it is told in the thread and logged.
+        except Exception as error:
+            log.exception("tool %s cannot be shown", call.tool.name)
+            words = f"{call.tool.name} cannot be shown any more: {type(error).__name__}. It did not run."
+            await turn.commit(chunks.tool_output_error(call.call_id, words))
+            return None
         if confirmed is None:
             words = "the stored approval does not cover this call, so it did not run"
             await turn.commit(chunks.tool_output_error(call.call_id, words))
