@@ -155,8 +155,9 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
     id: str
     tool: str
-    # A command, path or host, exactly; None together with a digest binds to one call's very arguments.
+    # A command or path, exactly; None binds to one call's very arguments alone.
     pattern: str | None = None
+    # The call it was given for, arguments included.
     digest: str | None = None
     scope: GrantScope
     member: str
@@ -170,7 +171,12 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     @property
     def rule(self) -> str:
         """Write the grant as a rule of ship.json would be."""
-        return f"{self.tool}({self.pattern})" if self.pattern is not None else f"{self.tool}(this very call)"
+        return name_rule(self.tool, self.pattern)
+
+
+def name_rule(tool: str, pattern: str | None) -> str:
+    """Write what a grant covers as a rule of ship.json would be."""
+    return f"{tool}({pattern})" if pattern is not None else f"{tool}(this very call)"
 
 
 class Suggestion(msgspec.Struct, frozen=True):

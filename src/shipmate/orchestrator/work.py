@@ -11,7 +11,7 @@ import msgspec
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call, Verdict
 from shipmate.errors import ShipmateError, TargetChangedError, ToolError
-from shipmate.orchestrator.taint import Taint
+from shipmate.orchestrator.taint import Taint, tell_gone
 from shipmate.orchestrator.turn import Turn
 from shipmate.store.port import Ledger
 from shipmate.tools.tool import ToolContext
@@ -130,7 +130,7 @@ class Worker:
         name = tool_name(part)
         tool = self._toolset.get(name)
         if tool is None:
-            return f"there is no tool {name!r} any more; it did not run"
+            return tell_gone(name)
         try:
             arguments = tool.parse(part["input"])
         except ToolError as error:

@@ -53,7 +53,9 @@ class Exec(Tool[ExecArguments]):
         self._network = network
 
     def labels_for(self, arguments: ExecArguments) -> Labels:
-        return Labels(acts=True, reads_private=True, reads_untrusted=self._reaches_out(arguments))
+        # What strangers sent lies in `.ship`.
+        is_untrusted = self._reaches_out(arguments) or ".ship" in arguments.command.casefold()
+        return Labels(acts=True, reads_private=True, reads_untrusted=is_untrusted)
 
     def _reaches_out(self, arguments: ExecArguments) -> bool:
         return arguments.network or self._network

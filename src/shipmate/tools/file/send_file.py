@@ -26,11 +26,11 @@ class SendFile(Tool[SendFileArguments]):
     name = "send_file"
     description = "Send a file to the user, at most 50 MB."
     arguments = SendFileArguments
-    # It goes to those who are in the conversation already, where the model's words go too.
-    labels = Labels(reads_private=True)
+    # A file leaves the workspace for a platform, whole and for good.
+    labels = Labels(reads_private=True, acts=True)
 
     def labels_for(self, arguments: SendFileArguments) -> Labels:
-        return labels_by_path(arguments.path)
+        return msgspec.structs.replace(labels_by_path(arguments.path), acts=True)
 
     async def picture(self, arguments: SendFileArguments, context: ToolContext) -> Picture:
         _, target = await asyncio.to_thread(read_target, context, arguments.path, SIZE_LIMIT)
