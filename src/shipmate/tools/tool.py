@@ -42,6 +42,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     call_id: str
     member: str = "captain"
     user_id: str = ""
+    # The people whose words are in the turn; `user_id` is the last of them.
+    initiators: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:

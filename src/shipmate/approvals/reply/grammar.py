@@ -1,7 +1,7 @@
 """Read answers to approvals: a message is an answer only if the whole of it stands in the table of replies.
 
-Nothing is joined, skipped or guessed. A refusal may be followed by a reason, as long as no part of that reads as
-consent; behind a consent nothing may follow.
+Nothing is joined, skipped or guessed. A refusal may be followed by a reason, as long as no part of that reads
+as consent; behind a consent nothing may follow.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Filled = dict[str, tuple[int, ...] | str | int]
 
 
 def parse(text: str, names: Sequence[str] = ()) -> Reply | None:
-    """Return what a message decides, or None for an ordinary one; `names` are what the waiting calls go by."""
+    """Return what a message decides, or None for an ordinary one; `names` are what waiting calls go by."""
     line = read_line(text)
     if line is None:
         return None

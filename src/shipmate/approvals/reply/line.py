@@ -15,7 +15,7 @@ SIMPLIFIED = str.maketrans(
     "絕執許準個這話會對鐘時內總終還運過後無別沒從點謝請號駁條餘統為開動麼與願贊認確權驗決們當該僅讓兩項遠應間",
     "绝执许准个这话会对钟时内总终还运过后无别没从点谢请号驳条余统为开动么与愿赞认确权验决们当该仅让两项远应间",
 )
-MARKS = str.maketrans("’‘“”「」『』。、—–\u3000\u00a0\t", "''\"\"\"\"\"\".,--   ")
+MARKS = str.maketrans("’‘“”「」『』。、—–\u3000\u00a0\t", '\'\'"""""".,--   ')
 # How an emoji looks, not what it says: variation selectors and skin tones.
 LOOKS = frozenset({0xFE0E, 0xFE0F, *range(0x1F3FB, 0x1F400)})
 # Only plain letters: the kelvin sign and its like also have a small form that looks right.
@@ -27,7 +27,7 @@ END = re.compile(r"(?:(?<!\.)\.|!{1,3}|~{1,2})$")
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A message twice: as written, and folded as the table is; `places` leads from the second to the first."""
+    """A message twice: as written, and folded as the table is; `places` leads from this to that."""
 
     written: str
     plain: str

@@ -8,21 +8,13 @@ from functools import lru_cache
 
 from shipmate.approvals.policy.subject import KINDS, PATH_KEYS
 from shipmate.approvals.reply.line import MARKS, WIDTH
+from shipmate.approvals.reply.table import read_table
 from shipmate.approvals.value import Approval
 
 QUOTED = re.compile(r"([`'\"])(.+)\1")
 # A command may be called by its first words only if all of it is plain words: of `git status && rm x` nobody
 # names the half.
 PLAIN = re.compile(r"[\w ./:=@,+%-]+")
-# Words of ordinary speech. A name that holds one counts only in quotes, or it could swallow a condition.
-SPEECH = frozenset(
-    """a after again all always am an and any anyone are as asap ask at be because before but by can cannot carefully
-    do don't eventually everyone everything except first for from go has have he her him i if immediately in is it
-    just later manually maybe me monday morning my never next no nobody none not nothing now of on once one only or
-    please provided rest she should since so someone something soon sure than that the them then these they this
-    those to today tomorrow tonight unless until us wait was we week what when whenever where which while who why
-    will with without would yes yesterday yet you your""".split()
-)
 HAN = re.compile(r"[\u3400-\u9fff]")
 
 
@@ -34,7 +26,7 @@ def names_of(approval: Approval) -> list[str]:
 
 
 def find_spoken(words: str, names: Sequence[str]) -> str | None:
-    """Return how words call a waiting name: "" for one that could be ordinary speech, None when they do not."""
+    """Return the name that words call a waiting call by: None for none, "" where it could be speech."""
     quoted = QUOTED.fullmatch(words)
     said = quoted[2].strip() if quoted else words
     if not any(calls_by_name(said, name) for name in names):
@@ -43,8 +35,9 @@ def find_spoken(words: str, names: Sequence[str]) -> str | None:
 
 
 def _is_speech(words: str) -> bool:
-    """Tell whether words could be ordinary speech rather than a name: a call could be named to swallow them."""
-    return HAN.search(words) is not None or not SPEECH.isdisjoint(re.split(r"[\s,]+", words.casefold()))
+    """Tell whether words could be speech: a call can be named so that it swallows a condition."""
+    spoken = re.split(r"[\s,]+", words.casefold())
+    return HAN.search(words) is not None or not read_table().speech.isdisjoint(spoken)
 
 
 def calls_by_name(words: str, name: str) -> bool:

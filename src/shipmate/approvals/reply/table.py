@@ -40,17 +40,18 @@ class Table(msgspec.Struct, frozen=True):
 
     words: dict[str, tuple[str, ...]]
     until: dict[str, tuple[str, ...]]
+    speech: frozenset[str]
     meanings: tuple[Meaning, ...]
 
 
-# A row as the parser matches it: a slot in angle brackets, or the texts of which one must stand there, in turn.
+# A row as the parser matches it: slots in angle brackets, and the texts of which one must stand between.
 Row: TypeAlias = tuple[str | tuple[str, ...], ...]
 
 
 @cache
 def read_table() -> Table:
     """Return the table as it stands in the file."""
-    lists: dict[str, dict[str, tuple[str, ...]]] = {"words": {}, "until": {}}
+    lists: dict[str, dict[str, tuple[str, ...]]] = {"words": {}, "until": {}, "speech": {}}
     meanings: list[Meaning] = []
     section: dict[str, tuple[str, ...]] = {}
     for line in FILE.read_text(encoding="utf-8").splitlines():
@@ -68,7 +69,7 @@ def read_table() -> Table:
         else:
             language: Language = "zh" if line.startswith("zh: ") else "en"
             meanings[-1].messages[language] += _split(line[4:])
-    return Table(lists["words"], lists["until"], tuple(meanings))
+    return Table(lists["words"], lists["until"], frozenset(lists["speech"]["en"]), tuple(meanings))
 
 
 def _split(words: str) -> tuple[str, ...]:
