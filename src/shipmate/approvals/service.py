@@ -9,10 +9,11 @@ from typing import TypeAlias
 import msgspec
 
 from shipmate.approvals.authority import may_decide
+from shipmate.approvals.decision import DecisionLog
 from shipmate.approvals.policy.grant import Lease, make_grant
 from shipmate.approvals.policy.policy import Policy
 from shipmate.approvals.record import Records
-from shipmate.approvals.reply.reply import Clerk
+from shipmate.approvals.reply.reply import ReplyService
 from shipmate.approvals.value import (
     Answer,
     Approval,
@@ -61,6 +62,8 @@ class ApprovalService:
         # Asked only when a command is judged: finding out runs a probe.
         sandbox_works: Callable[[], bool] = lambda: False,
         suggest: Suggest | None = None,
+        # In which `until tomorrow` is meant.
+        zone: str = "",
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.language = language
@@ -69,10 +72,13 @@ class ApprovalService:
         self._consents = store.consents
         self._records = Records(layout)
         self._clock = clock
-        self._clerk = Clerk(
+        self._decisions = DecisionLog(self._records, self._consents, clock)
+        self._replies = ReplyService(
             self._records,
             self._consents,
+            self._decisions,
             language=language,
+            zone=zone,
             clock=clock,
             suggest=suggest,
             allowed=lambda event, approval: may_decide(permissions, event, approval),
@@ -114,6 +120,7 @@ class ApprovalService:
         verdict = await self._ask(call, reason) if judgement.action != "deny" else Verdict("deny", reason)
         if verdict.action == "deny":
             raise ToolError(f"not allowed: {verdict.reason}")
+        await self._decisions.complete()
         # The old answer first: whatever happens next, it lets nothing through any more.
         await self._withdraw(old)
         if old.round >= ROUNDS_LIMIT:
@@ -141,7 +148,7 @@ class ApprovalService:
             target=picture.target,
             round=round_number,
             reason=reason,
-            initiator=await self._initiator(call),
+            initiators=await self._initiators(call),
             requested_at=timestamp(now),
             expires_at=timestamp(now + timedelta(minutes=self._permissions.expires_minutes)),
         )
@@ -161,7 +168,11 @@ class ApprovalService:
 
     async def answer(self, event: TextEvent | ApprovalReplyEvent, pending: Sequence[Approval]) -> Answer:
         """Take a person's message as an answer, if it is one."""
-        return await self._clerk.answer(event, pending)
+        return await self._replies.answer(event, pending)
+
+    def stop(self, thread_id: str) -> bool:
+        """End what a model is suggesting about a message of a thread; tell whether it was."""
+        return self._replies.stop(thread_id)
 
     async def confirm(self, approval_id: str, call: Call) -> Call | None:
         """Return the call with the target it must find, if a stored decision approves it; None if none does.
@@ -184,6 +195,7 @@ class ApprovalService:
 
     async def pending(self, thread_id: str | None = None) -> list[Approval]:
         """List what waits for a person, in the order of its numbers."""
+        await self._decisions.complete()
         ids = await self._consents.approvals(status="requested", thread_id=thread_id, limit=LIST_LIMIT)
         now = timestamp(self._clock())
         waiting: list[Approval] = []
@@ -218,6 +230,7 @@ class ApprovalService:
 
     async def expire(self) -> list[Approval]:
         """Close the questions nobody answered in time, and give them."""
+        await self._decisions.complete()
         now = timestamp(self._clock())
         ids = await self._consents.approvals(status="requested", limit=LIST_LIMIT)
         due = [each for each in self._read_all(ids) if each.has_expired(now)]
@@ -231,6 +244,7 @@ class ApprovalService:
 
     async def grants(self) -> list[Grant]:
         """List the grants in force."""
+        await self._decisions.complete()
         now = timestamp(self._clock())
         rows = await self._consents.grants()
         found = [msgspec.convert(row.data, Grant) for row in rows]
@@ -238,6 +252,7 @@ class ApprovalService:
 
     async def revoke(self, grant_id: str) -> None:
         """Take a grant back; the next call it covered asks again."""
+        await self._decisions.complete()
         if not await self._consents.revoke_grant(grant_id):
             raise NotFoundError(
                 f"there is no grant {grant_id} in force. `shipmate approvals grants` lists them."
@@ -245,16 +260,18 @@ class ApprovalService:
 
     async def reindex(self) -> int:
         """Rebuild the index from the files; give how many there are."""
+        await self._decisions.complete()
         found = self._read_all(self._records.ids())
         for approval in found:
             await self._index(approval)
         return len(found)
 
-    async def _initiator(self, call: Call) -> str:
-        """Give who started the run: a decider's answer takes it up again, and is not the start of it."""
+    async def _initiators(self, call: Call) -> tuple[str, ...]:
+        """Return whose words started the run; a decider's answer only takes it up again."""
         newest = self._read_all(await self._consents.approvals(thread_id=call.context.thread_id, limit=1))
         is_same_run = bool(newest) and newest[0].run_id == call.context.run_id
-        return newest[0].initiator if is_same_run else call.context.user_id
+        own = call.context.initiators or ((call.context.user_id,) if call.context.user_id else ())
+        return newest[0].initiators if is_same_run else own
 
     async def _supersede_equals(self, approval: Approval, waiting: Sequence[Approval]) -> None:
         for older in waiting:

@@ -105,9 +105,12 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     # What the call would do, whole; None means it cannot be shown and so cannot be approved.
     preview: str | None
     reason: str
-    initiator: str
     requested_at: str
     expires_at: str
+    # The people whose words are in the turn, by their ids; `platform:id` for one of another platform.
+    initiators: tuple[str, ...] = ()
+    # As files had it that knew one only.
+    initiator: str = ""
     ruling: Ruling | None = None
     proposed: Proposal | None = None
     # What the call acts on, and how that stood when it was shown.
@@ -117,6 +120,11 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     # How often this call has been put to a person; each change of its target puts it anew.
     round: int = 1
     superseded_by: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.initiator:
+            msgspec.structs.force_setattr(self, "initiators", self.initiators or (self.initiator,))
+            msgspec.structs.force_setattr(self, "initiator", "")
 
     @property
     def call_digest(self) -> str:
@@ -143,11 +151,14 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Say what a person's message did: decisions, words back, and whether it was an answer at all."""
+    """What a person's message did: decisions, words back, and whether it was an answer at all."""
 
     decisions: list[Decision] = []
+    # Also where it was no answer: what would have been one.
     say: str | None = None
     consumed: bool = False
+    # A person stopped the model that was to suggest a reading.
+    stopped: bool = False
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

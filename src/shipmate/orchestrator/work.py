@@ -142,6 +142,7 @@ class Worker:
             call_id=part["toolCallId"],
             member=turn.member,
             user_id=turn.user_id,
+            initiators=turn.initiators,
         )
         return Call(
             call_id=part["toolCallId"],
