@@ -218,11 +218,7 @@ class ReplyService:
         lease = self._lease(event, reply)
         if lease.is_too_long:
             return self._refuse("window-limit", days=WINDOW_LIMIT_DAYS)
-        made = {
-            choice.approval.id: make_grant(choice.approval, choice.named, lease)
-            for choice in choices
-            if choice.approved
-        }
+        made = {choice.approval.id: _grant(choice, lease) for choice in choices if choice.approved}
         wishes = [self._wish(event, reply, choice, made.get(choice.approval.id)) for choice in choices]
         decided = await self._decisions.decide(wishes)
         if not decided and choices:
@@ -304,6 +300,12 @@ def _pressed(event: Event) -> Reply | None:
         return Reply(clauses=clauses, reason=reason, span="window", minutes=int(minutes[1]))
     span = "always" if event.scope == "always" else "thread" if event.scope == "thread" else "once"
     return Reply(clauses=clauses, reason=reason, span=span)
+
+
+def _grant(choice: Choice, lease: Lease) -> Grant | Why | None:
+    """Return the grant that an answer amounts to; what was not offered is not granted either."""
+    made = make_grant(choice.approval, choice.named, lease)
+    return Why("not-offered") if isinstance(made, Grant) and choice.approval.coverage is None else made
 
 
 def _is_ending() -> bool:
