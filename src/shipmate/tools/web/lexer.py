@@ -13,12 +13,12 @@ from html import unescape
 from typing import Final, NamedTuple
 
 # A page of more is cut: reading on would cost more than its words are worth.
-TAG_LIMIT = 200_000
+TAG_LIMIT = 100_000
 # Attributes of one tag that are looked at, and the longest value that is given.
 ATTRIBUTE_LIMIT = 200
 VALUE_LIMIT = 4_000
 
-_OPENING = re.compile(r"<([A-Za-z/!?])")
+_OPENING = re.compile(r"<(?:(/?)([A-Za-z][^\s/>]{0,63}+)>|[A-Za-z/!?])")
 _NAME = re.compile(r"[A-Za-z][^\s/>]{0,63}+")
 _ATTRIBUTE = re.compile(
     r"""[\s/]*+(=?[^\s/>=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+))?+)?+"""
@@ -63,24 +63,16 @@ def scan(html: str) -> Iterator[Token]:
     """Yield the tags and texts of a page, in order; a `Cut` comes last when there was more."""
     at, tags = 0, 0
     while found := _OPENING.search(html, at):
-        opened, mark = found.start(), found[1]
+        opened = found.start()
         if opened > at:
             yield decode_references(html[at:opened])
-        if mark == "/":
-            end, at = _read_end(html, opened)
-            if end is not None:
-                yield end
-        elif mark in ("!", "?"):
-            at = _skip_declaration(html, opened)
-        else:
-            start, at = _read_start(html, opened)
-            if start is None:
-                return
-            yield start
-            if start.name in RAW:
-                text, at = _read_raw(html, at, start.name)
-                if text:
-                    yield text
+        token, at = _read_markup(html, opened, found)
+        if token is not None:
+            yield token
+        if isinstance(token, Start) and token.name in RAW:
+            text, at = _read_raw(html, at, token.name)
+            if text:
+                yield text
         tags += 1
         if at < 0:
             return
@@ -89,6 +81,17 @@ def scan(html: str) -> Iterator[Token]:
             return
     if at < len(html):
         yield decode_references(html[at:])
+
+
+def _read_markup(html: str, opened: int, found: re.Match[str]) -> tuple[Start | End | None, int]:
+    """Read what begins with `<`; also return where it ends, -1 when it does not."""
+    if name := found[2]:
+        # Most tags are as short as this.
+        return (End(name.lower()) if found[1] else Start(name.lower(), {})), found.end()
+    mark = html[opened + 1]
+    if mark == "/":
+        return _read_end(html, opened)
+    return (None, _skip_declaration(html, opened)) if mark in "!?" else _read_start(html, opened)
 
 
 def decode_references(text: str) -> str:

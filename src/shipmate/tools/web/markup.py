@@ -18,6 +18,8 @@ HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "code": "`"}
 # How deep lists and quotations are drawn; what lies deeper stands at this depth.
 DEPTH_LIMIT = 12
+# Of further links only the words are kept: resolving an address costs more than reading a tag.
+LINK_LIMIT = 10_000
 # No more Markdown is made of one page: a model is shown far less of it.
 OUTPUT_LIMIT = 2_000_000
 CUT = "\n\n[the page goes on; it is too large to be read whole]"
@@ -61,6 +63,7 @@ class _Writer:
         self._lists: list[int | None] = []
         # Where the open link's words begin among the pieces, and where it leads.
         self._link: tuple[int, str | None] | None = None
+        self._links = 0
         self._quotes = 0
         self._pre = 0
         self._pieces: list[str] = []
@@ -114,6 +117,8 @@ class _Writer:
 
     def _open(self, tag: str, target: str | None) -> None:
         match tag:
+            case "p" | "div" | "section":
+                self._block()
             case "a":
                 self._end_link()
                 self._link = (len(self._pieces), target)
@@ -180,7 +185,10 @@ class _Writer:
             return
         (start, target), self._link = self._link, None
         words = "".join(self._pieces[start:])
+        if self._links >= LINK_LIMIT:
+            return
         if target and words.strip() and not target.lower().startswith(("javascript:", "data:", "#")):
+            self._links += 1
             link = f"[{words.strip()}]({_join(self._url, target)})"
             self.size += len(link) - len(words)
             self._pieces[start:] = [link]
@@ -204,6 +212,8 @@ class _Writer:
 
 
 def _join(base: str, target: str) -> str:
+    if target.startswith(("https://", "http://")):
+        return target
     try:
         return urljoin(base, target)
     except ValueError:
