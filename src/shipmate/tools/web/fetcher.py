@@ -27,7 +27,7 @@ WIRE_LIMIT = 10_000_000
 ADDRESS_LIMIT = 8_000
 FIELD_LIMIT = 200
 # One coding at most: of several, a short answer holds terabytes between one and the next.
-CODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
+CODINGS = frozenset({"", "identity", "gzip", "deflate"})
 CHARSET = re.compile(r"""charset\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})""", re.IGNORECASE)
 HEADERS = {
     "User-Agent": f"Shipmate/{__version__}",
