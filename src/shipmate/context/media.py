@@ -63,7 +63,7 @@ def encode_image(data: bytes, name: str) -> str:
 
 
 async def check_image(data: bytes, name: str) -> str:
-    """Return an image's media type after decoding it; raises MediaError when it is none, damaged or too large."""
+    """Return an image's media type after decoding it; raises MediaError when that cannot be done."""
     media_type = check_kind(data, name)
     try:
         await call_aside(DECODE, data, media_type=media_type, name=name)
@@ -73,7 +73,7 @@ async def check_image(data: bytes, name: str) -> str:
 
 
 def check_kind(data: bytes, name: str) -> str:
-    """Return an image's media type by its first bytes; raises MediaError when it is none, or too large a file."""
+    """Return an image's media type by its first bytes; raises MediaError when it is none or too long."""
     if len(data) > BYTES_LIMIT:
         raise MediaError(f"{name} is larger than {BYTES_LIMIT // 1024 // 1024} MB. Give a smaller image.")
     media_type = sniff(data)

@@ -1,4 +1,4 @@
-"""Decode pictures with Pillow. Runs in a child process: a small file may unpack to gigabytes, or keep it busy."""
+"""Decode pictures with Pillow, in a child process: a small file may unpack to gigabytes or keep it busy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ THIN_LIMIT = 20_000_000
 def prepare(data: bytes, *, media_type: str, name: str) -> bytes:
     """Check that a picture can be decoded and scale it down if it is large.
 
-    Returns the media type, a line break and the bytes to send; no bytes when the picture can be sent as it is.
+    Returns the media type, a line break and the bytes to send; no bytes when it can be sent as it is.
     """
     from PIL import Image
 

@@ -1,7 +1,7 @@
 """Take calls from the parent process over a pipe, each under limits of time and memory.
 
-Run as a program. A call that passes a limit ends this process; the parent notices and says so. Nothing of Shipmate
-is imported but the function a call names, so that a start costs milliseconds.
+Run as a program. A call that passes a limit ends this process; the parent notices and says so. Nothing of
+Shipmate is imported but the function a call names, so that a start costs milliseconds.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-
 import msgspec
 
 from shipmate.decoding import child
@@ -52,7 +51,7 @@ class Call:
         self._is_stopped = False
 
     def make(self) -> bytes:
-        """Return what the function made of the bytes; raises DecodingError when it refused or passed a limit."""
+        """Return what the function made of the bytes; raises DecodingError when it refused or was ended."""
         for is_last in (False, True):
             process = self._begin(fresh=is_last)
             watch = threading.Timer(self._work.wall_seconds, process.kill)

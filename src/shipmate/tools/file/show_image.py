@@ -40,4 +40,3 @@ class ShowImage(Tool[ShowImageArguments]):
         name = PurePosixPath(arguments.path).name
         part = attach(context.layout, data, name)
         return ToolResult(output=f"Shown: {name} ({part['mediaType']}, {len(data):,} bytes).", files=(part,))
-

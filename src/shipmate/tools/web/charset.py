@@ -11,7 +11,7 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# Encodings by their Python names. `codecs` also knows some that unpack, run backwards or evaluate what they are given.
+# Encodings by their Python names. `codecs` also knows some that unpack or evaluate what they are given.
 ENCODINGS = frozenset(
     {
         "ascii", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be",

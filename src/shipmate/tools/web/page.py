@@ -45,7 +45,7 @@ def html_to_markdown(html: str, url: str) -> str:
 def extract_content(html: str, url: str) -> str:
     """Let trafilatura find the content, where it is installed: it knows more kinds of pages than we do.
 
-    Returns nothing for a page that would keep it busy. It has no limits of its own: call it in a child process.
+    Returns nothing for a page that would keep it busy. It knows no limits: call it in a child process.
     """
     if len(html) > EXTRACTED_LIMIT or html.count("<") > EXTRACTED_TAGS:
         return ""

@@ -17,9 +17,7 @@ from shipmate.tools.web.page import EXTRACTED_TAGS, is_html, to_markdown
 if TYPE_CHECKING:
     from shipmate.tools.web.fetcher import Fetcher, Page
 
-READ = Work(
-    function="shipmate.tools.web.page:read_page", subject="The page", seconds=2.0, memory=150_000_000
-)
+READ = Work(function="shipmate.tools.web.page:read_page", subject="The page", seconds=2.0, memory=150_000_000)
 # Little time: a page on which the library takes longer is read by our own reader.
 EXTRACT = Work(
     function="shipmate.tools.web.page:extract_page", subject="The page", seconds=0.5, memory=150_000_000
