@@ -81,9 +81,7 @@ _LOW_ERRORS = (
 def check_url(text: str) -> httpx2.URL:
     """Read an address; only plain http and https ones are taken."""
     if len(text) > ADDRESS_LIMIT:
-        raise ToolError(
-            f"An address of {len(text):,} characters is too long; {ADDRESS_LIMIT:,} are the most."
-        )
+        raise ToolError(f"An address of {len(text):,} characters is too long: at most {ADDRESS_LIMIT:,}.")
     try:
         url = httpx2.URL(text.strip())
         has_host = bool(url.raw_host)

@@ -1,8 +1,8 @@
 """Cut HTML into tags and text in one pass.
 
 Each character is looked at a bounded number of times, whatever the page holds: what is opened and never
-closed (a comment, a tag, a quotation) ends the page, as it does in a browser, so no search for an end is begun
-twice. The standard library's parser begins such searches anew at every tag and takes hours for some pages.
+closed (a comment, a tag, a quotation) ends the page, as it does in a browser, so no search for an end is
+begun twice. The standard library begins such searches anew at every tag and takes hours for some pages.
 """
 
 from __future__ import annotations
