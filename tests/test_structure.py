@@ -16,6 +16,7 @@ PACKAGE = Path(shipmate.__file__).parent
 ROOMS = (
     ("errors",),
     ("values",),
+    ("decoding",),
     ("workspace",),
     ("thread",),
     ("store",),

@@ -18,6 +18,7 @@
     │   ├── ModelBusyError        rate limit or overload (retryable)
     │   ├── ModelDownError        cannot be reached, or a server error (retryable)
     │   └── ModelStreamError      the answer broke off or was rubbish (retryable)
+    ├── DecodingError             bytes from outside that cannot be read within their limits
     └── ToolError                 a tool could not do what was asked; the model is told
         ├── ToolInputError        the arguments do not fit the tool
         └── TargetChangedError    what was approved is no longer as it was shown
@@ -117,6 +118,10 @@ class ModelStreamError(ModelError):
     """The model's answer broke off. What it said is kept; send the message again to go on."""
 
     retryable = True
+
+
+class DecodingError(ShipmateError):
+    """These bytes could not be read within their limits. Give a smaller or simpler file."""
 
 
 class ToolError(ShipmateError):

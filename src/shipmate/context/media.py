@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import base64
-import io
 import os
 import stat
-import warnings
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from shipmate.errors import MediaError
+from shipmate.decoding.process import Work, call, call_aside
+from shipmate.errors import DecodingError, MediaError
 from shipmate.workspace.upload import media_type_of
-
-if TYPE_CHECKING:
-    from PIL import Image
 
 COUNT_LIMIT = 20
 BYTES_LIMIT = 20 * 1024 * 1024
 # Providers scale down to about this edge themselves, and bill for what was sent.
 EDGE_LIMIT = 1568
-# Base64 adds a third, and providers refuse images past 5 MB.
-SENT_LIMIT = 3_700_000
-# Beyond this a small file may unpack to gigabytes.
-PIXEL_LIMIT = 80_000_000
+# A picture of 80 million pixels takes 320 MB while it is decoded.
+DECODE = Work(
+    function="shipmate.context.picture:prepare", subject="The image", seconds=8.0, memory=500_000_000
+)
 # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
 READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0)
 
@@ -59,6 +53,27 @@ def read_image(path: str | Path) -> str:
 
 def encode_image(data: bytes, name: str) -> str:
     """Make a data URL of an image's bytes; `name` is what errors call it."""
+    media_type = check_kind(data, name)
+    try:
+        answer = call(DECODE, data, media_type=media_type, name=name)
+    except DecodingError as error:
+        raise MediaError(str(error)) from error
+    kind, _, sent = answer.partition(b"\n")
+    return f"data:{kind.decode()};base64,{base64.b64encode(sent or data).decode()}"
+
+
+async def check_image(data: bytes, name: str) -> str:
+    """Return an image's media type after decoding it; raises MediaError when that cannot be done."""
+    media_type = check_kind(data, name)
+    try:
+        await call_aside(DECODE, data, media_type=media_type, name=name)
+    except DecodingError as error:
+        raise MediaError(str(error)) from error
+    return media_type
+
+
+def check_kind(data: bytes, name: str) -> str:
+    """Return an image's media type by its first bytes; raises MediaError when it is none or too long."""
     if len(data) > BYTES_LIMIT:
         raise MediaError(f"{name} is larger than {BYTES_LIMIT // 1024 // 1024} MB. Give a smaller image.")
     media_type = sniff(data)
@@ -66,45 +81,4 @@ def encode_image(data: bytes, name: str) -> str:
         raise MediaError(
             f"{name} is no PNG, JPEG, GIF or WebP image. Attach one, or let `read` open the file."
         )
-    data, media_type = _prepare(data, media_type, name)
-    return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
-
-
-def _prepare(data: bytes, media_type: str, name: str) -> tuple[bytes, str]:
-    """Check that an image can be decoded, and scale it down if it is large."""
-    from PIL import Image, ImageOps
-
-    try:
-        with _quiet(Image.DecompressionBombWarning), Image.open(io.BytesIO(data)) as image:
-            if image.width * image.height > PIXEL_LIMIT:
-                raise MediaError(
-                    f"{name} has {image.width} × {image.height} pixels, too many. Give a smaller image."
-                )
-            image.load()
-            if max(image.size) <= EDGE_LIMIT and len(data) <= SENT_LIMIT:
-                return data, media_type
-            upright = ImageOps.exif_transpose(image)
-            upright.thumbnail((EDGE_LIMIT, EDGE_LIMIT))
-            return _save(upright, media_type)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise MediaError(f"{name} is a damaged image: {error}. Save it again.") from error
-
-
-@contextmanager
-def _quiet(warning: type[Warning]) -> Generator[None]:
-    """Silence a warning about what is checked here anyway."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", warning)
-        yield
-
-
-def _save(image: Image.Image, media_type: str) -> tuple[bytes, str]:
-    """Save a scaled image as PNG if it was one and stays small, else as JPEG."""
-    if media_type == "image/png":
-        drawn = io.BytesIO()
-        image.save(drawn, "PNG")
-        if drawn.tell() <= SENT_LIMIT:
-            return drawn.getvalue(), "image/png"
-    taken = io.BytesIO()
-    image.convert("RGB").save(taken, "JPEG", quality=85)
-    return taken.getvalue(), "image/jpeg"
+    return media_type

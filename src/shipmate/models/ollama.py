@@ -9,8 +9,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from shipmate.values.nesting import check_nesting
+
 DEFAULT_PORT = 11434
 CONNECT_SECONDS = 0.15
+ANSWER_LIMIT = 1_000_000
 ANSWER_SECONDS = 0.5
 
 
@@ -56,7 +59,7 @@ def _ask(url: str) -> Ollama | None:
     connection = kind(parts.hostname or "", parts.port, timeout=ANSWER_SECONDS)
     try:
         connection.request("GET", "/api/tags")
-        found = msgspec.json.decode(connection.getresponse().read())
+        found = msgspec.json.decode(check_nesting(connection.getresponse().read(ANSWER_LIMIT)))
         names = [str(model["name"]) for model in found["models"]]
     except (OSError, http.client.HTTPException, msgspec.DecodeError, KeyError, TypeError):
         return None

@@ -20,6 +20,12 @@ from shipmate.models.port import (
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, new_id
+from shipmate.values.nesting import check_nesting
+
+# What one answer may hold: more than any model writes, and than a thread can keep for each step.
+ANSWER_LIMIT = 8_000_000
+CALL_LIMIT = 200
+ID_LIMIT = 200
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -39,6 +45,7 @@ class StepReader:
         self._known = known_calls
         self._prefix = prefix
         self._texts = 0
+        self._size = 0
         self._open: tuple[str, str] | None = None
         self._ids: dict[str, str] = {}
         self.calls: list[Asked] = []
@@ -55,6 +62,12 @@ class StepReader:
         return self.finish
 
     def _take(self, event: ModelEvent) -> None:
+        self._size += _size_of(event)
+        if self._size > ANSWER_LIMIT or len(self.calls) > CALL_LIMIT:
+            raise ModelStreamError(
+                f"The model's answer is longer than {ANSWER_LIMIT:,} characters or {CALL_LIMIT} calls. "
+                "What it said is kept; ask for less at once."
+            )
         match event:
             case TextDelta(text):
                 self._say("text", text)
@@ -119,7 +132,7 @@ class StepReader:
 
     def _name_call(self, wanted: str) -> str:
         """Give a call an id that is new in its message, whatever the model chose."""
-        call_id = wanted or new_id("call")
+        call_id = wanted if 0 < len(wanted) <= ID_LIMIT else new_id("call")
         while call_id in self._known:
             call_id = new_id("call")
         self._known.add(call_id)
@@ -127,10 +140,20 @@ class StepReader:
         return call_id
 
 
+def _size_of(event: ModelEvent) -> int:
+    match event:
+        case TextDelta(text) | ReasoningDelta(text):
+            return len(text)
+        case ToolCallDelta() | ToolCall():
+            return len(event.arguments) + len(event.name)
+        case _:
+            return 0
+
+
 def _parse_call(call_id: str, event: ToolCall) -> Asked:
     text = event.arguments.strip() or "{}"
     try:
-        arguments = msgspec.json.decode(text)
+        arguments = msgspec.json.decode(check_nesting(text))
     except (msgspec.DecodeError, UnicodeError) as error:
         return Asked(
             call_id, event.name, event.arguments, f"the arguments are not JSON ({error}). Nothing ran."

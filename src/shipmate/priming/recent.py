@@ -14,6 +14,7 @@ import msgspec
 from shipmate.errors import PrimingError
 from shipmate.priming.library import Library, Listing, is_applicable
 from shipmate.priming.ref import ScriptRef
+from shipmate.values.nesting import check_nesting
 from shipmate.workspace.layout import Layout, make_private
 
 RECENT_LIMIT = 20
@@ -90,7 +91,7 @@ class Recents:
 def _decode(data: bytes) -> list[Recent]:
     if len(data) > _BYTE_LIMIT:
         raise ValueError(f"more than {_BYTE_LIMIT} bytes")
-    file = msgspec.json.decode(data, type=_File)
+    file = msgspec.json.decode(check_nesting(data), type=_File)
     if file.version != 1:
         raise ValueError(f"version {file.version} is not known")
     for recent in file.entries:

@@ -12,6 +12,7 @@ from shipmate.server.error import invalid
 from shipmate.server.security import SLASH
 from shipmate.values.event import ApprovalReplyEvent, Attachment, RetryEvent, TextEvent
 from shipmate.values.message import JsonObject, UIMessage, new_id, timestamp, tool_parts
+from shipmate.values.nesting import check_nesting
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.upload import ADDRESS
 
@@ -43,7 +44,7 @@ class Answer(msgspec.Struct, frozen=True):
 def read_chat(raw: bytes) -> ChatBody:
     """Decode a chat request."""
     try:
-        return msgspec.json.decode(raw, type=ChatBody)
+        return msgspec.json.decode(check_nesting(raw), type=ChatBody)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise invalid(f"The body is not a chat request: {error}"[:300]) from error
 

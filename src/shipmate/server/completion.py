@@ -13,6 +13,7 @@ from shipmate.server.error import invalid
 from shipmate.values.chunk import Chunk
 from shipmate.values.event import Attachment, Outcome, TextEvent
 from shipmate.values.message import JsonObject, new_id, timestamp
+from shipmate.values.nesting import check_nesting
 from shipmate.values.thread_id import ThreadId
 
 PLATFORM = "api"
@@ -33,7 +34,7 @@ class CompletionBody(msgspec.Struct):
 def read_completion(raw: bytes) -> CompletionBody:
     """Decode a completion request."""
     try:
-        return msgspec.json.decode(raw, type=CompletionBody)
+        return msgspec.json.decode(check_nesting(raw), type=CompletionBody)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise invalid(f"The body is not a completion request: {error}"[:300]) from error
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from shipmate.errors import MediaError
 from shipmate.server.error import missing
+from shipmate.workspace.dimension import PIXEL_LIMIT, has_too_many_pixels
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.upload import Upload, find_file, keep_file
 
@@ -27,11 +28,15 @@ SHOWN = frozenset(
 
 
 def keep_upload(layout: Layout, data: bytes, filename: str) -> Upload:
-    """Store a file a person sent."""
+    """Store a file a person sent; a picture is not decoded here, only its size is read."""
     if not data:
         raise MediaError("The file is empty. Choose another.")
     if len(data) > UPLOAD_LIMIT:
         raise MediaError(f"The file is larger than {UPLOAD_LIMIT // 1_000_000} MB. Choose a smaller one.")
+    if has_too_many_pixels(data):
+        raise MediaError(
+            f"The picture has more than {PIXEL_LIMIT // 1_000_000} million pixels. Choose a smaller one."
+        )
     return keep_file(layout, data, filename)
 
 

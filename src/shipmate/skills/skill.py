@@ -9,6 +9,7 @@ import msgspec
 
 from shipmate.skills.requirement import NOTHING, Requirement, read_requirement
 from shipmate.values.message import JsonObject
+from shipmate.values.nesting import check_nesting
 from shipmate.workspace.file import FileText
 from shipmate.workspace.frontmatter import read_frontmatter
 
@@ -85,7 +86,7 @@ def _read_card(card: FileText) -> tuple[JsonObject, str]:
     if card.is_missing:
         return {}, ""
     try:
-        found = msgspec.json.decode(card.text.encode())
+        found = msgspec.json.decode(check_nesting(card.text.encode()))
     except (msgspec.DecodeError, UnicodeEncodeError):
         return {}, "its skill.json is not JSON and is ignored"
     return (found, "") if isinstance(found, dict) else ({}, "its skill.json is no object and is ignored")
@@ -95,7 +96,7 @@ def _dialects(metadata: Any) -> list[JsonObject]:
     """Give the objects of known dialects in `metadata`, itself an object or JSON text."""
     if isinstance(metadata, str):
         try:
-            metadata = msgspec.json.decode(metadata.encode())
+            metadata = msgspec.json.decode(check_nesting(metadata.encode()))
         except (msgspec.DecodeError, UnicodeEncodeError):
             return []
     if not isinstance(metadata, dict):

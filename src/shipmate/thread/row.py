@@ -27,7 +27,7 @@ def decode_row(line: bytes) -> UIMessage:
     """Read a line; raise ValueError when it is no message."""
     try:
         row = _decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"not JSON: {error}") from error
     if not isinstance(row, dict):
         raise ValueError("not a JSON object")

@@ -12,6 +12,7 @@ import msgspec
 
 from shipmate.errors import ConfigError
 from shipmate.values.message import JsonObject
+from shipmate.values.nesting import check_nesting
 from shipmate.workspace.config import Config
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
@@ -95,7 +96,7 @@ def _read(layout: Layout) -> JsonObject:
             f"{layout.config} cannot be read: {error.strerror}. Mend its permissions."
         ) from error
     try:
-        raw = msgspec.json.decode(data)
+        raw = msgspec.json.decode(check_nesting(data))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         place = _place_of(str(error), data)
         raise ConfigError(f"{layout.config}{place}: not JSON: {error}. Mend it and try again.") from error

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from shipmate.values.nesting import check_nesting
 from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.layout import Layout
 
@@ -43,7 +44,7 @@ def _read(folder: str, file: FileText) -> Project:
     if file.is_missing:
         return Project(id=folder, name=folder)
     try:
-        data = msgspec.json.decode(file.text.encode())
+        data = msgspec.json.decode(check_nesting(file.text.encode()))
     except (msgspec.DecodeError, UnicodeEncodeError):
         data = None
     if not isinstance(data, dict):

@@ -33,6 +33,10 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _ENDLESS = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
+# No number people mean has more; Python refuses to write out one of 4,300.
+DIGIT_LIMIT = 1_000
+
+
 class YamlError(UserError):
     """Say on which line (from 0) a text is not YAML, and why."""
 
@@ -100,7 +104,6 @@ def _read_number(text: str) -> Any:
 
 
 def _read_integer(digits: str, base: int) -> int:
-    try:
-        return int(digits, base)
-    except ValueError as error:
-        raise YamlError(0, "a number has too many digits; quote it to keep it as text") from error
+    if len(digits) > DIGIT_LIMIT:
+        raise YamlError(0, "a number has too many digits; quote it to keep it as text")
+    return int(digits, base)

@@ -9,6 +9,8 @@ from shipmate.workspace.yaml_scalar import YamlError, resolve_plain
 
 DEPTH = 64
 NODES = 100_000
+# Characters of all texts, those that aliases repeat included.
+TEXT = 2_000_000
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -34,8 +36,10 @@ class _Builder:
 
     def __init__(self, events: Iterator[Any]) -> None:
         self.events = events
-        self.anchors: dict[str, tuple[Any, int]] = {}
+        # What an anchor stands for, and the nodes and characters in it.
+        self.anchors: dict[str, tuple[Any, int, int]] = {}
         self.nodes = 0
+        self.text = 0
 
     def build(self) -> Any:
         value: Any = None
@@ -57,8 +61,8 @@ class _Builder:
             raise YamlError(line, f"nested more than {DEPTH} deep")
         if kind == "AliasEvent":
             return self.repeat(event)
-        before = self.nodes
-        self.count(1, line)
+        nodes, text = self.nodes, self.text
+        self.count(1, len(event.value) if kind == "ScalarEvent" else 0, line)
         anchor = cast("str | None", event.anchor)
         value = (
             _read_scalar(event)
@@ -68,20 +72,23 @@ class _Builder:
             else self.read_mapping(event, depth)
         )
         if anchor is not None:
-            self.anchors[anchor] = (value, self.nodes - before)
+            self.anchors[anchor] = (value, self.nodes - nodes, self.text - text)
         return value
 
     def repeat(self, event: Any) -> Any:
         if event.anchor not in self.anchors:
             raise YamlError(event.start_mark.line, f"nothing is called &{event.anchor}")
-        value, nodes = self.anchors[event.anchor]
-        self.count(nodes, event.start_mark.line)
+        value, nodes, text = self.anchors[event.anchor]
+        self.count(nodes, text, event.start_mark.line)
         return value
 
-    def count(self, nodes: int, line: int) -> None:
+    def count(self, nodes: int, text: int, line: int) -> None:
         self.nodes += nodes
+        self.text += text
         if self.nodes > NODES:
             raise YamlError(line, f"more than {NODES} values")
+        if self.text > TEXT:
+            raise YamlError(line, f"more than {TEXT} characters; write out less with aliases")
 
     def read_list(self, event: Any, depth: int) -> list[Any]:
         _check_tag(event, "seq")
@@ -98,7 +105,7 @@ class _Builder:
             if type(inner).__name__ != "ScalarEvent":
                 raise YamlError(line, "a key must be a text")
             key = inner.value
-            self.count(1, line)
+            self.count(1, len(key), line)
             if key in found:
                 raise YamlError(line, f"`{key}` is given twice; keep one")
             found[key] = self.read(next(self.events), depth + 1)

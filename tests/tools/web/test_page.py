@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from shipmate.tools.web.page import decode, html_to_markdown, to_markdown
+from shipmate.tools.web.charset import decode
+from shipmate.tools.web.page import html_to_markdown, to_markdown
 
 
 def test_a_page_without_content_gives_its_title_alone() -> None:

@@ -12,6 +12,7 @@ import msgspec
 from shipmate.approvals.value import Approval, Suggestion
 from shipmate.models.port import Model, ModelRequest, TextDelta
 from shipmate.values.message import user_message
+from shipmate.values.nesting import check_nesting
 
 PREVIEW_LIMIT = 2_000
 
@@ -44,7 +45,7 @@ class Suggester:
 
 def _read(answer: str, approvals: Sequence[Approval]) -> Suggestion | None:
     try:
-        reading = msgspec.json.decode(answer.strip(), type=Reading)
+        reading = msgspec.json.decode(check_nesting(answer.strip()), type=Reading)
     except (msgspec.DecodeError, msgspec.ValidationError):
         return None
     meant = tuple(each.id for each in approvals if each.number in reading.numbers)

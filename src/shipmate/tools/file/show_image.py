@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from shipmate.context.media import BYTES_LIMIT, encode_image
+from shipmate.context.media import BYTES_LIMIT, check_image
 from shipmate.errors import MediaError, ToolError
 from shipmate.tools.file.attachment import attach
 from shipmate.tools.file.read import labels_by_path
@@ -35,17 +35,12 @@ class ShowImage(Tool[ShowImageArguments]):
         return Picture((await super().picture(arguments, context)).text, target)
 
     async def run(self, arguments: ShowImageArguments, context: ToolContext) -> ToolResult:
-        data = await asyncio.to_thread(_read, arguments.path, context)
+        data, _ = await asyncio.to_thread(read_target, context, arguments.path, BYTES_LIMIT)
+        try:
+            # Decodes it: only what is an image through and through is shown as one.
+            await check_image(data, arguments.path)
+        except MediaError as error:
+            raise ToolError(str(error)) from error
         name = PurePosixPath(arguments.path).name
         part = attach(context.layout, data, name)
         return ToolResult(output=f"Shown: {name} ({part['mediaType']}, {len(data):,} bytes).", files=(part,))
-
-
-def _read(path: str, context: ToolContext) -> bytes:
-    data, _ = read_target(context, path, BYTES_LIMIT)
-    try:
-        # Decodes it: only what is an image through and through is shown as one.
-        encode_image(data, path)
-    except MediaError as error:
-        raise ToolError(str(error)) from error
-    return data

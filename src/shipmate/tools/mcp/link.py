@@ -7,9 +7,10 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from shipmate.errors import ToolError
+from shipmate.tools.mcp.intake import MESSAGE_LIMIT, Intake, bound
 from shipmate.workspace.config import McpServer
 from shipmate.workspace.layout import Layout, make_private
 
@@ -22,6 +23,9 @@ CONNECT_SECONDS = 30.0
 # A server that failed is left alone for so long, so that it does not delay every turn.
 PAUSE_SECONDS = 60.0
 PAGE_LIMIT = 20
+# Tools that are looked through, and those of one server that are offered.
+LISTED_LIMIT = 2_000
+TOOL_LIMIT = 128
 MISSING = "the MCP extra is not installed; run: pip install 'shipmate[mcp]'"
 
 
@@ -36,7 +40,10 @@ class McpLink:
         self._ready: asyncio.Future[Client] | None = None
         self._stop = asyncio.Event()
         self.failure = ""
+        # How many of its tools are not offered, because there are too many.
+        self.left_out = 0
         self._failed_at = 0.0
+        self._intake = Intake()
 
     async def list_tools(self) -> list[Tool]:
         """Ask the server for its tools; none when it cannot be reached, and `failure` then says why."""
@@ -50,7 +57,9 @@ class McpLink:
             return []
         self.failure = ""
         wanted = self.server.tools
-        return [tool for tool in tools if wanted is None or tool.name in wanted]
+        found = [tool for tool in tools if wanted is None or tool.name in wanted]
+        self.left_out = max(0, len(found) - TOOL_LIMIT)
+        return found[:TOOL_LIMIT]
 
     async def call(self, tool: str, arguments: dict[str, object]) -> CallToolResult:
         """Call one of the server's tools."""
@@ -68,7 +77,7 @@ class McpLink:
             if _is_broken(error):
                 # The next call connects anew.
                 await self.close()
-            raise ToolError(f"MCP server {self.name}: {describe(error)}.") from error
+            raise ToolError(f"MCP server {self.name}: {self._intake.trouble or describe(error)}.") from error
 
     async def close(self) -> None:
         """End the connection and the server that was started for it."""
@@ -103,7 +112,7 @@ class McpLink:
                 ready.set_exception(ToolError(self.failure))
 
     def _fail(self, error: Exception) -> None:
-        self.failure = describe(error)
+        self.failure = self._intake.trouble or describe(error)
         self._failed_at = time.monotonic()
 
     def _rests(self) -> bool:
@@ -113,22 +122,30 @@ class McpLink:
     async def _open(self) -> AsyncGenerator[Client, None]:
         try:
             import httpx2
-            from mcp import Client, StdioServerParameters, stdio_client
+            from mcp import Client, StdioServerParameters
             from mcp.client.streamable_http import streamable_http_client
+
+            from shipmate.tools.mcp.http import BoundedTransport
+            from shipmate.tools.mcp.stdio import open_stdio
         except ImportError as error:
             raise ToolError(MISSING) from error
-        server = self.server
+        server, self._intake = self.server, Intake()
         if server.url is not None:
-            web = httpx2.AsyncClient(headers=server.headers, timeout=server.timeout_seconds)
-            async with web, Client(streamable_http_client(server.url, http_client=web)) as client:
+            web = httpx2.AsyncClient(
+                headers=server.headers,
+                timeout=server.timeout_seconds,
+                transport=BoundedTransport(self._intake),
+            )
+            wire = streamable_http_client(server.url, http_client=web, max_sse_event_size=MESSAGE_LIMIT)
+            async with web, Client(bound(wire, self._intake)) as client:
                 yield client
         elif server.command is not None:
             start = StdioServerParameters(
                 command=server.command, args=list(server.args), env=dict(server.env), cwd=self._layout.root
             )
-            with self._complaints() as log:
-                async with Client(stdio_client(start, errlog=log)) as client:
-                    yield client
+            make_private(self.log.parent)
+            async with Client(bound(open_stdio(start, self.log, self._intake), self._intake)) as client:
+                yield client
         else:
             raise ToolError(f"give mcp.servers.{self.name} a `command` or a `url` in ship.json")
 
@@ -137,16 +154,12 @@ class McpLink:
         """Give the file a started server's complaints go to."""
         return self._layout.mcp_log(self.name)
 
-    def _complaints(self) -> TextIO:
-        make_private(self.log.parent)
-        return self.log.open("a", encoding="utf-8")
-
 
 async def _all_tools(client: Client) -> list[Tool]:
     page = await client.list_tools()
     tools = list(page.tools)
     for _ in range(PAGE_LIMIT):
-        if page.next_cursor is None:
+        if page.next_cursor is None or len(tools) > LISTED_LIMIT:
             break
         page = await client.list_tools(cursor=page.next_cursor)
         tools += page.tools

@@ -16,14 +16,16 @@ from shipmate.errors import ToolError, ToolInputError
 from shipmate.models.port import ToolSpec
 from shipmate.tools.file.attachment import attach
 from shipmate.tools.file.target import check_target
-from shipmate.tools.mcp.link import McpLink
+from shipmate.tools.mcp.link import TOOL_LIMIT, McpLink
 from shipmate.tools.output import keep
 from shipmate.tools.text import clean, reveal
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import McpServer
+from shipmate.workspace.dimension import PIXEL_LIMIT, has_too_many_pixels
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.upload import media_type_of
 
 if TYPE_CHECKING:
     from mcp.types import ContentBlock
@@ -33,6 +35,11 @@ if TYPE_CHECKING:
 NAME_LIMIT = 64
 ODD = re.compile(r"[^A-Za-z0-9_-]")
 DESCRIPTION_LIMIT = 600
+# A schema goes into every request; a tool with a longer one is not offered.
+SCHEMA_LIMIT = 16_000
+# Blocks and pictures of one result that are read; the rest is counted.
+BLOCK_LIMIT = 1_000
+PICTURE_LIMIT = 20
 
 
 class McpArguments(msgspec.Struct, frozen=True):
@@ -55,16 +62,18 @@ class McpTool(Tool[McpArguments]):
 
     def _take(self, foreign: ForeignTool) -> None:
         # Written by the server: kept short and free of control characters.
-        self.description = clean(foreign.description or foreign.name)[:DESCRIPTION_LIMIT]
+        words = (foreign.description or foreign.name)[: 4 * DESCRIPTION_LIMIT]
+        self.description = clean(words)[:DESCRIPTION_LIMIT]
         self._schema = foreign.input_schema
 
     def spec(self) -> ToolSpec:
         return ToolSpec(self.name, self.description, self._schema)
 
     def parse(self, arguments: JsonObject) -> McpArguments:
-        missing = [name for name in self._schema.get("required", ()) if name not in arguments]
-        if missing:
-            raise ToolInputError(f"{self.name}: Object missing required field `{missing[0]}`. Nothing ran.")
+        required = self._schema.get("required")
+        for name in required if isinstance(required, list) else ():
+            if isinstance(name, str) and name not in arguments:
+                raise ToolInputError(f"{self.name}: Object missing required field `{name}`. Nothing ran.")
         return McpArguments(arguments)
 
     async def picture(self, arguments: McpArguments, context: ToolContext) -> Picture:
@@ -85,7 +94,9 @@ class McpTool(Tool[McpArguments]):
             check_target(context, await self._target())
         result = await self._link.call(self._foreign, arguments.values)
         files: list[JsonObject] = []
-        texts = [_text_of(block, files, context) for block in result.content]
+        texts = [_text_of(block, files, context) for block in result.content[:BLOCK_LIMIT]]
+        if (more := len(result.content) - BLOCK_LIMIT) > 0:
+            texts.append(f"[{more:,} more blocks; {BLOCK_LIMIT:,} are read]")
         if not any(texts) and result.structured_content is not None:
             texts = [msgspec.json.encode(result.structured_content).decode()]
         text = keep("\n".join(texts), context, self.budget)
@@ -113,15 +124,30 @@ def _text_of(block: ContentBlock, files: list[JsonObject], context: ToolContext)
     if block.type == "text":
         return block.text
     if block.type == "image":
-        try:
-            data = base64.b64decode(block.data, validate=True)
-        except binascii.Error:
-            return "[an image that cannot be decoded]"
-        files.append(attach(context.layout, data, "image"))
-        return f"[image of {len(data):,} bytes]"
+        return _take_picture(block.data, files, context)
     if block.type == "resource" and (text := getattr(block.resource, "text", None)):
         return str(text)
     return f"[{block.type}]"
+
+
+def _take_picture(text: str, files: list[JsonObject], context: ToolContext) -> str:
+    """Attach a picture and name it; nothing is decoded here, only its size is read."""
+    if len(files) >= PICTURE_LIMIT:
+        return f"[an image left out: {PICTURE_LIMIT} are shown of one result]"
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return "[an image that cannot be decoded]"
+    if not media_type_of(data).startswith("image/"):
+        return f"[an image of {len(data):,} bytes that is no PNG, JPEG, GIF or WebP: left out]"
+    if has_too_many_pixels(data):
+        return f"[an image of more than {PIXEL_LIMIT // 1_000_000} million pixels: left out]"
+    files.append(attach(context.layout, data, "image"))
+    return f"[image of {len(data):,} bytes]"
+
+
+def _fits(tool: ForeignTool) -> bool:
+    return len(msgspec.json.encode(tool.input_schema)) <= SCHEMA_LIMIT
 
 
 class McpServers:
@@ -140,7 +166,9 @@ class McpServers:
                 asked, await asyncio.gather(*(each.list_tools() for each in asked)), strict=True
             ):
                 if not link.failure:
-                    self._tools[link.name] = [McpTool(link, tool) for tool in tools]
+                    fitting = [tool for tool in tools if _fits(tool)]
+                    link.left_out += len(tools) - len(fitting)
+                    self._tools[link.name] = [McpTool(link, tool) for tool in fitting]
         return [tool for link in self._links for tool in self._tools.get(link.name, [])]
 
     def findings(self) -> list[Finding]:
@@ -153,6 +181,14 @@ class McpServers:
             fix = f"See {link.log}." if link.server.command else "Check the address and the network."
             return Finding("warn", subject, f"not available: {link.failure}", fix)
         tools = self._tools.get(link.name)
+        if tools is not None and link.left_out:
+            return Finding(
+                "warn",
+                subject,
+                f"{len(tools)} tools; {link.left_out:,} are left out: {TOOL_LIMIT} tools with schemas of "
+                f"at most {SCHEMA_LIMIT // 1000} KB are offered of one server",
+                f"Name the tools you want in mcp.servers.{link.name}.tools.",
+            )
         return Finding("ok", subject, "not asked yet" if tools is None else f"{len(tools)} tools")
 
     async def close(self) -> None:

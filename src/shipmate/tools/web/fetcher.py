@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import cast
@@ -21,6 +22,13 @@ SECONDS = 30
 CONNECT_SECONDS = 10
 REDIRECTS = 5
 SIZE_LIMIT = 5_000_000
+# What may come over the wire for one page; compressed data can be long and hold nothing.
+WIRE_LIMIT = 10_000_000
+ADDRESS_LIMIT = 8_000
+FIELD_LIMIT = 200
+# One coding at most: of several, a short answer holds terabytes between one and the next.
+CODINGS = frozenset({"", "identity", "gzip", "deflate"})
+CHARSET = re.compile(r"""charset\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})""", re.IGNORECASE)
 HEADERS = {
     "User-Agent": f"Shipmate/{__version__}",
     "Accept": "text/html,text/markdown,text/plain,application/json;q=0.9,*/*;q=0.5",
@@ -72,6 +80,8 @@ _LOW_ERRORS = (
 
 def check_url(text: str) -> httpx2.URL:
     """Read an address; only plain http and https ones are taken."""
+    if len(text) > ADDRESS_LIMIT:
+        raise ToolError(f"An address of {len(text):,} characters is too long: at most {ADDRESS_LIMIT:,}.")
     try:
         url = httpx2.URL(text.strip())
         has_host = bool(url.raw_host)
@@ -100,16 +110,23 @@ async def _take(response: httpx2.Response) -> Page:
         raise ToolError(
             f"{response.url} answered {response.status_code} {response.reason_phrase}.".replace(" .", ".")
         )
+    coding = response.headers.get("content-encoding", "").strip().lower()
+    if coding not in CODINGS:
+        raise ToolError(
+            f"{response.url} is encoded as {coding[:FIELD_LIMIT]!r}, which was not asked for and is not read."
+        )
     body = bytearray()
     async for piece in response.aiter_bytes(65_536):
         body += piece
         if len(body) > SIZE_LIMIT:
             break
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    said = response.headers.get("content-type", "")[:FIELD_LIMIT]
+    charset = CHARSET.search(said)
     return Page(
         url=str(response.url),
-        kind=kind,
-        charset=response.charset_encoding,
+        kind=said.partition(";")[0].strip().lower(),
+        # Not the library's reading of it, which takes seconds for a header made for that.
+        charset=charset[1] if charset else None,
         body=bytes(body[:SIZE_LIMIT]),
         is_cut=len(body) > SIZE_LIMIT,
     )
@@ -157,20 +174,26 @@ class _GuardedTransport(httpx2.AsyncBaseTransport):
         response = await self._pool.handle_async_request(
             httpcore2.Request(request.method, target, headers=request.headers.raw)
         )
-        return httpx2.Response(response.status, headers=response.headers, stream=_Stream(response))
+        # Cookies are never sent, and reading those of a stranger can take long.
+        headers = [(name, value) for name, value in response.headers if name.lower() != b"set-cookie"]
+        return httpx2.Response(response.status, headers=headers, stream=_Stream(response))
 
     async def aclose(self) -> None:
         await self._pool.aclose()
 
 
 class _Stream(httpx2.AsyncByteStream):
-    """Hand a response's bytes on."""
+    """The bytes of a response, up to the limit of what may come."""
 
     def __init__(self, response: httpcore2.Response) -> None:
         self._response = response
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = WIRE_LIMIT
         async for piece in self._response.aiter_stream():
+            left -= len(piece)
+            if left < 0:
+                raise httpx2.ReadError(f"more than {WIRE_LIMIT // 1_000_000} MB came")
             yield piece
 
     async def aclose(self) -> None:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
 
+from shipmate.decoding.process import Work, call_aside
+from shipmate.errors import DecodingError, ToolError
 from shipmate.tools.output import keep
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
-from shipmate.tools.web.page import to_markdown
+from shipmate.tools.web.page import EXTRACTED_TAGS, is_html, to_markdown
 
 if TYPE_CHECKING:
-    from shipmate.tools.web.fetcher import Fetcher
+    from shipmate.tools.web.fetcher import Fetcher, Page
+
+READ = Work(function="shipmate.tools.web.page:read_page", subject="The page", seconds=2.0, memory=150_000_000)
+# Little time: a page on which the library takes longer is read by our own reader.
+EXTRACT = Work(
+    function="shipmate.tools.web.page:extract_page", subject="The page", seconds=0.5, memory=150_000_000
+)
 
 
 class WebFetchArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,8 +50,32 @@ class WebFetch(Tool[WebFetchArguments]):
 
             self._fetcher = Fetcher()
         page = await self._fetcher.fetch(arguments.url)
-        text = await asyncio.to_thread(to_markdown, page.body, page.kind, page.charset, page.url)
+        text = await read_fetched(page)
         if text is None:
             return ToolResult(output=f"{page.url}\n\n[{page.kind} of {len(page.body):,} bytes: not text]")
         note = "\n\n[the page goes on; only its beginning was fetched]" if page.is_cut else ""
         return ToolResult(output=keep(f"{page.url}\n\n{text}{note}", context, arguments.max_chars))
+
+
+async def read_fetched(page: Page) -> str | None:
+    """Return a page's text, None when it has none; HTML is taken apart in a child process."""
+    if not is_html(page.body, page.kind):
+        return to_markdown(page.body, page.kind, page.charset, page.url)
+    try:
+        return await _extract(page) or await _call(READ, page)
+    except DecodingError as error:
+        raise ToolError(f"{page.url} was fetched, but {str(error)[:1].lower()}{str(error)[1:]}") from error
+
+
+async def _extract(page: Page) -> str:
+    """Let the library for it find the content, where it is installed and the page is an ordinary one."""
+    if page.body.count(b"<") > EXTRACTED_TAGS or find_spec("trafilatura") is None:
+        return ""
+    try:
+        return await _call(EXTRACT, page)
+    except DecodingError:
+        return ""
+
+
+async def _call(work: Work, page: Page) -> str:
+    return (await call_aside(work, page.body, charset=page.charset, url=page.url)).decode()

@@ -1,0 +1,1 @@
+"""Strangers' bytes, taken apart in a child process with limits of its own."""
