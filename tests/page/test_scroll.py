@@ -49,7 +49,7 @@ def test_older_messages_are_loaded_when_scrolling_up(open_page: OpenPage, servin
     )
     expect(page.locator(".message.user")).to_have_count(40)
     assert box.evaluate("(box) => box.scrollTop") > 0, "the reader's place was lost"
-    # The button above the first message goes when nothing older is left; a view at the very top moves by as much.
+    # The button above the first message goes when nothing older is left; at the very top that shows.
     assert abs(first.evaluate(PLACE) - place) <= (60 if top == 0 else 2)
 
 
