@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.request import ContextRequest
 from tests.support.prompt import write_files
+from tests.support.search import PATIENCE, examples
 
 FILES = (
     "Agent.md",
@@ -59,7 +60,7 @@ def test_folders_pipes_loops_and_links_stop_nothing(tmp_path: Path) -> None:
     assert {"TOOLS.md", "IDENTITY.md"} <= set(problems)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[*PATIENCE, HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(FILES), st.binary(max_size=300))
 def test_any_bytes_in_any_file_give_a_prompt(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import unicodedata
 from pathlib import Path
 
@@ -15,12 +14,13 @@ from shipmate.context.section import section_kinds
 from shipmate.values.token import estimate_tokens
 from shipmate.workspace.config import Config, ContextSettings
 from tests.support.prompt import MOMENT, open_example, write_files
+from tests.support.search import examples
 
-EXAMPLES = int(os.environ.get("SHIPMATE_EXAMPLES", "100"))
+EXAMPLES = examples(100)
 texts = st.text(st.sampled_from("ab c\n中文é\u0301👩\u200d🚀\ufe0f"), max_size=400)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(texts, st.integers(1, 200))
 def test_a_cut_keeps_both_ends_within_its_tokens(text: str, tokens: int) -> None:
     head, tail = split_ends(text, tokens)
@@ -32,7 +32,7 @@ def test_a_cut_keeps_both_ends_within_its_tokens(text: str, tokens: int) -> None
     assert estimate_tokens(head) + estimate_tokens(tail) <= tokens + 2
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(texts, st.integers(1, 200))
 def test_a_cut_parts_no_letter_from_its_accents(text: str, tokens: int) -> None:
     head, tail = split_ends(text, tokens)

@@ -1,6 +1,6 @@
 """Kill the process at random points of traffic: nothing is lost, nothing runs twice, all stays readable.
 
-`SHIPMATE_KILLS=1000 pytest tests/crash` kills more often; `SHIPMATE_SEED` repeats a run.
+`SHIPMATE_KILLS=1000 pytest tests/crash` kills more often, each time elsewhere; `SHIPMATE_SEED` repeats a run.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from shipmate.values.event import ApprovalReplyEvent, IngressEvent, TextEvent, e
 from shipmate.values.message import UIMessage, is_settled, metadata_of, text_of, tool_parts
 from shipmate.workspace.layout import Layout
 
-KILLS = int(os.environ.get("SHIPMATE_KILLS", "100"))
-SEED = int(os.environ.get("SHIPMATE_SEED", "0")) or random.SystemRandom().randrange(1, 10**9)
+SEARCHED = int(os.environ.get("SHIPMATE_KILLS") or 0)
+KILLS = SEARCHED or 100
+SEED = int(os.environ.get("SHIPMATE_SEED") or (random.SystemRandom().randrange(1, 10**9) if SEARCHED else 1))
 ROOMS = 3
 REPOSITORY = Path(__file__).parents[2]
 

@@ -28,6 +28,7 @@ from shipmate.tools.toolset import default_toolset
 from shipmate.values.message import JsonObject, UIMessage, user_message
 from shipmate.workspace.config import Config
 from shipmate.workspace.layout import Layout
+from tests.support.search import examples
 
 
 def tool(name: str, *required: str, **optional: str) -> ToolSpec:
@@ -287,7 +288,7 @@ async def test_usage_is_estimated_and_free() -> None:
     assert finish.model == "rehearsal"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.text(max_size=80).filter(lambda text: "数到" not in text and "count" not in text.lower()))
 async def test_the_same_words_always_get_the_same_answer(said: str) -> None:
     assert await play(request(said)) == await play(request(said))

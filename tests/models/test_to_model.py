@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import time
 from typing import Any
 
@@ -23,9 +22,10 @@ from pydantic_ai.messages import (
 from shipmate.models.history import CALL_ID, TOOL_NAME
 from shipmate.models.to_model import to_model_messages
 from shipmate.values.message import JsonObject, UIMessage
+from tests.support.search import examples
 from tests.support.thread_strategy import PIXEL, threads
 
-EXAMPLES = int(os.environ.get("SHIPMATE_EXAMPLES", "200"))
+EXAMPLES = examples(200)
 
 
 def user(*parts: JsonObject | str, id: str = "u") -> UIMessage:
@@ -272,7 +272,7 @@ def test_never_changes_what_it_gave_before() -> None:
     assert show(first) == before
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(threads(), st.integers(0, 8))
 def test_any_prefix_of_any_thread_is_a_request_a_provider_takes(thread: list[UIMessage], end: int) -> None:
     made = to_model_messages(thread[:end])
@@ -280,7 +280,7 @@ def test_any_prefix_of_any_thread_is_a_request_a_provider_takes(thread: list[UIM
     check_valid(made)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(threads(max_messages=12))
 def test_remembering_changes_nothing_and_no_text_is_lost(thread: list[UIMessage]) -> None:
     grown = [to_model_messages(thread[: end + 1]) for end in range(len(thread))]

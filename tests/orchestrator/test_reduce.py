@@ -6,7 +6,7 @@ import json
 import subprocess
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipmate.orchestrator.reduce import Reducer
@@ -15,6 +15,7 @@ from shipmate.values.chunk import Chunk
 from shipmate.values.message import UIMessage
 from tests.support.chunk_strategy import streams
 from tests.support.node import node_command
+from tests.support.search import examples
 
 EMPTY: UIMessage = {"id": "msg_1", "role": "assistant", "parts": []}
 
@@ -69,7 +70,7 @@ def test_a_call_whose_arguments_never_came_is_left_out_of_the_row() -> None:
 def test_the_real_client_builds_the_same_message(version: str) -> None:
     drawn: list[list[Chunk]] = []
 
-    @settings(max_examples=150, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=examples(150))
     @given(streams())
     def draw(chunks: list[Chunk]) -> None:
         drawn.append(chunks)

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.support.page import OpenPage, Serving, Watched, say
+from tests.support.page import Serving, Watched, say
 
 pytestmark = pytest.mark.browser
 
@@ -149,26 +149,3 @@ def test_voice_is_recorded_as_an_attachment(watched: Watched) -> None:
     page.wait_for_timeout(600)
     stop.click()
     expect(page.locator(".chip")).to_contain_text("voice.")
-
-
-def test_older_messages_are_loaded_when_scrolling_up(open_page: OpenPage, serving: Serving) -> None:
-    watched = open_page()
-    page = watched.page
-    headers = {"authorization": f"Bearer {serving.token}"}
-    made = page.request.post(f"{serving.address}/api/threads", headers=headers, data={"title": "Long"}).json()
-    thread = made["threadId"]
-    for number in range(40):
-        body = {"id": thread, "messages": [_user(f"m{number}", f"tools {number}")]}
-        answer = page.request.post(f"{serving.address}/api/chat", headers=headers, data=body)
-        assert answer.ok, answer.text()
-    page.goto(f"{serving.address}/#/t/{thread.replace(':', '%3A')}")
-    expect(page.locator(".message.user").last).to_contain_text("tools 39")
-    expect(page.locator(".message.user")).to_have_count(25)
-    page.locator(".conversation").evaluate("(box) => { box.scrollTop = 0 }")
-    expect(page.locator(".message.user")).to_have_count(40)
-    kept = page.locator(".conversation").evaluate("(box) => box.scrollTop")
-    assert kept > 0, "the reader's place was lost"
-
-
-def _user(message_id: str, text: str) -> dict[str, object]:
-    return {"id": message_id, "role": "user", "parts": [{"type": "text", "text": text}]}

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,9 @@ from shipmate.priming.write import write_script
 from shipmate.values.message import UIMessage
 from tests.support import thread_strategy
 from tests.support.priming_strategy import scripts, threads
+from tests.support.search import examples
 
-EXAMPLES = int(os.environ.get("SHIPMATE_EXAMPLES", "60"))
+EXAMPLES = examples(60)
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
@@ -30,19 +30,19 @@ def through_file(records: list[Record]) -> list[Record]:
     return parse_script(write_script(Script({"title": "t"}, records))).records if records else []
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(threads)
 def test_any_thread_comes_back_from_its_script(messages: list[UIMessage]) -> None:
     assert exact(to_messages(through_file(to_records(messages)))) == exact(messages)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(thread_strategy.threads())
 def test_the_threads_of_the_other_strategy_come_back_too(messages: list[UIMessage]) -> None:
     assert exact(to_messages(through_file(to_records(messages)))) == exact(messages)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(scripts)
 def test_any_script_comes_back_from_its_thread(records: list[Record]) -> None:
     messages: list[UIMessage] = json.loads(json.dumps(to_messages(records)))
@@ -50,7 +50,7 @@ def test_any_script_comes_back_from_its_thread(records: list[Record]) -> None:
     assert through_file(records) == records
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(scripts, threads, scripts)
 def test_threads_mixed_with_replayed_scripts_come_back(
     first: list[Record], middle: list[UIMessage], last: list[Record]

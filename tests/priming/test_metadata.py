@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import os
-
 from hypothesis import given, settings
 
 from shipmate.priming.metadata import write_mapping
@@ -9,11 +7,12 @@ from shipmate.values.message import JsonObject
 from shipmate.workspace.yaml import read_yaml
 from shipmate.workspace.yaml_slow import build_slowly
 from tests.support.priming_strategy import objects
+from tests.support.search import examples
 
-EXAMPLES = int(os.environ.get("SHIPMATE_EXAMPLES", "60"))
+EXAMPLES = examples(60)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(objects)
 def test_what_is_written_is_read_back_by_both_ways(values: JsonObject) -> None:
     text = write_mapping(values)

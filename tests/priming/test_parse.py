@@ -16,8 +16,9 @@ from shipmate.priming.record import ScriptError
 from shipmate.priming.rule import RULES
 from shipmate.priming.write import write_script
 from tests.support.priming_strategy import PIECES
+from tests.support.search import examples
 
-EXAMPLES = int(os.environ.get("SHIPMATE_EXAMPLES", "60"))
+EXAMPLES = examples(60)
 FIXTURES = Path(__file__).parent / "fixtures"
 MANIFEST: dict[str, Any] = json.loads((FIXTURES / "manifest.json").read_text(encoding="utf-8"))
 
@@ -174,7 +175,7 @@ def test_slow_metadata_is_bounded_over_the_whole_file(monkeypatch: pytest.Monkey
         parse_script(block * 60)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(
     st.lists(
         st.sampled_from(

@@ -28,6 +28,7 @@ from shipmate.workspace.layout import Layout
 from tests.support.priming_script import Put, words
 from tests.support.priming_strategy import scripts
 from tests.support.priming_strategy import threads as any_thread
+from tests.support.search import examples
 
 FIXTURES = Path(__file__).parent / "fixtures"
 THREAD = ThreadId("web", "room", "1")
@@ -241,7 +242,7 @@ def test_no_replayed_call_waits_to_be_run() -> None:
     assert not {"runId", "userId"} & set(metadata)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(scripts, any_thread)
 def test_any_script_replays_into_rows_a_thread_can_hold(
     records: list[Record], messages: list[UIMessage]

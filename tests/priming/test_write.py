@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 from typing import Any
 
@@ -16,8 +15,9 @@ from shipmate.priming.rule import RULES
 from shipmate.priming.write import write_record, write_script
 from shipmate.values.message import JsonObject, UIMessage
 from tests.support.priming_strategy import objects, scripts, texts, threads
+from tests.support.search import examples
 
-EXAMPLES = int(os.environ.get("SHIPMATE_EXAMPLES", "60"))
+EXAMPLES = examples(60)
 
 
 def read_independently(text: str) -> list[tuple[str, JsonObject, str | None]]:
@@ -49,7 +49,7 @@ def visible(text: str) -> str:
     return re.sub(r"\r+(?=\n|\Z)", "", text)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(scripts)
 def test_an_independent_reader_reads_our_files_the_same(records: list[Record]) -> None:
     found = read_independently(write_script(Script({"title": "t"}, records)))
@@ -61,7 +61,7 @@ def test_an_independent_reader_reads_our_files_the_same(records: list[Record]) -
             assert body == visible(record.fields[field])
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(scripts, objects)
 def test_a_written_script_is_read_back_whole(records: list[Record], frontmatter: JsonObject) -> None:
     frontmatter.pop("reminders", None)
@@ -70,7 +70,7 @@ def test_a_written_script_is_read_back_whole(records: list[Record], frontmatter:
     assert parse_script(write_script(script)).records == records
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(threads)
 def test_nothing_said_can_become_a_record(messages: list[UIMessage]) -> None:
     records = to_records(messages)
@@ -78,7 +78,7 @@ def test_nothing_said_can_become_a_record(messages: list[UIMessage]) -> None:
     assert [kind for kind, _, _ in found] == [record.type for record in records]
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(texts)
 def test_fences_are_longer_than_any_run_inside(text: str) -> None:
     record = Record("agent_words_record", {"genseq": 1, "content": text})

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from shipmate.skills.ranking import rank, terms
 from shipmate.skills.skill import Skill
 from shipmate.skills.summary import names_within, summary_cost, take
+from tests.support.search import examples
 
 
 def make(name: str, description: str) -> Skill:
@@ -49,7 +50,7 @@ def test_chinese_is_matched_by_pairs() -> None:
     assert terms("好") == {"好"}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.text(max_size=60))
 def test_ranking_loses_and_adds_nothing(text: str) -> None:
     found = rank(SKILLS, text)
@@ -57,7 +58,7 @@ def test_ranking_loses_and_adds_nothing(text: str) -> None:
     assert found == rank(SKILLS, text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.integers(0, 400))
 def test_what_is_taken_fits(tokens: int) -> None:
     taken = take(SKILLS, tokens)

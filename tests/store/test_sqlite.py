@@ -15,6 +15,7 @@ from shipmate.store.port import StepUsage, Store
 from shipmate.store.sqlite import MemoryStore, SqliteStore
 from shipmate.values.event import EgressMessage, Outcome, TextEvent
 from shipmate.values.message import UIMessage, user_message
+from tests.support.search import examples
 
 ROOM = "web:room:1"
 
@@ -234,7 +235,7 @@ async def test_a_grown_message_is_found_by_its_new_words_and_once(store: Store) 
     assert await store.search.find("draft") == []
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.text(max_size=40))
 async def test_no_query_breaks_the_search(query: str) -> None:
     store = MemoryStore()

@@ -14,16 +14,24 @@ FOLDER = Path(__file__).parents[1] / "node"
 
 @cache
 def node_command() -> tuple[str, Path]:
-    """Give the node to run and the folder with its packages, installed from the lock file when missing."""
+    """Give the node to run and the folder with its packages, installed anew when the lock file is newer."""
     node = shutil.which("node") or str(_wheel_folder() / "bin" / "node")
     # Parallel test workers share the folder; the first one in installs.
     with (FOLDER / ".install.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (FOLDER / "node_modules" / ".package-lock.json").is_file():
+        if _is_stale():
             subprocess.run(
                 [*_npm(node), "ci", "--no-audit", "--no-fund"], cwd=FOLDER, check=True, capture_output=True
             )
     return node, FOLDER
+
+
+def _is_stale() -> bool:
+    # npm writes its own lock file last; when it is newer than ours nothing has to be fetched.
+    installed = FOLDER / "node_modules" / ".package-lock.json"
+    return (
+        not installed.is_file() or installed.stat().st_mtime < (FOLDER / "package-lock.json").stat().st_mtime
+    )
 
 
 def _npm(node: str) -> list[str]:

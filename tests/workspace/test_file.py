@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipmate.workspace.file import READ_LIMIT, TAIL, FileCache, FileText
+from tests.support.search import examples
 
 
 def test_gives_the_same_text_until_the_file_changes(tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ def test_survives_names_no_file_system_takes(tmp_path: Path) -> None:
     assert files.read(f"{tmp_path}/a\0b").is_missing
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(pad=st.integers(0, 3), character=st.sampled_from("aé中😀"))
 def test_reads_both_ends_of_a_huge_file_without_splitting_a_character(
     tmp_path_factory: pytest.TempPathFactory, pad: int, character: str

@@ -38,3 +38,11 @@ def test_takes_empty_front_matter() -> None:
 
 def test_names_the_line_of_the_file_that_is_broken() -> None:
     assert read_frontmatter("---\nname: a\ndescription: b: c\n---\n").problem.startswith("line 3: ")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\r\r\n"])
+def test_h5_front_matter_is_found_whatever_its_line_ends(end: str) -> None:
+    found = read_frontmatter("---\nname: git\nalways: true\n---\nBody.\n".replace("\n", end))
+    assert found.data == {"name": "git", "always": True}
+    assert found.body.strip() == "Body."
+    assert found.problem == ""

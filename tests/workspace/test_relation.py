@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipmate.workspace.relation import Relation, read_relations, write_relations
+from tests.support.search import examples
 
 THREE = """
 | 成员 | 关系类型 | 对象 |
@@ -51,7 +52,7 @@ def test_prose_headers_and_odd_rows_are_passed_over() -> None:
     assert [relation.target_id for relation in read_relations(text)] == ["yinyin"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(
     st.lists(
         st.builds(

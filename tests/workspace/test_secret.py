@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipmate.workspace.secret import MASK, Mask
+from tests.support.search import examples
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ def test_masks_what_looks_like_a_key(text: str) -> None:
         assert secret not in masked
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.text(min_size=4, max_size=30), st.text(max_size=20), st.text(max_size=20))
 def test_a_known_key_never_stays(key: str, before: str, after: str) -> None:
     assert key not in Mask([key, None])(before + key + after).replace(MASK, "")

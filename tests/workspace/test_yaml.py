@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -11,9 +10,10 @@ from shipmate.workspace.yaml import read_yaml
 from shipmate.workspace.yaml_scalar import YamlError
 from shipmate.workspace.yaml_slow import build_slowly
 from tests.support.priming_strategy import texts
+from tests.support.search import examples
 from tests.support.yaml_strategy import WORDS, blocks, documents
 
-EXAMPLES = int(os.environ.get("SHIPMATE_EXAMPLES", "200"))
+EXAMPLES = examples(200)
 
 
 def read_slowly(text: str) -> Any:
@@ -46,13 +46,13 @@ def test_the_fast_path_reads_every_word_as_the_whole_parser_does(shape: str) -> 
     assert repr([read_either_way(text) for text in filled]) == repr([read_slowly(text) for text in filled])
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(documents())
 def test_the_fast_path_reads_what_the_whole_parser_reads(text: str) -> None:
     assert repr(read_either_way(text)) == repr(read_slowly(text))
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(blocks())
 @example("a: |\n  x\n    \n")
 @example("a: |-\n  x\n    \n  y\n")
@@ -62,7 +62,7 @@ def test_the_fast_path_reads_blocks_as_the_whole_parser_does(text: str) -> None:
     assert repr(read_either_way(text)) == repr(read_slowly(text))
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(texts | st.text(max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     assert repr(read_either_way(text)) == repr(read_slowly(text))

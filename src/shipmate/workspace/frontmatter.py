@@ -10,7 +10,8 @@ from shipmate.values.message import JsonObject
 from shipmate.workspace.yaml import read_yaml
 from shipmate.workspace.yaml_scalar import YamlError
 
-_FENCE = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+# A line may end as YAML lets it: with a line feed, a carriage return, or both.
+_FENCE = re.compile(r"\A\ufeff?---[ \t]*(?:\r\n?|\n)(.*?)(?<=[\r\n])---[ \t]*(?:\r\n?|\n|\Z)", re.DOTALL)
 
 
 class Frontmatter(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ import re
 from typing import Any, NoReturn
 
 from shipmate.values.message import JsonObject
-from shipmate.workspace.yaml_scalar import ODD, NotSimpleError, YamlError, read_simple
+from shipmate.workspace.yaml_scalar import ODD, NotSimpleError, YamlError, read_simple, unify_breaks
 from shipmate.workspace.yaml_slow import DEPTH, build_slowly
 
 # ruamel reads about 150 KB a second: past this one text would hold everything up.
@@ -25,8 +25,7 @@ _BREAKS = re.compile(r"\n+")
 
 def read_yaml(text: str) -> tuple[Any, bool]:
     """Read one document, None when it says nothing; tell also whether the slow way was needed."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n")
+    text = unify_breaks(text)
     if ODD.search(text) is None:
         try:
             return _read_flat(text) or _Simple(text).read(), False
@@ -43,7 +42,7 @@ def read_yaml(text: str) -> tuple[Any, bool]:
 def _read_flat(text: str) -> JsonObject | None:
     """Read `key: value` lines alone, as nearly every record has them; None when there is anything else."""
     found: JsonObject = {}
-    for line in text.split("\n"):
+    for line in text.removesuffix("\n").split("\n"):
         match = _FLAT.fullmatch(line)
         if match is None or match[1] in found:
             return None
@@ -107,8 +106,7 @@ class _Simple:
         start = self.at
         while self.at < len(self.lines) and _belongs(self.lines[self.at], indent):
             self.at += 1
-        # A block up to a missing last line break would lose its own.
-        if self.at == start or (self.at == len(self.lines) and self.lines[-1]):
+        if self.at == start:
             self.refuse()
         is_folded = header[0] == ">"
         depth = len(self.lines[start]) - len(self.lines[start].lstrip(" "))

@@ -12,6 +12,7 @@ from shipmate.workspace.json import read_unique_json
 # Characters YAML does not allow bare, or that some readers take for the end of a line.
 ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
+_BREAK = re.compile(r"\r\n?")
 _WORDS: dict[str, bool | None] = {
     "": None,
     "~": None,
@@ -49,6 +50,13 @@ class NotSimpleError(Exception):
     """Say that the fast path does not cover a text."""
 
 
+def unify_breaks(text: str) -> str:
+    """Return a text whose lines all end in a line feed: YAML knows three line ends, each of them one."""
+    if "\r" in text:
+        text = _BREAK.sub("\n", text)
+    return text if text.endswith("\n") or not text else f"{text}\n"
+
+
 def read_simple(text: str) -> Any:
     """Read a value that stands on one line of a block, if it is of a simple kind."""
     if _PLAIN.fullmatch(text):
@@ -65,9 +73,6 @@ def read_simple(text: str) -> Any:
 
 
 def _read_json(text: str) -> Any:
-    # JSON pairs surrogates, YAML does not.
-    if "\\ud" in text or "\\uD" in text:
-        raise NotSimpleError
     try:
         return read_unique_json(text)
     except ValueError as error:

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, cast
 
-from shipmate.workspace.yaml_scalar import YamlError, resolve_plain
+from shipmate.workspace.yaml_scalar import YamlError, resolve_plain, unify_breaks
 
 DEPTH = 64
 NODES = 100_000
 # Characters of all texts, those that aliases repeat included.
 TEXT = 2_000_000
 _TAG = "tag:yaml.org,2002:"
+# What a tag makes of a scalar; `!` alone makes it a text.
+_TYPES: dict[str, type] = {
+    "str": str,
+    "!": str,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "null": type(None),
+}
+
+
+# Line breaks to YAML 1.1 and to ruamel.yaml, but no longer to 1.2; and what only quotes may hold.
+_UNBROKEN = "\x85\u2028\u2029"
+_QUOTED_ONLY = re.compile(r"[\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
+_FOREIGN = re.compile(rf"[{_UNBROKEN}]|{_QUOTED_ONLY.pattern}")
+# A character written as two escapes, as JSON does.
+_HALVES = re.compile(r"[\ud800-\udbff][\udc00-\udfff]")
 
 
 def build_slowly(text: str) -> Any:
@@ -20,22 +38,51 @@ def build_slowly(text: str) -> Any:
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
     from ruamel.yaml.reader import ReaderError
 
+    from shipmate.workspace.yaml_scanner import ModernScanner
+
+    text = unify_breaks(text.removeprefix("\ufeff"))
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Scanner = ModernScanner
+    disguise = _Disguise(text)
     try:
-        return _Builder(iter(YAML(typ="safe", pure=True).parse(text))).build()
+        return _Builder(iter(yaml.parse(disguise.hide(text))), disguise).build()
+    except YamlError:
+        raise
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise YamlError(mark.line if mark else 0, f"not YAML: {error.problem or error.context}") from error
+        problem = disguise.show(f"not YAML: {error.problem or error.context}")
+        raise YamlError(mark.line if mark else 0, problem) from error
     except ReaderError as error:
         raise YamlError(text.count("\n", 0, error.position), f"not YAML: {error.reason}") from error
-    except (YAMLError, ValueError) as error:
-        raise YamlError(0, f"not YAML: {str(error).partition(chr(10))[0]}") from error
+    except (YAMLError, ValueError, AssertionError, LookupError, AttributeError, TypeError) as error:
+        # ruamel.yaml trips over some of what it should refuse.
+        problem = disguise.show(str(error).partition("\n")[0]) or type(error).__name__
+        raise YamlError(0, f"not YAML: {problem}") from error
+
+
+class _Disguise:
+    """Exchange characters ruamel.yaml takes for something else with private ones that a text does not use."""
+
+    def __init__(self, text: str) -> None:
+        found = sorted(set(_FOREIGN.findall(text)))
+        used = set(text) if found else set[str]()
+        free = (mask for code in range(0xE000, 0xF900) if (mask := chr(code)) not in used)
+        self._hiding = dict(zip(map(ord, found), free, strict=False))
+        self._showing = {ord(mask): chr(code) for code, mask in self._hiding.items()}
+
+    def hide(self, text: str) -> str:
+        return text.translate(self._hiding) if self._hiding else text
+
+    def show(self, text: str) -> str:
+        return text.translate(self._showing) if self._showing else text
 
 
 class _Builder:
     """Turn a stream of events into one value."""
 
-    def __init__(self, events: Iterator[Any]) -> None:
+    def __init__(self, events: Iterator[Any], disguise: _Disguise) -> None:
         self.events = events
+        self.disguise = disguise
         # What an anchor stands for, and the nodes and characters in it.
         self.anchors: dict[str, tuple[Any, int, int]] = {}
         self.nodes = 0
@@ -65,7 +112,7 @@ class _Builder:
         self.count(1, len(event.value) if kind == "ScalarEvent" else 0, line)
         anchor = cast("str | None", event.anchor)
         value = (
-            _read_scalar(event)
+            self.read_scalar(event)
             if kind == "ScalarEvent"
             else self.read_list(event, depth)
             if kind == "SequenceStartEvent"
@@ -102,29 +149,53 @@ class _Builder:
         found: dict[str, Any] = {}
         while type(inner := next(self.events)).__name__ != "MappingEndEvent":
             line: int = inner.start_mark.line
-            if type(inner).__name__ != "ScalarEvent":
-                raise YamlError(line, "a key must be a text")
-            key = inner.value
+            key = self.read_key(inner)
             self.count(1, len(key), line)
             if key in found:
                 raise YamlError(line, f"`{key}` is given twice; keep one")
             found[key] = self.read(next(self.events), depth + 1)
         return found
 
+    def read_key(self, event: Any) -> str:
+        """Return a key as it is written: those of JSON objects are texts."""
+        kind = type(event).__name__
+        if kind == "AliasEvent":
+            key = self.repeat(event)
+        elif kind == "ScalarEvent":
+            self.count(1, event.start_mark.line)
+            key = self.read_text(event)
+            if event.anchor is not None:
+                self.anchors[event.anchor] = (key, 1)
+        else:
+            key = None
+        if not isinstance(key, str):
+            raise YamlError(event.start_mark.line, "a key must be a text")
+        return key
 
-def _read_scalar(event: Any) -> Any:
-    text = cast("str", event.value)
-    tag = _tag(event)
-    try:
-        if tag is None:
-            return resolve_plain(text) if event.implicit[0] else text
-        value = text if tag == "str" else resolve_plain(text)
-    except YamlError as error:
-        raise YamlError(event.start_mark.line, str(error)) from error
-    expected = {"str": str, "int": int, "float": float, "bool": bool, "null": type(None)}.get(tag)
-    if expected is None or type(value) is not expected:
-        raise YamlError(event.start_mark.line, f"the tag of {text!r} is not understood; leave it out")
-    return value
+    def read_text(self, event: Any) -> str:
+        """Return the text of a scalar."""
+        text = self.disguise.show(event.value)
+        if event.style not in ("'", '"') and (odd := _QUOTED_ONLY.search(text)):
+            problem = f"U+{ord(odd[0]):04X} may stand in quotes only"
+            raise YamlError(event.start_mark.line, problem)
+        return _HALVES.sub(_join_halves, text) if event.style == '"' else text
+
+    def read_scalar(self, event: Any) -> Any:
+        text = self.read_text(event)
+        tag = _tag(event)
+        try:
+            if tag is None:
+                return resolve_plain(text) if event.implicit[0] else text
+            value = text if tag in ("str", "!") else resolve_plain(text)
+        except YamlError as error:
+            raise YamlError(event.start_mark.line, str(error)) from error
+        if type(value) is not _TYPES.get(tag):
+            raise YamlError(event.start_mark.line, f"the tag of {text!r} is not understood; leave it out")
+        return value
+
+
+def _join_halves(halves: re.Match[str]) -> str:
+    return halves[0].encode("utf-16", "surrogatepass").decode("utf-16")
 
 
 def _check_tag(event: Any, expected: str) -> None:

@@ -13,6 +13,7 @@ from shipmate.tools.file.confine import locate, open_file, read_bytes, read_up_t
 from shipmate.tools.file.protection import refuse_writing
 from shipmate.tools.file.replace import replace_bytes
 from shipmate.tools.file.target import read_state
+from tests.support.search import PATIENCE, examples
 
 SECRET = b"outside"
 
@@ -157,7 +158,7 @@ names = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(200), suppress_health_check=[*PATIENCE, HealthCheck.function_scoped_fixture])
 @given(st.lists(names, max_size=8), st.booleans())
 def test_no_path_escapes(root: Path, outside: Path, steps: list[str], is_absolute: bool) -> None:
     build_maze(root, outside)

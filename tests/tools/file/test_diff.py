@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipmate.tools.file.diff import summary, unified
+from tests.support.search import examples
 
 
 def test_a_large_change_is_shown_as_one_and_fast() -> None:
@@ -21,7 +22,7 @@ def test_a_large_change_is_shown_as_one_and_fast() -> None:
 
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="needs patch(1)")
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=12))
 def test_patch_reads_what_we_show(
     tmp_path_factory: pytest.TempPathFactory, old: list[str], new: list[str]

@@ -1,13 +1,11 @@
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { Message } from "../api/types";
 import { useT } from "../i18n";
 import { Icon } from "../ui/Icon";
 import { Loading } from "../ui/State";
 import { CourseMark, MessageView } from "./MessageView";
 import { Primed } from "./Primed";
+import { useScroll } from "./useScroll";
 import type { ThreadState } from "./useThread";
-
-const NEAR_PX = 80;
 
 interface Props {
   thread: ThreadState;
@@ -15,58 +13,12 @@ interface Props {
   memberName: string;
 }
 
-/** The scrolling list of messages: sticks to the end while it is there, keeps its place when older ones arrive. */
+/** The scrolling list of messages. */
 export function Conversation({ thread, threadId, memberName }: Props) {
   const t = useT();
-  const box = useRef<HTMLDivElement>(null);
-  const isAtEnd = useRef(true);
-  const before = useRef<{ first: string | undefined; height: number }>({ first: undefined, height: 0 });
-  const [isAway, setAway] = useState(false);
-  const [isLoadingOlder, setLoadingOlder] = useState(false);
   const { messages, page, isBusy } = thread;
-
-  const toEnd = useCallback(() => {
-    const element = box.current;
-    if (element) element.scrollTop = element.scrollHeight;
-  }, []);
-
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    const first = messages[0]?.id;
-    const isGrownAbove = before.current.first !== undefined && first !== before.current.first;
-    if (isGrownAbove && !isAtEnd.current) element.scrollTop += element.scrollHeight - before.current.height;
-    else if (isAtEnd.current) toEnd();
-    before.current = { first, height: element.scrollHeight };
-  }, [messages, toEnd]);
-
-  useEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    // Opened cards, loaded pictures and a growing input all change the height without a new message.
-    const watch = new ResizeObserver(() => {
-      if (isAtEnd.current) toEnd();
-    });
-    watch.observe(element);
-    if (element.firstElementChild) watch.observe(element.firstElementChild);
-    return () => watch.disconnect();
-  }, [toEnd]);
-
-  const older = useCallback(() => {
-    if (isLoadingOlder) return;
-    setLoadingOlder(true);
-    isAtEnd.current = false;
-    void thread.loadOlder().finally(() => setLoadingOlder(false));
-  }, [isLoadingOlder, thread]);
-
-  const onScroll = () => {
-    const element = box.current;
-    if (!element) return;
-    const left = element.scrollHeight - element.scrollTop - element.clientHeight;
-    isAtEnd.current = left < NEAR_PX;
-    setAway(left > NEAR_PX * 4);
-    if (element.scrollTop < NEAR_PX && page.hasMore) older();
-  };
+  const first = page.hasMore ? messages[0]?.id : undefined;
+  const { box, onScroll, toEnd, isAway, older, isLoadingOlder } = useScroll(first, thread.loadOlder);
 
   return (
     <div className="conversation-frame">
@@ -74,7 +26,7 @@ export function Conversation({ thread, threadId, memberName }: Props) {
         <div className="column" role="log" aria-live="polite" aria-busy={isBusy}>
           {!page.loaded && messages.length === 0 && <Loading />}
           {page.hasMore && (
-            <button type="button" className="button small quiet older" onClick={older} disabled={isLoadingOlder}>
+            <button type="button" className="button small quiet older" onClick={() => void older()} disabled={isLoadingOlder}>
               {t("older")}
             </button>
           )}

@@ -28,11 +28,17 @@ const pause = (ms: number) => new Promise((resolve) => window.setTimeout(resolve
 /** Tells whether the server answered and said no, which trying again will not change. */
 const isRefusal = (error: Error | undefined): error is ApiError => error instanceof ApiError && error.status > 0;
 
-/** Puts the stored last page under what was loaded before it. */
-function graft(old: Message[], fresh: Message[]): Message[] {
+/** Lists what was loaded before the stored last page. */
+function olderThan(fresh: Message[], old: Message[]): Message[] {
   const first = fresh[0];
   const at = first ? old.findIndex((message) => message.id === first.id) : -1;
-  return at > 0 ? [...old.slice(0, at), ...fresh] : fresh;
+  return at > 0 ? old.slice(0, at) : [];
+}
+
+/** Puts an older page before what is there; a page that came twice is not shown twice. */
+function prepend(older: Message[], now: Message[]): Message[] {
+  const known = new Set(now.map((message) => message.id));
+  return [...older.filter((message) => !known.has(message.id)), ...now];
 }
 
 function signature(thread: Thread | undefined): string {
@@ -72,8 +78,13 @@ export function useThread(id: string) {
   const readPage = useCallback(async () => {
     const found = await api.messages(id);
     if (live.current || gone.current) return found;
-    setMessages((old) => graft(old, found.messages));
-    setPage({ ...found, loaded: true });
+    let kept: Message[] = [];
+    setMessages((old) => {
+      kept = olderThan(found.messages, old);
+      return [...kept, ...found.messages];
+    });
+    // Whether there is more before what was kept, the last page does not know.
+    setPage((now) => ({ ...found, loaded: true, hasMore: kept.length > 0 ? now.hasMore : found.hasMore }));
     if (!threadOf(id)) void api.thread(id).then(setAlone, () => undefined);
     return found;
   }, [id, setMessages]);
@@ -170,13 +181,17 @@ export function useThread(id: string) {
     [readPage, sync],
   );
 
+  const first = chat.messages[0]?.id;
   const loadOlder = useCallback(async () => {
-    const first = chat.messages[0];
     if (!first) return;
-    const found = await api.messages(id, first.id);
-    setMessages((old) => [...found.messages, ...old]);
-    setPage((now) => ({ ...now, hasMore: found.hasMore }));
-  }, [chat.messages, id, setMessages]);
+    try {
+      const found = await api.messages(id, first);
+      setMessages((old) => prepend(found.messages, old));
+      setPage((now) => ({ ...now, hasMore: found.hasMore && found.messages.length > 0 }));
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== "offline") setProblem(error as Error);
+    }
+  }, [first, id, setMessages]);
 
   const stop = useCallback(async () => {
     await api.stop(id);

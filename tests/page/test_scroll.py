@@ -1,0 +1,113 @@
+"""Read a long thread: the view follows the end, and whoever scrolls away from it is left where they are."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.page import OpenPage, Serving, Watched, say
+
+pytestmark = pytest.mark.browser
+
+PLACE = "(message) => message.getBoundingClientRect().top"
+REST = "(box) => box.scrollHeight - box.scrollTop - box.clientHeight"
+# A busy machine tells of a scroll late; a page that waits for the event would take the reader back meanwhile.
+DEAF = "window.addEventListener('scroll', (event) => event.stopImmediatePropagation(), { capture: true })"
+
+
+def talk(page: Page, serving: Serving, turns: int) -> str:
+    """Make a thread of so many turns; return the address of its view."""
+    headers = {"authorization": f"Bearer {serving.token}"}
+    made = page.request.post(f"{serving.address}/api/threads", headers=headers, data={"title": "Long"}).json()
+    thread = made["threadId"]
+    for number in range(turns):
+        text = {"type": "text", "text": f"tools {number}"}
+        body = {"id": thread, "messages": [{"id": f"m{number}", "role": "user", "parts": [text]}]}
+        answer = page.request.post(f"{serving.address}/api/chat", headers=headers, data=body)
+        assert answer.ok, answer.text()
+    return f"{serving.address}/#/t/{thread.replace(':', '%3A')}"
+
+
+def see_last_page(page: Page, turns: int) -> None:
+    expect(page.locator(".message.user").last).to_contain_text(f"tools {turns - 1}")
+    expect(page.locator(".message.user")).to_have_count(25)
+
+
+@pytest.mark.parametrize("top", [0, 40])
+def test_older_messages_are_loaded_when_scrolling_up(open_page: OpenPage, serving: Serving, top: int) -> None:
+    page = open_page().page
+    page.goto(talk(page, serving, 40))
+    see_last_page(page, 40)
+    first = page.locator(".message.user", has_text="tools 15")
+    box = page.locator(".conversation")
+    place = box.evaluate(
+        """(box, top) => {
+            box.scrollTop = top;
+            return box.querySelector(".message.user").getBoundingClientRect().top;
+        }""",
+        top,
+    )
+    expect(page.locator(".message.user")).to_have_count(40)
+    assert box.evaluate("(box) => box.scrollTop") > 0, "the reader's place was lost"
+    # The button above the first message goes when nothing older is left; at the very top that shows.
+    assert abs(first.evaluate(PLACE) - place) <= (60 if top == 0 else 2)
+
+
+def test_h7_a_reader_who_scrolls_up_before_the_page_hears_of_it_is_left_there(
+    open_page: OpenPage, serving: Serving
+) -> None:
+    page = open_page().page
+    page.goto(talk(page, serving, 40))
+    see_last_page(page, 40)
+    box = page.locator(".conversation")
+    assert box.evaluate(REST) < 2
+    page.evaluate(DEAF)
+    box.evaluate("(box) => { box.scrollTop = 0 }")
+    # Something changes the page while it still thinks to be at the end.
+    page.locator("#prompt").fill("a\n" * 6)
+    expect(page.locator(".message.user")).to_have_count(40)
+    assert box.evaluate(REST) > 1_000
+
+
+def test_h7_what_fits_on_the_screen_goes_on_loading_without_a_scroll(
+    open_page: OpenPage, serving: Serving
+) -> None:
+    page = open_page(size=(1280, 20_000)).page
+    page.goto(talk(page, serving, 30))
+    expect(page.locator(".message.user")).to_have_count(30)
+    expect(page.get_by_role("button", name="Show older messages")).to_have_count(0)
+
+
+def test_h7_a_growing_answer_leaves_the_reader_where_they_scrolled_to(watched: Watched) -> None:
+    page = watched.page
+    for number in range(8):
+        say(page, f"tools {number}")
+        expect(page.locator(".message.assistant")).to_have_count(number + 1)
+        expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    box = page.locator(".conversation")
+    say(page, "count to 300 slowly")
+    answer = page.locator(".message.assistant").last
+    expect(answer).to_contain_text("1 2 3")
+    assert box.evaluate(REST) < 2
+    page.evaluate(DEAF)
+    place = box.evaluate("(box) => (box.scrollTop -= 40)")
+    expect(answer).to_contain_text("60 61 62")
+    assert box.evaluate("(box) => box.scrollTop") == pytest.approx(place, abs=1)
+
+
+def test_the_view_follows_the_end_until_the_reader_leaves_it_and_when_they_come_back(
+    watched: Watched,
+) -> None:
+    page = watched.page
+    for number in range(8):
+        say(page, f"tools {number}")
+        expect(page.locator(".message.assistant")).to_have_count(number + 1)
+        expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    box = page.locator(".conversation")
+    box.evaluate("(box) => { box.scrollTop = 0 }")
+    page.get_by_role("button", name="Jump to the latest message").click()
+    assert box.evaluate(REST) < 2
+    say(page, "markdown")
+    expect(page.locator(".message.assistant .code").first).to_be_visible()
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    assert box.evaluate(REST) < 2
