@@ -79,7 +79,7 @@ class ApprovalService:
         reason = explain(self.language, judgement.why)
         if judgement.action == "ask":
             try:
-                await call.tool.preview(call.arguments, call.context)
+                await call.tool.picture(call.arguments, call.context)
             except ToolError as error:
                 # Nobody should be asked about a call that can only fail; the model is told why instead.
                 return Verdict("deny", str(error))
@@ -88,7 +88,7 @@ class ApprovalService:
     async def request(self, call: Call, verdict: Verdict) -> Approval:
         """Put a call to a person; the question is on disk when this returns."""
         try:
-            preview = await call.tool.preview(call.arguments, call.context)
+            preview = (await call.tool.picture(call.arguments, call.context)).text
         except ToolError:
             preview = None
         context, now = call.context, self._clock()

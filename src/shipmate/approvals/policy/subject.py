@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from shipmate.tools.exec.shell import Reading, commands_within, read_command
+from shipmate.tools.exec.shell import CommandReading, commands_within, read_command
 from shipmate.tools.file.protection import fold
 from shipmate.values.message import JsonObject
 
@@ -29,7 +29,7 @@ class CommandSubject(msgspec.Struct, frozen=True):
     """Hold a command and how the shell grammar reads it."""
 
     text: str
-    reading: Reading
+    reading: CommandReading
 
     @property
     def within(self) -> tuple[list[tuple[str, ...]], bool]:

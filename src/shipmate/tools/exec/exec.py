@@ -18,7 +18,7 @@ from shipmate.tools.exec.process import GRACE_SECONDS, Process
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.output import Spool, log_of, point_at
 from shipmate.tools.text import reveal
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
 # The kernel takes one argument of at most 128 KiB.
 COMMAND_LIMIT = 100_000
@@ -55,13 +55,13 @@ class Exec(Tool[ExecArguments]):
     def _reaches_out(self, arguments: ExecArguments) -> bool:
         return arguments.network or self._network
 
-    async def preview(self, arguments: ExecArguments, context: ToolContext) -> str | None:
+    async def picture(self, arguments: ExecArguments, context: ToolContext) -> Picture:
         notes = [
             note
             for note, holds in (("background", arguments.background), ("network", arguments.network))
             if holds
         ]
-        return reveal(arguments.command) + (f"\n[with {' and '.join(notes)}]" if notes else "")
+        return Picture(reveal(arguments.command) + (f"\n[with {' and '.join(notes)}]" if notes else ""))
 
     async def run(self, arguments: ExecArguments, context: ToolContext) -> ToolResult:
         check_command(arguments.command)

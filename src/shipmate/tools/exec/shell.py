@@ -23,40 +23,40 @@ BARE = re.compile(r"[\w./:=@%+,^-]+")
 LIVE_IN_QUOTES = frozenset("$`\\!")
 
 
-class Reading(msgspec.Struct, frozen=True):
+class CommandReading(msgspec.Struct, frozen=True):
     """Hold a plain command's words, or why it is not plain."""
 
     words: tuple[str, ...] | None
     why: Why | None = None
 
 
-def read_command(command: str) -> Reading:
+def read_command(command: str) -> CommandReading:
     """Give the words of one plain command; anything the shell would expand, join or redirect has none."""
     if len(command) > COMMAND_LIMIT:
-        return Reading(None, Why("too-long", str(COMMAND_LIMIT)))
+        return CommandReading(None, Why("too-long", str(COMMAND_LIMIT)))
     if not command.isprintable():
-        return Reading(None, Why("hidden"))
+        return CommandReading(None, Why("hidden"))
     root = _parse(command)
     if root.has_error or len(root.children) != 1 or root.children[0].type != "command":
-        return Reading(None, Why("not-plain"))
+        return CommandReading(None, Why("not-plain"))
     words: list[str] = []
     for child in root.children[0].children:
         word = _plain_word(child.children[0] if child.type == "command_name" and child.children else child)
         if word is None:
-            return Reading(None, Why("expands", _text(child)[:60]))
+            return CommandReading(None, Why("expands", _text(child)[:60]))
         words.append(word)
     return _second_opinion(command, tuple(words))
 
 
-def _second_opinion(command: str, words: tuple[str, ...]) -> Reading:
+def _second_opinion(command: str, words: tuple[str, ...]) -> CommandReading:
     """Trust the grammar only where an independent splitter sees the same words."""
     try:
         split = tuple(shlex.split(command, comments=False, posix=True))
     except ValueError:
-        return Reading(None, Why("not-plain"))
+        return CommandReading(None, Why("not-plain"))
     if split != words or not words or not words[0] or "=" in words[0]:
-        return Reading(None, Why("not-plain"))
-    return Reading(words)
+        return CommandReading(None, Why("not-plain"))
+    return CommandReading(words)
 
 
 def _plain_word(node: Node) -> str | None:

@@ -13,7 +13,7 @@ from shipmate.tools.file.protection import refuse_writing
 from shipmate.tools.file.write import encode
 from shipmate.tools.output import keep
 from shipmate.tools.text import reveal
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
 FILE_LIMIT = 5_000_000
 PLACES_SHOWN = 20
@@ -35,8 +35,8 @@ class Edit(Tool[EditArguments]):
     labels = Labels(acts=True)
     budget = 4_000
 
-    async def preview(self, arguments: EditArguments, context: ToolContext) -> str | None:
-        return reveal(await asyncio.to_thread(_change, arguments, context, False))
+    async def picture(self, arguments: EditArguments, context: ToolContext) -> Picture:
+        return Picture(reveal(await asyncio.to_thread(_change, arguments, context, False)))
 
     async def run(self, arguments: EditArguments, context: ToolContext) -> ToolResult:
         diff = await asyncio.to_thread(_change, arguments, context, True)

@@ -12,7 +12,7 @@ from shipmate.memory.reader import user_key
 from shipmate.tools.file.diff import unified
 from shipmate.tools.file.notebook import upsert
 from shipmate.tools.text import clean, reveal
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import write_private
 
@@ -35,9 +35,11 @@ class MemoryUpsert(Tool[MemoryUpsertArguments]):
     arguments = MemoryUpsertArguments
     labels = Labels(acts=True)
 
-    async def preview(self, arguments: MemoryUpsertArguments, context: ToolContext) -> str | None:
+    async def picture(self, arguments: MemoryUpsertArguments, context: ToolContext) -> Picture:
         path, before, after = _change(arguments, context)
-        return reveal(unified(str(path.relative_to(context.folder)), before, after)) or "[nothing changes]"
+        return Picture(
+            reveal(unified(str(path.relative_to(context.folder)), before, after)) or "[nothing changes]"
+        )
 
     async def run(self, arguments: MemoryUpsertArguments, context: ToolContext) -> ToolResult:
         # Read and written in one go on the event loop, so that two notes at once cannot lose each other.

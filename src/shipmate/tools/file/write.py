@@ -12,7 +12,7 @@ from shipmate.tools.file.confine import Place, locate, read_place, replace_bytes
 from shipmate.tools.file.diff import summary, unified
 from shipmate.tools.file.protection import refuse_writing
 from shipmate.tools.text import reveal
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
 COMPARE_LIMIT = 5_000_000
 
@@ -30,8 +30,8 @@ class Write(Tool[WriteArguments]):
     arguments = WriteArguments
     labels = Labels(acts=True)
 
-    async def preview(self, arguments: WriteArguments, context: ToolContext) -> str | None:
-        return await asyncio.to_thread(_preview, arguments, context)
+    async def picture(self, arguments: WriteArguments, context: ToolContext) -> Picture:
+        return Picture(await asyncio.to_thread(_preview, arguments, context))
 
     async def run(self, arguments: WriteArguments, context: ToolContext) -> ToolResult:
         return ToolResult(output=await asyncio.to_thread(_write, arguments, context))

@@ -18,7 +18,7 @@ from shipmate.tools.file.attachment import attach
 from shipmate.tools.mcp.link import McpLink
 from shipmate.tools.output import keep
 from shipmate.tools.text import clean, reveal
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import McpServer
 from shipmate.workspace.finding import Finding
@@ -63,8 +63,8 @@ class McpTool(Tool[McpArguments]):
             raise ToolInputError(f"{self.name}: Object missing required field `{missing[0]}`. Nothing ran.")
         return McpArguments(arguments)
 
-    async def preview(self, arguments: McpArguments, context: ToolContext) -> str | None:
-        return reveal(msgspec.json.format(msgspec.json.encode(arguments.values), indent=2).decode())
+    async def picture(self, arguments: McpArguments, context: ToolContext) -> Picture:
+        return Picture(reveal(msgspec.json.format(msgspec.json.encode(arguments.values), indent=2).decode()))
 
     async def run(self, arguments: McpArguments, context: ToolContext) -> ToolResult:
         result = await self._link.call(self._foreign, arguments.values)
