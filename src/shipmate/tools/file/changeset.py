@@ -1,7 +1,7 @@
 """Change a set of files all or none, also when the process is killed in between.
 
 What is new lies in a folder of its own, on disk, before a mark beside it says that it is to be put in place.
-Before the mark nothing has happened; after it whoever opens the workspace next finishes the work from wherever
+Before the mark nothing has happened; after it whoever opens the workspace next finishes the work from where
 it stopped: each step looks first whether it was taken already.
 """
 

@@ -114,7 +114,7 @@ class Painter:
             return ""
         if effect.source is None or effect.after.size > TEXT_LIMIT:
             return None
-        with open_left(effect.source) as handle, open(handle, "rb", closefd=False) as file:  # noqa: PTH123 - an opened file
+        with open_left(effect.source) as handle, open(handle, "rb", closefd=False) as file:
             return _decode(file.read(TEXT_LIMIT))
 
     def _say(self, key: str, **values: object) -> str:
