@@ -10,6 +10,7 @@ from shipmate.errors import ToolError
 from shipmate.tools.file.confine import Place, locate, read_place, replace_bytes
 from shipmate.tools.file.diff import unified
 from shipmate.tools.file.protection import refuse_writing
+from shipmate.tools.file.rewind import keep_before
 from shipmate.tools.file.write import encode
 from shipmate.tools.output import keep
 from shipmate.tools.text import reveal
@@ -50,6 +51,7 @@ def _change(arguments: EditArguments, context: ToolContext, is_meant: bool) -> s
         after = replace(before, arguments)
         data = encode(after)
         if is_meant:
+            keep_before(context, "edit", place, data)
             replace_bytes(place, data)
         return unified(place.path, before, after)
 

@@ -15,7 +15,7 @@ import msgspec
 from shipmate.errors import NotFoundError, ToolError, UserError
 from shipmate.tools.file.changeset import Change, Changeset, discard, hold
 from shipmate.tools.file.confine import NEW_FILE_MODE, Place
-from shipmate.tools.file.state import CHUNK, State, look, look_at, open_at
+from shipmate.tools.file.state import ABSENT, CHUNK, State, look, look_at, open_at
 from shipmate.tools.tool import ToolContext
 from shipmate.values.message import timestamp
 from shipmate.workspace.layout import Layout, make_private
@@ -135,7 +135,7 @@ class Rewinds:
                 raise RewindError(f"the copy kept of {net.path} is damaged. Nothing was touched.")
         elif net.before.kind == "link":
             content, _ = changes.stage_link(net.before.digest)
-        return Change(net.path, look(self._layout.root, net.path), net.before, content)
+        return Change(net.path, self._now(net), net.before, content)
 
     def _describe(self, records: Sequence[Record]) -> RunChanges:
         last = records[-1]
@@ -145,11 +145,17 @@ class Rewinds:
     def _judge(self, net: Change) -> RunFile:
         gone, come = net.after.kind == "absent", net.before.kind == "absent"
         kind = "added" if come else "removed" if gone else "changed"
-        now = look(self._layout.root, net.path)
+        now = self._now(net)
         if not (now.matches(net.after) or now.matches(net.before)):
             return RunFile(net.path, kind, "changed-since")
         is_kept = net.before.kind != "file" or bool(net.content) or net.before.digest == net.after.digest
         return RunFile(net.path, kind, "" if is_kept else "not-kept")
+
+    def _now(self, net: Change) -> State:
+        """Return how a path stands; below what is no folder any more there is nothing."""
+        now = look(self._layout.root, net.path)
+        is_gone = now.kind == "unreachable" and net.after.kind == "absent"
+        return ABSENT if is_gone else now
 
     def _records(self, run_id: str) -> list[Record]:
         records = _read(self._layout.rewind(run_id))

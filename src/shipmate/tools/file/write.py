@@ -11,6 +11,7 @@ from shipmate.errors import ToolError
 from shipmate.tools.file.confine import Place, locate, read_place, replace_bytes
 from shipmate.tools.file.diff import summary, unified
 from shipmate.tools.file.protection import refuse_writing
+from shipmate.tools.file.rewind import keep_before
 from shipmate.tools.text import reveal
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
@@ -53,6 +54,7 @@ def _write(arguments: WriteArguments, context: ToolContext) -> str:
     data = encode(arguments.content)
     with locate(context.folder, arguments.path, refuse_writing, make_parents=True) as place:
         old = _current(place)
+        keep_before(context, "write", place, data)
         replace_bytes(place, data)
     if old is None:
         return f"Created {place.path}: {len(arguments.content.splitlines())} lines."
