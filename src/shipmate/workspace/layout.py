@@ -204,8 +204,12 @@ class Layout:
 
     @property
     def scratch(self) -> Path:
-        """Give the folder members may write without asking; commands have their home there."""
+        """Return the folder members may write without asking."""
         return self.ship / "scratch"
+
+    def refused(self, call_id: str) -> Path:
+        """Return where lies what a command made and may not make."""
+        return self.ship / "refused" / _file_name(call_id)
 
     @property
     def token(self) -> Path:
