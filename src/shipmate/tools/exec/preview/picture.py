@@ -23,6 +23,8 @@ TEXT_LIMIT = 1_000_000
 REMOVED_LIMIT = 4_000
 # More than a person reads; such a command is asked about by its words.
 PICTURE_LIMIT = 1_000_000
+# Modes that say nothing a person would want to know.
+USUAL_MODES = {"file": (0o644, 0o664), "folder": (0o755, 0o775)}
 
 
 @cache
@@ -79,11 +81,14 @@ class Painter:
         before, after = effect.before, effect.after
         shown = before if after.kind == "absent" else after
         words = self._describe(shown, effect)
-        if before.kind == after.kind and before.mode != after.mode:
+        if before.kind == after.kind:
+            if before.mode == after.mode:
+                return words
             change = self._say("mode", before=f"{before.mode:o}", after=f"{after.mode:o}")
             is_all = before.digest == after.digest
             return change if is_all else f"{words}, {change}"
-        return f"{words}, {after.mode:o}" if before.kind == "absent" and after.mode & 0o111 else words
+        is_usual = after.mode in USUAL_MODES.get(after.kind, (after.mode,))
+        return words if is_usual else f"{words}, {after.mode:o}"
 
     def _describe(self, state: State, effect: Effect) -> str:
         if state.kind == "folder":

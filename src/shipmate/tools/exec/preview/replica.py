@@ -12,11 +12,12 @@ from pathlib import Path
 
 from shipmate.tools.exec.preview.effect import Effects, TooMuchError, check_depth, join
 from shipmate.tools.exec.preview.upper import open_up, state_of
-from shipmate.tools.file.protection import refuse_reading
+from shipmate.tools.file.protection import fold, refuse_reading
 from shipmate.tools.file.state import ABSENT, look
 
 FILE_LIMIT = 20_000
 SIZE_LIMIT = 200_000_000
+CONFIG = "ship.json"
 
 # What tells that a file was touched: the kernel moves the last of them with every change.
 Stamp = tuple[int, int, int, int, int]
@@ -34,7 +35,12 @@ class Replica:
     def make(self) -> None:
         """Copy the workspace; raise TooMuchError when it is too large for that."""
         self.folder.mkdir(mode=0o700)
+        self.folder.chmod(stat.S_IMODE(self.root.stat().st_mode))
         self._copy_folder("")
+        if not self.root.joinpath(CONFIG).exists():
+            # A sandbox makes one where there is none, and that is no doing of the command's.
+            self.folder.joinpath(CONFIG).write_text("{}\n")
+            self._stamps[CONFIG] = _stamp(self.folder / CONFIG)
 
     def read(self) -> Effects:
         """Return what a command did to the copy."""
@@ -47,8 +53,17 @@ class Replica:
         with os.scandir(self.root / path) as entries:
             for entry in sorted(entries, key=lambda each: each.name):
                 inner = join(path, entry.name)
-                if refuse_reading(inner.split("/")) is None and inner != ".ship":
+                if is_hidden(inner):
+                    self._hold_place(entry, inner)
+                else:
                     self._copy(entry, inner)
+
+    def _hold_place(self, entry: os.DirEntry[str], path: str) -> None:
+        """Make something empty, for the sandbox to cover, in place of what commands cannot see."""
+        if entry.is_dir(follow_symlinks=False):
+            (self.folder / path).mkdir(mode=0o700)
+        else:
+            (self.folder / path).touch(mode=0o600)
 
     def _copy(self, entry: os.DirEntry[str], path: str) -> None:
         status = entry.stat(follow_symlinks=False)
@@ -84,7 +99,8 @@ class Replica:
         with os.scandir(open_up(self.folder / path)) as entries:
             names = sorted(entry.name for entry in entries)
         for name in names:
-            self._compare(join(path, name), effects)
+            if not is_hidden(join(path, name)) or not (self.root / path / name).exists():
+                self._compare(join(path, name), effects)
         for gone in self._names_in(path) - set(names):
             inner = join(path, gone)
             effects.remove(inner, look(self.root, inner))
@@ -115,6 +131,12 @@ class Replica:
             folder, _, name = path.rpartition("/")
             names.setdefault(folder, set()).add(name)
         return names
+
+
+def is_hidden(path: str) -> bool:
+    """Tell whether commands cannot see a path: secrets and Shipmate's own state."""
+    parts = path.split("/")
+    return refuse_reading(parts) is not None or fold(parts[-1]) == ".ship"
 
 
 def copy_content(source: Path, copy: Path) -> None:

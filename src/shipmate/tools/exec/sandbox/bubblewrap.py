@@ -98,7 +98,7 @@ class Bubblewrap:
 
 def _open_workspace(workspace: str, room: Room) -> list[str]:
     if room.overlay is None:
-        return ["--bind", workspace, workspace]
+        return ["--bind", str(room.stand_in or workspace), workspace]
     upper, work = str(room.overlay.upper), str(room.overlay.work)
     return ["--overlay-src", workspace, "--overlay", upper, work, workspace]
 

@@ -23,6 +23,8 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     # The command is git itself, run without a shell: it may write the repository, but no hook and no setting.
     writes_repository: bool = False
     overlay: Overlay | None = None
+    # A copy that a trial changes in the workspace's place, where no overlay works.
+    stand_in: Path | None = None
 
     @property
     def folder(self) -> Path:

@@ -105,12 +105,21 @@ class Sandbox:
         return self._confinement.describe()
 
     def open_room(
-        self, *, network: bool = False, writes_repository: bool = False, overlay: Overlay | None = None
+        self,
+        *,
+        network: bool = False,
+        writes_repository: bool = False,
+        overlay: Overlay | None = None,
+        stand_in: Path | None = None,
     ) -> Room:
         """Make the room of one command; `close_room` must follow."""
         folder = _room_place(self._layout) / f"{ROOM_PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
         room = Room(
-            home=folder / "home", network=network, writes_repository=writes_repository, overlay=overlay
+            home=folder / "home",
+            network=network,
+            writes_repository=writes_repository,
+            overlay=overlay,
+            stand_in=stand_in,
         )
         for place in (folder, room.home, room.temporary):
             place.mkdir(mode=0o700)
@@ -124,12 +133,13 @@ class Sandbox:
             if self._overlaying is None:
                 raise ToolError("No sandbox that can keep writes apart works here. Nothing ran.")
             confinement = self._overlaying
-        if confinement.level != "none":
+        is_trial = room.overlay is not None or room.stand_in is not None
+        if confinement.level != "none" and not is_trial:
             # What does not exist cannot be covered, and no command may make Shipmate's configuration.
             with contextlib.suppress(FileExistsError), self._layout.config.open("x") as file:
                 file.write("{}\n")
         wrapped = confinement.wrap(command, room)
-        if room.overlay is None:
+        if not is_trial:
             # Each confinement offered here has just looked.
             looked = self._candidates is None and confinement.level != "none"
             locked = self._tree.latest if looked else self._tree.look()
