@@ -197,7 +197,7 @@ def watch(child: int) -> int:
         number = signal.sigwait(SIGNALS)
         if number == END_SIGNAL:
             end_all()
-            return 128 + signal.SIGKILL
+            os.kill(os.getpid(), signal.SIGKILL)
         if number == signal.SIGTERM:
             os.killpg(child, signal.SIGTERM)
         try:

@@ -70,7 +70,7 @@ def _clone_name(address: str) -> str:
 def clean_config(text: str) -> str:
     """Return a repository's settings without programs and credentials."""
     lines: list[str] = []
-    for section, name, key, value in _settings(text):
+    for section, name, key, value in read_settings(text):
         if key.lower() not in SETTINGS.get(section.lower(), ()):
             continue
         header = f'[{section} "{name}"]' if name is not None else f"[{section}]"
@@ -78,7 +78,8 @@ def clean_config(text: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _settings(text: str) -> Iterator[tuple[str, str | None, str, str | None]]:
+def read_settings(text: str) -> Iterator[tuple[str, str | None, str, str | None]]:
+    """Return section, name, key and value of each setting in the text of a git configuration."""
     section: str | None = None
     name: str | None = None
     # A value that goes on in the next line is left out with all its lines.
@@ -97,7 +98,7 @@ def _without_password(value: str) -> str:
 
 def has_credentials(text: str) -> bool:
     """Tell whether a repository's settings may hold credentials: whatever is not known to be free of them."""
-    for section, name, key, value in _settings(text):
+    for section, name, key, value in read_settings(text):
         if PASSWORD.match(value or "") or PASSWORD.match(name or ""):
             return True
         if key.lower() not in SETTINGS.get(section.lower(), ()) and section.lower() not in OPEN_SECTIONS:

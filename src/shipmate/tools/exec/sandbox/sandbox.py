@@ -146,12 +146,16 @@ class Sandbox:
             self._before[room.name] = (*locked, *self._guarded(room))
         return self._limiter[0].wrap(wrapped, room.name)
 
-    def close_room(self, room: Room, code: int | None = None) -> str | None:
-        """End what is left of a command, remove its room, and return the limit it ran into, if it did."""
+    def end_room(self, room: Room, code: int | None = None) -> str | None:
+        """End what is left of a command that ended with a code, and say which limit it ran into, if it did."""
         hit = self._limiter[0].end(room.name, code)
+        return self._limits.explain(hit) if hit else None
+
+    def close_room(self, room: Room) -> None:
+        """End what is left of a command, and remove its room."""
+        self._limiter[0].end(room.name, None)
         self._before.pop(room.name, None)
         remove_folder(room.folder)
-        return self._limits.explain(hit) if hit else None
 
     def refuse_new(self, room: Room, call_id: str, made: Path | None = None) -> list[str]:
         """Take away what the room's command made and may not make; return a line for each."""
