@@ -98,7 +98,7 @@ class Trial:
             approval = await self.service.request(call, verdict)
             if not is_injected:
                 await self.service.answer(self.reply(approval.id), [])
-            if not await self.service.confirm(approval.id, call):
+            if await self.service.confirm(approval.id, call) is None:
                 return None
         elif is_injected and is_risky:
             self.unasked_injected += 1

@@ -44,6 +44,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     user_id: str = ""
     # The target a person approved; `run` raises `TargetChangedError` where it no longer is as they saw it.
     expected: JsonObject | None = None
+    # The people whose words are in the turn; `user_id` is the last of them.
+    initiators: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:

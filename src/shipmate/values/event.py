@@ -39,6 +39,8 @@ class TextEvent(_Event, frozen=True, kw_only=True, tag="text"):
     steer: bool = False
     # Text for the model about where this was said; never stored in the thread.
     extra_context: str | None = None
+    # Words that were heard, not typed: a yes among them is put back as a question.
+    spoken: bool = False
 
 
 class VoiceEvent(_Event, frozen=True, kw_only=True, tag="voice"):

@@ -141,7 +141,7 @@ def _show_grant(ship: Ship, grant: Grant) -> JsonObject:
 
 def _entries(approval: Approval) -> list[JsonObject]:
     common = {"threadId": approval.thread_id, "tool": approval.tool, "what": _what(approval)}
-    asked = {"at": approval.requested_at, "kind": "asked", "who": approval.initiator, **common}
+    asked = {"at": approval.requested_at, "kind": "asked", "who": ", ".join(approval.initiators), **common}
     found: list[JsonObject] = [{**asked, "outcome": approval.status}]
     if (ruling := approval.ruling) is not None:
         decided = {"at": ruling.at, "kind": "decided", "who": ruling.by, **common}

@@ -12,17 +12,23 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from shipmate.errors import ToolError
+from shipmate.errors import TargetChangedError, ToolError
 from shipmate.tools.exec.command import CommandPlan, plan_command
 from shipmate.tools.exec.environment import choose_private, make_environment
 from shipmate.tools.exec.job import Jobs
+from shipmate.tools.exec.preview.attempt import Attempt
+from shipmate.tools.exec.preview.effect import TooMuchError
+from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.exec.process import Process
 from shipmate.tools.exec.sandbox.repository import made_repository, writes_repository
 from shipmate.tools.exec.sandbox.room import Room
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.tools.exec.target import command_target
+from shipmate.tools.file.target import check_target
 from shipmate.tools.output import Spool, log_of, point_at
 from shipmate.tools.text import reveal
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
+from shipmate.values.message import JsonObject
 
 # The kernel takes one argument of at most 128 KiB.
 COMMAND_LIMIT = 100_000
@@ -47,20 +53,53 @@ class Exec(Tool[ExecArguments]):
     labels = Labels(acts=True, reads_private=True)
 
     def __init__(
-        self, sandbox: Sandbox, jobs: Jobs, private: Mapping[str, str], network: bool = False
+        self,
+        sandbox: Sandbox,
+        jobs: Jobs,
+        private: Mapping[str, str],
+        network: bool = False,
+        # Given in mode `preview`: a command that must be asked about is tried first.
+        trials: Trials | None = None,
     ) -> None:
         self.sandbox = sandbox
+        self._trials = trials
         self._jobs = jobs
         self._private = private
         self._network = network
 
     def labels_for(self, arguments: ExecArguments) -> Labels:
-        return Labels(acts=True, reads_private=True, reads_untrusted=self._reaches_out(arguments))
+        # What strangers sent lies in `.ship`.
+        is_untrusted = self._reaches_out(arguments) or ".ship" in arguments.command.casefold()
+        return Labels(acts=True, reads_private=True, reads_untrusted=is_untrusted)
 
     def _reaches_out(self, arguments: ExecArguments) -> bool:
         return arguments.network or self._network
 
     async def picture(self, arguments: ExecArguments, context: ToolContext) -> Picture:
+        if self._trials is None:
+            return await self._picture_words(arguments, context)
+        if context.expected is not None and "trial" in context.expected:
+            return await asyncio.to_thread(self._trials.picture, context.expected)
+        if context.expected is not None or not await asyncio.to_thread(self._can_try, arguments, context):
+            return await self._picture_words(arguments, context)
+        attempt = Attempt(self.sandbox, context, arguments.command, arguments.timeout, self.budget)
+        try:
+            return await self._trials.run(
+                arguments.command, context, attempt, can_overlay=self.sandbox.can_overlay
+            )
+        except TooMuchError as error:
+            words = await self._picture_words(arguments, context)
+            return msgspec.structs.replace(words, text=f"{words.text}\n\n{self._trials.explain(error)}")
+
+    def _can_try(self, arguments: ExecArguments, context: ToolContext) -> bool:
+        """Tell whether a command can be tried: what goes on, reaches out or commits is asked by its words."""
+        check_command(arguments.command)
+        if arguments.background or arguments.network or arguments.variables or not self.sandbox.works:
+            return False
+        plan = plan_command(arguments.command, context.folder)
+        return not (plan.program is not None and writes_repository(plan.words))
+
+    async def _picture_words(self, arguments: ExecArguments, context: ToolContext) -> Picture:
         named = f"the private variables {', '.join(map(reveal, arguments.variables))}"
         possible = {
             "background": arguments.background,
@@ -68,10 +107,20 @@ class Exec(Tool[ExecArguments]):
             named: bool(arguments.variables),
         }
         notes = [note for note, holds in possible.items() if holds]
-        return Picture(reveal(arguments.command) + (f"\n[with {' and '.join(notes)}]" if notes else ""))
+        shown = reveal(arguments.command) + (f"\n[with {' and '.join(notes)}]" if notes else "")
+        return Picture(shown, await self._target(arguments, context))
+
+    async def _target(self, arguments: ExecArguments, context: ToolContext) -> JsonObject:
+        return await asyncio.to_thread(command_target, arguments.command, context.folder, self._private)
 
     async def run(self, arguments: ExecArguments, context: ToolContext) -> ToolResult:
         check_command(arguments.command)
+        if context.expected is not None and "trial" in context.expected:
+            if self._trials is None:
+                raise TargetChangedError
+            return await asyncio.to_thread(self._trials.apply, context)
+        if context.expected is not None:
+            check_target(context, await self._target(arguments, context))
         if arguments.background:
             return ToolResult(output=await self._start_job(arguments, context))
         process = await self._start(arguments, context)

@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
 # The longest command a person can be asked to read; whatever is longer belongs in a script file.
 COMMAND_LIMIT = 32_768
-# What may stand outside quotes in a plain word: nothing here is expanded, split or redirected by any shell.
-BARE = re.compile(r"[\w./:=@%+,^-]+")
+# What may stand outside quotes in a plain word: nothing here is expanded, split or redirected by any shell. A
+# tilde is, at the start of a word and in what looks like an assignment.
+BARE = re.compile(r"(?!~)(?:[\w./:=@%+,^-]|(?<![:=])~)+")
 # Inside double quotes these still mean something to the shell.
 LIVE_IN_QUOTES = frozenset("$`\\!")
 
 
 class CommandReading(msgspec.Struct, frozen=True):
-    """Hold a plain command's words, or why it is not plain."""
+    """A plain command's words, or why it is not plain."""
 
     words: tuple[str, ...] | None
     why: Why | None = None

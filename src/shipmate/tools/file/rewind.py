@@ -14,7 +14,8 @@ import msgspec
 
 from shipmate.errors import NotFoundError, ToolError, UserError
 from shipmate.tools.file.changeset import Change, Changeset, discard, hold
-from shipmate.tools.file.confine import NEW_FILE_MODE, Place
+from shipmate.tools.file.confine import Place
+from shipmate.tools.file.replace import NEW_FILE_MODE
 from shipmate.tools.file.state import ABSENT, CHUNK, State, look, look_at, open_at
 from shipmate.tools.tool import ToolContext
 from shipmate.values.message import timestamp

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 
 import msgspec
 
@@ -11,7 +12,7 @@ from shipmate.errors import ToolError
 from shipmate.tools.exec.command import plan_command
 from shipmate.tools.exec.environment import make_environment
 from shipmate.tools.exec.preview.trial import Aside
-from shipmate.tools.exec.process import GRACE_SECONDS, Process
+from shipmate.tools.exec.process import Process
 from shipmate.tools.exec.sandbox.room import Overlay, Room
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.output import Spool, log_of, point_at
@@ -35,15 +36,17 @@ class Attempt:
         """Run the command; return how it ended and what it printed."""
         sandbox, context = self._place(aside)
         room = await asyncio.to_thread(_open_room, sandbox, aside)
-        code: int | None = None
+        process = await self._start(sandbox, context, room)
         try:
-            process = await self._start(sandbox, context, room)
-            note = await _wait(process, self._seconds)
-            code = process.exit_code
-        finally:
-            limit = await asyncio.to_thread(sandbox.close_room, room, code)
+            in_time = await process.wait(self._seconds)
+        except asyncio.CancelledError:
+            await process.end()
+            raise
+        if not in_time:
+            await process.stop()
+        note = f"exit {process.exit_code}" if in_time else f"stopped after {self._seconds} s"
         printed = process.spool.text(point_at(self._context)).rstrip("\n")
-        return f"{note}, {limit}" if limit else note, printed
+        return note, "\n".join(filter(None, [printed, *process.notes]))
 
     def _place(self, aside: Aside) -> tuple[Sandbox, ToolContext]:
         """Return where it runs: inside a copy, when that cannot be put in the workspace's place."""
@@ -53,18 +56,20 @@ class Attempt:
         return Sandbox(layout), msgspec.structs.replace(self._context, layout=layout)
 
     async def _start(self, sandbox: Sandbox, context: ToolContext, room: Room) -> Process:
-        argv = plan_command(self._command, context.folder).argv
-        command = await asyncio.to_thread(sandbox.wrap, argv, room)
-        environment = {
-            **make_environment(context, {}, os.environ),
-            "HOME": str(room.home),
-            "TMPDIR": str(room.temporary),
-        }
+        leave = partial(_leave, sandbox, room)
         spool = Spool(log_of(self._context), self._budget)
         try:
-            return await Process.start(command, context.folder, environment, spool)
-        except OSError as error:
+            argv = plan_command(self._command, context.folder).argv
+            command = await asyncio.to_thread(sandbox.wrap, argv, room)
+            environment = make_environment(context, room, {}, os.environ)
+            return await Process.start(
+                command, context.folder, environment, spool, leave=leave, kill_signal=sandbox.kill_signal
+            )
+        except (ToolError, OSError) as error:
             spool.close()
+            await asyncio.to_thread(leave, None)
+            if isinstance(error, ToolError):
+                raise
             raise ToolError(f"The command could not be started: {error.strerror}.") from error
 
 
@@ -74,13 +79,7 @@ def _open_room(sandbox: Sandbox, aside: Aside) -> Room:
     return sandbox.open_room(stand_in=aside.copy if sandbox.level == "bubblewrap" else None)
 
 
-async def _wait(process: Process, seconds: int) -> str:
-    try:
-        in_time = await process.wait(seconds)
-    except asyncio.CancelledError:
-        process.kill()
-        await process.wait(GRACE_SECONDS)
-        raise
-    if not in_time:
-        await process.stop()
-    return f"exit {process.exit_code}" if in_time else f"stopped after {seconds} s"
+def _leave(sandbox: Sandbox, room: Room, code: int | None) -> list[str]:
+    hit = sandbox.end_room(room, code)
+    sandbox.close_room(room)
+    return [f"[a limit was reached: {hit}]"] if hit else []

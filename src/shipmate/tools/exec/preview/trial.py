@@ -101,6 +101,10 @@ class Trials:
             notes.append(say(self._language, "left-alone", paths=", ".join(left)))
         return ToolResult(output="\n".join([kept.output, *(f"[{note}]" for note in notes)]))
 
+    def explain(self, error: ToolError) -> str:
+        """Say why a command is asked about by its words."""
+        return say(self._language, "too-much", why=str(error))
+
     def discard(self, target: JsonObject) -> None:
         """Forget a trial that was refused, or whose question is closed."""
         trial_id = target.get("trial")
