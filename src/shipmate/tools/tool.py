@@ -60,6 +60,8 @@ class Picture(msgspec.Struct, frozen=True):
     text: str | None
     # What the call would act on, links resolved, and how that stood.
     target: JsonObject = {}
+    # What the call gave, when it was tried and turned out to change nothing: then nobody need be asked.
+    result: ToolResult | None = None
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):

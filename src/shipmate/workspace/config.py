@@ -45,7 +45,7 @@ class Permissions(_Section, frozen=True, kw_only=True):
     """Decide what tools may do unasked."""
 
     mode: Annotated[
-        Literal["ask", "auto-edit", "read-only", "yolo"],
+        Literal["ask", "preview", "auto-edit", "read-only", "yolo"],
         Meta(description="what happens to a call no rule names"),
     ] = "ask"
     allow: Annotated[

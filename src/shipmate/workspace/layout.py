@@ -142,6 +142,26 @@ class Layout:
         return self.approvals / f"{_file_name(approval_id)}.json"
 
     @property
+    def trials(self) -> Path:
+        """Return the folder of tried commands whose effects wait for an answer."""
+        return self.ship / "trials"
+
+    def trial(self, trial_id: str) -> Path:
+        return self.trials / _file_name(trial_id)
+
+    @property
+    def rewinds(self) -> Path:
+        """Return the folder that keeps what files held before runs changed them."""
+        return self.ship / "rewind"
+
+    def rewind(self, run_id: str) -> Path:
+        return self.rewinds / _file_name(run_id)
+
+    @property
+    def changes_lock(self) -> Path:
+        return self.ship / "changes.lock"
+
+    @property
     def joint_decisions(self) -> Path:
         """Decisions about several approvals at once, until each is in its own file."""
         return self.approvals / "joint"
@@ -189,8 +209,12 @@ class Layout:
 
     @property
     def scratch(self) -> Path:
-        """Give the folder members may write without asking; commands have their home there."""
+        """Return the folder members may write without asking."""
         return self.ship / "scratch"
+
+    def refused(self, call_id: str) -> Path:
+        """Return where lies what a command made and may not make."""
+        return self.ship / "refused" / _file_name(call_id)
 
     @property
     def token(self) -> Path:

@@ -11,6 +11,7 @@ import pytest
 from shipmate.errors import ToolError, ToolInputError
 from shipmate.tools.exec.exec import Exec
 from shipmate.tools.exec.job import Jobs, JobTool
+from shipmate.tools.exec.sandbox.room import Room
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.tool import ToolContext
 from shipmate.workspace.layout import Layout
@@ -94,7 +95,7 @@ async def test_a_child_that_leaves_the_group_is_not_waited_for(tool: Exec, conte
 
 async def test_a_program_that_cannot_be_started_says_so(root: Path, context: ToolContext) -> None:
     class Broken(Sandbox):
-        def wrap(self, command: Sequence[str], *, network: bool) -> list[str]:
+        def wrap(self, command: Sequence[str], room: Room) -> list[str]:
             return ["/nonexistent/bwrap", *command]
 
     with pytest.raises(ToolError, match="could not be started"):
@@ -146,7 +147,6 @@ async def test_the_environment_is_cleared(
     assert {
         "PATH",
         "HOME",
-        "PRIVATE",
         "SHIPMATE_WORKSPACE",
         "SHIPMATE_THREAD",
         "SHIPMATE_RUN",

@@ -1,33 +1,83 @@
-"""Make the environment a command sees: little of the host's, none of its secrets."""
+"""Make the environment a command sees: little of the host's, none of its secrets, nothing a tool could write."""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
-from shipmate.tools.exec.sandbox.system import search_path
+from shipmate.errors import ToolError
+from shipmate.tools.exec.command import program_folders
+from shipmate.tools.exec.sandbox.repository import read_settings
+from shipmate.tools.exec.sandbox.room import Room
 from shipmate.tools.tool import ToolContext
 
 # The only variables a command gets from the host.
 PASSED_ON = ("LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "COLUMNS", "LINES")
+# Files of settings that are read nowhere: neither those of the machine nor any that lies about.
+NO_SETTINGS = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "NPM_CONFIG_USERCONFIG": os.devnull,
+    "NPM_CONFIG_GLOBALCONFIG": os.devnull,
+    "NPM_CONFIG_SCRIPT_SHELL": "/bin/sh",
+    "NPM_CONFIG_UPDATE_NOTIFIER": "false",
+    "PIP_CONFIG_FILE": os.devnull,
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PYTHONNOUSERSITE": "1",
+    "HISTFILE": os.devnull,
+}
+# Nobody sits at the terminal of a command.
+NOBODY_THERE = {
+    "TERM": "dumb",
+    "PAGER": "cat",
+    "EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+# These win over what a repository's own settings say: what git would run, and where it would look for more.
+GIT_SETTINGS = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "core.editor": "true",
+    "core.askPass": "true",
+    "core.attributesFile": os.devnull,
+    "core.excludesFile": os.devnull,
+    "credential.helper": "",
+    "protocol.ext.allow": "never",
+    "commit.gpgSign": "false",
+    "tag.gpgSign": "false",
+    # What git does behind a command's back would not outlive it.
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+}
 
 
 def make_environment(
-    context: ToolContext, private: Mapping[str, str], host: Mapping[str, str]
+    context: ToolContext, room: Room, private: Mapping[str, str], host: Mapping[str, str]
 ) -> dict[str, str]:
-    """Give the variables of one command; `private` is the member's own from ship.json."""
-    scratch = context.layout.scratch
+    """Return the variables of one command; `private` are those of the member's own it was given."""
     return {
-        **{name: host[name] for name in PASSED_ON if name in host},
-        "PATH": os.pathsep.join(map(str, _programs())),
-        "HOME": str(scratch / "home"),
-        "TMPDIR": str(scratch / "tmp"),
-        "TERM": "dumb",
-        "PAGER": "cat",
-        "GIT_TERMINAL_PROMPT": "0",
         **private,
+        **{name: host[name] for name in PASSED_ON if name in host},
+        **NO_SETTINGS,
+        **NOBODY_THERE,
+        **_git_settings(context.folder),
+        **_git_identity(context.member, host.get("HOME", ""), host.get("XDG_CONFIG_HOME", "")),
+        "PATH": os.pathsep.join(program_folders(context.folder)),
+        "HOME": str(room.home),
+        "TMPDIR": str(room.temporary),
+        "XDG_CONFIG_HOME": str(room.home / ".config"),
+        "XDG_CACHE_HOME": str(room.home / ".cache"),
+        "XDG_DATA_HOME": str(room.home / ".local" / "share"),
+        "XDG_STATE_HOME": str(room.home / ".local" / "state"),
+        "XDG_RUNTIME_DIR": str(room.temporary),
         "SHIPMATE_WORKSPACE": str(context.folder),
         "SHIPMATE_THREAD": context.thread_id,
         "SHIPMATE_RUN": context.run_id,
@@ -35,6 +85,39 @@ def make_environment(
     }
 
 
-def _programs() -> list[Path]:
-    # Version managers put scripts on PATH that look for a home folder; the real interpreter goes before them.
-    return list(dict.fromkeys([Path(sys.base_prefix) / "bin", *search_path()]))
+def choose_private(private: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """Return the private variables a call names; raise ToolError for one that is not there."""
+    unknown = [name for name in names if name not in private]
+    if unknown:
+        known = ", ".join(sorted(private)) or "none"
+        raise ToolError(f"There is no private variable {', '.join(unknown)}. Known: {known}. Nothing ran.")
+    return {name: private[name] for name in names}
+
+
+def _git_settings(folder: Path) -> dict[str, str]:
+    settings = dict(GIT_SETTINGS)
+    if folder.stat().st_uid != os.geteuid():
+        # Git takes a repository of another user only when it is told to.
+        settings["safe.directory"] = "*"
+    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for index, (key, value) in enumerate(settings.items()):
+        variables |= {f"GIT_CONFIG_KEY_{index}": key, f"GIT_CONFIG_VALUE_{index}": value}
+    return variables
+
+
+@cache
+def _git_identity(member: str, home: str, configuration: str) -> dict[str, str]:
+    """Return in whose name git commits: the person's whose machine this is, else the member's."""
+    places = [Path(configuration or f"{home}/.config") / "git" / "config", Path(home) / ".gitconfig"]
+    found = {"name": member, "email": f"{member}@localhost"}
+    for place in places if home else ():
+        try:
+            text = place.read_text("utf-8", "replace")
+        except OSError:
+            continue
+        for section, name, key, value in read_settings(text):
+            if section.lower() == "user" and name is None and key.lower() in found and value:
+                found[key.lower()] = value.strip('"')
+    return {
+        f"GIT_{role}_{key.upper()}": value for role in ("AUTHOR", "COMMITTER") for key, value in found.items()
+    }

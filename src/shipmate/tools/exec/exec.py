@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from shipmate.errors import ToolError
-from shipmate.tools.exec.environment import make_environment
+from shipmate.errors import TargetChangedError, ToolError
+from shipmate.tools.exec.command import CommandPlan, plan_command
+from shipmate.tools.exec.environment import choose_private, make_environment
 from shipmate.tools.exec.job import Jobs
-from shipmate.tools.exec.process import GRACE_SECONDS, Process
+from shipmate.tools.exec.preview.attempt import Attempt
+from shipmate.tools.exec.preview.effect import TooMuchError
+from shipmate.tools.exec.preview.trial import Trials
+from shipmate.tools.exec.process import Process
+from shipmate.tools.exec.sandbox.repository import made_repository, writes_repository
+from shipmate.tools.exec.sandbox.room import Room
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.exec.target import command_target
 from shipmate.tools.file.target import check_target
@@ -33,6 +40,7 @@ class ExecArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timeout: Annotated[int, Meta(ge=1, le=LONGEST_SECONDS, description="seconds")] = 120
     background: Annotated[bool, Meta(description="gives a job id")] = False
     network: bool = False
+    variables: Annotated[tuple[str, ...], Meta(description="private ones it needs")] = ()
 
 
 class Exec(Tool[ExecArguments]):
@@ -45,9 +53,16 @@ class Exec(Tool[ExecArguments]):
     labels = Labels(acts=True, reads_private=True)
 
     def __init__(
-        self, sandbox: Sandbox, jobs: Jobs, private: Mapping[str, str], network: bool = False
+        self,
+        sandbox: Sandbox,
+        jobs: Jobs,
+        private: Mapping[str, str],
+        network: bool = False,
+        # Given in mode `preview`: a command that must be asked about is tried first.
+        trials: Trials | None = None,
     ) -> None:
         self.sandbox = sandbox
+        self._trials = trials
         self._jobs = jobs
         self._private = private
         self._network = network
@@ -61,11 +76,37 @@ class Exec(Tool[ExecArguments]):
         return arguments.network or self._network
 
     async def picture(self, arguments: ExecArguments, context: ToolContext) -> Picture:
-        notes = [
-            note
-            for note, holds in (("background", arguments.background), ("network", arguments.network))
-            if holds
-        ]
+        if self._trials is None:
+            return await self._picture_words(arguments, context)
+        if context.expected is not None and "trial" in context.expected:
+            return await asyncio.to_thread(self._trials.picture, context.expected)
+        if context.expected is not None or not await asyncio.to_thread(self._can_try, arguments, context):
+            return await self._picture_words(arguments, context)
+        attempt = Attempt(self.sandbox, context, arguments.command, arguments.timeout, self.budget)
+        try:
+            return await self._trials.run(
+                arguments.command, context, attempt, can_overlay=self.sandbox.can_overlay
+            )
+        except TooMuchError as error:
+            words = await self._picture_words(arguments, context)
+            return msgspec.structs.replace(words, text=f"{words.text}\n\n{self._trials.explain(error)}")
+
+    def _can_try(self, arguments: ExecArguments, context: ToolContext) -> bool:
+        """Tell whether a command can be tried: what goes on, reaches out or commits is asked by its words."""
+        check_command(arguments.command)
+        if arguments.background or arguments.network or arguments.variables or not self.sandbox.works:
+            return False
+        plan = plan_command(arguments.command, context.folder)
+        return not (plan.program is not None and writes_repository(plan.words))
+
+    async def _picture_words(self, arguments: ExecArguments, context: ToolContext) -> Picture:
+        named = f"the private variables {', '.join(map(reveal, arguments.variables))}"
+        possible = {
+            "background": arguments.background,
+            "network": arguments.network,
+            named: bool(arguments.variables),
+        }
+        notes = [note for note, holds in possible.items() if holds]
         shown = reveal(arguments.command) + (f"\n[with {' and '.join(notes)}]" if notes else "")
         return Picture(shown, await self._target(arguments, context))
 
@@ -74,6 +115,10 @@ class Exec(Tool[ExecArguments]):
 
     async def run(self, arguments: ExecArguments, context: ToolContext) -> ToolResult:
         check_command(arguments.command)
+        if context.expected is not None and "trial" in context.expected:
+            if self._trials is None:
+                raise TargetChangedError
+            return await asyncio.to_thread(self._trials.apply, context)
         if context.expected is not None:
             check_target(context, await self._target(arguments, context))
         if arguments.background:
@@ -82,14 +127,13 @@ class Exec(Tool[ExecArguments]):
         try:
             in_time = await process.wait(arguments.timeout)
         except asyncio.CancelledError:
-            process.kill()
-            await process.wait(GRACE_SECONDS)
+            await process.end()
             raise
         if not in_time:
             await process.stop()
         note = f"exit {process.exit_code}" if in_time else f"stopped after {arguments.timeout} s"
         text = process.spool.text(point_at(context)).rstrip("\n")
-        return ToolResult(output=f"{text}\n[{note}]" if text else f"[{note}]")
+        return ToolResult(output="\n".join(filter(None, [text, *process.notes, f"[{note}]"])))
 
     async def _start_job(self, arguments: ExecArguments, context: ToolContext) -> str:
         self._jobs.check_room()
@@ -98,18 +142,44 @@ class Exec(Tool[ExecArguments]):
         return f"Started {job.id}. Read or stop it with the job tool."
 
     async def _start(self, arguments: ExecArguments, context: ToolContext) -> Process:
-        shell = shutil.which("bash") or "sh"
+        private = choose_private(self._private, arguments.variables)
+        plan = plan_command(arguments.command, context.folder)
         # The first call tries what confines here, which starts processes and waits for them.
-        command = await asyncio.to_thread(
-            self.sandbox.wrap, [shell, "-c", arguments.command], network=self._reaches_out(arguments)
-        )
-        environment = make_environment(context, self._private, os.environ)
+        room, command = await asyncio.to_thread(self._enter, plan, self._reaches_out(arguments))
+        leave = partial(self._leave, room, context.call_id, made_repository(plan.words, context.folder))
+        environment = make_environment(context, room, private, os.environ)
         spool = Spool(log_of(context), self.budget)
         try:
-            return await Process.start(command, context.folder, environment, spool)
+            return await Process.start(
+                command,
+                context.folder,
+                environment,
+                spool,
+                leave=leave,
+                kill_signal=self.sandbox.kill_signal,
+            )
         except OSError as error:
             spool.close()
+            await asyncio.to_thread(leave, None)
             raise ToolError(f"The command could not be started: {error.strerror}.") from error
+
+    def _enter(self, plan: CommandPlan, network: bool) -> tuple[Room, list[str]]:
+        """Make the command's room, and return the line to start in it."""
+        writes = plan.program is not None and writes_repository(plan.words)
+        room = self.sandbox.open_room(network=network, writes_repository=writes)
+        try:
+            return room, self.sandbox.wrap(plan.argv, room)
+        except (ToolError, OSError):
+            self.sandbox.close_room(room)
+            raise
+
+    def _leave(self, room: Room, call_id: str, made: Path | None, code: int | None) -> list[str]:
+        """Clear up after a command, and return what there is to say about it."""
+        # Nothing of it runs any more when what it made is looked at.
+        hit = self.sandbox.end_room(room, code)
+        refused = self.sandbox.refuse_new(room, call_id, made)
+        self.sandbox.close_room(room)
+        return [*refused, *([f"[a limit was reached: {hit}]"] if hit else [])]
 
     async def close(self) -> None:
         await self._jobs.close()

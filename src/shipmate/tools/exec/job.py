@@ -17,7 +17,7 @@ JOB_SECONDS = 24 * 3600.0
 
 
 class Job:
-    """Hold one background command: whose it is and how it stands."""
+    """One background command: whose it is and how it stands."""
 
     def __init__(
         self, job_id: str, process: Process, command: str, context: ToolContext, is_private: bool
@@ -42,12 +42,12 @@ class Job:
             await self.process.stop()
 
     async def stop(self) -> None:
-        self.process.kill()
+        await self.process.end()
         await self.watch
 
 
 class Jobs:
-    """Hold the jobs of all threads; each thread sees its own."""
+    """The jobs of all threads; each thread sees its own."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
@@ -116,4 +116,4 @@ class JobTool(Tool[JobArguments]):
         if arguments.action == "stop":
             await job.stop()
         text = job.process.spool.text(job.pointer)
-        return ToolResult(output=f"{text}\n[{job.id}: {job.state}]")
+        return ToolResult(output="\n".join([text, *job.process.notes, f"[{job.id}: {job.state}]"]))

@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from shipmate.tools.output import Spool
@@ -16,10 +16,15 @@ CHUNK = 65_536
 GRACE_SECONDS = 2.0
 # What a finished command's children may still print before they are ended.
 LINGER_SECONDS = 0.5
+# A command gives way to Shipmate when both want the processor.
+NICENESS = 5
+
+# Clears up after a command that ended with a code; returns lines for who reads its output.
+Leave = Callable[[int | None], list[str]]
 
 
 class Process:
-    """Hold a running command."""
+    """A running command."""
 
     def __init__(
         self,
@@ -27,20 +32,33 @@ class Process:
         output: asyncio.StreamReader,
         pipe: asyncio.ReadTransport,
         spool: Spool,
+        leave: Leave,
+        kill_signal: signal.Signals,
     ) -> None:
         self._process = process
         self._output = output
         self._pipe = pipe
+        self._leave = leave
+        self._kill_signal = kill_signal
         self.spool = spool
+        # What there is to say of its end beside its output: a limit it ran into, what was taken away.
+        self.notes: list[str] = []
         self.started = time.monotonic()
         self.ended: float | None = None
         self._reading = asyncio.create_task(self._read())
 
     @classmethod
     async def start(
-        cls, command: Sequence[str], folder: Path, environment: Mapping[str, str], spool: Spool
+        cls,
+        command: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        spool: Spool,
+        *,
+        leave: Leave = lambda _: [],
+        kill_signal: signal.Signals = signal.SIGKILL,
     ) -> Process:
-        """Start a command; whatever it prints goes to the spool in order."""
+        """Start a command; whatever it prints goes to the spool in order, and `leave` is called after its end."""
         # asyncio's own pipes would make it wait for children that outlive the command and hold them open.
         read_end, write_end = os.pipe()
         output = asyncio.StreamReader(limit=CHUNK)
@@ -62,7 +80,9 @@ class Process:
             raise
         finally:
             os.close(write_end)
-        return cls(process, output, pipe, spool)
+        with contextlib.suppress(ProcessLookupError):
+            os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
+        return cls(process, output, pipe, spool, leave, kill_signal)
 
     @property
     def seconds(self) -> float:
@@ -70,7 +90,7 @@ class Process:
 
     @property
     def exit_code(self) -> int | None:
-        """Give the exit code once the command has ended; negative for a signal."""
+        """Return the exit code once the command has ended; negative for a signal."""
         return self._process.returncode
 
     async def wait(self, seconds: float) -> bool:
@@ -88,20 +108,34 @@ class Process:
         try:
             await asyncio.wait_for(self._process.wait(), GRACE_SECONDS)
         except TimeoutError:
-            self._signal(signal.SIGKILL)
-            await self._process.wait()
-        await self._finish()
+            await self.end()
+        else:
+            await self._finish()
 
     def kill(self) -> None:
         """End the command and all it started at once; its number may be another's once it has ended."""
         if self.ended is None:
+            self._signal(self._kill_signal)
+
+    async def end(self) -> None:
+        """End the command and all it started at once, and wait until it is so."""
+        self.kill()
+        try:
+            await asyncio.wait_for(self._process.wait(), GRACE_SECONDS)
+        except TimeoutError:
+            # Who was to end it hangs itself; what it leaves behind is ended with its group.
             self._signal(signal.SIGKILL)
+            await self._process.wait()
+        await self._finish()
 
     async def _finish(self) -> None:
         """Take what is left to read, and end what the command left behind."""
-        self.ended = self.ended or time.monotonic()
+        if self.ended is not None:
+            return
+        self.ended = time.monotonic()
         done, _ = await asyncio.wait([self._reading], timeout=LINGER_SECONDS)
         self._signal(signal.SIGKILL)
+        self.notes = await asyncio.to_thread(self._leave, self.exit_code)
         if not done:
             # Someone who left the group may still hold the pipe; nobody waits for it.
             self._reading.cancel()

@@ -11,6 +11,7 @@ from shipmate.tools.file.confine import locate
 from shipmate.tools.file.diff import unified
 from shipmate.tools.file.protection import refuse_writing
 from shipmate.tools.file.replace import replace_bytes
+from shipmate.tools.file.rewind import keep_before
 from shipmate.tools.file.target import FileState, approved_path, check_target, file_target, read_state
 from shipmate.tools.file.write import encode
 from shipmate.tools.output import keep
@@ -59,6 +60,7 @@ def _change(arguments: EditArguments, context: ToolContext, is_meant: bool) -> t
         after = replace(before, arguments)
         data = encode(after)
         if is_meant:
+            keep_before(context, "edit", place, data)
             replace_bytes(place, data, state)
         return unified(place.path, before, after), target
 

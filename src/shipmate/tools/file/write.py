@@ -11,6 +11,7 @@ from shipmate.tools.file.confine import locate
 from shipmate.tools.file.diff import summary, unified
 from shipmate.tools.file.protection import refuse_writing
 from shipmate.tools.file.replace import replace_bytes
+from shipmate.tools.file.rewind import keep_before
 from shipmate.tools.file.target import FileState, approved_path, check_target, file_target, read_state
 from shipmate.tools.text import reveal
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
@@ -53,6 +54,7 @@ def _write(arguments: WriteArguments, context: ToolContext) -> str:
     with locate(context.folder, arguments.path, refuse_writing, parents="made", expected=expected) as place:
         before = read_state(place, COMPARE_LIMIT)
         check_target(context, file_target(place.path, before))
+        keep_before(context, "write", place, data)
         replace_bytes(place, data, before)
     if before is None:
         return f"Created {place.path}: {len(arguments.content.splitlines())} lines."

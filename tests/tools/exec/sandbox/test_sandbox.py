@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from shipmate.tools.exec.sandbox.bubblewrap import Bubblewrap, find_bubblewraps
 from shipmate.tools.exec.sandbox.landlock import Landlock
+from shipmate.tools.exec.sandbox.room import Room
 from shipmate.tools.exec.sandbox.sandbox import Confinement, Sandbox, holds, list_confinements
 from shipmate.tools.exec.sandbox.seatbelt import Seatbelt
 from shipmate.workspace.layout import Layout
@@ -36,15 +39,21 @@ def layout(root: Path) -> Layout:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("hidden-value" if "memory" not in name else "remembered")
     layout = Layout(root)
-    for name in ("home", "tmp"):
-        (layout.scratch / name).mkdir(parents=True)
+    layout.scratch.mkdir(parents=True)
     return layout
 
 
 def run(confinement: Confinement, layout: Layout, command: str, *, network: bool = False) -> str:
-    wrapped = confinement.wrap(["sh", "-c", command], network=network)
-    done = subprocess.run(wrapped, cwd=layout.root, capture_output=True, text=True, timeout=20, check=False)
-    return done.stdout
+    sandbox = Sandbox(layout, [confinement])
+    room = sandbox.open_room(network=network)
+    try:
+        wrapped = sandbox.wrap(["sh", "-c", command], room)
+        done = subprocess.run(
+            wrapped, cwd=layout.root, capture_output=True, text=True, timeout=20, check=False
+        )
+        return done.stdout
+    finally:
+        sandbox.close_room(room)
 
 
 def test_the_workspace_is_writable_and_the_system_readable(confinement: Confinement, layout: Layout) -> None:
@@ -77,7 +86,9 @@ def test_memory_is_read_only_and_configuration_cannot_be_made(
     forge = (
         "echo forged > .ship/memory/project.md; echo forged > ship.json; mv src/a.txt ship.json; rm ship.json"
     )
-    subprocess.run(sandbox.wrap(["sh", "-c", forge], network=False), check=False, capture_output=True)
+    room = sandbox.open_room()
+    subprocess.run(sandbox.wrap(["sh", "-c", forge], room), check=False, capture_output=True)
+    sandbox.close_room(room)
     assert layout.project_memory.read_text() == "remembered"
     assert layout.config.read_text() == "{}\n"
 
@@ -167,22 +178,22 @@ def test_the_network_is_there_when_allowed(confinement: Confinement, layout: Lay
 def test_a_probe_that_does_not_hold_counts_for_nothing(layout: Layout) -> None:
     class Open:
         level = limits = "open"
+        kill_signal = signal.SIGKILL
 
         def describe(self) -> str:
             return "open"
 
-        def wrap(self, command: list[str], *, network: bool) -> list[str]:
+        def wrap(self, command: Sequence[str], room: Room) -> list[str]:
             return list(command)
 
     class Broken(Open):
-        def wrap(self, command: list[str], *, network: bool) -> list[str]:
+        def wrap(self, command: Sequence[str], room: Room) -> list[str]:
             return ["/nonexistent/bwrap", *command]
 
-    sandbox = Sandbox(layout, [Broken(), Open()])  # pyright: ignore[reportArgumentType] - a list is a sequence here
+    sandbox = Sandbox(layout, [Broken(), Open()])
     assert not sandbox.works
     assert sandbox.level == "none"
     assert "every command asks" in sandbox.findings()[0].message
-    assert sandbox.wrap(["true"], network=False) == ["true"]
 
 
 def test_findings_name_what_confines(layout: Layout) -> None:
@@ -207,14 +218,14 @@ def test_a_bwrap_inside_the_workspace_is_not_taken(layout: Layout, monkeypatch: 
 def test_own_code_inside_the_workspace_is_read_only(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     (layout.root / ".venv").mkdir()
     monkeypatch.setattr(sys, "prefix", str(layout.root / ".venv"))
-    options = Bubblewrap(Path("/usr/bin/bwrap"), layout).wrap(["true"], network=False)
+    options = Bubblewrap(Path("/usr/bin/bwrap"), layout).wrap(["true"], Room(home=Path("/nowhere/home")))
     opened, closed = options.index(str(layout.root)), options.index(str(layout.root / ".venv"))
     assert opened < closed
     assert options[closed - 1] == "--ro-bind-try"
 
 
 def test_the_seatbelt_profile_denies_after_it_allows(layout: Layout) -> None:
-    profile = Seatbelt(layout).profile(network=False)
+    profile = Seatbelt(layout).profile(Room(home=Path("/nowhere/home")))
     lines = profile.splitlines()
     allow = next(i for i, line in enumerate(lines) if "file-write*" in line and f'"{layout.root}"' in line)
     deny = next(i for i, line in enumerate(lines) if line.startswith("(deny") and f'"{layout.ship}"' in line)
@@ -222,4 +233,4 @@ def test_the_seatbelt_profile_denies_after_it_allows(layout: Layout) -> None:
     assert allow < deny < scratch
     assert "network" not in profile
     assert profile.count("(") == profile.count(")")
-    assert "(allow network*)" in Seatbelt(layout).profile(network=True)
+    assert "(allow network" in Seatbelt(layout).profile(Room(home=Path("/nowhere/home"), network=True))

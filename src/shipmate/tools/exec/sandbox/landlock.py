@@ -1,52 +1,101 @@
-"""Confine commands on Linux where user namespaces are off: Landlock for files, seccomp for the network."""
+"""Confine commands on Linux where user namespaces are off: Landlock for files, seccomp for sockets."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from shipmate.tools.exec.sandbox import jail
-from shipmate.tools.exec.sandbox.system import readable_places
-from shipmate.tools.file.protection import secret_files, ship_folders
+from shipmate.tools.exec.sandbox.locked import LockedTree, closed_places, hidden_places, state_folders
+from shipmate.tools.exec.sandbox.repository import has_credentials
+from shipmate.tools.exec.sandbox.room import Room
+from shipmate.tools.exec.sandbox.system import own_code, readable_places
 from shipmate.workspace.layout import Layout
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+READ_ONLY_OF_SHIP = ("memory", "uploads", "logs/calls")
+# Older kernels let a command end any process of its user, those included that watch over it.
+FIRST_VERSION = 6
 
 
 class Landlock:
-    """Wrap commands in a launcher that locks itself up first."""
+    """A launcher that locks itself up before it becomes the command."""
 
     level = "landlock"
-    # Landlock only adds rights; to keep `.ship` from commands its parent cannot be opened as a whole.
-    limits = "commands cannot make new files at the top of the workspace, only in its folders"
+    # Landlock only adds rights: a folder in which something is closed cannot be opened as a whole.
+    limits = "commands cannot make new files at the top of the workspace, nor in a folder that holds protected files"
+    # The launcher's parent watches, and ends all that was started.
+    kill_signal = jail.END_SIGNAL
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, tree: LockedTree | None = None) -> None:
         self._layout = layout
+        self._tree = tree or LockedTree(layout.root)
 
     def describe(self) -> str:
         return f"Landlock (version {jail.landlock_version()})"
 
-    def wrap(self, command: Sequence[str], *, network: bool) -> list[str]:
-        """Give the command line that runs a command confined."""
-        options = ["--read", "/proc"]
+    def wrap(self, command: Sequence[str], room: Room) -> list[str]:
+        """Return the command line that runs a command confined."""
+        options = ["--lock", *(["--network"] if room.network else []), "--read", "/proc"]
         for place in readable_places(self._layout.root):
             options += ["--read", str(place)]
         for device in DEVICES:
             options += ["--write", device]
-        for ship in ship_folders(self._layout):
-            for name in ("memory", "uploads", "logs/calls"):
-                options += ["--read", str(ship / name)]
-            options += ["--write", str(ship / "scratch")]
-        options += self._open(self._layout.root, {*secret_files(self._layout), *ship_folders(self._layout)})
-        options += ["--network"] if network else []
-        return [sys.executable, "-I", "-S", str(Path(jail.__file__)), *options, "--", *command]
+        options += ["--write", str(room.home), "--write", str(room.temporary), *self._rules(room)]
+        return watched(command, options)
 
-    def _open(self, path: Path, hidden: set[Path]) -> list[str]:
-        """Give rights to all below a path but what is hidden."""
-        if path in hidden:
-            return []
-        if not any(secret.is_relative_to(path) for secret in hidden):
-            return ["--write", str(path)]
-        children = (self._open(child, hidden) for child in sorted(path.iterdir()) if not child.is_symlink())
-        return ["--list", str(path), *(option for options in children for option in options)]
+    def _rules(self, room: Room) -> Iterator[str]:
+        """Return the rights in the workspace: all to write but what is closed or hidden."""
+        root = self._layout.root
+        locked = self._tree.look()
+        states = state_folders(locked)
+        repositories = [Path(entry.path) for entry in locked if Path(entry.path).name == ".git"]
+        hidden = {*hidden_places(locked), *map(str, states), *_hidden_configs(repositories)}
+        closed = {*closed_places(locked, root, limit=sys.maxsize), *map(str, own_code(root))}
+        if room.writes_repository:
+            closed.discard(str(root / ".git"))
+        yield from _open(str(root), "--write", hidden, closed, _folders_around((*hidden, *closed)))
+        for ship in states:
+            for name in READ_ONLY_OF_SHIP:
+                yield from ("--read", str(ship / name))
+            scratch = str(ship / "scratch")
+            yield from _open(
+                scratch, "--write", hidden - {scratch}, closed, _folders_around((*hidden, *closed))
+            )
+
+
+def _open(path: str, right: str, hidden: set[str], closed: set[str], around: set[str]) -> Iterator[str]:
+    """Return rights to all below a path but what is hidden, and only to read what is closed."""
+    if path in hidden:
+        return
+    if path in closed:
+        right = "--read"
+    if path not in around:
+        yield from (right, path)
+        return
+    yield from ("--list", path)
+    with os.scandir(path) as children:
+        for child in sorted(children, key=lambda child: child.name):
+            if not child.is_symlink():
+                yield from _open(child.path, right, hidden, closed, around)
+
+
+def _folders_around(places: Iterable[str]) -> set[str]:
+    return {str(parent) for place in places for parent in Path(place).parents}
+
+
+def _hidden_configs(repositories: Iterable[Path]) -> Iterator[str]:
+    """Return the settings of repositories that hold credentials; they cannot be shown without them here."""
+    for repository in repositories:
+        if repository.is_dir():
+            for config in (repository / "config", *repository.glob("modules/**/config")):
+                if config.is_file() and has_credentials(config.read_text("utf-8", "replace")):
+                    yield str(config)
+
+
+def watched(command: Sequence[str], options: Sequence[str] = ()) -> list[str]:
+    """Return the command line that runs a command below a process that ends all it leaves behind."""
+    launcher = [sys.executable, "-I", "-S", str(Path(jail.__file__)), str(os.getpid())]
+    return [*launcher, *options, "--", *command]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,8 +15,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from shipmate.errors import ToolError
+from shipmate.tools.exec.sandbox import jail
 from shipmate.tools.exec.sandbox.bubblewrap import find_bubblewraps
-from shipmate.tools.exec.sandbox.landlock import Landlock
+from shipmate.tools.exec.sandbox.landlock import FIRST_VERSION, Landlock, watched
+from shipmate.tools.exec.sandbox.limit import Limiter, Limits, find_limiter
+from shipmate.tools.exec.sandbox.locked import LockedEntry, LockedTree
+from shipmate.tools.exec.sandbox.refusal import refuse_new
+from shipmate.tools.exec.sandbox.repository import GUARDED
+from shipmate.tools.exec.sandbox.room import Overlay, Room
 from shipmate.tools.exec.sandbox.seatbelt import find_seatbelts
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout, make_private
@@ -21,10 +31,11 @@ from shipmate.workspace.layout import Layout, make_private
 PROBE_SECONDS = 10
 # Given a file it may make, one it must not read and one it must not make; says `held` when all three hold.
 PROBE = 'echo yes >"$1" || exit 1; cat "$2" && exit 2; (echo no >"$3"); echo held'
+ROOM_PREFIX = "shipmate-"
 
 
 class Confinement(Protocol):
-    """Be one way to confine commands."""
+    """One way to confine commands."""
 
     @property
     def level(self) -> str: ...
@@ -34,69 +45,194 @@ class Confinement(Protocol):
         """Say what works differently for commands, empty when nothing does."""
         ...
 
+    @property
+    def kill_signal(self) -> signal.Signals:
+        """Return the signal on which the started process ends at once, and all of the command with it."""
+        ...
+
     def describe(self) -> str: ...
 
-    def wrap(self, command: Sequence[str], *, network: bool) -> list[str]: ...
+    def wrap(self, command: Sequence[str], room: Room) -> list[str]: ...
+
+
+class Unconfined:
+    """No confinement at all; still nothing outlives the command."""
+
+    level = "none"
+    limits = ""
+    kill_signal = jail.END_SIGNAL if sys.platform == "linux" else signal.SIGKILL
+
+    def describe(self) -> str:
+        return "none: commands run unconfined, so every command asks first"
+
+    def wrap(self, command: Sequence[str], room: Room) -> list[str]:
+        return watched(command) if _is_linux() else list(command)
 
 
 class Sandbox:
-    """Run commands in the strongest confinement that works here; it is tried once, when first asked for."""
+    """The strongest confinement that works here; it is tried once, when first asked for."""
 
-    def __init__(self, layout: Layout, candidates: Sequence[Confinement] | None = None) -> None:
+    def __init__(
+        self, layout: Layout, candidates: Sequence[Confinement] | None = None, limits: Limits | None = None
+    ) -> None:
         self._layout = layout
+        self._tree = LockedTree(layout.root)
         self._candidates = candidates
+        self._limits = limits or Limits()
+        # What was locked when each open room's command began.
+        self._before: dict[str, tuple[LockedEntry, ...]] = {}
 
     @property
     def works(self) -> bool:
-        """Tell whether commands are confined; where they are not, every command must ask."""
-        return self._found is not None
+        """Tell whether commands are confined and bounded; where they are not, every command must ask."""
+        return self._confinement.level != "none" and self._limiter[1]
 
     @property
     def level(self) -> str:
-        return self._found.level if self._found else "none"
+        return self._confinement.level
+
+    @property
+    def kill_signal(self) -> signal.Signals:
+        return self._confinement.kill_signal
+
+    @property
+    def can_overlay(self) -> bool:
+        """Tell whether a command can be tried with its writes going elsewhere."""
+        return self._overlaying is not None
 
     def describe(self) -> str:
         """Say in a few words what confines commands."""
-        return self._found.describe() if self._found else "none: commands run unconfined"
+        return self._confinement.describe()
 
-    def wrap(self, command: Sequence[str], *, network: bool) -> list[str]:
-        """Give the command line to start instead of a command."""
+    def open_room(
+        self,
+        *,
+        network: bool = False,
+        writes_repository: bool = False,
+        overlay: Overlay | None = None,
+        stand_in: Path | None = None,
+    ) -> Room:
+        """Make the room of one command; `close_room` must follow."""
+        folder = _room_place(self._layout) / f"{ROOM_PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
+        room = Room(
+            home=folder / "home",
+            network=network,
+            writes_repository=writes_repository,
+            overlay=overlay,
+            stand_in=stand_in,
+        )
+        for place in (folder, room.home, room.temporary):
+            place.mkdir(mode=0o700)
+        return room
+
+    def wrap(self, command: Sequence[str], room: Room) -> list[str]:
+        """Return the command line to start instead of a command."""
         self._prepare()
-        if self._found is None:
-            return list(command)
-        # What does not exist cannot be covered, and no command may make Shipmate's configuration.
-        with contextlib.suppress(FileExistsError), self._layout.config.open("x") as file:
-            file.write("{}\n")
-        return self._found.wrap(command, network=network)
+        confinement = self._confinement
+        if room.overlay is not None:
+            if self._overlaying is None:
+                raise ToolError("No sandbox that can keep writes apart works here. Nothing ran.")
+            confinement = self._overlaying
+        is_trial = room.overlay is not None or room.stand_in is not None
+        if confinement.level != "none" and not is_trial:
+            # What does not exist cannot be covered, and no command may make Shipmate's configuration.
+            with contextlib.suppress(FileExistsError), self._layout.config.open("x") as file:
+                file.write("{}\n")
+        wrapped = confinement.wrap(command, room)
+        if not is_trial:
+            # Each confinement offered here has just looked.
+            looked = self._candidates is None and confinement.level != "none"
+            locked = self._tree.latest if looked else self._tree.look()
+            self._before[room.name] = (*locked, *self._guarded(room))
+        return self._limiter[0].wrap(wrapped, room.name)
+
+    def end_room(self, room: Room, code: int | None = None) -> str | None:
+        """End what is left of a command that ended with a code, and say which limit it ran into, if it did."""
+        hit = self._limiter[0].end(room.name, code)
+        return self._limits.explain(hit) if hit else None
+
+    def close_room(self, room: Room) -> None:
+        """End what is left of a command, and remove its room."""
+        self._limiter[0].end(room.name, None)
+        self._before.pop(room.name, None)
+        remove_folder(room.folder)
+
+    def refuse_new(self, room: Room, call_id: str, made: Path | None = None) -> list[str]:
+        """Take away what the room's command made and may not make; return a line for each."""
+        before = self._before.get(room.name)
+        if before is None:
+            return []
+        after = (*self._tree.look(), *self._guarded(room))
+        return refuse_new(self._layout, before, after, call_id, made)
 
     def findings(self) -> list[Finding]:
         """Tell `doctor` how commands are confined."""
-        if self._found is None:
+        return [self._finding(), *self._missing()]
+
+    def _finding(self) -> Finding:
+        found = self._confinement
+        if found.level == "none":
             fix = "Install bubblewrap, or the extra: pip install 'shipmate[sandbox]'." if _is_linux() else ""
-            message = "no sandbox works here, so every command asks first"
-            return [Finding("warn", "sandbox", message, fix)]
-        if self._found.limits:
+            return Finding("warn", "sandbox", "no sandbox works here, so every command asks first", fix)
+        if not self._limiter[1]:
+            message = f"{found.describe()}: processes cannot be limited here, so every command asks first"
+            fix = "Run Shipmate as an ordinary user, or let it write its control group."
+            return Finding("warn", "sandbox", message, fix)
+        described = f"{found.describe()}, limits by {self._limiter[0].describe()}"
+        if found.limits:
             fix = "Allow user namespaces and install bubblewrap for a full sandbox."
-            return [Finding("warn", "sandbox", f"{self._found.describe()}: {self._found.limits}", fix)]
-        return [Finding("ok", "sandbox", self._found.describe())]
+            return Finding("warn", "sandbox", f"{described}: {found.limits}", fix)
+        return Finding("ok", "sandbox", described)
+
+    def _missing(self) -> list[Finding]:
+        if self.can_overlay or not _is_linux():
+            return []
+        message = "no bubblewrap here has --overlay, so preview mode tries commands in a copy"
+        return [Finding("warn", "preview", message, "Install the extra: pip install 'shipmate[sandbox]'.")]
 
     @cached_property
-    def _found(self) -> Confinement | None:
+    def _confinement(self) -> Confinement:
         self._prepare()
-        candidates = list_confinements(self._layout) if self._candidates is None else self._candidates
-        return next((each for each in candidates if holds(each, self._layout)), None)
+        return next((each for each in self._offered if holds(each, self._layout)), Unconfined())
+
+    @cached_property
+    def _overlaying(self) -> Confinement | None:
+        self._prepare()
+        able = (each for each in self._offered if each.level == "bubblewrap")
+        return next((each for each in able if overlays(each, self._layout)), None)
+
+    @cached_property
+    def _offered(self) -> Sequence[Confinement]:
+        if self._candidates is None:
+            return list_confinements(self._layout, self._tree)
+        return self._candidates
+
+    @cached_property
+    def _limiter(self) -> tuple[Limiter, bool]:
+        return find_limiter(self._limits)
+
+    def _guarded(self, room: Room) -> list[LockedEntry]:
+        """Return what git may not make in the repository it may write."""
+        if not room.writes_repository:
+            return []
+        paths = [self._layout.root / ".git" / name for name in GUARDED]
+        stats = [(path, path.lstat()) for path in paths if os.path.lexists(path)]
+        return [
+            LockedEntry(str(path), (status.st_dev, status.st_ino), path.is_dir(), is_hidden=False)
+            for path, status in stats
+        ]
 
     def _prepare(self) -> None:
-        """Make the folders that are opened to commands, so that they exist when the rest is covered."""
-        for name in ("home", "tmp"):
-            make_private(self._layout.scratch / name)
+        """Make the folder that is opened to commands, so that it exists when the rest is covered."""
+        make_private(self._layout.scratch)
 
 
-def list_confinements(layout: Layout) -> list[Confinement]:
+def list_confinements(layout: Layout, tree: LockedTree | None = None) -> list[Confinement]:
     """List what could confine commands here, strongest first."""
-    if _is_linux():
-        return [*find_bubblewraps(layout), Landlock(layout)]
-    return [*find_seatbelts(layout)]
+    if not _is_linux():
+        return [*find_seatbelts(layout, tree)]
+    landlocks = [Landlock(layout, tree)] if jail.landlock_version() >= FIRST_VERSION else []
+    return [*find_bubblewraps(layout, tree), *landlocks]
 
 
 def holds(confinement: Confinement, layout: Layout) -> bool:
@@ -107,15 +243,41 @@ def holds(confinement: Confinement, layout: Layout) -> bool:
         outside = Path(folder) / name
         hidden.write_text("hidden")
         try:
-            printed = _try(confinement, ["sh", "-c", PROBE, "sh", str(allowed), str(hidden), str(outside)])
+            room = _probe_room(Path(folder))
+            words = ["sh", "-c", PROBE, "sh", str(allowed), str(hidden), str(outside)]
+            printed = _try(confinement, words, room)
             return printed == "held\n" and allowed.is_file() and not outside.exists()
         finally:
             hidden.unlink(missing_ok=True)
             allowed.unlink(missing_ok=True)
 
 
-def _try(confinement: Confinement, command: Sequence[str]) -> str:
-    wrapped = confinement.wrap(command, network=False)
+def overlays(confinement: Confinement, layout: Layout) -> bool:
+    """Run a command over an overlay and see whether its write went there and nowhere else."""
+    name = f"probe-{secrets.token_hex(6)}"
+    with tempfile.TemporaryDirectory(dir=layout.ship) as folder:
+        overlay = Overlay(upper=Path(folder) / "upper", work=Path(folder) / "work")
+        overlay.upper.mkdir()
+        overlay.work.mkdir()
+        with tempfile.TemporaryDirectory() as place:
+            room = _probe_room(Path(place), overlay)
+            words = ["sh", "-c", 'echo yes >"$1" && cat "$1"', "sh", str(layout.root / name)]
+            printed = _try(confinement, words, room)
+        went_there = (overlay.upper / name).is_file()
+        went_through = (layout.root / name).exists()
+        (layout.root / name).unlink(missing_ok=True)
+        return printed == "yes\n" and went_there and not went_through
+
+
+def _probe_room(folder: Path, overlay: Overlay | None = None) -> Room:
+    room = Room(home=folder / "home", overlay=overlay)
+    room.home.mkdir()
+    room.temporary.mkdir()
+    return room
+
+
+def _try(confinement: Confinement, command: Sequence[str], room: Room) -> str:
+    wrapped = confinement.wrap(command, room)
     try:
         done = subprocess.run(
             wrapped,
@@ -128,6 +290,27 @@ def _try(confinement: Confinement, command: Sequence[str]) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout
+
+
+def _room_place(layout: Layout) -> Path:
+    """Return where rooms are made: never where a tool could write before."""
+    place = Path(tempfile.gettempdir()).resolve()
+    return Path("/var/tmp") if place.is_relative_to(layout.root.resolve()) else place  # noqa: S108
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder a command wrote in, closed folders included."""
+
+    def open_up(_function: object, path: str, _error: object) -> None:
+        with contextlib.suppress(OSError):
+            os.chmod(Path(path).parent, 0o700, follow_symlinks=True)
+            if Path(path).is_dir() and not Path(path).is_symlink():
+                os.chmod(path, 0o700)  # noqa: PTH101
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                Path(path).unlink()
+
+    shutil.rmtree(folder, onerror=open_up)
 
 
 def _is_linux() -> bool:

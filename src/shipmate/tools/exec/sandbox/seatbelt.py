@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from shipmate.tools.exec.sandbox.system import own_code, readable_places
-from shipmate.tools.file.protection import secret_files, ship_folders
+from shipmate.tools.exec.sandbox.locked import LockedTree, closed_places, hidden_places, state_folders
+from shipmate.tools.exec.sandbox.repository import GUARDED
+from shipmate.tools.exec.sandbox.room import Room
 from shipmate.workspace.layout import Layout
 
 PROGRAM = Path("/usr/bin/sandbox-exec")
@@ -15,6 +18,7 @@ SYSTEM = (
     "/System", "/Library", "/usr", "/bin", "/sbin", "/opt", "/private/etc", "/private/var/db", "/dev",
     "/Applications/Xcode.app",
 )  # fmt: skip
+READ_ONLY_OF_SHIP = ("memory", "uploads", "logs/calls")
 # Rules further down win over those above.
 START = """(version 1)
 (deny default)
@@ -25,41 +29,62 @@ START = """(version 1)
 
 
 class Seatbelt:
-    """Wrap commands in sandbox-exec."""
+    """The macOS program sandbox-exec."""
 
     level = "seatbelt"
     limits = ""
+    kill_signal = signal.SIGKILL
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, tree: LockedTree | None = None) -> None:
         self._layout = layout
+        self._tree = tree or LockedTree(layout.root)
 
     def describe(self) -> str:
         return "sandbox-exec"
 
-    def wrap(self, command: Sequence[str], *, network: bool) -> list[str]:
-        """Give the command line that runs a command confined."""
-        return [str(PROGRAM), "-p", self.profile(network), *command]
+    def wrap(self, command: Sequence[str], room: Room) -> list[str]:
+        """Return the command line that runs a command confined."""
+        return [str(PROGRAM), "-p", self.profile(room), *command]
 
-    def profile(self, network: bool) -> str:
+    def profile(self, room: Room) -> str:
         """Write the rules in the profile language."""
-        layout = self._layout
+        layout, locked = self._layout, self._tree.look()
         readable = [Path(name) for name in SYSTEM] + readable_places(layout.root)
-        rules = [_rule("allow file-read*", readable), _rule("allow file-read* file-write*", [layout.root])]
-        rules.append(_rule("deny file-read* file-write*", [*ship_folders(layout), *secret_files(layout)]))
-        # Named even when they do not exist yet: a command must not make them.
-        rules.append(_rule("deny file-read* file-write*", [layout.config, layout.env]))
-        for ship in ship_folders(layout):
-            open_ones = [ship / name for name in ("memory", "uploads", "logs/calls")]
-            rules.append(_rule("allow file-read*", open_ones))
-            rules.append(_rule("allow file-read* file-write*", [ship / "scratch"]))
+        states = state_folders(locked)
+        closed = [Path(place) for place in closed_places(locked, layout.root, limit=sys.maxsize)]
         git = layout.root / ".git"
-        rules.append(_rule("deny file-write*", [git / "config", git / "hooks", *own_code(layout.root)]))
-        return START + "\n".join(rules) + ("\n(allow network*)" if network else "")
+        if room.writes_repository and git in closed:
+            closed.remove(git)
+            closed += [git / name for name in GUARDED]
+        hidden = [Path(place) for place in hidden_places(locked)]
+        rules = [
+            _rule("allow file-read*", readable),
+            _rule("allow file-read* file-write*", [layout.root, room.home, room.temporary]),
+            _rule("deny file-write*", [*closed, *own_code(layout.root)]),
+            # A folder around something closed could be renamed, and another put in its place.
+            _rule("deny file-write-unlink", _folders_around([*closed, *hidden], layout.root), "literal"),
+            # Named even when they do not exist yet: a command must not make them.
+            _rule("deny file-read* file-write*", [*states, *hidden, layout.config, layout.env]),
+        ]
+        for ship in states:
+            rules.append(_rule("allow file-read*", [ship / name for name in READ_ONLY_OF_SHIP]))
+            rules.append(_rule("allow file-read* file-write*", [ship / "scratch"]))
+        return (
+            START
+            + "\n".join(filter(None, rules))
+            + ("\n(allow network-outbound (remote ip))" if room.network else "")
+        )
 
 
-def _rule(verdict: str, paths: Sequence[Path]) -> str:
+def _folders_around(places: Sequence[Path], root: Path) -> list[Path]:
+    around = {parent for place in places for parent in place.parents}
+    return sorted(parent for parent in around if parent.is_relative_to(root))
+
+
+def _rule(verdict: str, paths: Sequence[Path], kind: str = "subpath") -> str:
     # Seatbelt sees real paths: /tmp and /var are links on macOS.
-    return f"({verdict} {' '.join(f'(subpath {_quote(path.resolve())})' for path in paths)})"
+    places = " ".join(f"({kind} {_quote(path.resolve())})" for path in paths)
+    return f"({verdict} {places})" if places else ""
 
 
 def _quote(path: Path) -> str:
@@ -67,6 +92,6 @@ def _quote(path: Path) -> str:
     return f'"{text}"'
 
 
-def find_seatbelts(layout: Layout) -> list[Seatbelt]:
+def find_seatbelts(layout: Layout, tree: LockedTree | None = None) -> list[Seatbelt]:
     """Give sandbox-exec where the machine has it."""
-    return [Seatbelt(layout)] if sys.platform == "darwin" and PROGRAM.is_file() else []
+    return [Seatbelt(layout, tree)] if sys.platform == "darwin" and PROGRAM.is_file() else []

@@ -1,0 +1,189 @@
+"""Try a command before anybody is asked: its changes go aside and are kept until the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import stat
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from shipmate.errors import TargetChangedError, ToolError
+from shipmate.tools.exec.preview.effect import Effect, Effects, refuse
+from shipmate.tools.exec.preview.picture import Painter, count, say
+from shipmate.tools.exec.preview.replica import Replica
+from shipmate.tools.exec.preview.upper import open_left, read_upper
+from shipmate.tools.file.changeset import MARK, PLAN, Change, Changeset, discard, hold
+from shipmate.tools.file.rewind import Rewinds
+from shipmate.tools.output import point_at
+from shipmate.tools.tool import Picture, ToolContext, ToolResult
+from shipmate.values.message import JsonObject
+from shipmate.workspace.layout import Layout, make_private, write_private
+
+RESULT = "result.json"
+UPPER, WORK, COPY = "upper", "work", "copy"
+# A trial nobody answered goes when a question would have, at the latest after this time.
+LONGEST_SECONDS = 8 * 24 * 3600
+
+
+class Aside(msgspec.Struct, frozen=True):
+    """Where the changes of a trial go: an overlay's two folders, or a copy of the workspace."""
+
+    upper: Path | None = None
+    work: Path | None = None
+    copy: Path | None = None
+
+
+Run = Callable[[Aside], Awaitable[tuple[str, str]]]
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is kept of a trial beside its changes: the result a yes gives."""
+
+    output: str
+    counts: dict[str, int]
+
+
+class Trials:
+    """Tried commands of one workspace, each in a folder of its own until it is answered."""
+
+    def __init__(self, layout: Layout, language: str = "en") -> None:
+        self._layout = layout
+        self._language = language
+
+    async def run(self, command: str, context: ToolContext, start: Run, *, can_overlay: bool) -> Picture:
+        """Try a command; the picture holds its result already when it has no effect.
+
+        `start` runs it with its changes going aside and returns how it ended and what it printed. Raises
+        TooMuchError when it cannot be tried, or did more than can be shown.
+        """
+        trial_id = name_trial(context)
+        folder = self._layout.trial(trial_id)
+        await asyncio.to_thread(discard, folder)
+        make_private(folder)
+        try:
+            effects, note, printed = await self._try(folder, start, can_overlay=can_overlay)
+            return await asyncio.to_thread(self._settle, command, context, effects, note, printed)
+        except BaseException:
+            await asyncio.to_thread(discard, folder)
+            raise
+        finally:
+            for name in (UPPER, WORK, COPY):
+                await asyncio.to_thread(discard, folder / name)
+
+    def picture(self, expected: JsonObject) -> Picture:
+        """Return the target of a kept trial, if what it would change still stands as it was shown."""
+        changes = self._read(expected)
+        if changes.changed_since():
+            raise TargetChangedError
+        return Picture(None, {"trial": expected["trial"], "changes": changes.digest})
+
+    def apply(self, context: ToolContext) -> ToolResult:
+        """Put the changes of an approved trial in place, all or none, and return its result."""
+        expected = context.expected or {}
+        with hold(self._layout):
+            changes = self._read(expected)
+            if changes.digest != expected.get("changes"):
+                raise TargetChangedError
+            kept = msgspec.json.decode((changes.folder / RESULT).read_bytes(), type=Kept)
+            if changed := changes.changed_since():
+                raise TargetChangedError(f"changed since it was shown: {', '.join(changed)}")
+            # Rewinding is a convenience: a full disk must not keep the changes from being made.
+            with contextlib.suppress(OSError):
+                Rewinds(self._layout).keep(context, "exec", changes.changes)
+            left = changes.apply()
+        notes = [say(self._language, "applied", **kept.counts)]
+        if left:
+            notes.append(say(self._language, "left-alone", paths=", ".join(left)))
+        return ToolResult(output="\n".join([kept.output, *(f"[{note}]" for note in notes)]))
+
+    def explain(self, error: ToolError) -> str:
+        """Say why a command is asked about by its words."""
+        return say(self._language, "too-much", why=str(error))
+
+    def discard(self, target: JsonObject) -> None:
+        """Forget a trial that was refused, or whose question is closed."""
+        trial_id = target.get("trial")
+        if isinstance(trial_id, str):
+            with hold(self._layout):
+                folder = self._layout.trial(trial_id)
+                if not (folder / MARK).exists():
+                    discard(folder)
+
+    def sweep(self) -> None:
+        """Forget trials so old that no question about them can be open."""
+        for folder in self._layout.trials.glob("*"):
+            with contextlib.suppress(OSError):
+                if time.time() - folder.stat().st_mtime > LONGEST_SECONDS and not (folder / MARK).exists():
+                    discard(folder)
+
+    async def _try(self, folder: Path, start: Run, *, can_overlay: bool) -> tuple[Effects, str, str]:
+        root = self._layout.root
+        if can_overlay:
+            upper, work = folder / UPPER, folder / WORK
+            # The top of an overlay has the mode of its upper layer.
+            upper.mkdir(mode=0o700)
+            upper.chmod(stat.S_IMODE(root.stat().st_mode))
+            work.mkdir(mode=0o700)
+            note, printed = await start(Aside(upper=upper, work=work))
+            return await asyncio.to_thread(read_upper, upper, root), note, printed
+        replica = Replica(root, folder / COPY)
+        await asyncio.to_thread(replica.make)
+        note, printed = await start(Aside(copy=replica.folder))
+        return await asyncio.to_thread(replica.read), note, printed
+
+    def _settle(
+        self, command: str, context: ToolContext, effects: Effects, note: str, printed: str
+    ) -> Picture:
+        """Give the result of what had no effect; keep the effects of the rest, and show them."""
+        found = refuse(effects.found, self._layout.root)
+        painter = Painter(self._layout.root, self._language)
+        output = f"{printed}\n[{note}]" if printed else f"[{note}]"
+        if refused := painter.name_refused(found):
+            output += f"\n{refused}"
+        done = [effect for effect in found if not effect.refusal]
+        folder = self._layout.trial(name_trial(context))
+        if not done:
+            discard(folder)
+            return Picture(None, result=ToolResult(output=output))
+        text = painter.paint(command, note, printed, point_at(context), found)
+        changes = self._keep(folder, done, output)
+        return Picture(text, {"trial": folder.name, "changes": changes.digest})
+
+    def _keep(self, folder: Path, effects: Sequence[Effect], output: str) -> Changeset:
+        changes = Changeset(self._layout.root, folder)
+        changes.changes = [_stage(changes, effect) for effect in effects]
+        write_private(folder / RESULT, msgspec.json.encode(Kept(output=output, counts=count(effects))))
+        changes.write()
+        return changes
+
+    def _read(self, expected: JsonObject) -> Changeset:
+        folder = self._layout.trial(str(expected.get("trial", "")))
+        if not (folder / PLAN).is_file():
+            # A trial is kept as long as its question; one that is gone is tried again.
+            raise TargetChangedError
+        return Changeset.read(self._layout.root, folder)
+
+
+def name_trial(context: ToolContext) -> str:
+    """Name the trial of a call; the same call has the same one after a crash."""
+    named = "\n".join((context.thread_id, context.run_id, context.call_id))
+    return f"trl_{hashlib.sha256(named.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
+
+
+def _stage(changes: Changeset, effect: Effect) -> Change:
+    before, after = effect.before, effect.after
+    if after.kind == "link":
+        content, _ = changes.stage_link(after.digest)
+        return Change(effect.path, before, after, content)
+    if effect.source is None or (before.kind == "file" and before.digest == after.digest):
+        return Change(effect.path, before, after)
+    with open_left(effect.source) as handle:
+        content, staged = changes.stage(handle, after.mode)
+    if staged.digest != after.digest:
+        raise ToolError("what the command left was changed while it was read")
+    return Change(effect.path, before, after, content)

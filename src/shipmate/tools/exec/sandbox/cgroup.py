@@ -1,0 +1,156 @@
+"""Keep a command within limits by a control group of its own, version 1 or 2."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+# What of each controller is set, by the file's name; `pids` is the one that must be there.
+FILES_1 = {
+    "pids": {"pids.max": "processes"},
+    "memory": {"memory.limit_in_bytes": "memory", "memory.memsw.limit_in_bytes": "memory"},
+    "cpu": {"cpu.shares": "shares"},
+}
+FILES_2 = {"pids.max": "processes", "memory.max": "memory", "memory.swap.max": "swap", "cpu.weight": "weight"}
+PREFIX = "shipmate-"
+END_SECONDS = 2.0
+
+
+class ControlGroups:
+    """Folders below which a group is made for each command: one for version 2, one a controller for 1."""
+
+    def __init__(self, parents: Mapping[Path, Mapping[str, str]]) -> None:
+        self._parents = parents
+
+    def make(self, name: str, values: Mapping[str, int]) -> list[Path]:
+        """Make the groups of one command and return the files through which a process joins them."""
+        joins: list[Path] = []
+        for parent, files in self._parents.items():
+            group = parent / name
+            group.mkdir(exist_ok=True)
+            joins.append(group / "cgroup.procs")
+            for file, value in files.items():
+                # Not every kernel counts swap.
+                with suppress(FileNotFoundError, PermissionError):
+                    (group / file).write_text(str(values[value]))
+        return joins
+
+    def find_hit(self, name: str) -> str | None:
+        """Return which limit the command of a group ran into."""
+        for parent in self._parents:
+            group = parent / name
+            if _count(group / "memory.events", "oom_kill") or _count(
+                group / "memory.oom_control", "oom_kill"
+            ):
+                return "memory"
+            if _count(group / "pids.events", "max"):
+                return "processes"
+        return None
+
+    def end(self, name: str) -> None:
+        """End whatever still runs in a command's groups, and remove them."""
+        deadline = time.monotonic() + END_SECONDS
+        for parent in self._parents:
+            group = parent / name
+            while group.is_dir():
+                with suppress(OSError):
+                    # Nobody can be made any more, so all that are there are all there are.
+                    (group / "pids.max").write_text("0")
+                _kill_all(group)
+                with suppress(OSError):
+                    group.rmdir()
+                    break
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(0.002)
+
+    def sweep(self) -> None:
+        """End what processes that were killed have left behind."""
+        for parent in self._parents:
+            for group in parent.glob(f"{PREFIX}*"):
+                owner = group.name.removeprefix(PREFIX).partition("-")[0]
+                if owner.isdigit() and not Path("/proc", owner).exists():
+                    self.end(group.name)
+
+
+def find_groups() -> ControlGroups | None:
+    """Return where this process may make groups that limit processes, None when nowhere."""
+    lines = Path("/proc/self/cgroup").read_text().splitlines() if Path("/proc/self/cgroup").exists() else []
+    own = {controllers: path for _, controllers, path in (line.split(":", 2) for line in lines)}
+    mounts = _mounts()
+    parents: dict[Path, Mapping[str, str]] = {}
+    for controller, files in FILES_1.items():
+        path = next((path for names, path in own.items() if controller in names.split(",")), None)
+        if path is not None and controller in mounts:
+            parents[_place(mounts[controller], path)] = files
+    if not any("pids.max" in files for files in parents.values()):
+        unified = _unified(own.get(""), mounts)
+        parents = {unified: FILES_2} if unified else {}
+    usable = {parent: files for parent, files in parents.items() if os.access(parent, os.W_OK)}
+    return ControlGroups(usable) if any("pids.max" in files for files in usable.values()) else None
+
+
+def _unified(path: str | None, mounts: Mapping[str, tuple[str, Path]]) -> Path | None:
+    """Return a folder of version 2 whose groups have limits: this process's own, or the one above."""
+    if path is None or "" not in mounts:
+        return None
+    own = _place(mounts[""], path)
+    with suppress(OSError):
+        # Groups with limits lie beside processes nowhere: alone in its group, this process moves into one below.
+        if not _has_limits(own) and (own / "cgroup.procs").read_text().split() == [str(os.getpid())]:
+            (own / "keeper").mkdir(exist_ok=True)
+            (own / "keeper" / "cgroup.procs").write_text("0")
+            (own / "cgroup.subtree_control").write_text("+pids +memory +cpu")
+            return own
+    return next((folder for folder in (own, own.parent) if _has_limits(folder)), None)
+
+
+def _has_limits(folder: Path) -> bool:
+    try:
+        return {"pids", "memory"} <= set((folder / "cgroup.subtree_control").read_text().split())
+    except OSError:
+        return False
+
+
+def _mounts() -> dict[str, tuple[str, Path]]:
+    """Return the root and place of each mounted controller; version 2 has the empty name."""
+    found: dict[str, tuple[str, Path]] = {}
+    with suppress(OSError):
+        for line in Path("/proc/self/mountinfo").read_text().splitlines():
+            fields, _, rest = line.partition(" - ")
+            kind, _, options = rest.split(" ", 2)
+            root, place = fields.split(" ")[3:5]
+            if kind == "cgroup2":
+                found[""] = (root, Path(place))
+            elif kind == "cgroup":
+                found.update({name: (root, Path(place)) for name in options.split(",") if name in FILES_1})
+    return found
+
+
+def _place(mount: tuple[str, Path], path: str) -> Path:
+    root, place = mount
+    below = path.removeprefix(root) if root != "/" else path
+    inside = place / below.strip("/")
+    return inside if inside.is_dir() else place
+
+
+def _kill_all(group: Path) -> None:
+    with suppress(OSError):
+        (group / "cgroup.kill").write_text("1")
+        return
+    with suppress(OSError):
+        for process in (group / "cgroup.procs").read_text().split():
+            with suppress(ProcessLookupError):
+                os.kill(int(process), signal.SIGKILL)
+
+
+def _count(file: Path, name: str) -> int:
+    try:
+        lines = file.read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(value) for key, value in (line.split() for line in lines) if key == name), 0)

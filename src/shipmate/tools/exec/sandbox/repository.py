@@ -1,0 +1,106 @@
+"""What of a git repository commands see and may change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+# Git acts on these; a command that may write the repository may still not write them.
+GUARDED = ("config", "config.worktree", "hooks", "info", "modules", "worktrees", "commondir", "gitdir")
+# Verbs of git that have to write the repository to do their work.
+WRITING_VERBS = frozenset(
+    {
+        "add", "am", "branch", "checkout", "cherry-pick", "clone", "commit", "fetch", "gc", "init", "merge",
+        "mv", "notes", "pull", "push", "rebase", "reset", "restore", "revert", "rm", "stash", "switch", "tag",
+    }
+)  # fmt: skip
+MAKING_VERBS = frozenset({"clone", "init"})
+# Settings that are plain values: no program, no credential, no path to more settings.
+SETTINGS = {
+    "core": {
+        "abbrev", "autocrlf", "bare", "eol", "filemode", "ignorecase", "logallrefupdates", "precomposeunicode",
+        "quotepath", "repositoryformatversion", "safecrlf", "sharedrepository", "symlinks", "worktree",
+    },
+    "branch": {"merge", "rebase", "remote"},
+    "init": {"defaultbranch"},
+    "merge": {"conflictstyle", "ff"},
+    "pull": {"ff", "rebase"},
+    "push": {"autosetupremote", "default"},
+    "remote": {"fetch", "prune", "pushurl", "tagopt", "url"},
+    "submodule": {"active", "branch", "ignore", "path", "url"},
+    "user": {"email", "name"},
+    "extensions": {"objectformat", "partialclone", "refstorage", "compatobjectformat"},
+}  # fmt: skip
+# Sections that hold programs and tastes, but no credentials.
+OPEN_SECTIONS = frozenset(
+    {
+        "advice", "alias", "blame", "branch", "color", "column", "commit", "core", "diff", "difftool", "fetch",
+        "filter", "format", "gc", "gui", "index", "interactive", "lfs", "log", "maintenance", "merge",
+        "mergetool", "pack", "pager", "pull", "push", "rebase", "rerere", "status", "tag",
+    }
+)  # fmt: skip
+SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]')
+SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?")
+PASSWORD = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/@\s]*@", re.IGNORECASE)
+
+
+def writes_repository(words: Sequence[str] | None) -> bool:
+    """Tell whether the words of a plain command are a git command that writes the repository."""
+    return words is not None and len(words) > 1 and words[0] == "git" and words[1] in WRITING_VERBS
+
+
+def made_repository(words: Sequence[str] | None, folder: Path) -> Path | None:
+    """Return the folder in which `git init` or `git clone` makes a repository."""
+    if words is None or not writes_repository(words) or words[1] not in MAKING_VERBS:
+        return None
+    operands = [word for word in words[2:] if not word.startswith("-")]
+    if words[1] == "init":
+        return folder / operands[-1] if operands else folder
+    if not operands:
+        return None
+    return folder / (operands[-1] if len(operands) > 1 else _clone_name(operands[0]))
+
+
+def _clone_name(address: str) -> str:
+    name = re.split(r"[/:]", address.rstrip("/").removesuffix("/.git"))[-1]
+    return name.removesuffix(".git")
+
+
+def clean_config(text: str) -> str:
+    """Return a repository's settings without programs and credentials."""
+    lines: list[str] = []
+    for section, name, key, value in read_settings(text):
+        if key.lower() not in SETTINGS.get(section.lower(), ()):
+            continue
+        header = f'[{section} "{name}"]' if name is not None else f"[{section}]"
+        lines += [header, f"\t{key}" if value is None else f"\t{key} = {_without_password(value)}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def read_settings(text: str) -> Iterator[tuple[str, str | None, str, str | None]]:
+    """Return section, name, key and value of each setting in the text of a git configuration."""
+    section: str | None = None
+    name: str | None = None
+    # A value that goes on in the next line is left out with all its lines.
+    for line in re.sub(r"^.*\\\n(?:.*\\\n)*.*$", "", text, flags=re.MULTILINE).splitlines():
+        rest = line.strip()
+        if header := SECTION.match(rest):
+            section, name = header[1], header[2]
+            rest = rest[header.end() :].strip()
+        if section is not None and (setting := SETTING.fullmatch(rest)):
+            yield section, name, setting[1], setting[2]
+
+
+def _without_password(value: str) -> str:
+    return PASSWORD.sub(r"\1", value) if not value.lower().startswith("ssh:") else value
+
+
+def has_credentials(text: str) -> bool:
+    """Tell whether a repository's settings may hold credentials: whatever is not known to be free of them."""
+    for section, name, key, value in read_settings(text):
+        if PASSWORD.match(value or "") or PASSWORD.match(name or ""):
+            return True
+        if key.lower() not in SETTINGS.get(section.lower(), ()) and section.lower() not in OPEN_SECTIONS:
+            return True
+    return "\\\n" in text
