@@ -54,7 +54,7 @@ def describe(approval: Approval, language: str = "en", limit: int = CHAT_LIMIT) 
     kind = KINDS.get(approval.tool) or "tool"
     question = say(
         language,
-        f"ask-{kind}",
+        _toned(language, f"ask-{kind}", approval.tone),
         tool=approval.tool,
         folder=approval.folder,
         path=reveal(names_of(approval)[0]),
@@ -62,6 +62,11 @@ def describe(approval: Approval, language: str = "en", limit: int = CHAT_LIMIT) 
     )
     how = say(language, "how", number=approval.number, until=moment(approval.expires_at))
     return f"{question}\n\n{why}\n\n{how}"
+
+
+def _toned(language: str, key: str, tone: str) -> str:
+    """Return the key of a wording in a tone; the plain one stands in where there is none."""
+    return f"{key}-{tone}" if f"{key}-{tone}" in load_words(language) else key
 
 
 def describe_grant(grant: Grant, language: str = "en") -> str:
