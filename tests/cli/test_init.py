@@ -20,7 +20,7 @@ def test_init_writes_an_agent_and_says_what_comes_next(tmp_path: Path, example: 
     assert found.body.startswith("\n# Ada\n\nYou are Ada, ")
     assert "{name}" not in text
     assert set(found.data["approvals"]) == {"tone", "ask", "deny"}
-    assert "approvals" not in shipmate(tmp_path / "home/ada", "context", "--show").stdout
+    assert "approvals:" not in shipmate(tmp_path / "home/ada", "context", "--full").stdout
     assert "Next: cd home/ada && shipmate chat" in done.stdout
 
 
