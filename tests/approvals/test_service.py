@@ -32,7 +32,9 @@ class Ship:
         self.now = datetime(2100, 3, 1, 12, tzinfo=UTC)
         self.stores: list[SqliteStore] = []
 
-    def service(self, suggest: Any = None, language: str = "en", **permissions: Any) -> ApprovalService:
+    def service(
+        self, suggest: Any = None, language: str = "en", zone: str = "", **permissions: Any
+    ) -> ApprovalService:
         store = SqliteStore(Layout(self.root).state)
         self.stores.append(store)
         return ApprovalService(
@@ -42,6 +44,7 @@ class Ship:
             language,
             sandbox_works=lambda: True,
             suggest=suggest,
+            zone=zone,
             clock=lambda: self.now,
         )
 
@@ -116,7 +119,11 @@ async def test_the_file_is_kept_with_who_when_where_and_which_words(ship: Ship) 
 async def test_ordinary_messages_are_never_swallowed(ship: Ship) -> None:
     await ship.ask("git push")
     for text in ("why do you need this?", "可以吗？", "first tell me what it does", "no problem"):
-        assert await ship.answer(text) == ({}, "", False)
+        decisions, words, consumed = await ship.answer(text)
+        assert (decisions, consumed) == ({}, False)
+        assert words.startswith("Not taken as an answer")
+        assert "**yes** or **no**" in words
+        assert "\n" not in words
     service = ship.service()
     attached = msgspec.structs.replace(
         say("yes"), attachments=(Attachment(url="file:a", media_type="image/png"),)
@@ -259,7 +266,128 @@ async def test_an_admins_answer_does_not_make_the_run_theirs(ship: Ship) -> None
     await service.answer(press(asked.id, True, user="root"), [])
     call = ship.call("make test", "call-2", user_id="root")
     again = await service.request(call, await service.judge(call))
-    assert (asked.initiator, again.initiator) == ("ann", "ann")
+    assert (asked.initiators, again.initiators) == (("ann",), ("ann",))
+
+
+async def test_c20_each_of_those_whose_words_are_in_the_turn_may_decide(ship: Ship) -> None:
+    for user, allowed in (("ann", True), ("bob", True), ("carl", False), ("", False)):
+        service = ship.service()
+        call = ship.call("git push", f"call-{user}", user_id="bob", initiators=("ann", "bob"))
+        asked = await service.request(call, await service.judge(call))
+        answer = await service.answer(press(asked.id, True, user=user), [])
+        assert bool(answer.decisions) == allowed, user
+
+
+async def test_an_id_of_another_platform_is_not_taken_for_one_of_the_threads(ship: Ship) -> None:
+    service = ship.service()
+    call = ship.call(initiators=("feishu:ann",))
+    asked = await service.request(call, await service.judge(call))
+    assert not (await service.answer(press(asked.id, True), [])).decisions
+    assert (await service.answer(press(asked.id, True, platform="feishu"), [])).decisions
+
+
+async def test_files_that_knew_one_initiator_are_still_read(ship: Ship) -> None:
+    (asked,) = await ship.ask("git push")
+    path = Layout(ship.root).approval(asked.id)
+    stored = msgspec.json.decode(path.read_bytes())
+    del stored["initiators"]
+    path.write_bytes(msgspec.json.encode({**stored, "initiator": "ann"}))
+    assert (await ship.service().get(asked.id)).initiators == ("ann",)
+    assert (await ship.answer("yes"))[0] == {"call-1": True}
+
+
+@pytest.mark.parametrize("deciders", ["initiator", "anyone"])
+@pytest.mark.parametrize("platform", ["api", "schedule", "member", "somewhere"])
+async def test_c8_what_is_not_shown_somewhere_cannot_be_approved_there(
+    ship: Ship, deciders: str, platform: str
+) -> None:
+    service = ship.service(deciders=deciders, admins=("ann",))
+    call = ship.call(thread_id=f"{platform}:user:alice")
+    asked = await service.request(call, await service.judge(call))
+    for event in (
+        say("yes", thread_id=asked.thread_id),
+        say("approve all", thread_id=asked.thread_id),
+        press(asked.id, True, thread_id=asked.thread_id),
+    ):
+        answer = await service.answer(event, [asked])
+        assert (answer.decisions, answer.consumed) == ([], True)
+        assert f"shipmate approvals show {asked.id}" in (answer.say or "")
+    refused = await service.answer(say("no", thread_id=asked.thread_id), [asked])
+    assert [each.approved for each in refused.decisions] == [False]
+
+
+async def test_someone_who_may_not_decide_is_not_told_how_to_answer(ship: Ship) -> None:
+    (asked,) = await ship.ask("git push")
+    answer = await ship.service().answer(say("lunch anyone?", user="bob"), [asked])
+    assert (answer.say, answer.consumed) == (None, False)
+
+
+async def test_a_spoken_yes_is_put_back_as_a_question(ship: Ship) -> None:
+    asked = await ship.ask("git push", "make test")
+    service = ship.service()
+    spoken = msgspec.structs.replace(say("approve 1"), spoken=True)
+    first = await service.answer(spoken, await service.pending(THREAD))
+    assert (first.decisions, first.consumed) == ([], True)
+    assert "1. `exec`: git push" in (first.say or "")
+    again = await service.answer(
+        msgspec.structs.replace(say("yes"), spoken=True), await service.pending(THREAD)
+    )
+    assert again.decisions == []
+    await service.answer(spoken, await service.pending(THREAD))
+    confirmed = await service.answer(say("yes"), await service.pending(THREAD))
+    assert [each.approval_id for each in confirmed.decisions] == [asked[0].id]
+    refused = await service.answer(
+        msgspec.structs.replace(say("no"), spoken=True), await service.pending(THREAD)
+    )
+    assert [each.approved for each in refused.decisions] == [False]
+
+
+@pytest.mark.parametrize(
+    ("zone", "words", "until"),
+    [
+        ("UTC", "allow git status until tomorrow", "2100-03-02T00:00:00.000Z"),
+        ("Asia/Shanghai", "allow git status until tomorrow", "2100-03-01T16:00:00.000Z"),
+        ("Asia/Shanghai", "今天之内都同意 git status", "2100-03-01T16:00:00.000Z"),
+        ("America/New_York", "今天之内都同意 git status", "2100-03-02T05:00:00.000Z"),
+        ("UTC", "yes until 11:00", "2100-03-02T11:00:00.000Z"),
+        ("UTC", "到13点都同意", "2100-03-01T13:00:00.000Z"),
+    ],
+)
+async def test_points_in_time_are_windows_in_the_workspaces_zone(
+    ship: Ship, zone: str, words: str, until: str
+) -> None:
+    await ship.ask("git status")
+    service = ship.service(zone=zone)
+    assert (await service.answer(say(words), await service.pending(THREAD))).decisions
+    (grant,) = await service.grants()
+    assert (grant.expires_at, grant.scope) == (until, "thread")
+
+
+async def test_a_window_that_ends_within_the_minute_still_ends(ship: Ship) -> None:
+    ship.now = datetime(2100, 3, 1, 23, 59, 40, tzinfo=UTC)
+    await ship.ask("git status")
+    service = ship.service(zone="UTC")
+    await service.answer(say("yes until tomorrow"), await service.pending(THREAD))
+    assert [grant.expires_at for grant in await service.grants()] == ["2100-03-02T00:00:40.000Z"]
+
+
+async def test_a_suggestion_can_be_stopped(ship: Ship) -> None:
+    await ship.ask("git push")
+    begun = asyncio.Event()
+
+    async def suggest(text: str, waiting: Sequence[Approval]) -> Suggestion | None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    service = ship.service(suggest)
+    assert not service.stop(THREAD)
+    answering = asyncio.ensure_future(service.answer(say("hm"), await service.pending(THREAD)))
+    await begun.wait()
+    assert not service.stop("telegram:group:8")
+    assert service.stop(THREAD)
+    answer = await answering
+    assert (answer.stopped, answer.consumed, answer.decisions) == (True, False, [])
+    assert not service.stop(THREAD)
 
 
 async def test_words_of_someone_who_may_not_decide_change_nothing(ship: Ship) -> None:

@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 
 from shipmate.cli.init import EXAMPLES, NAMES
+from shipmate.workspace.frontmatter import read_frontmatter
 from tests.support.terminal import shipmate
 
 
@@ -15,14 +16,17 @@ def test_init_writes_an_agent_and_says_what_comes_next(tmp_path: Path, example: 
     done = shipmate(tmp_path, "init", "--example", example, "--name", "Ada", "home/ada")
     text = (tmp_path / "home/ada/Agent.md").read_text()
     assert done.returncode == 0
-    assert text.startswith("# Ada\n\nYou are Ada, ")
+    found = read_frontmatter(text)
+    assert found.body.startswith("\n# Ada\n\nYou are Ada, ")
     assert "{name}" not in text
+    assert set(found.data["approvals"]) == {"tone", "ask", "deny"}
+    assert "approvals:" not in shipmate(tmp_path / "home/ada", "context", "--full").stdout
     assert "Next: cd home/ada && shipmate chat" in done.stdout
 
 
 def test_init_here_uses_the_examples_own_name(tmp_path: Path) -> None:
     done = shipmate(tmp_path, "init")
-    assert (tmp_path / "Agent.md").read_text().startswith("# Captain\n")
+    assert "\n# Captain\n" in (tmp_path / "Agent.md").read_text()
     assert done.stdout.endswith("Next: shipmate chat\n")
 
 

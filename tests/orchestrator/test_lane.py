@@ -187,7 +187,7 @@ async def test_the_initiator_stays_who_asked_though_another_person_answers(tmp_p
         await talk(app, "go", user_id="ann")
         await talk(app, "yes", user_id="bob")
         (second,) = await app.approvals.pending(ROOM)
-    assert (act.marks, second.initiator) == ([""], "ann")
+    assert (act.marks, second.initiators) == ([""], ("ann",))
 
 
 async def test_two_answers_run_the_call_once(tmp_path: Path) -> None:

@@ -47,11 +47,46 @@ async def test_the_user_names_the_thread(served: Served, openai: AsyncOpenAI) ->
     await openai.close()
 
 
-async def test_a_call_that_waits_is_said_in_words(served: Served, openai: AsyncOpenAI) -> None:
-    asked: list[dict[str, str]] = [{"role": "user", "content": "write one file"}]
-    said = await openai.chat.completions.create(model="captain", messages=asked, user="pim")  # pyright: ignore[reportArgumentType, reportCallIssue]
-    assert "approval" in (said.choices[0].message.content or "")
-    assert not (served.site.layout.root / "c.md").exists()
+async def test_c8_a_call_that_waits_is_named_and_cannot_be_approved_here(
+    served: Served, openai: AsyncOpenAI
+) -> None:
+    file = served.site.layout.root / "c.md"
+
+    async def ask(words: str, user: str = "pim") -> str:
+        asked: list[dict[str, str]] = [{"role": "user", "content": words}]
+        said = await openai.chat.completions.create(model="captain", messages=asked, user=user)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        return said.choices[0].message.content or ""
+
+    words = await ask("write one file")
+    assert "approval" in words
+    assert "`write`: c.md" in words
+    assert "`shipmate approvals`" in words
+    for consent in ("yes", "approve all", "同意", "yes, always", "approve write", "1 yes"):
+        assert "does not count here" in await ask(consent), consent
+    ship = await served.ship()
+    (waiting,) = await ship.approvals.pending()
+    assert not file.exists()
+    bob = await openai.chat.completions.create(
+        model="captain",
+        messages=[{"role": "user", "content": "yes"}],
+        user="bob",
+        extra_headers={"x-shipmate-thread": waiting.thread_id},
+    )
+    assert "does not count here" in (bob.choices[0].message.content or "")
+    assert not file.exists()
+    await ask("no")
+    assert [each.status for each in await ship.approvals.list()] == ["denied"]
+    await openai.close()
+
+
+async def test_a_stream_names_the_call_that_waits(served: Served, openai: AsyncOpenAI) -> None:
+    stream = await openai.chat.completions.create(
+        model="captain", messages=[{"role": "user", "content": "write one file"}], stream=True
+    )
+    words = "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
+    assert "`write`: {" in words
+    assert "c.md" in words
+    assert "`shipmate approvals`" in words
     await openai.close()
 
 

@@ -62,6 +62,7 @@ def make_call(
     call_id: str = "call-1",
     thread_id: str = THREAD,
     user_id: str = "ann",
+    initiators: tuple[str, ...] = (),
     member: str = "captain",
 ) -> Call:
     """Make a call as the loop does."""
@@ -73,6 +74,7 @@ def make_call(
         call_id=call_id,
         member=member,
         user_id=user_id,
+        initiators=initiators,
     )
     return Call(
         call_id=call_id,

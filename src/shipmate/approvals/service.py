@@ -11,7 +11,7 @@ import msgspec
 from shipmate.approvals.authority import may_decide
 from shipmate.approvals.decision import DecisionLog
 from shipmate.approvals.policy.grant import Lease, make_grant
-from shipmate.approvals.policy.policy import Policy
+from shipmate.approvals.policy.preference import MemberPolicy
 from shipmate.approvals.record import Records
 from shipmate.approvals.reply.reply import ReplyService
 from shipmate.approvals.value import (
@@ -67,7 +67,7 @@ class ApprovalService:
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.language = language
-        self.policy = Policy(permissions, sandbox_works=sandbox_works)
+        self.policy = MemberPolicy(layout, permissions, sandbox_works=sandbox_works)
         self._permissions = permissions
         self._consents = store.consents
         self._records = Records(layout)
@@ -149,6 +149,7 @@ class ApprovalService:
             round=round_number,
             reason=reason,
             initiators=await self._initiators(call),
+            tone=self.policy.tone(context.member),
             requested_at=timestamp(now),
             expires_at=timestamp(now + timedelta(minutes=self._permissions.expires_minutes)),
         )

@@ -109,6 +109,8 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     expires_at: str
     # The people whose words are in the turn, by their ids; `platform:id` for one of another platform.
     initiators: tuple[str, ...] = ()
+    # How the question is worded: plain, brief or warm.
+    tone: str = "plain"
     # As files had it that knew one only.
     initiator: str = ""
     ruling: Ruling | None = None

@@ -61,7 +61,7 @@ def describe(approval: Approval, language: str = "en", limit: int = CHAT_LIMIT) 
     kind = KINDS.get(approval.tool) or "tool"
     question = say(
         language,
-        f"ask-{kind}",
+        _toned(language, f"ask-{kind}", approval.tone),
         tool=approval.tool,
         folder=approval.folder,
         path=reveal(names_of(approval)[0]),
@@ -119,6 +119,11 @@ def _describe_offers(approval: Approval, language: str) -> str:
     offers = offer_scopes(approval, language)
     lines = [say(language, f"offer-{scope}", covers=covers) for scope, covers in offers.items()]
     return "\n".join([say(language, "offers"), *lines]) if lines else ""
+
+
+def _toned(language: str, key: str, tone: str) -> str:
+    """Return the key of a wording in a tone; the plain one stands in where there is none."""
+    return f"{key}-{tone}" if f"{key}-{tone}" in load_words(language) else key
 
 
 def describe_grant(grant: Grant, language: str = "en") -> str:

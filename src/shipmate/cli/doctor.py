@@ -63,6 +63,7 @@ async def examine(layout: Layout) -> list[Finding]:
 
 async def _check_rooms(layout: Layout, loaded: Loaded) -> list[Finding]:
     from shipmate.approvals.policy.policy import findings as find_permissions
+    from shipmate.approvals.policy.preference import findings as find_preferences
     from shipmate.models.check import findings as find_model
     from shipmate.priming.check import findings as find_priming
     from shipmate.priming.library import Library
@@ -74,6 +75,7 @@ async def _check_rooms(layout: Layout, loaded: Loaded) -> list[Finding]:
         *(loaded.findings or [Finding("ok", "ship.json", read)]),
         *await _guard("model", lambda: find_model(loaded.config.llm, loaded.environ)),
         *await _guard("permissions", lambda: find_permissions(permissions)),
+        *await _guard("Agent.md", lambda: find_preferences(layout)),
         *await _guard("context", lambda: _check_context(layout, loaded)),
         *await _guard("priming", lambda: find_priming(Library(layout))),
         *await _guard("sandbox", lambda: Sandbox(layout).findings()),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from shipmate.approvals.value import Approval
+from shipmate.approvals.wording import reveal, summarise
 from shipmate.server.ask import OWNER
 from shipmate.server.error import invalid
 from shipmate.values.chunk import Chunk
@@ -19,7 +21,12 @@ from shipmate.values.thread_id import ThreadId
 PLATFORM = "api"
 DONE = b"data: [DONE]\n\n"
 REASONS = {"replied": "stop", "suspended": "stop", "stopped": "stop", "steered": "stop", "failed": "error"}
-WAITING = "This needs an approval. Answer it on the page or with `shipmate approvals`, then say anything."
+# Nothing is shown here, so nothing can be approved here: programs print what they like of an answer.
+WAITING = (
+    "This needs a person's approval, which cannot be given here: {what}. "
+    "Look at it whole on the page or with `shipmate approvals`, answer there, then say anything."
+)
+WHAT_LIMIT = 200
 
 
 class CompletionBody(msgspec.Struct):
@@ -89,11 +96,12 @@ def _image(part: JsonObject) -> Attachment:
     return Attachment(url=url, media_type=url.removeprefix("data:").partition(";")[0])
 
 
-def completion(run: Outcome, model: str, usage: JsonObject) -> JsonObject:
-    """Make the whole answer."""
+def completion(run: Outcome, model: str, usage: JsonObject, waiting: Sequence[Approval] = ()) -> JsonObject:
+    """Make the whole answer; `waiting` is what a person must look at elsewhere."""
     words = run.text or run.error or ""
     if run.status == "suspended":
-        words = f"{words}\n\n{WAITING}".strip()
+        asked = "; ".join(f"`{each.tool}`: {summarise(each)}" for each in waiting)
+        words = f"{words}\n\n{WAITING.format(what=asked or 'a call')}".strip()
     return {
         **_head(run.run_id, model, "chat.completion"),
         "choices": [
@@ -110,9 +118,12 @@ def completion(run: Outcome, model: str, usage: JsonObject) -> JsonObject:
 def encoder(model: str) -> Callable[[Chunk], bytes]:
     """Give what turns our chunks into OpenAI's; parts it has no words for are left out."""
     answer_id = new_id("chatcmpl")
+    calls: dict[str, str] = {}
 
     def encode(chunk: Chunk) -> bytes:
-        delta = _delta(chunk)
+        if chunk["type"] == "tool-input-available":
+            calls[chunk["toolCallId"]] = _name_call(chunk)
+        delta = _delta(chunk, calls)
         if delta is None:
             return b""
         reason = "stop" if chunk["type"] in ("finish", "abort", "error") else None
@@ -123,7 +134,13 @@ def encoder(model: str) -> Callable[[Chunk], bytes]:
     return encode
 
 
-def _delta(chunk: Chunk) -> JsonObject | None:
+def _name_call(chunk: Chunk) -> str:
+    given = reveal(" ".join(msgspec.json.encode(chunk.get("input")).decode().split()))
+    cut = given if len(given) <= WHAT_LIMIT else f"{given[:WHAT_LIMIT]}…"
+    return f"`{chunk['toolName']}`: {cut}"
+
+
+def _delta(chunk: Chunk, calls: Mapping[str, str]) -> JsonObject | None:
     match chunk["type"]:
         case "start":
             return {"role": "assistant", "content": ""}
@@ -132,7 +149,10 @@ def _delta(chunk: Chunk) -> JsonObject | None:
         case "reasoning-delta":
             return {"reasoning_content": chunk["delta"]}
         case "tool-approval-request":
-            return {"content": f"\n\n{WAITING}"}
+            what = calls.get(chunk["toolCallId"], "a call")
+            return {"content": f"\n\n{WAITING.format(what=what)}"}
+        case "data-notice":
+            return {"content": f"\n\n{chunk['data']['text']}\n\n"}
         case "finish" | "abort":
             return {}
         case "error":

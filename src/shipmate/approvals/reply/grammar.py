@@ -50,6 +50,8 @@ def _look_up(line: Line, names: Names) -> Reply | None:
         return make_reply(meaning, {})
     found: list[Reply] = []
     for row, meaning in slot_rows():
+        if isinstance(row[0], tuple) and not line.plain.startswith(row[0]):
+            continue
         for filled in _match(line, row, 0, names):
             # A name that could also be ordinary words makes the whole message doubtful.
             reply = make_reply(meaning, filled)

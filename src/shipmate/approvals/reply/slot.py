@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from shipmate.approvals.reply.line import flatten
 from shipmate.approvals.reply.table import read_table
@@ -45,6 +45,7 @@ LENGTH = re.compile(
 CLOCK = re.compile(r"(?:until |till |到)(?P<hour>\d{1,2})(?::(?P<minute>\d{2})|点)")
 
 
+@lru_cache(64)
 def read_numbers(text: str, start: int) -> tuple[int, tuple[int, ...]] | None:
     """Return where a list of numbers ends and what it lists, each once; None when there is none."""
     found = NUMBERS.match(text, start)
@@ -80,6 +81,7 @@ def read_numeral(text: str) -> int:
     return NUMERALS.get(tens, 1) * 10 + NUMERALS.get(ones, 0)
 
 
+@lru_cache(64)
 def read_length(text: str, start: int) -> tuple[int, int] | None:
     """Return where a length of time ends and its minutes; None when there is none."""
     found = LENGTH.match(text, start)
@@ -93,6 +95,7 @@ def read_length(text: str, start: int) -> tuple[int, int] | None:
     return (found.end(), amount * factor) if amount else None
 
 
+@lru_cache(64)
 def read_until(text: str, start: int) -> tuple[int, str] | None:
     """Return where a point in time ends and which it is: `midnight`, or a time of day such as `18:00`."""
     for words, point in _points():

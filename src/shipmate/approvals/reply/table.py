@@ -142,17 +142,19 @@ def make_table() -> str:
 
 def _show(meaning: Meaning, language: Language) -> str:
     slots, mark = (SHOWN, "; ") if language == "en" else (SHOWN_ZH, "；")
-    return mark.join(
-        PIECE.sub(lambda found: slots[found[1]] if found[1] else f"{found[2]}" if found[2] else ",", message)
-        for message in meaning.messages[language]
-    )
+
+    def show(piece: re.Match[str]) -> str:
+        return slots[piece[1]] if piece[1] else f"**{piece[2]}**" if piece[2] else ","
+
+    shown = mark.join(PIECE.sub(show, message) for message in meaning.messages[language])
+    return shown if language == "en" else shown.replace(",", "，")
 
 
 def _show_words() -> str:
     table = read_table()
-    same = "\n".join(f"- {key}: {', '.join(words[1:])}" for key, words in table.words.items() if words[1:])
+    same = "\n".join(f"- {key}: {', '.join(words[1:])}" for key, words in table.words.items())
     until = ", ".join(words for listed in table.until.values() for words in listed)
     return (
-        f"In place of these words their neighbours may stand:\n\n{same}\n\n"
+        f"For a word in bold these may stand as well:\n\n{same}\n\n"
         f"Points in time: {until}; a time of day (until 18:00, 到 18:00, 到 18 点).\n"
     )

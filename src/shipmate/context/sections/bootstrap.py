@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from shipmate.context.section import (
@@ -13,14 +14,32 @@ from shipmate.context.section import (
     draft_file,
     read_bootstrap,
 )
+from shipmate.workspace.file import FileText
 
 # Files about the place rather than the member: a member without its own gets the workspace's.
+AGENT = "Agent.md"
 SHARED = frozenset({"USER.md", "TOOLS.md"})
 
 
 def write(name: str, scene: Scene) -> Draft | Silence:
     """Write one bootstrap file."""
-    return draft_file(scene, read_bootstrap(scene, name, is_shared=name in SHARED))
+    file = read_bootstrap(scene, name, is_shared=name in SHARED)
+    return draft_file(
+        scene, scene.files.make(file.path, "body", _without_settings) if name == AGENT else file
+    )
+
+
+def _without_settings(file: FileText) -> FileText:
+    """Return an Agent.md without its front matter: that is for Shipmate, not for the model."""
+    if not file.text.lstrip("\ufeff").startswith("---"):
+        return file
+    # Most files have none, and YAML takes long to load.
+    from shipmate.workspace.frontmatter import read_frontmatter
+
+    found = read_frontmatter(file.text)
+    # What stands between two rules and is no settings at all belongs to the text.
+    is_settings = not found.problem or "approvals:" in found.raw
+    return replace(file, text=found.body) if is_settings else file
 
 
 KINDS = tuple(

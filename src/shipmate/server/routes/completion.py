@@ -65,8 +65,10 @@ async def complete(request: Request, site: TheSite, ship: TheShip) -> Response:
     if not body.stream:
         receipt = await ship.receive(event)
         outcome = await receipt.outcome()
+        usage = await _usage(ship, event.thread_id, outcome.run_id)
+        waiting = await ship.approvals.pending(event.thread_id) if outcome.status == "suspended" else ()
         return Json(
-            completion(outcome, member, await _usage(ship, event.thread_id, outcome.run_id)),
+            completion(outcome, member, usage, waiting),
             headers={THREAD_HEADER: str(thread_id)},
         )
 
