@@ -29,6 +29,7 @@ class AnyArguments(msgspec.Struct, frozen=True, omit_defaults=True):
     new: str | None = None
     text: str | None = None
     network: bool = False
+    variables: tuple[str, ...] = ()
 
 
 class StandIn(Tool[AnyArguments]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from weakref import WeakKeyDictionary
 
@@ -9,6 +10,9 @@ from shipmate.errors import ToolError
 from shipmate.thread.service import Thread
 from shipmate.tools.toolset import Toolset
 from shipmate.values.message import JsonObject, UIMessage, tool_name, tool_parts
+
+# What the loop answers when a model makes up a name: names of tools and nothing else.
+NEVER_THERE = re.compile(r"there is no tool '[^']*'\. There are: [\w-]+(, [\w-]+)*\. Nothing ran\.")
 
 
 class Taint:
@@ -42,7 +46,8 @@ class Taint:
         tool = self._toolset.get(tool_name(part))
         if tool is None:
             # A tool that is gone can no longer vouch for what it brought in; its absence we tell ourselves.
-            return part.get("errorText") != tell_gone(tool_name(part))
+            told = str(part.get("errorText"))
+            return "output" in part or not (told == tell_gone(tool_name(part)) or NEVER_THERE.fullmatch(told))
         try:
             return tool.labels_for(tool.parse(part.get("input") or {})).reads_untrusted
         except ToolError:

@@ -147,9 +147,12 @@ def test_the_corpus_is_large() -> None:
         ("python3 build.py", "exec(python3 build.py)"),
         ("make test", "exec(make test)"),
         ("npm test", "exec(npm test)"),
-        ("pytest -q tests", "exec(pytest *)"),
+        ("pytest -q tests", "exec(pytest -q tests)"),
+        ("python3 -c 'print([1])'", "exec(python3 -c 'print([1])')"),
+        ("git show HEAD~1", "exec(git show *)"),
+        ("sed -n 1,20p docs/plan.md", "exec(sed *)"),
         ("pwd", "exec"),
-        ("mkdir out", "exec(*)"),
+        ("mkdir .ship/scratch/out", "exec(*)"),
     ],
 )
 def test_plain_commands_pass_where_a_rule_covers_them(tmp_path: Path, command: str, rule: str) -> None:
@@ -165,6 +168,8 @@ def test_plain_commands_pass_where_a_rule_covers_them(tmp_path: Path, command: s
         ("git push", "exec(git status)"),
         ("mygit status", "exec(git *)"),
         ("python3 other.py", "exec(python3 *)"),
+        ("pytest -q tests", "exec(pytest *)"),
+        ("git commit -m x", "exec"),
     ],
 )
 def test_rules_match_whole_words(tmp_path: Path, command: str, rule: str) -> None:
@@ -215,7 +220,9 @@ def test_a_denied_program_is_found_inside_other_commands(tmp_path: Path, command
 
 def test_yolo_runs_everything_but_asks_where_a_deny_rule_cannot_look(tmp_path: Path) -> None:
     assert run(tmp_path, "cd x && make | tee log", mode="yolo").action == "allow"
-    assert run(tmp_path, "ls && pwd", mode="yolo", deny=("exec(rm *)",)).action == "allow"
+    assert run(tmp_path, "ls -la", mode="yolo", deny=("exec(rm *)",)).action == "allow"
+    assert run(tmp_path, "ls && pwd", mode="yolo", deny=("exec(rm *)",)).action == "ask"
+    assert run(tmp_path, "ls && pwd", mode="yolo", deny=("read(secrets/**)",)).action == "ask"
     assert run(tmp_path, "$X -rf y", mode="yolo", deny=("exec(rm *)",)).action == "ask"
     assert run(tmp_path, "python3 x.py", mode="yolo", deny=("exec(rm *)",)).action == "ask"
     assert run(tmp_path, "git push", mode="yolo", ask=("exec(git push)",)).action == "ask"
@@ -297,18 +304,11 @@ def test_a_path_kept_from_read_is_kept_from_the_other_readers(tmp_path: Path) ->
         assert judge(tmp_path, tool, {"path": "SECRETS/a"}, deny=deny).action == "deny"
     assert judge(tmp_path, "grep", {"path": "."}, deny=deny).action == "deny"
     assert judge(tmp_path, "grep", {"path": "docs"}, deny=deny).action == "allow"
-    for command in (
-        "cat secrets/a",
-        "grep -r x",
-        "grep -r x .",
-        "grep x -f=secrets/a",
-        "cat --x=secrets/a",
-        "ls secrets",
-    ):
-        assert (
-            run(tmp_path, command, deny=deny, allow=("exec(cat *)", "exec(grep *)", "exec(ls *)")).action
-            == "ask"
-        )
+    allow = ("exec(cat *)", "exec(grep *)", "exec(ls *)")
+    for command in ("grep -r x", "grep -r x .", "grep x -f=secrets/a", "cat --x=secrets/a"):
+        assert run(tmp_path, command, deny=deny, allow=allow).action == "ask"
+    for command in ("cat secrets/a", "ls secrets", "grep -f secrets/a x", "cat ./docs/../SECRETS/a"):
+        assert run(tmp_path, command, deny=deny, allow=allow).action == "deny"
 
 
 def test_hosts(tmp_path: Path) -> None:
@@ -317,39 +317,92 @@ def test_hosts(tmp_path: Path) -> None:
 
     assert fetch("https://example.com/a", tainted=False) == "allow"
     assert fetch("https://example.com/a") == "ask"
-    assert fetch("https://example.com/a", "web_fetch(example.com)") == "allow"
-    assert fetch("https://EXAMPLE.com./a", "web_fetch(example.com)") == "allow"
+    ask = ("web_fetch",)
+    for url in ("https://example.com/a", "https://EXAMPLE.com./a"):
+        call = ("web_fetch", {"url": url})
+        assert (
+            judge(tmp_path, *call, ask=ask, grants=(make_grant("web_fetch", "example.com"),)).action
+            == "allow"
+        )
     for url in (
         "https://example.com.evil.org",
         "https://evil.org/example.com",
         "https://example.com@evil.org",
         "https://example.com\\@evil.org",
     ):
-        assert fetch(url, "web_fetch(example.com)") == "ask"
-    assert fetch("https://a.example.com", "web_fetch(*.example.com)") == "ask"
+        call = ("web_fetch", {"url": url})
+        assert (
+            judge(tmp_path, *call, ask=ask, grants=(make_grant("web_fetch", "example.com"),)).action == "ask"
+        )
+
+
+def test_c11_a_tainted_run_opens_no_address_unasked(tmp_path: Path) -> None:
+    call = ("web_fetch", {"url": "https://example.com/a?stolen"})
+    for rule in ("web_fetch", "web_fetch(example.com)", "web_fetch(*.com)", "*"):
+        verdict = judge(tmp_path, *call, allow=(rule,), tainted=True)
+        assert (verdict.action, verdict.why.key) == ("ask", "tainted")
+    host = make_grant("web_fetch", "example.com")
+    assert judge(tmp_path, *call, grants=(host,), tainted=True).action == "ask"
+    digest = make_call(tmp_path, *call).digest
+    very = make_grant("web_fetch", None, digest=digest)
+    assert judge(tmp_path, *call, grants=(very,), tainted=True).action == "allow"
+    other = ("web_fetch", {"url": "https://example.com/b?stolen"})
+    assert judge(tmp_path, *other, grants=(very,), tainted=True).action == "ask"
+
+
+def test_denied_hosts(tmp_path: Path) -> None:
     assert (
         judge(tmp_path, "web_fetch", {"url": "https://a.bad.org"}, deny=("web_fetch(*.bad.org)",)).action
         == "deny"
     )
 
 
-def test_taint_lets_only_exact_names_pass(tmp_path: Path) -> None:
-    assert run(tmp_path, "git status", allow=("exec(git *)",), tainted=True).why.key == "tainted"
-    assert run(tmp_path, "git status", allow=("exec",), tainted=True).action == "ask"
-    assert run(tmp_path, "git status", allow=("exec(git status)",), tainted=True).action == "allow"
-    assert (
-        run(tmp_path, "git status", grants=(make_grant("exec", "git status"),), tainted=True).action
-        == "allow"
-    )
+def test_c11_taint_is_lifted_only_by_a_grant_of_the_very_call(tmp_path: Path) -> None:
+    for command in ("git commit -m x", "python3 build.py", "cp a .ship/scratch/b", "make"):
+        call = {"command": command}
+        assert run(tmp_path, command, allow=(f"exec({command})", "exec"), tainted=True).why.key == "tainted"
+        words = make_grant("exec", command)
+        assert run(tmp_path, command, grants=(words,), tainted=True).action == "ask"
+        very = make_grant("exec", command, digest=make_call(tmp_path, "exec", call).digest)
+        assert run(tmp_path, command, grants=(very,), tainted=True).action == "allow"
+        later = {"command": command, "network": True}
+        assert judge(tmp_path, "exec", later, grants=(very,), tainted=True).action == "ask"
     assert judge(tmp_path, "read", {"path": "a"}, tainted=True).action == "allow"
     assert (
         judge(tmp_path, "write", {"path": ".ship/scratch/a", "content": ""}, tainted=True).action == "allow"
     )
+    write = ("write", {"path": "docs/a", "content": ""})
+    for rule in ("write", "write(docs/**)", "write(docs/a)"):
+        assert judge(tmp_path, *write, allow=(rule,), tainted=True).action == "ask"
 
 
-def test_without_a_sandbox_only_exact_names_pass(tmp_path: Path) -> None:
-    assert run(tmp_path, "git status", allow=("exec(git *)",), sandbox=False).why.key == "no-sandbox"
-    assert run(tmp_path, "git status", allow=("exec(git status)",), sandbox=False).action == "allow"
+def test_taint_leaves_what_a_rule_covers_and_only_looks(tmp_path: Path) -> None:
+    for command in ("git status", "grep -rn x docs", "ls -la"):
+        assert run(tmp_path, command, allow=("exec",), tainted=True).action == "allow"
+        assert run(tmp_path, command, tainted=True).action == "ask"
+        call = {"command": command, "network": True}
+        assert judge(tmp_path, "exec", call, allow=("exec",), tainted=True).action == "ask"
+
+
+def test_c11_a_file_is_sent_only_when_asked_or_allowed(tmp_path: Path) -> None:
+    send = ("send_file", {"path": "docs/a.md"})
+    assert judge(tmp_path, *send).action == "ask"
+    assert judge(tmp_path, *send, allow=("send_file(docs/**)",)).action == "allow"
+    assert judge(tmp_path, *send, allow=("send_file(docs/**)",), tainted=True).action == "ask"
+    assert judge(tmp_path, *send, mode="auto-edit").action == "ask"
+
+
+@pytest.mark.parametrize("command", ["git status", "ls", "make test", "ls | wc -l"])
+def test_c14_without_a_sandbox_every_command_asks(tmp_path: Path, command: str) -> None:
+    digest = make_call(tmp_path, "exec", {"command": command}).digest
+    verdict = run(
+        tmp_path,
+        command,
+        allow=("exec", "exec(git status)", "exec(ls)", "exec(make test)"),
+        grants=(make_grant("exec", command, digest=digest),),
+        sandbox=False,
+    )
+    assert (verdict.action, verdict.why.key) == ("ask", "no-sandbox")
 
 
 def test_words_do_not_cover_a_command_that_reaches_the_network(tmp_path: Path) -> None:
@@ -362,6 +415,15 @@ def test_words_do_not_cover_a_command_that_reaches_the_network(tmp_path: Path) -
     )
     digest = make_call(tmp_path, "exec", call).call_digest
     assert judge(tmp_path, "exec", call, grants=(make_grant("exec", None, digest=digest),)).action == "allow"
+
+
+def test_words_do_not_cover_a_command_that_wants_private_variables(tmp_path: Path) -> None:
+    call = {"command": "git status", "variables": ["TOKEN"]}
+    verdict = judge(tmp_path, "exec", call, allow=("exec", "exec(git status)"))
+    assert (verdict.action, verdict.why.key, verdict.why.what) == ("ask", "variables", "TOKEN")
+    digest = make_call(tmp_path, "exec", call).digest
+    assert judge(tmp_path, "exec", call, grants=(make_grant("exec", None, digest=digest),)).action == "allow"
+    assert judge(tmp_path, "exec", call, grants=(make_grant("exec", "git status"),)).action == "ask"
 
 
 def test_grants_hold_in_their_thread_and_for_their_member(tmp_path: Path) -> None:
@@ -397,6 +459,7 @@ def test_tools_of_servers_are_named_by_rules(tmp_path: Path) -> None:
 
 
 def test_findings_name_broken_idle_and_loud_settings() -> None:
-    broken = findings(Permissions(allow=("exec(", "exec(bash *)"), mode="yolo"))
-    assert [finding.level for finding in broken] == ["error", "warn", "warn"]
-    assert findings(Permissions(allow=("exec(git *)",)))[0].level == "ok"
+    broken = findings(Permissions(allow=("exec(", "exec(bash *)", "exec(git push *)"), mode="yolo"))
+    assert [finding.level for finding in broken] == ["error", "warn", "warn", "warn"]
+    fine = ("exec(git *)", "exec(git diff *)", "exec(git stash list *)", "exec(bash build.sh)", "exec")
+    assert [finding.level for finding in findings(Permissions(allow=fine))] == ["ok"]

@@ -12,7 +12,7 @@ from shipmate.approvals.policy.subject import CommandSubject, HostSubject, PathS
 from shipmate.approvals.reply.naming import calls_by_name
 from shipmate.approvals.reply.reading import Span
 from shipmate.approvals.value import Approval, Grant, GrantScope, name_rule
-from shipmate.tools.exec.shell import read_command
+from shipmate.tools.exec.command import plan_command
 from shipmate.values.message import JsonObject, new_id, timestamp
 from shipmate.values.reason import Why
 
@@ -79,7 +79,7 @@ def _pattern(approval: Approval, named: str) -> str | Why | None:
             said = named != approval.tool and calls_by_name(named, text)
             wanted = (named if said else text).strip()
             # What needs a shell is more than its words: only that very text is granted.
-            return wanted if read_command(wanted).words is not None else None
+            return wanted if plan_command(wanted, Path(approval.folder)).words is not None else None
         case PathSubject(real=real) if real is not None:
             return "/".join(real)
         case PathSubject(text=text):

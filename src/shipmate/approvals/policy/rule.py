@@ -112,7 +112,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
         if invocation is None or program is None or not self.words:
             return False
         if _same_file(self.words[0], subject):
-            # The same words in another spelling: a rule of the program and its verb alone has been looked for.
+            # What the rule names may be spelled in another way; only another verb is another command.
             return name_of(self.words) == subject.plan.name and self._names_other_verb(invocation.grammar)
         return True
 

@@ -10,8 +10,8 @@ from shipmate.workspace.layout import Layout
 
 SECRET_NAMES = frozenset(
     {
-        ".env", ".envrc", ".netrc", ".git-credentials", ".pgpass", ".pypirc", ".ssh", ".gnupg", ".aws", "id_rsa",
-        "id_dsa", "id_ecdsa", "id_ed25519",
+        ".env", ".envrc", ".netrc", ".git-credentials", ".pgpass", ".pypirc", ".ssh", ".gnupg", ".aws",
+        "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519",
     }
 )  # fmt: skip
 SAMPLE_ENDINGS = (".example", ".sample", ".template")

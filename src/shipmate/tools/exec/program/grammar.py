@@ -29,11 +29,11 @@ from typing import Literal, get_args
 
 import msgspec
 
-# What a word is. `reads` and `writes` are paths; `moves` is a path that is read and then gone; `ref` is a commit,
-# or a path git looks for in one.
+# What a word is. `reads` and `writes` are paths; `moves` is a path that is read and then gone; `ref` is a
+# commit, or a path git looks for in one.
 Kind = Literal[
-    "text", "choice", "number", "format", "pretty", "range", "filter", "ref", "reads", "writes", "moves",
-]  # fmt: skip
+    "text", "choice", "number", "format", "pretty", "range", "filter", "ref", "reads", "writes", "moves"
+]
 KINDS: tuple[str, ...] = get_args(Kind)
 Times = Literal["one", "maybe", "many"]
 

@@ -135,6 +135,9 @@ class _Reader:
             if option is None:
                 return False
             if option.values:
+                # Some programs take `-f=x` for `-f x`, others for a file named `=x`.
+                if word[at + 1 :].startswith("="):
+                    return False
                 return self._take_values(f"-{letter}", option, word[at + 1 :] or None, rest)
             self.given.add(f"-{letter}")
         return True
