@@ -16,6 +16,7 @@ from shipmate.tools.exec.sandbox.locked import (
     LockedTree,
     closed_places,
     hidden_places,
+    pinned_folders,
     state_folders,
 )
 from shipmate.tools.exec.sandbox.repository import GUARDED, clean_config
@@ -69,7 +70,8 @@ class Bubblewrap:
     def _close(self, room: Room, locked: Sequence[LockedEntry]) -> list[str]:
         """Cover what is secret or Shipmate's own, and close to writing what forms a member or runs elsewhere."""
         root = self._layout.root
-        covers: list[tuple[str, list[str]]] = []
+        # What something is mounted on cannot be renamed.
+        covers = [(folder, ["--bind", folder, folder]) for folder in pinned_folders(locked, root)]
         for place in [*closed_places(locked, root), *map(str, own_code(root))]:
             if place == str(root / ".git") and room.writes_repository:
                 covers.append((place, ["--bind", place, place]))

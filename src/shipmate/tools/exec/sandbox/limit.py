@@ -64,7 +64,9 @@ class Limiter:
     def wrap(self, command: Sequence[str], name: str) -> list[str]:
         """Return the command line that runs a command within its limits; `end` must follow."""
         limits = self.limits
-        lines = ["ulimit -c 0", f"ulimit -f {limits.file // BLOCK_BYTES}", f"ulimit -t {limits.cpu}"]
+        lines = ["ulimit -c 0", f"ulimit -f {limits.file // BLOCK_BYTES}"]
+        # Told first, so that it can be seen what ended it, and then killed.
+        lines += [f"ulimit -Ht {limits.cpu + 2}", f"ulimit -St {limits.cpu}"]
         if self._groups:
             values = {
                 "processes": limits.processes,

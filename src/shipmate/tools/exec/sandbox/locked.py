@@ -164,6 +164,12 @@ def closed_places(entries: Iterable[LockedEntry], root: Path, limit: int = MOUNT
     return _join(_without_inner(place for place in places if place), str(root), limit)
 
 
+def pinned_folders(entries: Iterable[LockedEntry], root: Path) -> list[str]:
+    """Return the folders that must keep their names: elsewhere what lies in them would not be locked."""
+    placed = (entry.path for entry in entries if not _judge_name(Path(entry.path).name)[0])
+    return sorted({parent for path in placed for parent in _parents_below(path, str(root))})
+
+
 def hidden_places(entries: Iterable[LockedEntry]) -> list[str]:
     """Return what to cover, of a link the file it leads to; state folders are not in it."""
     places = (find_goal(entry) for entry in entries if entry.is_hidden and not _is_state(entry))

@@ -24,7 +24,13 @@ def readable_places(workspace: Path) -> list[Path]:
     """List existing files and folders, apart from the workspace, that commands may read."""
     places = [Path(name) for name in PROGRAMS] + [Path("/etc") / name for name in SETTINGS]
     places += [*_interpreter(), *search_path()]
-    return [place for place in dict.fromkeys(places) if place.exists() and not _overlaps(place, workspace)]
+    there = [place for place in dict.fromkeys(places) if os.access(place, os.R_OK)]
+    # Each costs a mount; what lies in another that is open has no need of its own.
+    return [
+        place
+        for place in there
+        if not _overlaps(place, workspace) and not any(other in place.parents for other in there)
+    ]
 
 
 def _overlaps(place: Path, workspace: Path) -> bool:
