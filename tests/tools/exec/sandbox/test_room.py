@@ -80,9 +80,7 @@ async def test_c1_nothing_written_beforehand_is_configuration_of_a_command(
     assert not canary.exists()
 
 
-async def test_c1_each_command_has_an_empty_home_of_its_own_that_goes_with_it(
-    run: Run, root: Path
-) -> None:
+async def test_c1_each_command_has_an_empty_home_of_its_own_that_goes_with_it(run: Run, root: Path) -> None:
     first = await run("cd; pwd; ls -A; touch .gitconfig; ls -A $TMPDIR; touch $TMPDIR/x")
     assert first.endswith("[exit 0]")
     home = Path(first.splitlines()[0])
@@ -278,7 +276,9 @@ async def test_c6_unix_sockets_of_the_host_are_closed(run: Run, tmp_path: Path, 
             server.listen()
             server.settimeout(0.5)
             script = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({address!r}); print('in')"
-            assert "in\n" not in await run(f'{sys.executable} -I -S -c "{script}"'.replace("\0", "\\0"), network=network)
+            assert "in\n" not in await run(
+                f'{sys.executable} -I -S -c "{script}"'.replace("\0", "\\0"), network=network
+            )
             with pytest.raises(TimeoutError):
                 server.accept()
 

@@ -139,7 +139,7 @@ def _system(workspace: Path) -> list[str]:
         if place.is_symlink() and place.parent == Path("/"):
             options += ["--symlink", str(place.readlink()), str(place)]
         else:
-            options += ["--ro-bind", str(place), str(place)]
+            options += ["--ro-bind-try", str(place), str(place)]
     return options
 
 

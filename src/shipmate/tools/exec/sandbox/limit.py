@@ -72,9 +72,9 @@ class Limiter:
                 "processes": limits.processes,
                 "memory": limits.memory,
                 "swap": 0,
-                # A quarter of what other programs get when all want the processor.
-                "shares": 256,
-                "weight": 25,
+                # All processes of a command together get as much as one other program.
+                "shares": 1024,
+                "weight": 100,
             }
             joins = self._groups.make(name, values)
             lines += [f"echo 0 >{shlex.quote(str(join))} || exit 125" for join in joins]

@@ -108,7 +108,7 @@ class Sandbox:
         self, *, network: bool = False, writes_repository: bool = False, overlay: Overlay | None = None
     ) -> Room:
         """Make the room of one command; `close_room` must follow."""
-        folder = _room_place(self._layout) / f"{ROOM_PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
+        folder = self._place / f"{ROOM_PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
         room = Room(
             home=folder / "home", network=network, writes_repository=writes_repository, overlay=overlay
         )
@@ -212,6 +212,15 @@ class Sandbox:
             for path, status in stats
         ]
 
+    @cached_property
+    def _place(self) -> Path:
+        """Return where rooms are made: never where a tool could write before."""
+        place = Path(tempfile.gettempdir()).resolve()
+        if place.is_relative_to(self._layout.root.resolve()):
+            place = Path("/var/tmp")  # noqa: S108 - each room is a private folder with a name nobody can guess
+        sweep_rooms(place)
+        return place
+
     def _prepare(self) -> None:
         """Make the folder that is opened to commands, so that it exists when the rest is covered."""
         make_private(self._layout.scratch)
@@ -282,25 +291,41 @@ def _try(confinement: Confinement, command: Sequence[str], room: Room) -> str:
     return done.stdout
 
 
-def _room_place(layout: Layout) -> Path:
-    """Return where rooms are made: never where a tool could write before."""
-    place = Path(tempfile.gettempdir()).resolve()
-    return Path("/var/tmp") if place.is_relative_to(layout.root.resolve()) else place  # noqa: S108
+def sweep_rooms(place: Path) -> None:
+    """Remove the rooms of processes that were killed."""
+    for folder in place.glob(f"{ROOM_PREFIX}*-*"):
+        owner = folder.name.removeprefix(ROOM_PREFIX).partition("-")[0]
+        with contextlib.suppress(OSError):
+            if owner.isdigit() and folder.lstat().st_uid == os.getuid() and not _is_running(int(owner)):
+                remove_folder(folder)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def remove_folder(folder: Path) -> None:
     """Remove a folder a command wrote in, closed folders included."""
 
-    def open_up(_function: object, path: str, _error: object) -> None:
-        with contextlib.suppress(OSError):
-            os.chmod(Path(path).parent, 0o700, follow_symlinks=True)
-            if Path(path).is_dir() and not Path(path).is_symlink():
-                os.chmod(path, 0o700)  # noqa: PTH101
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                Path(path).unlink()
+    def open_up(_: object, path: str, error: object) -> None:
+        # A command may have closed a folder; whoever owns it can open it again.
+        for closed in (Path(path).parent, Path(path)):
+            with contextlib.suppress(OSError):
+                if not closed.is_symlink() and closed.is_dir() and closed.is_relative_to(folder):
+                    closed.chmod(0o700)
+        if Path(path).is_dir() and not Path(path).is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            Path(path).unlink(missing_ok=True)
 
-    shutil.rmtree(folder, onerror=open_up)
+    with contextlib.suppress(OSError):
+        shutil.rmtree(folder, onerror=open_up)
 
 
 def _is_linux() -> bool:

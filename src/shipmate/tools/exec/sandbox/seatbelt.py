@@ -49,7 +49,7 @@ class Seatbelt:
     def profile(self, room: Room) -> str:
         """Write the rules in the profile language."""
         layout, locked = self._layout, self._tree.look()
-        readable = [Path(name) for name in SYSTEM] + readable_places(layout.root)
+        readable = [*map(Path, SYSTEM), *readable_places(layout.root)]
         states = state_folders(locked)
         closed = [Path(place) for place in closed_places(locked, layout.root, limit=sys.maxsize)]
         git = layout.root / ".git"
