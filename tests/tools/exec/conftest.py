@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from shipmate.tools.tool import ToolContext
 from shipmate.workspace.layout import Layout, make_private
 
 MODES = ["first", "second", "third"]
-Run = Callable[..., Awaitable[str]]
+Run = Callable[..., Coroutine[Any, Any, str]]
 
 
 @pytest.fixture(params=range(len(MODES)), ids=MODES)

@@ -17,7 +17,6 @@ from shipmate.tools.exec.exec import Exec
 from shipmate.tools.exec.job import Jobs
 from shipmate.tools.exec.sandbox.limit import Limiter, Limits, find_limiter
 from shipmate.tools.exec.sandbox.sandbox import Confinement, Sandbox
-from shipmate.tools.tool import ToolContext
 from shipmate.workspace.layout import Layout
 from tests.tools.exec.conftest import Run
 

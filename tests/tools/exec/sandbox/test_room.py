@@ -100,13 +100,14 @@ async def test_c1_user_site_and_search_path_hold_nothing_of_the_member(run: Run,
     assert "BASH_ENV" not in shown
 
 
+SETTING = "printf '[core]\\n\\tfsmonitor = \"touch {canary}; false\"\\n'"
 HOSTILE = [
-    "mv .git .git2 && cp -r .git2 .git && printf '[core]\\n\\tfsmonitor = \"touch {canary}; false\"\\n' >> .git/config",
+    f"mv .git .git2 && cp -r .git2 .git && {SETTING} >> .git/config",
     "cp -r .git g && rm -rf .git && mv g .git; printf '[core]\\n\\tpager = touch {canary}\\n' >> .git/config",
     "printf '[core]\\n\\tfsmonitor = \"touch {canary}; false\"\\n' >> .git/config",
     "git config core.fsmonitor 'touch {canary}; false'; git config core.hooksPath src",
     "printf '#!/bin/sh\\ntouch {canary}\\n' > .git/hooks/post-index-change; chmod +x .git/hooks/*",
-    "mv sub sub2 && cp -r sub2 sub && printf '[core]\\n\\tfsmonitor = \"touch {canary}; false\"\\n' >> sub/.git/config",
+    f"mv sub sub2 && cp -r sub2 sub && {SETTING} >> sub/.git/config",
     "mv sub src/ && mkdir sub && cp -r src/sub/.git sub/ && "
     "printf '[core]\\n\\tfsmonitor = \"touch {canary}; false\"\\n' >> sub/.git/config",
     "echo ../src > .git/commondir; cp .git/config src/config; "
@@ -207,6 +208,43 @@ async def test_git_commits_and_cannot_change_what_it_acts_on(run: Run, repositor
     assert git(repository, "log", "-1", "--format=%s").strip() == "two"
     assert git(repository, "branch", "--show-current").strip() == "side"
     assert state(repository) == before
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "git config core.fsmonitor 'touch {canary}'; git config alias.x '!touch {canary}'",
+        "echo 'touch {canary}' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout",
+        "echo ../src > .git/commondir; mv .git src/g; rm -rf .git/hooks",
+        "mkdir -p .git/info; echo '* filter=x' > .git/info/attributes; touch .git/config.worktree",
+    ],
+)
+async def test_c2_a_program_git_starts_cannot_change_what_git_acts_on(
+    run: Run, repository: Path, inner: str
+) -> None:
+    before = state(repository)
+    canary = repository / "canary"
+    git(
+        repository,
+        "-c",
+        "user.name=A",
+        "-c",
+        "user.email=a@b.c",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "two",
+    )
+    script = inner.replace("{canary}", str(canary)).replace('"', "'").replace("'", "")
+    (repository / "src/x.sh").write_text(f"#!/bin/sh\n{script}\n")
+    (repository / "src/x.sh").chmod(0o755)
+    await run("git rebase -x src/x.sh HEAD~1")
+    assert state(repository) == before
+    assert not (repository / ".git/commondir").exists()
+    assert not (repository / ".git/config.worktree").exists()
+    git(repository, "status")
+    assert not canary.exists()
 
 
 async def test_git_in_a_shell_cannot_write_the_repository(run: Run, repository: Path) -> None:

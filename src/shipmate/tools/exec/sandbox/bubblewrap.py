@@ -68,7 +68,7 @@ class Bubblewrap:
         return ["/bin/sh", "-c", script, "sh", line[0], options[0], *line[1:], *options[1:], "--", *command]
 
     def _close(self, room: Room, locked: Sequence[LockedEntry]) -> list[str]:
-        """Cover what is secret or Shipmate's own, and close to writing what forms a member or runs elsewhere."""
+        """Cover what is secret or Shipmate's own, and close what forms a member or runs elsewhere."""
         root = self._layout.root
         # What something is mounted on cannot be renamed.
         covers = [(folder, ["--bind", folder, folder]) for folder in pinned_folders(locked, root)]

@@ -14,7 +14,7 @@ import msgspec
 
 from shipmate.tools.exec.sandbox.cgroup import PREFIX, ControlGroups, find_groups
 
-# Sets limits on one process and all it starts, then becomes it. The two letters are those of different shells.
+# The letters of different shells for the same limit.
 PROCESS_LIMIT = "ulimit -u {count} 2>/dev/null || ulimit -p {count} 2>/dev/null || exit 125"
 BLOCK_BYTES = 512
 PROCESSES = Path("/proc")
@@ -23,7 +23,10 @@ MANY_PROCESSES = 2000
 PROBE_SECONDS = 10
 PROBE_PROCESSES = 16
 # Starts twice as many processes as it may have, and no more than that.
-PROBE = f"i=0; while [ $i -lt {2 * PROBE_PROCESSES} ]; do sleep 1 >/dev/null 2>&1 & i=$((i+1)); done; echo unbounded"
+PROBE = (
+    f"i=0; while [ $i -lt {2 * PROBE_PROCESSES} ]; do"
+    " sleep 1 >/dev/null 2>&1 & i=$((i+1)); done; echo unbounded"
+)
 
 
 def _half_of_memory() -> int:

@@ -169,7 +169,7 @@ def _make_entry(child: os.DirEntry[str], judgement: tuple[bool, bool]) -> Locked
     is_locked_too, is_hidden = judgement
     if not is_locked_too:
         return None
-    link = os.readlink(child.path) if child.is_symlink() else None
+    link = os.readlink(child.path) if child.is_symlink() else None  # noqa: PTH115 - a string like all others
     status = child.stat(follow_symlinks=False)
     is_folder = child.is_dir(follow_symlinks=False)
     return LockedEntry(child.path, (status.st_dev, status.st_ino), is_folder, is_hidden, link)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
@@ -22,8 +21,8 @@ from shipmate.tools.exec.sandbox.landlock import FIRST_VERSION, Landlock, watche
 from shipmate.tools.exec.sandbox.limit import Limiter, Limits, find_limiter
 from shipmate.tools.exec.sandbox.locked import LockedEntry, LockedTree
 from shipmate.tools.exec.sandbox.refusal import refuse_new
-from shipmate.tools.exec.sandbox.repository import GUARDED
-from shipmate.tools.exec.sandbox.room import Overlay, Room
+from shipmate.tools.exec.sandbox.repository import GUARDED, read_guarded, restore_guarded
+from shipmate.tools.exec.sandbox.room import Overlay, Room, make_room, remove_folder, sweep_rooms
 from shipmate.tools.exec.sandbox.seatbelt import find_seatbelts
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout, make_private
@@ -31,7 +30,6 @@ from shipmate.workspace.layout import Layout, make_private
 PROBE_SECONDS = 10
 # Given a file it may make, one it must not read and one it must not make; says `held` when all three hold.
 PROBE = 'echo yes >"$1" || exit 1; cat "$2" && exit 2; (echo no >"$3"); echo held'
-ROOM_PREFIX = "shipmate-"
 
 
 class Confinement(Protocol):
@@ -81,6 +79,8 @@ class Sandbox:
         self._limits = limits or Limits()
         # What was locked when each open room's command began.
         self._before: dict[str, tuple[LockedEntry, ...]] = {}
+        # The contents of what git acts on, where a command that writes the repository could write them too.
+        self._contents: dict[str, dict[Path, bytes]] = {}
 
     @property
     def works(self) -> bool:
@@ -108,13 +108,7 @@ class Sandbox:
         self, *, network: bool = False, writes_repository: bool = False, overlay: Overlay | None = None
     ) -> Room:
         """Make the room of one command; `close_room` must follow."""
-        folder = self._place / f"{ROOM_PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
-        room = Room(
-            home=folder / "home", network=network, writes_repository=writes_repository, overlay=overlay
-        )
-        for place in (folder, room.home, room.temporary):
-            place.mkdir(mode=0o700)
-        return room
+        return make_room(self._place, network=network, writes_repository=writes_repository, overlay=overlay)
 
     def wrap(self, command: Sequence[str], room: Room) -> list[str]:
         """Return the command line to start instead of a command."""
@@ -134,10 +128,12 @@ class Sandbox:
             looked = self._candidates is None and confinement.level != "none"
             locked = self._tree.latest if looked else self._tree.look()
             self._before[room.name] = (*locked, *self._guarded(room))
+            if room.writes_repository and confinement.level == "landlock":
+                self._contents[room.name] = read_guarded(self._layout.root / ".git")
         return self._limiter[0].wrap(wrapped, room.name)
 
     def end_room(self, room: Room, code: int | None = None) -> str | None:
-        """End what is left of a command that ended with a code, and say which limit it ran into, if it did."""
+        """End what is left of a command that ended with a code, and say which limit it ran into."""
         hit = self._limiter[0].end(room.name, code)
         return self._limits.explain(hit) if hit else None
 
@@ -145,6 +141,7 @@ class Sandbox:
         """End what is left of a command, and remove its room."""
         self._limiter[0].end(room.name, None)
         self._before.pop(room.name, None)
+        self._contents.pop(room.name, None)
         remove_folder(room.folder)
 
     def refuse_new(self, room: Room, call_id: str, made: Path | None = None) -> list[str]:
@@ -152,8 +149,11 @@ class Sandbox:
         before = self._before.get(room.name)
         if before is None:
             return []
+        contents, repository = self._contents.pop(room.name, None), self._layout.root / ".git"
+        changed = restore_guarded(repository, contents) if contents is not None else []
+        notes = [f"[refused: {file.relative_to(self._layout.root)} was put back]" for file in changed]
         after = (*self._tree.look(), *self._guarded(room))
-        return refuse_new(self._layout, before, after, call_id, made)
+        return notes + refuse_new(self._layout, before, after, call_id, made)
 
     def findings(self) -> list[Finding]:
         """Tell `doctor` how commands are confined."""
@@ -217,7 +217,7 @@ class Sandbox:
         """Return where rooms are made: never where a tool could write before."""
         place = Path(tempfile.gettempdir()).resolve()
         if place.is_relative_to(self._layout.root.resolve()):
-            place = Path("/var/tmp")  # noqa: S108 - each room is a private folder with a name nobody can guess
+            place = Path("/var/tmp")  # noqa: S108 - rooms are private, their names cannot be guessed
         sweep_rooms(place)
         return place
 
@@ -289,43 +289,6 @@ def _try(confinement: Confinement, command: Sequence[str], room: Room) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout
-
-
-def sweep_rooms(place: Path) -> None:
-    """Remove the rooms of processes that were killed."""
-    for folder in place.glob(f"{ROOM_PREFIX}*-*"):
-        owner = folder.name.removeprefix(ROOM_PREFIX).partition("-")[0]
-        with contextlib.suppress(OSError):
-            if owner.isdigit() and folder.lstat().st_uid == os.getuid() and not _is_running(int(owner)):
-                remove_folder(folder)
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def remove_folder(folder: Path) -> None:
-    """Remove a folder a command wrote in, closed folders included."""
-
-    def open_up(_: object, path: str, error: object) -> None:
-        # A command may have closed a folder; whoever owns it can open it again.
-        for closed in (Path(path).parent, Path(path)):
-            with contextlib.suppress(OSError):
-                if not closed.is_symlink() and closed.is_dir() and closed.is_relative_to(folder):
-                    closed.chmod(0o700)
-        if Path(path).is_dir() and not Path(path).is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            Path(path).unlink(missing_ok=True)
-
-    with contextlib.suppress(OSError):
-        shutil.rmtree(folder, onerror=open_up)
 
 
 def _is_linux() -> bool:
