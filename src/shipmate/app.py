@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,9 @@ from shipmate.store.port import Store
 from shipmate.store.sqlite import SqliteStore
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
+from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.tools.file.changeset import recover
 from shipmate.tools.toolset import Toolset, default_toolset
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome
 from shipmate.values.thread_id import ThreadId
@@ -98,6 +101,7 @@ class Shipmate:
         """Open the workspace a folder lies in."""
         layout = Layout.find(root)
         loaded = load_config(layout, environ)
+        await asyncio.to_thread(_take_up, layout)
         chosen = model or choose_model(loaded.config.llm, loaded.environ)
         return cls(layout, loaded, chosen, SqliteStore(layout.state), Sandbox(layout), toolset)
 
@@ -117,3 +121,10 @@ class Shipmate:
         if thread_id.platform not in self.push_platforms or not words:
             return ()
         return (EgressMessage(thread_id=str(thread_id), text=words),)
+
+
+def _take_up(layout: Layout) -> None:
+    """Finish file changes that a crash cut off, and forget trials nobody can answer any more."""
+    if layout.trials.is_dir():
+        recover(layout)
+        Trials(layout).sweep()

@@ -9,7 +9,8 @@
     │   ├── PathError             a path that leaves the folder it must stay in
     │   ├── MediaError            an attachment that is no image, or too large
     │   ├── PrimingError          a priming script that breaks the format
-    │   └── ApprovalError         an answer that cannot be taken
+    │   ├── ApprovalError         an answer that cannot be taken
+    │   └── RewindError           a run whose files can no longer be put back
     ├── StorageError              the disk or database refused: nothing stored was lost
     ├── ModelError                trouble at a model
     │   ├── ModelAuthError        the key is missing or refused
@@ -74,6 +75,10 @@ class PrimingError(UserError):
 
 class ApprovalError(UserError):
     """That answer cannot be taken. Run `shipmate approvals list` to see what is waiting."""
+
+
+class RewindError(UserError):
+    """That run's files were changed since, so nothing was put back. Look at them, and change them by hand."""
 
 
 class StorageError(ShipmateError):

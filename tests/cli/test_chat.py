@@ -214,3 +214,22 @@ def test_chat_without_a_terminal_points_at_ask(workspace: Path) -> None:
     done = shipmate(workspace, "chat")
     assert done.returncode == 2
     assert "shipmate ask" in done.stderr
+
+
+def test_rewind_puts_files_back_after_a_yes(chat: Terminal, workspace: Path) -> None:
+    chat.type("/rewind\r")
+    chat.expect("no run of this thread changed files")
+    chat.type("write hello to notes.txt\r")
+    chat.expect("notes.txt")
+    chat.expect("yes")
+    chat.type("yes\r")
+    chat.expect("✓ write notes.txt")
+    chat.type("/rewind\r")
+    chat.expect("+ notes.txt")
+    chat.expect("y/n")
+    assert (workspace / "notes.txt").exists()
+    chat.type("y\r")
+    chat.expect("put back: notes.txt")
+    assert not (workspace / "notes.txt").exists()
+    chat.type("/rewind nonsense\r")
+    chat.expect("there is no run nonsense")

@@ -12,6 +12,8 @@ from shipmate.cli.slash import COMMANDS, Slash, help_lines, parse_slash
         ("  /thread web:room:1 ", Slash("thread", "web:room:1")),
         ("/steer be brief, please", Slash("steer", "be brief, please")),
         ("/thread", Slash("thread", "", "write /thread ID")),
+        ("/rewind", Slash("rewind")),
+        ("/rewind 2", Slash("rewind", "2")),
         ("/hlp", Slash("hlp", "", "there is no command /hlp. Did you mean /help?")),
         ("/xyzzy", Slash("xyzzy", "", "there is no command /xyzzy. /help lists them.")),
         ("hello", None),

@@ -116,3 +116,31 @@ def test_two_tabs_answer_one_approval_once(open_page: OpenPage) -> None:
     expect(second.page.locator(".tool .badge")).to_have_text("done")
     expect(first.page.locator(".confirmation")).to_have_count(0)
     expect(first.page.locator(".tool .badge")).to_have_text("done")
+
+
+def test_an_answer_s_file_changes_are_undone_and_done_again(watched: Watched, serving: Serving) -> None:
+    page = watched.page
+    ask(page, "write hello to notes.txt")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator(".tool .badge")).to_have_text("done")
+    made = serving.folder / "notes.txt"
+    before = made.read_text()
+    undo = page.get_by_role("button", name="Undo file changes")
+    undo.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("notes.txt")
+    expect(dialog).to_contain_text("added")
+    watched.shoot("rewind")
+    dialog.get_by_role("button", name="Undo file changes").click()
+    expect(page.get_by_text("One file is as it was.")).to_be_visible()
+    assert not made.exists()
+    undo.click()
+    expect(dialog).to_contain_text("removed")
+    dialog.get_by_role("button", name="Undo file changes").click()
+    expect(page.get_by_text("One file is as it was.").nth(1)).to_be_visible()
+    assert made.read_text() == before
+    made.write_text("mine\n")
+    undo.click()
+    expect(dialog).to_contain_text("changed since")
+    expect(dialog.get_by_role("button", name="Undo file changes")).to_be_disabled()
+    watched.shoot("rewind-refused")

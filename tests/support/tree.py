@@ -15,12 +15,12 @@ def read_tree(root: Path, *, without: tuple[str, ...] = (".ship",)) -> dict[str,
     waiting = [""]
     while waiting:
         folder = waiting.pop()
-        for name in os.listdir(root / folder):
-            path = f"{folder}/{name}" if folder else name
+        for entry in os.scandir(root / folder):
+            path = f"{folder}/{entry.name}" if folder else entry.name
             if path in without:
                 continue
-            found[path] = entry = _read(root / path)
-            if entry[0] == "folder":
+            found[path] = _read(root / path)
+            if found[path][0] == "folder":
                 waiting.append(path)
     return found
 
@@ -28,7 +28,7 @@ def read_tree(root: Path, *, without: tuple[str, ...] = (".ship",)) -> dict[str,
 def _read(path: Path) -> Entry:
     status = path.lstat()
     if stat.S_ISLNK(status.st_mode):
-        return "link", 0, os.fsencode(os.readlink(path))
+        return "link", 0, os.fsencode(path.readlink())
     mode = stat.S_IMODE(status.st_mode)
     if stat.S_ISDIR(status.st_mode):
         return "folder", mode, b""

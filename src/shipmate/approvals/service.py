@@ -29,7 +29,7 @@ from shipmate.approvals.value import (
 from shipmate.approvals.wording import explain, say
 from shipmate.errors import NotFoundError, TargetChangedError, ToolError
 from shipmate.store.port import Store
-from shipmate.tools.tool import Picture
+from shipmate.tools.tool import Picture, ToolResult
 from shipmate.values.event import ApprovalReplyEvent, TextEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.values.reason import Why
@@ -112,8 +112,11 @@ class ApprovalService:
         await self._supersede_equals(approval, waiting)
         return approval
 
-    async def renew(self, approval_id: str, call: Call) -> Approval:
-        """Put an approved call to a person anew, because what it acts on is no longer what they saw."""
+    async def renew(self, approval_id: str, call: Call) -> Approval | ToolResult:
+        """Put an approved call to a person anew, because what it acts on is no longer what they saw.
+
+        Returns the call's result when it was tried again and there is nothing left to ask about.
+        """
         old = await self.get(approval_id)
         judgement = self.policy.judge(call, ())
         reason = explain(self.language, Why("changed") if judgement.action != "deny" else judgement.why)
@@ -123,6 +126,8 @@ class ApprovalService:
         await self._decisions.complete()
         # The old answer first: whatever happens next, it lets nothing through any more.
         await self._withdraw(old)
+        if verdict.picture is not None and verdict.picture.result is not None:
+            return verdict.picture.result
         if old.round >= ROUNDS_LIMIT:
             raise ToolError(say(self.language, "changed-too-often", count=ROUNDS_LIMIT))
         return await self.request(call, verdict, round_number=old.round + 1)

@@ -58,7 +58,7 @@ def describe(approval: Approval, language: str = "en", limit: int = CHAT_LIMIT) 
     if approval.preview is None or not is_shown_whole(approval, limit):
         unseen = say(language, "ask-unseen", tool=approval.tool, id=approval.id)
         return f"{unseen}\n\n{why}"
-    kind = KINDS.get(approval.tool) or "tool"
+    kind = "trial" if "trial" in approval.target else KINDS.get(approval.tool) or "tool"
     question = say(
         language,
         _toned(language, f"ask-{kind}", approval.tone),

@@ -13,6 +13,7 @@ from shipmate.approvals.wording import describe
 from shipmate.cli.card import clean, describe_time, shorten
 from shipmate.cli.place import new_thread_id, parse_thread_id, read_name
 from shipmate.cli.prompt import Prompt
+from shipmate.cli.rewind import rewind
 from shipmate.cli.screen import Screen
 from shipmate.cli.ship import make_text
 from shipmate.cli.show import write_message
@@ -20,7 +21,7 @@ from shipmate.cli.slash import Slash, help_lines, parse_slash
 from shipmate.cli.threads import EMPTY, format_threads
 from shipmate.cli.transcript import Item, Transcript
 from shipmate.context.request import ContextRequest
-from shipmate.errors import ThreadIdError
+from shipmate.errors import ThreadIdError, UserError
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.priming.replay import SOURCE_TAG, hides_priming
 from shipmate.thread.service import Thread
@@ -101,6 +102,8 @@ class Conversation:
                     self._screen.say("nothing is running")
             case "steer":
                 await self._say(slash.rest, steer=True)
+            case "rewind":
+                await self._rewind(slash.rest)
             case "context":
                 self._show_context()
             case _:
@@ -194,6 +197,26 @@ class Conversation:
             await self._enter(parse_thread_id(name))
         except ThreadIdError as error:
             self._screen.say(str(error), "red")
+
+    async def _rewind(self, wanted: str) -> None:
+        """Put the files of a run back, once the person has seen which and said yes."""
+        if self._ship.feed.running(str(self.thread_id)) is not None:
+            self._screen.say("a run is going on; /stop it first", "red")
+            return
+        try:
+            done = await rewind(self._ship.layout, str(self.thread_id), wanted, self._ask)
+        except UserError as error:
+            self._screen.say(clean(str(error)), "red")
+        else:
+            self._say_lines(done)
+
+    async def _ask(self, lines: list[str]) -> str:
+        """Show something and read one line in answer; leaving counts as no answer."""
+        self._say_lines([clean(line) for line in lines])
+        try:
+            return (await self._prompt.read()).strip()
+        except EOFError:
+            return ""
 
     def _show_context(self) -> None:
         """List the sections of the prompt as it would be built now."""

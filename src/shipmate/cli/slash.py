@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "thread": ("ID", "go on in another thread"),
     "stop": ("", "stop the run, as Ctrl-C does"),
     "steer": ("TEXT", "say something the running turn should heed at its next step"),
+    "rewind": ("[RUN]", "put files back as they were before a run"),
     "context": ("", "show what goes into the prompt"),
     "quit": ("", "leave, as Ctrl-D does"),
 }
@@ -45,7 +46,7 @@ def parse_slash(text: str) -> Slash | None:
         hint = f"Did you mean /{near[0]}?" if near else "/help lists them."
         return Slash(name, rest, f"there is no command /{name}. {hint}")
     argument = COMMANDS[name][0]
-    if argument and not rest.strip():
+    if argument and not argument.startswith("[") and not rest.strip():
         return Slash(name, "", f"write /{name} {argument}")
     return Slash(name, rest.strip())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 
@@ -10,11 +11,12 @@ import msgspec
 
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call, Verdict
-from shipmate.errors import ShipmateError, TargetChangedError, ToolError
+from shipmate.errors import NotFoundError, ShipmateError, TargetChangedError, ToolError
 from shipmate.orchestrator.taint import Taint, tell_gone
 from shipmate.orchestrator.turn import Turn
 from shipmate.store.port import Ledger
-from shipmate.tools.tool import ToolContext
+from shipmate.tools.exec.preview.trial import Trials
+from shipmate.tools.tool import ToolContext, ToolResult
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
@@ -59,6 +61,7 @@ class Worker:
             return None
         is_decided = part["state"] == "approval-responded"
         if is_decided and not part["approval"].get("approved"):
+            await self._forget(part["approval"]["id"])
             await turn.commit(chunks.tool_output_denied(part["toolCallId"]))
             return None
         call = self._call(turn, part)
@@ -68,7 +71,18 @@ class Worker:
         if await self._ledger.has_begun(turn.thread_id, turn.message["id"], call.call_id):
             await turn.commit(chunks.tool_output_error(call.call_id, INTERRUPTED))
             return None
-        return await (self._confirm(turn, part, call) if is_decided else self._judge(turn, call))
+        if is_decided:
+            return await self._confirm(turn, part, call)
+        if call.tool.is_tried(call.arguments) and _waits_for_person(turn, call.call_id):
+            # Tried now, it would not see what the call before it is going to change.
+            return None
+        return await self._judge(turn, call)
+
+    async def _forget(self, approval_id: str) -> None:
+        """Forget what a refused call had done aside."""
+        with contextlib.suppress(NotFoundError):
+            approval = await self._approvals.get(approval_id)
+            await asyncio.to_thread(Trials(self._layout).discard, approval.target)
 
     async def _confirm(self, turn: Turn, part: JsonObject, call: Call) -> Call | None:
         try:
@@ -102,6 +116,9 @@ class Worker:
         except ToolError as error:
             await turn.commit(chunks.tool_output_error(call.call_id, str(error)))
             return
+        if isinstance(approval, ToolResult):
+            await turn.commit(*_told(call, approval))
+            return
         await turn.commit(chunks.tool_approval_request(call.call_id, approval.id))
 
     async def _judge(self, turn: Turn, call: Call) -> Call | None:
@@ -110,6 +127,10 @@ class Worker:
             return call
         if verdict.action == "deny":
             await turn.commit(chunks.tool_output_error(call.call_id, f"not allowed: {verdict.reason}"))
+            return None
+        if verdict.picture is not None and verdict.picture.result is not None:
+            # It was tried and changed nothing.
+            await turn.commit(*_told(call, verdict.picture.result))
             return None
         approval = await self._approvals.request(call, verdict)
         await turn.commit(chunks.tool_approval_request(call.call_id, approval.id))
@@ -197,6 +218,10 @@ async def _result_of(call: Call) -> list[Chunk]:
             raise asyncio.CancelledError from error
         log.exception("tool %s failed", call.tool.name)
         return [chunks.tool_output_error(call.call_id, f"{call.tool.name} broke: {type(error).__name__}")]
+    return _told(call, result)
+
+
+def _told(call: Call, result: ToolResult) -> list[Chunk]:
     shown = [chunks.file(part["url"], part["mediaType"]) for part in result.files]
     return [chunks.tool_output(call.call_id, result.output), *shown]
 

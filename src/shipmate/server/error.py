@@ -13,6 +13,7 @@ from shipmate.errors import (
     NotFoundError,
     PathError,
     PrimingError,
+    RewindError,
     ShipmateError,
     StorageError,
     ThreadIdError,
@@ -52,6 +53,7 @@ class ApiError(Exception):
 KINDS: tuple[tuple[type[ShipmateError], int, str], ...] = (
     (NotFoundError, 404, "not-found"),
     (ApprovalError, 409, "conflict"),
+    (RewindError, 409, "conflict"),
     (ThreadIdError, 400, "invalid"),
     (PathError, 400, "invalid"),
     (MediaError, 415, "invalid"),

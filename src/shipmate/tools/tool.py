@@ -99,6 +99,10 @@ class Tool(ABC, Generic[Arguments]):
         """Give the labels of one call, where they depend on its arguments."""
         return self.labels
 
+    def is_tried(self, arguments: Arguments) -> bool:
+        """Tell whether making a call's picture runs it, with its effects kept apart."""
+        return False
+
     async def picture(self, arguments: Arguments, context: ToolContext) -> Picture:
         """Return what a person is shown before the call is made, and the target it was made from."""
         return Picture(reveal(msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode()))

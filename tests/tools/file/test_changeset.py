@@ -56,7 +56,7 @@ def change_all(root: Path) -> None:
     (root / "closed").chmod(0o555)
 
 
-def find_changes(root: Path, change: Callable[[Path], None], name: str = "set") -> Changeset:
+def find_changes(root: Path, change: Callable[[Path], object], name: str = "set") -> Changeset:
     """Keep as a changeset what a function does to a copy of the workspace."""
     layout = Layout(root)
     layout.trials.mkdir(parents=True, exist_ok=True)
@@ -94,7 +94,7 @@ def test_applies_every_kind_of_change(root: Path, wanted: dict[str, tuple[str, i
 
 
 def run_until(step: int, act: Callable[[], object]) -> bool:
-    """Do something in a child process that ends abruptly before its `step`th change; tell whether it got to the end."""
+    """Act in a child process that ends abruptly after so many steps; tell whether it got to the end."""
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
@@ -129,6 +129,7 @@ def test_a_kill_at_any_step_leaves_all_or_nothing(
     outcomes: set[bool] = set()
     pristine = root.with_name("pristine")
     shutil.copytree(root, pristine, symlinks=True)
+    finished = False
     for step in range(1000):
         shutil.rmtree(root)
         shutil.copytree(pristine, root, symlinks=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shipmate.errors import NotFoundError
+from shipmate.errors import NotFoundError, RewindError
 from shipmate.tools.file.changeset import recover
 from shipmate.tools.file.edit import Edit, EditArguments
-from shipmate.tools.file.rewind import RewindError, Rewinds
+from shipmate.tools.file.rewind import Rewinds
 from shipmate.tools.file.write import Write, WriteArguments
 from shipmate.tools.tool import ToolContext
 from tests.support.tree import read_tree
@@ -138,6 +138,7 @@ async def test_a_kill_while_rewinding_leaves_all_or_nothing(
     pristine = root.with_name("pristine")
     shutil.copytree(root, pristine)
     outcomes: set[bool] = set()
+    finished = False
     for step in range(200):
         shutil.rmtree(root)
         shutil.copytree(pristine, root)

@@ -27,6 +27,8 @@ export const api = {
   queue: (id: string) => request<{ queue: T.Queued[] }>("GET", `${thread(id)}/queue`),
   enqueue: (id: string, text: string) => request<{ messageId: string }>("POST", `${thread(id)}/queue`, { text }),
   dequeue: (id: string, messageId: string) => request<void>("DELETE", `${thread(id)}/queue/${enc(messageId)}`),
+  runChanges: (run: string) => request<T.RunChanges>("GET", `/api/runs/${enc(run)}/changes`),
+  rewind: (run: string) => request<T.RunChanges>("POST", `/api/runs/${enc(run)}/rewind`, {}),
   branch: (id: string, messageId: string, text?: string) =>
     request<{ threadId: string; text: string }>("POST", `${thread(id)}/branch`, { messageId, text }),
   search: (text: string) => request<{ hits: T.Hit[] }>("GET", `/api/search${query({ query: text, limit: 20 })}`),

@@ -8,7 +8,7 @@ export interface Member {
   kind: string;
 }
 
-export type Mode = "ask" | "auto-edit" | "read-only" | "yolo";
+export type Mode = "ask" | "preview" | "auto-edit" | "read-only" | "yolo";
 
 export interface Session {
   csrf: string;
@@ -46,6 +46,7 @@ export interface Metadata {
   platform?: string;
   userId?: string;
   course?: number;
+  runId?: string;
   sourceTag?: string;
   toolMs?: Record<string, number>;
 }
@@ -66,6 +67,18 @@ export interface MessagePage {
   problems: string[];
   running: boolean;
   hidePriming: boolean;
+}
+
+export interface RunChanges {
+  runId: string;
+  threadId: string;
+  at: string;
+  canRewind: boolean;
+  files: {
+    path: string;
+    change: "added" | "changed" | "removed";
+    obstacle: "" | "changed-since" | "not-kept";
+  }[];
 }
 
 export interface Queued {

@@ -12,6 +12,7 @@ import { sayError } from "../ui/toast";
 import { leaveFor, messageText } from "./draft";
 import { EditMessage } from "./EditMessage";
 import { PartView } from "./PartView";
+import { Rewind, changesFiles } from "./Rewind";
 import type { ThreadState } from "./useThread";
 
 interface Props {
@@ -87,6 +88,7 @@ function AssistantMessage({ message, isLast, thread, memberName }: Props) {
       {!isOpen && !isWaiting && (
         <footer className="message-tools">
           {text && <CopyButton text={text} />}
+          {message.metadata?.runId && changesFiles(message) && <Rewind run={message.metadata.runId} />}
           {isLast && <IconButton icon="retry" look="small" label={t("retry.answer")} onClick={() => void thread.retry()} />}
         </footer>
       )}

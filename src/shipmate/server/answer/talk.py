@@ -74,6 +74,24 @@ class Stopped(Shape):
     stopped: bool
 
 
+class RunFile(Shape):
+    """Name a file that a run changed, and what keeps it from being put back."""
+
+    path: str
+    change: Literal["added", "changed", "removed"]
+    obstacle: Literal["", "changed-since", "not-kept"]
+
+
+class RunChanges(Shape):
+    """List the files a run changed."""
+
+    run_id: str
+    thread_id: str
+    at: str
+    files: list[RunFile]
+    can_rewind: bool
+
+
 class Accepted(Shape):
     """Name the accepted message."""
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import msgspec
 from fastapi import APIRouter
 from starlette.responses import Response
 
 from shipmate.server import shape
 from shipmate.server.ask import said_event, thread_at, thread_of
-from shipmate.server.error import missing
+from shipmate.server.error import ApiError, missing
 from shipmate.server.port import Ship
 from shipmate.server.reply import Json, empty, tells
 from shipmate.server.routes.chat import refuse_foreign
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.site import TheShip
+from shipmate.tools.file.rewind import Rewinds, RunChanges
 from shipmate.values.event import TextEvent
+from shipmate.values.message import JsonObject
 
 router = APIRouter(tags=["runs"])
 
@@ -54,6 +59,28 @@ async def withdraw(ship: TheShip, thread_id: str, message_id: str) -> Response:
     if not await ship.lanes.withdraw(str(thread_at(thread_id)), message_id):
         raise missing("such message in the queue")
     return empty()
+
+
+@router.get("/api/runs/{run_id}/changes", openapi_extra=tells("RunChanges"))
+async def read_changes(ship: TheShip, run_id: str) -> Response:
+    """List the files a run changed, and whether they can still be put back."""
+    found = await asyncio.to_thread(Rewinds(ship.layout).of_run, run_id)
+    return Json(_show_changes(found))
+
+
+@router.post("/api/runs/{run_id}/rewind", openapi_extra=tells("RunChanges"))
+async def rewind(ship: TheShip, run_id: str) -> Response:
+    """Put back what a run's files held before it, all or none; asked again, it takes that back."""
+    rewinds = Rewinds(ship.layout)
+    found = await asyncio.to_thread(rewinds.of_run, run_id)
+    if ship.feed.running(found.thread_id) is not None:
+        raise ApiError(409, "conflict", "A run is going on in that thread.", "Wait for it, or stop it.")
+    await asyncio.to_thread(rewinds.rewind, run_id)
+    return Json(_show_changes(await asyncio.to_thread(rewinds.of_run, run_id)))
+
+
+def _show_changes(found: RunChanges) -> JsonObject:
+    return {**msgspec.to_builtins(found), "canRewind": found.can_rewind}
 
 
 async def _say(ship: Ship, thread_id: str, body: shape.Said, *, steer: bool) -> Response:

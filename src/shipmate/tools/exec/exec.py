@@ -75,6 +75,11 @@ class Exec(Tool[ExecArguments]):
     def _reaches_out(self, arguments: ExecArguments) -> bool:
         return arguments.network or self._network
 
+    def is_tried(self, arguments: ExecArguments) -> bool:
+        # What goes on by itself, reaches out or gets private variables is asked about by its words.
+        asks_words = arguments.background or arguments.network or arguments.variables
+        return self._trials is not None and not asks_words
+
     async def picture(self, arguments: ExecArguments, context: ToolContext) -> Picture:
         if self._trials is None:
             return await self._picture_words(arguments, context)
@@ -92,9 +97,9 @@ class Exec(Tool[ExecArguments]):
             return msgspec.structs.replace(words, text=f"{words.text}\n\n{self._trials.explain(error)}")
 
     def _can_try(self, arguments: ExecArguments, context: ToolContext) -> bool:
-        """Tell whether a command can be tried: what goes on, reaches out or commits is asked by its words."""
+        """Tell whether a command can be tried here; one that writes the repository cannot."""
         check_command(arguments.command)
-        if arguments.background or arguments.network or arguments.variables or not self.sandbox.works:
+        if not self.is_tried(arguments) or not self.sandbox.works:
             return False
         plan = plan_command(arguments.command, context.folder)
         return not (plan.program is not None and writes_repository(plan.words))

@@ -327,9 +327,7 @@ def hold(layout: Layout) -> Generator[None]:
 
 def recover(layout: Layout) -> list[str]:
     """Finish what was to be put in place when the process ended; return the names of those changesets."""
-    marked = [
-        mark.parent for place in (layout.trials, layout.rewinds) for mark in sorted(place.glob(f"*/{MARK}"))
-    ]
+    marked = [mark.parent for mark in sorted(layout.trials.glob(f"*/{MARK}"))]
     if not marked:
         return []
     with hold(layout):

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from shipmate.errors import NotFoundError, ToolError, UserError
+from shipmate.errors import NotFoundError, RewindError, ToolError
 from shipmate.tools.file.changeset import Change, Changeset, discard, hold
 from shipmate.tools.file.confine import Place
 from shipmate.tools.file.replace import NEW_FILE_MODE
@@ -28,10 +28,6 @@ FILE_LIMIT = 20_000_000
 TOTAL_LIMIT = 500_000_000
 DAYS = 30
 RUNS_LISTED = 5
-
-
-class RewindError(UserError):
-    """That run cannot be rewound: its files were changed since. Nothing was touched."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -99,9 +95,9 @@ class Rewinds:
             records = self._records(run_id)
             found = self._describe(records)
             if obstacles := [file.path for file in found.files if file.obstacle]:
+                named = ", ".join(obstacles)
                 raise RewindError(
-                    f"{run_id} cannot be rewound: {', '.join(obstacles)} changed since, or no copy was kept. "
-                    "Nothing was touched."
+                    f"{named} changed since that run, or no copy was kept. Nothing was put back."
                 )
             self._restore(run_id, records)
         return found
@@ -122,7 +118,7 @@ class Rewinds:
         except ToolError as error:
             discard(kept)
             discard(folder)
-            raise RewindError(f"{run_id} cannot be rewound: {error}") from error
+            raise RewindError(f"Nothing was put back: {error}") from error
         kept.rename(kept.with_name(kept.name.removeprefix(".")))
 
     def _back(self, changes: Changeset, run_id: str, net: Change) -> Change:
@@ -133,7 +129,7 @@ class Rewinds:
                 content, staged = changes.stage(old.fileno(), net.before.mode, keep_time=False)
             if staged.digest != net.before.digest:
                 discard(changes.folder)
-                raise RewindError(f"the copy kept of {net.path} is damaged. Nothing was touched.")
+                raise RewindError(f"the copy kept of {net.path} is damaged. Nothing was put back.")
         elif net.before.kind == "link":
             content, _ = changes.stage_link(net.before.digest)
         return Change(net.path, self._now(net), net.before, content)

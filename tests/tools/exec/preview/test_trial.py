@@ -39,8 +39,8 @@ async def test_effects_are_shown_and_nothing_has_happened(bench: Bench, root: Pa
     (root / "run.sh").write_text("#!/bin/sh\n")
     before = read_tree(root)
     picture = await bench.try_out(
-        "echo said; sed -i s/two/2/ a.txt; rm old.txt; chmod 755 run.sh; mkdir new; printf 'a\\0b' > new/b.bin; "
-        "ln -s ../a.txt new/l; exit 4"
+        "echo said; sed -i s/two/2/ a.txt; rm old.txt; chmod 755 run.sh; mkdir new; "
+        "printf 'a\\0b' > new/b.bin; ln -s ../a.txt new/l; exit 4"
     )
     assert picture.result is None
     text = picture.text or ""
@@ -108,7 +108,7 @@ NEVER = {
     "a secret": ("echo KEY=1 > .env", ".env", "protected"),
     "a secret below": ("mkdir sub && echo KEY=1 > sub/.env", "sub/.env", "protected"),
     "the prompt": ("echo x > SOUL.md", "SOUL.md", "protected"),
-    "a hook": ("mkdir -p sub/.githooks && echo x > sub/.githooks/pre-commit", "sub/.githooks/pre-commit", "protected"),
+    "a hook": ("mkdir -p sub/.husky && echo x > sub/.husky/pre-push", "sub/.husky/pre-push", "protected"),
     "a link out": ("ln -s /etc/passwd out", "out", "leads out"),
     "a link up": ("mkdir d && ln -s ../../x d/out", "d/out", "leads out"),
     "a link to a secret": ("ln -s .env env.txt", "env.txt", "protected"),
