@@ -50,12 +50,12 @@ def test_ctrl_c_stops_the_run_and_not_the_program(chat: Terminal) -> None:
 
 
 def test_what_is_typed_during_a_run_is_queued_and_answered_after_it(chat: Terminal) -> None:
-    chat.type("count to 12 slowly\r")
+    chat.type("count to 60 slowly\r")
     chat.expect("Ctrl-C stops")
     chat.type("read Agent.md\r")
     chat.expect("queued: read Agent.md")
     chat.expect("1 queued")
-    chat.expect("That was 12.")
+    chat.expect("That was 60.")
     chat.expect("✓ read Agent.md")
 
 
@@ -146,7 +146,7 @@ def test_a_run_cut_off_by_a_crash_is_taken_up(workspace: Path) -> None:
     first = Terminal(workspace, "chat", "--thread", "tea")
     try:
         first.expect("›")
-        first.type("count to 25 slowly\r")
+        first.type("count to 90 slowly\r")
         first.expect("10")
         first.process.kill()
         first.process.wait()
@@ -155,12 +155,12 @@ def test_a_run_cut_off_by_a_crash_is_taken_up(workspace: Path) -> None:
     second = Terminal(workspace, "chat", "--thread", "tea")
     try:
         second.expect("taking up what was left unfinished in cli:chat:tea")
-        second.expect("That was 25.")
+        second.expect("That was 90.")
         second.type("/quit\r")
         assert second.finish() == 0
     finally:
         second.close()
-    assert shipmate(workspace, "threads", "show", "tea").stdout.count("That was 25.") == 1
+    assert shipmate(workspace, "threads", "show", "tea").stdout.count("That was 90.") == 1
 
 
 SCRIPT = """\

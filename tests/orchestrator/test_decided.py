@@ -9,6 +9,7 @@ from shipmate.models.scripted import ScriptedModel, call, say
 from shipmate.orchestrator.reduce import Reducer
 from shipmate.values.event import RetryEvent
 from shipmate.values.message import UIMessage, text_of
+from tests.support.wait import LONG
 from tests.support.workspace import (
     ROOM,
     Probe,
@@ -48,7 +49,7 @@ async def test_work_on_a_late_decision_can_be_stopped(tmp_path: Path) -> None:
         receipt = await app.receive(said("approve all"))
         await one.begun.wait()
         assert app.lanes.stop(ROOM)
-        outcome = await asyncio.wait_for(receipt.outcome(), 5)
+        outcome = await asyncio.wait_for(receipt.outcome(), LONG)
         calls = tools_of((await messages_of(app))[1])
         after = await talk(app, "hello")
     assert (outcome.status, after.text) == ("stopped", "Hello.")

@@ -11,6 +11,7 @@ from shipmate.models.scripted import ScriptedModel, call, hold, say
 from shipmate.values.event import RetryEvent
 from shipmate.values.message import metadata_of, text_of
 from shipmate.values.thread_id import ThreadId
+from tests.support.wait import LONG
 from tests.support.workspace import ROOM, Probe, messages_of, open_workspace, pressed, said, talk, tools_of
 
 
@@ -279,7 +280,7 @@ async def test_a_run_that_ends_the_process_every_time_is_given_up_in_plain_sight
             if not await app.lanes.resume():
                 await app.receive(said("go", message_id="m1"))
             waits = [asyncio.create_task(act.begun.wait()), asyncio.create_task(app.lanes.idle())]
-            await asyncio.wait(waits, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waits, timeout=LONG, return_when=asyncio.FIRST_COMPLETED)
             waits[0].cancel()
     async with open_workspace(tmp_path, model, [act]) as app:
         found = await app.store.inbox.find("cli", "m1")
@@ -308,7 +309,7 @@ async def test_two_processes_share_a_thread_and_every_message_is_answered_once(t
     model = ScriptedModel({"": ["ok"]})
     async with open_workspace(tmp_path, model) as one, open_workspace(tmp_path, model) as other:
         receipts = [await app.receive(said(f"m {number}")) for number in range(6) for app in (one, other)]
-        outcomes = [await asyncio.wait_for(receipt.outcome(), 20) for receipt in receipts]
+        outcomes = [await asyncio.wait_for(receipt.outcome(), LONG) for receipt in receipts]
         messages = (await one.threads.read(ThreadId.parse(ROOM))).messages
     assert {outcome.status for outcome in outcomes} == {"replied"}
     assert sum(message["role"] == "user" for message in messages) == 12

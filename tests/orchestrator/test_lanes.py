@@ -12,6 +12,7 @@ from shipmate.errors import UserError
 from shipmate.models.scripted import ScriptedModel, call, hold, say
 from shipmate.values.message import text_of
 from shipmate.values.thread_id import ThreadId
+from tests.support.wait import LONG
 from tests.support.workspace import (
     ROOM,
     Probe,
@@ -35,8 +36,8 @@ async def test_a_stop_at_any_moment_ends_the_run_and_the_lane_goes_on(tmp_path: 
         for _ in range(ticks):
             await asyncio.sleep(0)
         was_stopped = app.lanes.stop(ROOM)
-        outcome = await asyncio.wait_for(receipt.outcome(), 5)
-        after = await asyncio.wait_for(talk(app, "next"), 5)
+        outcome = await asyncio.wait_for(receipt.outcome(), LONG)
+        after = await asyncio.wait_for(talk(app, "next"), LONG)
     assert outcome.status == ("stopped" if was_stopped else "replied")
     assert after.text == "Here."
 
@@ -73,7 +74,7 @@ async def test_a_message_withdrawn_by_another_process_tells_its_caller(tmp_path:
         assert await one.lanes.withdraw(ROOM, "m2")
         gate.set()
         await first.outcome()
-        outcome = await asyncio.wait_for(waiting.outcome(), 5)
+        outcome = await asyncio.wait_for(waiting.outcome(), LONG)
         messages = await messages_of(one)
     assert outcome.status == "stopped"
     assert [text_of(message) for message in messages] == ["one", "busy"]
@@ -121,7 +122,7 @@ async def test_closing_tells_whoever_still_waits(tmp_path: Path) -> None:
     async with open_workspace(tmp_path, model) as app, app.feed.subscribe(ROOM) as queue:
         receipt = await app.receive(said("one"))
         await queue.get()
-    outcome = await asyncio.wait_for(receipt.outcome(), 5)
+    outcome = await asyncio.wait_for(receipt.outcome(), LONG)
     assert (outcome.status, outcome.retryable) == ("failed", True)
 
 
@@ -135,7 +136,7 @@ async def test_a_lost_search_table_costs_no_answer(tmp_path: Path, caplog: pytes
             await queue.get()
         second = await app.receive(said("2"))
         gate.set()
-        outcomes = [await asyncio.wait_for(each.outcome(), 5) for each in (first, second)]
+        outcomes = [await asyncio.wait_for(each.outcome(), LONG) for each in (first, second)]
     assert [outcome.text for outcome in outcomes] == ["one", "two"]
     assert "reindex" in caplog.text
 

@@ -13,6 +13,7 @@ from shipmate.models.scripted import ScriptedModel, call, call_raw, say
 from shipmate.orchestrator.turn import Turn
 from shipmate.tools.tool import Picture, ToolContext, ToolResult
 from shipmate.values.message import text_of
+from tests.support.wait import LONG
 from tests.support.workspace import ROOM, Mark, Probe, messages_of, open_workspace, said, talk, tools_of
 
 
@@ -82,7 +83,7 @@ async def test_a_cancellation_inside_a_tool_is_the_tools_own_trouble(tmp_path: P
     odd.run = cancelled
     model = ScriptedModel([[call("odd")], "Done."])
     async with open_workspace(tmp_path, model, [odd]) as app:
-        outcome = await asyncio.wait_for(talk(app, "go"), 5)
+        outcome = await asyncio.wait_for(talk(app, "go"), LONG)
         calls = tools_of((await messages_of(app))[1])
     assert (outcome.text, calls[0][1]) == ("Done.", "output-error")
 
@@ -92,8 +93,8 @@ async def test_a_cancellation_inside_a_model_is_told_and_leaves_no_caller_waitin
         raise asyncio.CancelledError
 
     async with open_workspace(tmp_path, ScriptedModel([cancelled, "Hello."])) as app:
-        outcome = await asyncio.wait_for(talk(app, "go"), 5)
-        after = await asyncio.wait_for(talk(app, "hello"), 5)
+        outcome = await asyncio.wait_for(talk(app, "go"), LONG)
+        after = await asyncio.wait_for(talk(app, "hello"), LONG)
     assert (outcome.status, after.text) == ("failed", "Hello.")
 
 

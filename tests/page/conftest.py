@@ -40,9 +40,11 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def serving(folder: Path) -> Iterator[Serving]:
     server = Serving(folder)
-    server.start()
-    yield server
-    server.kill()
+    try:
+        server.start()
+        yield server
+    finally:
+        server.leave()
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_stop_ends_a_long_answer(watched: Watched) -> None:
 
 def test_queue_is_shown_can_be_emptied_and_steer_reaches_the_run(watched: Watched) -> None:
     page = watched.page
-    say(page, "count to 60 slowly")
+    say(page, "count to 150 slowly")
     expect(page.locator(".message.assistant")).to_contain_text("1 2 3")
     say(page, "tools")
     say(page, "help")
@@ -80,9 +80,9 @@ def test_queue_is_shown_can_be_emptied_and_steer_reaches_the_run(watched: Watche
     expect(queue).to_have_count(1)
     page.locator("#prompt").fill("summarize")
     page.get_by_role("button", name="Steer").click()
-    expect(page.locator(".message.assistant").last).to_contain_text("tools on offer", timeout=30_000)
+    expect(page.locator(".message.assistant").last).to_contain_text("tools on offer", timeout=60_000)
     # A count is one step, so the steering words are taken when it ends.
-    expect(page.locator(".message.user", has_text="summarize")).to_be_visible(timeout=30_000)
+    expect(page.locator(".message.user", has_text="summarize")).to_be_visible(timeout=60_000)
     expect(page.locator(".message.user", has_text="help")).to_have_count(0)
     expect(page.locator(".queue")).to_have_count(0)
 

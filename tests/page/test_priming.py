@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, Route, expect
 
@@ -114,18 +116,28 @@ def test_escape_closes_the_search_before_the_dialog(watched: Watched) -> None:
 def test_answers_to_older_words_are_dropped(watched: Watched) -> None:
     page = watched.page
 
-    def slow_first(route: Route) -> None:
-        query = route.request.url.partition("query=")[2]
-        title = "old answer" if query.startswith("a&") else "new answer"
-        if title == "old answer":
-            page.wait_for_timeout(800)
+    held: list[Route] = []
+
+    def tell(route: Route, title: str) -> None:
         script = {"scriptRef": f"team_shared/{title[:3]}", "title": title, "path": "", "records": 1}
         route.fulfill(json={"scripts": [script]})
 
-    page.route("**/api/priming/search*", slow_first)
+    def hold_first(route: Route) -> None:
+        if "query=a&" in route.request.url:
+            held.append(route)
+        else:
+            tell(route, "new answer")
+
+    page.route("**/api/priming/search*", hold_first)
     page.get_by_role("button", name="New dialog").click()
     page.get_by_role("combobox", name="Priming script").select_option(label="More…")
-    page.get_by_label("Search scripts").press_sequentially("ab", delay=30)
+    with page.expect_request(re.compile("query=a&")):
+        page.get_by_label("Search scripts").press("a")
+    page.get_by_label("Search scripts").press("b")
     expect(page.locator(".priming-search li")).to_contain_text("new answer")
-    page.wait_for_timeout(1000)
+    with page.expect_response(re.compile("query=a&")) as late:
+        tell(held[0], "old answer")
+    late.value.finished()
+    # The page has heard the late answer once it has drawn twice.
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     expect(page.locator(".priming-search li")).to_contain_text("new answer")

@@ -12,8 +12,13 @@ from tests.support.server import Served, make_site, make_workspace, opener_for, 
 
 
 @pytest.fixture
-async def served(tmp_path: Path) -> AsyncGenerator[Served]:
+def model() -> TalkingModel:
+    return TalkingModel()
+
+
+@pytest.fixture
+async def served(tmp_path: Path, model: TalkingModel) -> AsyncGenerator[Served]:
     """Serve a workspace with the scripted model."""
-    site = make_site(make_workspace(tmp_path), opener_for(TalkingModel()))
+    site = make_site(make_workspace(tmp_path), opener_for(model))
     async with serving(site) as running:
         yield running

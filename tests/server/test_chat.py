@@ -9,9 +9,9 @@ import httpx2
 import msgspec
 import pytest
 
-from tests.support.script import COUNTED
+from tests.support.script import COUNTED, TalkingModel
 from tests.support.server import Served
-from tests.support.wire import answer, chat, kinds, messages, read_chunks, running, said, user
+from tests.support.wire import answer, chat, kinds, messages, queued, read_chunks, running, said, user
 
 
 async def test_an_answer_is_streamed_and_stored(served: Served) -> None:
@@ -22,13 +22,15 @@ async def test_an_answer_is_streamed_and_stored(served: Served) -> None:
     assert [message["id"] for message in stored] == ["u1", chunks[0]["messageId"]]
 
 
-async def test_a_thread_is_listed_from_its_first_word_on(served: Served) -> None:
+async def test_a_thread_is_listed_from_its_first_word_on(served: Served, model: TalkingModel) -> None:
+    model.pause()
     async with served.client.stream(
         "POST", "/api/chat", json=body("room", user("u1", "count slowly"))
     ) as answering:
         await first_chunk(answering)
         listed = (await served.client.get("/api/threads")).json()["threads"]
         assert [(thread["title"], thread["running"]) for thread in listed] == [("count slowly", True)]
+        model.go_on()
 
 
 async def test_only_the_last_message_is_believed(served: Served) -> None:
@@ -135,10 +137,14 @@ async def test_an_answer_that_was_taken_before_is_ignored(served: Served) -> Non
     assert (served.site.layout.root / "c.md").exists()
 
 
-async def test_a_second_message_waits_for_its_turn(served: Served) -> None:
+async def test_a_second_message_waits_for_its_turn(served: Served, model: TalkingModel) -> None:
+    model.pause()
     first = asyncio.create_task(chat(served.client, "room", user("u1", "count slowly")))
     await running(served, "room")
-    second = await chat(served.client, "room", user("u2", "hello"))
+    waiting = asyncio.create_task(chat(served.client, "room", user("u2", "hello")))
+    await queued(served, "room", 1)
+    model.go_on()
+    second = await waiting
     assert second[0]["type"] == "data-queue"
     assert second[0]["data"] == {"messageId": "u2", "position": 1}
     assert said(second) == "Hello there."
@@ -146,7 +152,10 @@ async def test_a_second_message_waits_for_its_turn(served: Served) -> None:
     assert [message["id"] for message in await messages(served.client, "room")][::2] == ["u1", "u2"]
 
 
-async def test_a_client_that_leaves_does_not_stop_the_run_and_can_come_back(served: Served) -> None:
+async def test_a_client_that_leaves_does_not_stop_the_run_and_can_come_back(
+    served: Served, model: TalkingModel
+) -> None:
+    model.pause()
     async with served.client.stream(
         "POST", "/api/chat", json=body("room", user("u1", "count slowly"))
     ) as answering:
@@ -154,8 +163,10 @@ async def test_a_client_that_leaves_does_not_stop_the_run_and_can_come_back(serv
     page = (await served.client.get("/api/threads/room/messages")).json()
     assert page["running"]
     assert [message["id"] for message in page["messages"]] == ["u1"]
-    response = await served.client.get("/api/chat/room/stream")
-    assert said(read_chunks(response.text)) == COUNTED
+    async with served.client.stream("GET", "/api/chat/room/stream") as resumed:
+        model.go_on()
+        text = (await resumed.aread()).decode()
+    assert said(read_chunks(text)) == COUNTED
     assert said_in(await messages(served.client, "room")) == COUNTED
 
 
@@ -184,7 +195,8 @@ async def test_a_half_closed_connection_leaves_the_server_well(served: Served) -
     assert (await served.client.post("/api/threads/room/stop")).status_code == 200
 
 
-async def test_stopping_keeps_what_was_said(served: Served) -> None:
+async def test_stopping_keeps_what_was_said(served: Served, model: TalkingModel) -> None:
+    model.pause()
     counting = asyncio.create_task(chat(served.client, "room", user("u1", "count slowly")))
     await running(served, "room")
     assert (await served.client.post("/api/threads/room/stop")).json() == {"stopped": True}

@@ -14,6 +14,7 @@ import httpx2
 import pytest
 
 from tests.support.server import make_workspace
+from tests.support.wait import LONG
 from tests.support.wire import answer, chat, messages, read_chunks, said, user
 
 pytestmark = pytest.mark.crash
@@ -60,7 +61,7 @@ async def shipmate(root: Path, *options: str) -> AsyncGenerator[Process]:
     )
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG):
             address = (await process.stdout.readline()).decode().split()[-1]
             link = LINK.search((await process.stdout.readline()).decode())
         assert link is not None
@@ -101,15 +102,15 @@ async def test_a_killed_server_goes_on_with_the_answer_after_its_restart(tmp_pat
         assert [message["id"] for message in page["messages"]] == ["u1"]
         assert page["running"]
         response = await served.client.get("/api/chat/room/stream")
-        assert " 29 30" in said(read_chunks(response.text))
+        assert " 89 90" in said(read_chunks(response.text))
         stored = await messages(served.client, "room")
         assert [message["role"] for message in stored] == ["user", "assistant"]
-        repeated = await chat(served.client, "room", user("u1", "count to 30 slowly"))
+        repeated = await chat(served.client, "room", user("u1", "count to 90 slowly"))
         assert repeated[0]["messageId"] == stored[1]["id"]
 
 
 async def kill_while_counting(served: Process) -> None:
-    request = {"id": "room", "messages": [user("u1", "count to 30 slowly")]}
+    request = {"id": "room", "messages": [user("u1", "count to 90 slowly")]}
     async with served.client.stream("POST", "/api/chat", json=request) as answering:
         async for line in answering.aiter_lines():
             if '"delta":"3 ' in line:
@@ -119,17 +120,17 @@ async def kill_while_counting(served: Process) -> None:
 async def test_a_server_that_stops_tells_its_streams_and_goes_on_later(tmp_path: Path) -> None:
     make_workspace(tmp_path)
     async with shipmate(tmp_path) as served:
-        counting = asyncio.create_task(chat(served.client, "room", user("u1", "count to 30 slowly")))
-        async with asyncio.timeout(20):
+        counting = asyncio.create_task(chat(served.client, "room", user("u1", "count to 90 slowly")))
+        async with asyncio.timeout(LONG):
             while not (await served.client.get("/api/threads/room/messages")).json().get("running"):
                 pass
         served.process.terminate()
-        chunks = await asyncio.wait_for(counting, 5)
+        chunks = await asyncio.wait_for(counting, LONG)
         assert "server stops" in chunks[-1]["errorText"]
-        await asyncio.wait_for(served.process.wait(), 5)
+        await asyncio.wait_for(served.process.wait(), LONG)
     async with shipmate(tmp_path) as served:
         response = await served.client.get("/api/chat/room/stream")
-        assert " 29 30" in said(read_chunks(response.text))
+        assert " 89 90" in said(read_chunks(response.text))
 
 
 async def test_an_approval_outlives_a_killed_server(tmp_path: Path) -> None:
@@ -183,7 +184,7 @@ async def test_it_refuses_to_start_where_it_is_not_safe(
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        _, problems = await asyncio.wait_for(process.communicate(), 30)
+        _, problems = await asyncio.wait_for(process.communicate(), LONG)
     finally:
         if process.returncode is None:
             process.kill()

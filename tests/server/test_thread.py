@@ -7,9 +7,9 @@ from typing import Any
 from urllib.parse import quote
 
 from shipmate.values.thread_id import ThreadId
-from tests.support.script import COUNTED
+from tests.support.script import COUNTED, TalkingModel
 from tests.support.server import Served
-from tests.support.wire import answer, chat, messages, running, said, user
+from tests.support.wire import answer, chat, messages, queued, running, said, user
 
 ROOM = "/api/threads/room"
 
@@ -52,7 +52,8 @@ async def test_the_bin_keeps_a_thread_until_it_is_restored(served: Served) -> No
     assert (await served.client.post(f"{ROOM}/restore")).status_code == 404
 
 
-async def test_a_thread_that_is_being_answered_is_not_binned(served: Served) -> None:
+async def test_a_thread_that_is_being_answered_is_not_binned(served: Served, model: TalkingModel) -> None:
+    model.pause()
     counting = asyncio.create_task(chat(served.client, "room", user("u1", "count slowly")))
     await running(served, "room")
     assert (await served.client.delete(ROOM)).status_code == 409
@@ -115,21 +116,20 @@ async def test_a_branch_holds_what_came_before_and_nothing_waits_in_it(served: S
     assert (await served.client.post(f"{ROOM}/branch", json={"messageId": "x"})).status_code == 404
 
 
-async def test_the_queue_is_seen_and_taken_back(served: Served) -> None:
+async def test_the_queue_is_seen_and_taken_back(served: Served, model: TalkingModel) -> None:
+    model.pause()
     counting = asyncio.create_task(chat(served.client, "room", user("u1", "count slowly")))
     await running(served, "room")
     waiting = asyncio.create_task(chat(served.client, "room", user("u2", "hello")))
-    queued = await served.client.post(f"{ROOM}/queue", json={"text": "again", "messageId": "u3"})
-    assert (queued.status_code, queued.json()) == (202, {"messageId": "u3"})
-    async with asyncio.timeout(5):
-        queue: list[Any] = []
-        while len(queue) < 2:
-            queue = (await served.client.get(f"{ROOM}/queue")).json()["queue"]
+    added = await served.client.post(f"{ROOM}/queue", json={"text": "again", "messageId": "u3"})
+    assert (added.status_code, added.json()) == (202, {"messageId": "u3"})
+    queue = await queued(served, "room", 2)
     assert sorted((item["messageId"], item["text"]) for item in queue) == [("u2", "hello"), ("u3", "again")]
     assert (await served.client.delete(f"{ROOM}/queue/u2")).status_code == 204
     assert (await served.client.delete(f"{ROOM}/queue/u2")).status_code == 404
     assert (await served.client.delete(f"{ROOM}/queue/u1")).status_code == 404
     assert said(await waiting) == ""
+    model.go_on()
     assert said(await counting) == COUNTED
     await (await served.ship()).lanes.idle()
     ids = [message["id"] for message in await messages(served.client, "room")]
@@ -137,11 +137,13 @@ async def test_the_queue_is_seen_and_taken_back(served: Served) -> None:
     assert "u2" not in ids
 
 
-async def test_steering_reaches_the_thread(served: Served) -> None:
+async def test_steering_reaches_the_thread(served: Served, model: TalkingModel) -> None:
+    model.pause()
     counting = asyncio.create_task(chat(served.client, "room", user("u1", "count slowly")))
     await running(served, "room")
     steered = await served.client.post(f"{ROOM}/steer", json={"text": "hello"})
     assert steered.status_code == 202
+    model.go_on()
     await counting
     await (await served.ship()).lanes.idle()
     assert said_last(await messages(served.client, "room")) == "Hello there."

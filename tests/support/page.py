@@ -32,11 +32,12 @@ PHONE = (360, 740)
 REFUSED = r"ERR_(CONNECTION_REFUSED|CONNECTION_RESET|INCOMPLETE_|CONTENT_LENGTH_|EMPTY_RESPONSE)"
 
 
-def free_port() -> int:
-    """Find a port nobody uses, so that a restarted server can have it again."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def reserve_port() -> socket.socket:
+    """Hold a port for a server that sets SO_REUSEADDR: nobody else gets it while the server is away."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    return held
 
 
 class Serving:
@@ -44,7 +45,8 @@ class Serving:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.port = free_port()
+        self._reserved = reserve_port()
+        self.port: int = self._reserved.getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
         self.link = ""
         self._process: subprocess.Popen[str] | None = None
@@ -80,6 +82,11 @@ class Serving:
         self._process.kill()
         self._process.communicate()
         self._process = None
+
+    def leave(self) -> None:
+        """End the server and let its port go."""
+        self.kill()
+        self._reserved.close()
 
 
 class Watched:

@@ -1,4 +1,4 @@
-"""Script what the model of the server tests says; it holds no state, so it survives a restart."""
+"""Script what the model of the server tests says; its words hold no state, so they survive a restart."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ STEP_SECONDS = 0.02
 
 
 class TalkingModel:
-    """Answer from a script, and count slowly when asked to."""
+    """Answer from a script, and count slowly when asked to: as slowly as a test needs it."""
 
     name = "scripted"
 
     def __init__(self) -> None:
+        self._going = asyncio.Event()
+        self._going.set()
         self._script = ScriptedModel(
             {
                 "": ["I only know a few words."],
@@ -47,11 +49,19 @@ class TalkingModel:
             }
         )
 
+    def pause(self) -> None:
+        """Say no more than the first number until it is told to go on."""
+        self._going.clear()
+
+    def go_on(self) -> None:
+        self._going.set()
+
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Answer one request."""
         if "count slowly" in last_said(request):
             for number in range(1, COUNT + 1):
                 yield TextDelta(f"{number} ")
+                await self._going.wait()
                 await asyncio.sleep(STEP_SECONDS)
             yield Finish("stop")
             return

@@ -14,6 +14,8 @@ import termios
 import time
 from pathlib import Path
 
+from tests.support.wait import LONG
+
 SHIPMATE = str(Path(sys.executable).parent / "shipmate")
 
 
@@ -77,7 +79,7 @@ class Terminal:
         """Press keys; `\\r` is Enter."""
         os.write(self._handle, text.encode())
 
-    def expect(self, text: str, seconds: float = 20) -> str:
+    def expect(self, text: str, seconds: float = LONG) -> str:
         """Wait until the text is shown after what was expected before; give what came until then."""
         deadline = time.monotonic() + seconds
         while (at := self.shown.find(text, self._mark)) < 0:
@@ -86,7 +88,7 @@ class Terminal:
         before, self._mark = self.shown[self._mark : at], at + len(text)
         return before
 
-    def finish(self, seconds: float = 20) -> int:
+    def finish(self, seconds: float = LONG) -> int:
         """Wait for the program to end; give its exit code."""
         deadline = time.monotonic() + seconds
         while self._read(deadline - time.monotonic()):

@@ -10,6 +10,7 @@ import msgspec
 
 from shipmate.values.message import JsonObject
 from tests.support.server import Served
+from tests.support.wait import LONG
 
 
 def user(message_id: str, text: str) -> JsonObject:
@@ -68,6 +69,15 @@ def kinds(chunks: list[JsonObject]) -> list[str]:
 async def running(served: Served, thread: str) -> None:
     """Wait until a run of the thread has said something."""
     ship = await served.ship()
-    async with asyncio.timeout(10), ship.feed.subscribe(f"web:room:{thread}") as queue:
+    async with asyncio.timeout(LONG), ship.feed.subscribe(f"web:room:{thread}") as queue:
         while (chunk := (await queue.get()).chunk) is None or chunk["type"] != "text-delta":
             pass
+
+
+async def queued(served: Served, thread: str, count: int) -> list[JsonObject]:
+    """Wait until so many messages wait for their turn; give them."""
+    queue: list[JsonObject] = []
+    async with asyncio.timeout(LONG):
+        while len(queue) < count:
+            queue = (await served.client.get(f"/api/threads/{thread}/queue")).json()["queue"]
+    return queue

@@ -17,6 +17,7 @@ from shipmate.thread.memory_log import MemoryLog
 from shipmate.values.message import UIMessage, user_message
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
+from tests.support.wait import LONG
 
 ROOM = ThreadId("web", "room", "1")
 
@@ -163,7 +164,7 @@ async def test_the_lock_excludes_another_process_and_dies_with_its_holder(tmp_pa
             pass
     holder.kill()
     await holder.communicate()
-    async with asyncio.timeout(5), FileLog(layout).lock(ROOM):
+    async with asyncio.timeout(LONG), FileLog(layout).lock(ROOM):
         free = True
     assert free
 

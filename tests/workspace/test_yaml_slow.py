@@ -11,7 +11,9 @@ from shipmate.workspace.yaml_scalar import YamlError
     [
         ("a: 1\na: 2\n", "given twice"),
         ("x: [" + "[" * 100, "deep|not YAML"),
-        ("[" * 5_000, "deep|not YAML"),
+        ("[" * 60_000, "deep"),
+        ("{" * 60_000, "deep"),
+        ("{a: " * 15_000, "deep"),
         ("x: " + "[" * 70 + "]" * 70 + "\n? a\n", "deep"),
         ("".join(f"{' ' * n}a:\n" for n in range(70)), "deep"),
         ("a: .nan\n", "no number"),

@@ -10,8 +10,8 @@ import re
 from typing import Any, NoReturn
 
 from shipmate.values.message import JsonObject
-from shipmate.workspace.yaml_scalar import ODD, NotSimpleError, YamlError, read_simple, unify_breaks
-from shipmate.workspace.yaml_slow import DEPTH, build_slowly
+from shipmate.workspace.yaml_scalar import DEPTH, ODD, NotSimpleError, YamlError, read_simple, unify_breaks
+from shipmate.workspace.yaml_slow import build_slowly
 
 # ruamel reads about 150 KB a second: past this one text would hold everything up.
 SLOW_LIMIT = 64 * 1024

@@ -9,6 +9,8 @@ from typing import Any
 from shipmate.errors import UserError
 from shipmate.workspace.json import read_unique_json
 
+# Nothing is nested deeper than this, whoever reads it.
+DEPTH = 64
 # Characters YAML does not allow bare, or that some readers take for the end of a line.
 ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 

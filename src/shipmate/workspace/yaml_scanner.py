@@ -11,6 +11,8 @@ from typing import Any
 from ruamel.yaml.scanner import Scanner, ScannerError
 from ruamel.yaml.tokens import FlowMappingEndToken, FlowSequenceEndToken, ScalarToken
 
+from shipmate.workspace.yaml_scalar import DEPTH
+
 _ENDS = "\0 \t\n"
 _FLOW = ",[]{}"
 _MARKS = ("---", "...")
@@ -44,6 +46,8 @@ class ModernScanner(Scanner):
 
     def stale_possible_simple_keys(self) -> None:
         """Keep the keys of mappings in braces, which may go over several lines."""
+        if not self.flow_level:
+            return super().stale_possible_simple_keys()
         kept = {
             level: key
             for level, key in self.possible_simple_keys.items()
@@ -51,6 +55,13 @@ class ModernScanner(Scanner):
         }
         super().stale_possible_simple_keys()
         self.possible_simple_keys.update(kept)
+        return None
+
+    def fetch_flow_collection_start(self, TokenClass: Any, to_push: str) -> None:  # noqa: N803
+        """Refuse depth before anything is built: each open bracket makes every later token dearer."""
+        if self.flow_level >= DEPTH:
+            raise ScannerError(None, None, f"nested more than {DEPTH} deep", self.reader.get_mark())
+        super().fetch_flow_collection_start(TokenClass, to_push)
 
     def scan_yaml_directive_value(self, start_mark: Any) -> Any:
         major, minor = super().scan_yaml_directive_value(start_mark)

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
-from shipmate.workspace.yaml_scalar import YamlError, resolve_plain, unify_breaks
+from shipmate.workspace.yaml_scalar import DEPTH, YamlError, resolve_plain, unify_breaks
 
-DEPTH = 64
 NODES = 100_000
 # Characters of all texts, those that aliases repeat included.
 TEXT = 2_000_000

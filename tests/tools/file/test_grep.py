@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from shipmate.errors import ToolError
 from shipmate.tools.file import grep as module
 from shipmate.tools.file.grep import Grep
 from shipmate.tools.tool import ToolContext
+from tests.support.wait import LONG
 
 
 async def grep(context: ToolContext, /, **arguments: object) -> list[str]:
@@ -73,11 +73,10 @@ async def test_a_pattern_that_backtracks_without_end_is_stopped(
             beats += 1
 
     heart = asyncio.create_task(beat())
-    started = time.monotonic()
-    found = await grep(context, pattern="^(a|a)*$", path="slow.txt")
+    async with asyncio.timeout(LONG):
+        found = await grep(context, pattern="^(a|a)*$", path="slow.txt")
     heart.cancel()
     assert "stopped" in found[-1]
-    assert time.monotonic() - started < 5
     assert beats >= 5
 
 
