@@ -26,13 +26,14 @@ FILE_LIMIT = 20_000_000
 SECONDS = 10.0
 # A busy machine may let the search wait so much longer than it works.
 GRACE_SECONDS = 5.0
+MEMORY = 300_000_000
 BATCH_SIZE = 1_000_000
 BATCH_FILES = 200
 MATCH = Work(
     function="shipmate.tools.file.pattern:find_lines",
     subject="The files",
     seconds=SECONDS,
-    memory=300_000_000,
+    memory=MEMORY,
 )
 
 
@@ -81,7 +82,10 @@ class _Search:
                 if not self._search(texts):
                     return self._report("more matches follow; give a narrower pattern, path or glob")
         except TimeoutError:
-            return self._report(f"stopped after {SECONDS:.0f} s; give a simpler pattern or a narrower path")
+            return self._report(
+                f"stopped after {SECONDS:.0f} s or {MEMORY // 1_000_000} MB; "
+                "give a simpler pattern or a narrower path"
+            )
         return self._report("" if self.lines else "no match")
 
     def _report(self, note: str) -> str:
@@ -104,11 +108,10 @@ class _Search:
 
     def _match(self, texts: list[tuple[str, bytes]]) -> list[list[int]]:
         """Return the numbers of matching lines of each text; raises TimeoutError when that takes too long."""
+        left = self._left()
         try:
             answer = call(
-                msgspec.structs.replace(
-                    MATCH, seconds=self._left(), wall_seconds=self._left() + GRACE_SECONDS
-                ),
+                msgspec.structs.replace(MATCH, seconds=left, wall_seconds=left + GRACE_SECONDS),
                 b"".join(data for _, data in texts),
                 pattern=self.arguments.pattern,
                 ignore_case=self.arguments.ignore_case,

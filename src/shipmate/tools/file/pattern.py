@@ -8,7 +8,7 @@ PATTERN_LIMIT = 1_000
 
 
 def find_lines(data: bytes, *, pattern: str, ignore_case: bool, sizes: str, limit: int) -> bytes:
-    """Return the numbers of matching lines of several texts of `sizes` bytes: a line of them for each text."""
+    """Return the numbers of matching lines of texts of `sizes` bytes: a line of them for each text."""
     import regex
 
     try:
