@@ -20,6 +20,7 @@
     │   ├── ModelDownError        cannot be reached, or a server error (retryable)
     │   └── ModelStreamError      the answer broke off or was rubbish (retryable)
     ├── DecodingError             bytes from outside that cannot be read within their limits
+    │   └── DecodingLimitError    they took more time or memory than they may
     └── ToolError                 a tool could not do what was asked; the model is told
         ├── ToolInputError        the arguments do not fit the tool
         └── TargetChangedError    what was approved is no longer as it was shown
@@ -127,6 +128,10 @@ class ModelStreamError(ModelError):
 
 class DecodingError(ShipmateError):
     """These bytes could not be read within their limits. Give a smaller or simpler file."""
+
+
+class DecodingLimitError(DecodingError):
+    """These bytes took more time or memory than they may. Give a smaller or simpler file."""
 
 
 class ToolError(ShipmateError):

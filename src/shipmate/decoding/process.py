@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from shipmate.decoding import child
-from shipmate.errors import DecodingError
+from shipmate.errors import DecodingError, DecodingLimitError
 
 # What one answer may hold.
 ANSWER_LIMIT = 64 * 1024 * 1024
@@ -70,7 +70,7 @@ class Call:
             # A process that ended by itself did so before it was called.
             if self._is_stopped or process.returncode != 0:
                 break
-        raise DecodingError(
+        raise DecodingLimitError(
             f"{self._work.subject} could not be read within {self._work.seconds:g} s of work and "
             f"{self._work.memory // 1_000_000} MB of memory."
         )
@@ -122,7 +122,8 @@ class Call:
         said = answer.decode("utf-8", "replace")
         if status == child.REFUSED:
             raise DecodingError(said)
-        raise DecodingError(f"{self._work.subject} could not be read: {said}.")
+        kind = DecodingLimitError if said == "MemoryError" else DecodingError
+        raise kind(f"{self._work.subject} could not be read: {said}.")
 
 
 def call(work: Work, data: bytes, **options: Option) -> bytes:

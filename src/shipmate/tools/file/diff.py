@@ -6,10 +6,14 @@ import difflib
 
 # Above this many line pairs a line-by-line comparison takes too long; the changed stretch is shown as one.
 WORK_LIMIT = 4_000_000
+# Above this many lines even splitting the texts takes hundreds of MB; both are shown whole.
+LINE_LIMIT = 400_000
 
 
 def unified(path: str, old: str, new: str) -> str:
     """Give the whole change in unified form."""
+    if old.count("\n") + new.count("\n") > LINE_LIMIT:
+        return _show_both(path, old, new)
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     same = _common(before, after)
     until = _common(before[same:][::-1], after[same:][::-1])
@@ -24,9 +28,31 @@ def unified(path: str, old: str, new: str) -> str:
 
 def summary(old: str, new: str) -> str:
     """Count the lines added and removed."""
+    if old.count("\n") + new.count("\n") > LINE_LIMIT:
+        gone, come = (text.count("\n") + (not text.endswith("\n")) for text in (old, new))
+        return f"+{come} −{gone} lines"
     changes = [line for line in unified("", old, new).splitlines()[2:] if line[:1] in ("+", "-")]
     added = sum(line.startswith("+") for line in changes)
     return f"+{added} −{len(changes) - added} lines"
+
+
+def _show_both(path: str, old: str, new: str) -> str:
+    lines = [text.count("\n") + (not text.endswith("\n")) for text in (old, new)]
+    return "".join(
+        (
+            f"--- {path}\n+++ {path}\n@@ -1,{lines[0]} +1,{lines[1]} @@\n",
+            _mark("-", old),
+            _mark("+", new),
+        )
+    )
+
+
+def _mark(mark: str, text: str) -> str:
+    """Put a mark before every line of a text."""
+    if not text:
+        return ""
+    end = "" if text.endswith("\n") else "\n\\ No newline at end of file\n"
+    return mark + text.removesuffix("\n").replace("\n", f"\n{mark}") + (end or "\n")
 
 
 def _common(left: list[str], right: list[str]) -> int:

@@ -20,6 +20,8 @@ from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
 
 FILE_LIMIT = 5_000_000
+# What a file may become by one call.
+RESULT_LIMIT = 20_000_000
 PLACES_SHOWN = 20
 
 
@@ -91,6 +93,11 @@ def replace(text: str, arguments: EditArguments) -> str:
         raise ToolError(
             f"The passage stands {count} times in {arguments.path}, at lines {_lines_of(text, old)}. "
             "Give more text around it, or set `all`. Nothing was changed."
+        )
+    if len(text) + count * (len(new) - len(old)) > RESULT_LIMIT:
+        raise ToolError(
+            f"{arguments.path} would grow past {RESULT_LIMIT // 1_000_000} MB: {count:,} passages become "
+            f"{len(new):,} characters each. Nothing was changed."
         )
     return text.replace(old, new)
 

@@ -5,29 +5,37 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from shipmate.errors import ToolError
+from shipmate.decoding.process import Work, call
+from shipmate.errors import DecodingError, DecodingLimitError, ToolError
+from shipmate.tools.file.pattern import PATTERN_LIMIT, split_lines
 from shipmate.tools.file.read import labels_by_path
 from shipmate.tools.file.target import real_path
-from shipmate.tools.file.tree import File, files_below
+from shipmate.tools.file.tree import files_below
 from shipmate.tools.file.wildcard import Wildcard
 from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
-if TYPE_CHECKING:
-    import regex
-
 MATCH_LIMIT = 200
-PATTERN_LIMIT = 1_000
 LINE_LIMIT = 300
 FILE_LIMIT = 20_000_000
 SECONDS = 10.0
+# A busy machine may let the search wait so much longer than it works.
+GRACE_SECONDS = 5.0
+MEMORY = 300_000_000
+BATCH_SIZE = 1_000_000
+BATCH_FILES = 200
+MATCH = Work(
+    function="shipmate.tools.file.pattern:find_lines",
+    subject="The files",
+    seconds=SECONDS,
+    memory=MEMORY,
+)
 
 
 class GrepArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,12 +68,12 @@ class Grep(Tool[GrepArguments]):
 
 
 class _Search:
-    """Collect matching lines until nothing is left, the room is full or the time is up."""
+    """Collects matching lines until nothing is left, the room is full or the time is up."""
 
     def __init__(self, arguments: GrepArguments, budget: int) -> None:
-        self.context = arguments.context
-        self.path = arguments.path
-        self.pattern = _compile(arguments)
+        if len(arguments.pattern) > PATTERN_LIMIT:
+            raise ToolError(f"The pattern is longer than {PATTERN_LIMIT} characters.")
+        self.arguments = arguments
         self.wildcard = _filter(arguments.glob)
         self.deadline = time.monotonic() + SECONDS
         self.room = budget
@@ -74,43 +82,82 @@ class _Search:
 
     def run(self, context: ToolContext) -> str:
         try:
-            for file in files_below(context.folder, self.path):
-                if self.wildcard.matches(file.below) and not self._search(file):
+            # Nothing to search in yet: says whether the pattern is one.
+            self._match([])
+            for texts in self._batches(context):
+                if not self._search(texts):
                     return self._report("more matches follow; give a narrower pattern, path or glob")
         except TimeoutError:
-            return self._report(f"stopped after {SECONDS:.0f} s; give a simpler pattern or a narrower path")
+            return self._report(
+                f"stopped after {SECONDS:.0f} s or {MEMORY // 1_000_000} MB; "
+                "give a simpler pattern or a narrower path"
+            )
         return self._report("" if self.lines else "no match")
 
     def _report(self, note: str) -> str:
         return "\n".join([*self.lines, f"[{note}]"] if note else self.lines)
 
-    def _search(self, file: File) -> bool:
-        """Search one file; False when the room is full."""
-        before: deque[tuple[int, str]] = deque(maxlen=self.context)
-        after = 0
-        for number, line in _text_lines(file.handle):
-            if self._is_match(line):
-                self.matches += 1
-                for earlier, text in before:
-                    self._add(file.path, earlier, text, "-")
-                before.clear()
-                self._add(file.path, number, line, ":")
-                after = self.context
-            elif after:
-                self._add(file.path, number, line, "-")
-                after -= 1
-            else:
-                before.append((number, line))
+    def _batches(self, context: ToolContext) -> Iterator[list[tuple[str, bytes]]]:
+        """Go over the texts to search, by path; small ones together, as each call has its price."""
+        texts: list[tuple[str, bytes]] = []
+        size = 0
+        for file in files_below(context.folder, self.arguments.path):
+            self._left()
+            if not self.wildcard.matches(file.below) or not (data := _read_text(file.handle)):
+                continue
+            texts.append((file.path, data))
+            size += len(data)
+            if size > BATCH_SIZE or len(texts) >= BATCH_FILES:
+                yield texts
+                texts, size = [], 0
+        yield texts
+
+    def _match(self, texts: list[tuple[str, bytes]]) -> list[list[int]]:
+        """Return the numbers of matching lines of each text; raises TimeoutError when that takes too long."""
+        left = self._left()
+        try:
+            answer = call(
+                msgspec.structs.replace(MATCH, seconds=left, wall_seconds=left + GRACE_SECONDS),
+                b"".join(data for _, data in texts),
+                pattern=self.arguments.pattern,
+                ignore_case=self.arguments.ignore_case,
+                sizes=",".join(str(len(data)) for _, data in texts),
+                limit=MATCH_LIMIT - self.matches,
+            )
+        except DecodingLimitError as error:
+            raise TimeoutError from error
+        except DecodingError as error:
+            raise ToolError(str(error)) from error
+        return [[int(number) for number in line.split()] for line in answer.decode().split("\n")]
+
+    def _search(self, texts: list[tuple[str, bytes]]) -> bool:
+        """Search some texts; False when the room is full."""
+        for (path, data), numbers in zip(texts, self._match(texts), strict=False):
+            if numbers:
+                self._show(path, split_lines(data), numbers)
             if self.matches >= MATCH_LIMIT or self.room < 0:
                 return False
         return True
 
-    def _is_match(self, line: str) -> bool:
+    def _show(self, path: str, lines: list[str], numbers: list[int]) -> None:
+        """Add matching lines with those around them, each line once."""
+        matching = set(numbers)
+        shown = 0
+        for number in numbers:
+            self.matches += 1
+            first = max(shown + 1, number - self.arguments.context)
+            last = min(len(lines), number + self.arguments.context)
+            for near in range(first, last + 1):
+                self._add(path, near, lines[near - 1], ":" if near in matching else "-")
+            shown = max(shown, last)
+            if self.room < 0:
+                return
+
+    def _left(self) -> float:
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
-        # `concurrent` lets other threads run meanwhile; `timeout` ends a pattern that backtracks without end.
-        return self.pattern.search(line, timeout=left, concurrent=True) is not None
+        return left
 
     def _add(self, path: str, number: int, text: str, mark: str) -> None:
         shown = clean(text if len(text) <= LINE_LIMIT else f"{text[:LINE_LIMIT]}…")
@@ -118,28 +165,15 @@ class _Search:
         self.room -= len(self.lines[-1]) + 1
 
 
-def _compile(arguments: GrepArguments) -> regex.Pattern[str]:
-    import regex
-
-    if len(arguments.pattern) > PATTERN_LIMIT:
-        raise ToolError(f"The pattern is longer than {PATTERN_LIMIT} characters.")
-    try:
-        return regex.compile(arguments.pattern, regex.IGNORECASE if arguments.ignore_case else 0)
-    except (regex.error, RecursionError, OverflowError) as error:
-        raise ToolError(f"{arguments.pattern!r} is not a regular expression: {error}.") from error
-
-
 def _filter(glob: str) -> Wildcard:
     """Match a filter without a slash at any depth, as people expect."""
     return Wildcard(glob if "/" in glob else f"**/{glob or '*'}")
 
 
-def _text_lines(handle: int) -> Iterator[tuple[int, str]]:
-    """Go over a file's lines; none when it is binary or huge."""
+def _read_text(handle: int) -> bytes:
+    """Return a file's bytes; none when it is binary or huge."""
     if os.fstat(handle).st_size > FILE_LIMIT:
-        return
+        return b""
     with os.fdopen(os.dup(handle), "rb") as file:
-        if b"\0" in file.peek(8192)[:8192]:
-            return
-        for number, line in enumerate(file, 1):
-            yield number, line.decode("utf-8", "replace").rstrip("\r\n")
+        data = file.read(FILE_LIMIT + 1)
+    return b"" if b"\0" in data[:8192] or len(data) > FILE_LIMIT else data

@@ -10,12 +10,16 @@ from shipmate.errors import ToolError
 
 BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 ALTERNATIVES_LIMIT = 64
+# Making an expression of a longer one can take seconds.
+PATTERN_LIMIT = 1_000
 
 
 class Wildcard:
     """Hold one pattern, ready to match."""
 
     def __init__(self, pattern: str) -> None:
+        if len(pattern) > PATTERN_LIMIT:
+            raise ToolError(f"The pattern of paths is longer than {PATTERN_LIMIT} characters.")
         if "\0" in pattern or ".." in pattern.split("/"):
             raise ToolError(f"{pattern!r} is not a pattern of paths inside the workspace.")
         self._alternatives = [_segments(each) for each in expand(pattern)]
