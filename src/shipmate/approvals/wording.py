@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -105,12 +105,14 @@ def leads_to(approval: Approval) -> str | None:
     return None if plain == os.path.normpath(Path(approval.folder) / real) else real
 
 
-def offer_scopes(approval: Approval, language: str) -> dict[str, str]:
+def offer_scopes(
+    approval: Approval, language: str, quote: Callable[[str], str] | None = None
+) -> dict[str, str]:
     """Return the longer answers that would hold, each with what exactly it would cover."""
     if approval.coverage is None:
         return {}
     rule = approval.coverage.rule
-    covers = say(language, "covers-call") if rule is None else inline(rule)
+    covers = say(language, "covers-call") if rule is None else (quote or inline)(rule)
     member = approval.member
     return {scope: say(language, f"covers-{scope}", covers=covers, member=member) for scope in SCOPES}
 

@@ -103,6 +103,10 @@ export interface Approval {
   tool: string;
   input: unknown;
   preview: string | null;
+  folder: string;
+  leadsTo: string | null;
+  length: { lines: number; characters: number };
+  scopes: { scope: "10m" | "thread" | "always"; covers: string }[];
   wording: string | null;
   reason: string | null;
   requestedAt: string;

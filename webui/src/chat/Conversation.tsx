@@ -2,6 +2,7 @@ import type { Message } from "../api/types";
 import { useT } from "../i18n";
 import { Icon } from "../ui/Icon";
 import { Loading } from "../ui/State";
+import { ApproveAll, waitingIds } from "./Confirmation";
 import { CourseMark, MessageView } from "./MessageView";
 import { Primed } from "./Primed";
 import { useScroll } from "./useScroll";
@@ -19,6 +20,7 @@ export function Conversation({ thread, threadId, memberName }: Props) {
   const { messages, page, isBusy } = thread;
   const first = page.hasMore ? messages[0]?.id : undefined;
   const { box, onScroll, toEnd, isAway, older, isLoadingOlder } = useScroll(first, thread.loadOlder);
+  const waiting = isBusy ? [] : waitingIds(messages);
 
   return (
     <div className="conversation-frame">
@@ -31,6 +33,10 @@ export function Conversation({ thread, threadId, memberName }: Props) {
             </button>
           )}
           <Messages messages={messages} hidePriming={page.hidePriming} thread={thread} threadId={threadId} memberName={memberName} />
+          <ApproveAll
+            ids={waiting}
+            onDecided={() => thread.follow((found) => !waitingIds(found).some((id) => waiting.includes(id)))}
+          />
           {isBusy && !thread.isStreaming && <Thinking label={t("thinking", { name: memberName })} />}
         </div>
       </div>
