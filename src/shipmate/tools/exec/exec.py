@@ -17,8 +17,8 @@ from shipmate.tools.exec.job import Jobs
 from shipmate.tools.exec.process import GRACE_SECONDS, Process
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.output import Spool, log_of, point_at
-from shipmate.tools.text import reveal
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.values.reveal import reveal
 
 # The kernel takes one argument of at most 128 KiB.
 COMMAND_LIMIT = 100_000

@@ -12,8 +12,8 @@ from shipmate.tools.file.diff import unified
 from shipmate.tools.file.protection import refuse_writing
 from shipmate.tools.file.write import encode
 from shipmate.tools.output import keep
-from shipmate.tools.text import reveal
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.values.reveal import reveal
 
 FILE_LIMIT = 5_000_000
 PLACES_SHOWN = 20

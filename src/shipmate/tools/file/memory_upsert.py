@@ -11,8 +11,9 @@ from shipmate.errors import ToolError
 from shipmate.memory.reader import user_key
 from shipmate.tools.file.diff import unified
 from shipmate.tools.file.notebook import upsert
-from shipmate.tools.text import clean, reveal
+from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.values.reveal import reveal
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import write_private
 

@@ -11,8 +11,8 @@ from shipmate.errors import ToolError
 from shipmate.tools.file.confine import Place, locate, read_place, replace_bytes
 from shipmate.tools.file.diff import summary, unified
 from shipmate.tools.file.protection import refuse_writing
-from shipmate.tools.text import reveal
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.values.reveal import reveal
 
 COMPARE_LIMIT = 5_000_000
 

@@ -17,9 +17,10 @@ from shipmate.models.port import ToolSpec
 from shipmate.tools.file.attachment import attach
 from shipmate.tools.mcp.link import McpLink
 from shipmate.tools.output import keep
-from shipmate.tools.text import clean, reveal
+from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
+from shipmate.values.reveal import reveal
 from shipmate.workspace.config import McpServer
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
