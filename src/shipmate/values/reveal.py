@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-# Letters, marks and symbols that are drawn as nothing or as a blank. `str.isprintable` refuses the others: control,
-# format, private, surrogate and unassigned characters, line and paragraph separators, every space but U+0020.
+# Letters, marks and symbols that are drawn as nothing or as a blank. `str.isprintable` refuses the others:
+# control, format, private, surrogate and unassigned characters, separators, every space but U+0020.
 # The ideographic space U+3000 is one of them: in a command it would look like the gap between two words.
 BLANK = frozenset(
     map(

@@ -142,6 +142,11 @@ class Layout:
         return self.approvals / f"{_file_name(approval_id)}.json"
 
     @property
+    def audit(self) -> Path:
+        """Return the folder of the chained log of acting calls."""
+        return self.ship / "audit"
+
+    @property
     def project_memory(self) -> Path:
         return self.ship / "memory" / "project.md"
 
