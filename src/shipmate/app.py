@@ -59,6 +59,7 @@ class Shipmate:
             language=self.config.language,
             sandbox_works=lambda: sandbox.works,
             suggest=Suggester(model) if self.config.permissions.suggest else None,
+            mask=loaded.mask,
         )
         self.context = ContextBuilder(layout, self.config, loaded.environ)
         self.snapshots = SnapshotLog(layout, loaded.environ, loaded.mask)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+from shipmate.approvals.audit import Audit
 from shipmate.approvals.value import Approval
 from shipmate.errors import StorageError
 from shipmate.workspace.layout import Layout, make_private, write_private
@@ -19,8 +20,9 @@ _decoder = msgspec.json.Decoder(Approval)
 class Records:
     """Read and write the approvals of one workspace."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, audit: Audit | None = None) -> None:
         self._layout = layout
+        self._audit = audit
 
     @contextmanager
     def lock(self) -> Generator[None]:
@@ -48,10 +50,16 @@ class Records:
             ) from error
 
     def write(self, approval: Approval) -> None:
-        """Put an approval on disk."""
-        write_private(
-            self._layout.approval(approval.id), msgspec.json.format(msgspec.json.encode(approval), indent=2)
-        )
+        """Put an approval on disk, and what was asked or decided by it into the audit log."""
+        path = self._layout.approval(approval.id)
+        is_new = not path.exists()
+        write_private(path, msgspec.json.format(msgspec.json.encode(approval), indent=2))
+        if self._audit is None:
+            return
+        if is_new:
+            self._audit.asked(approval)
+        if not approval.is_open:
+            self._audit.decided(approval)
 
     def ids(self) -> list[str]:
         """List all approvals there are files of, oldest first."""

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from shipmate.approvals.audit import Audit
 from shipmate.approvals.authority import may_decide
 from shipmate.approvals.policy.policy import Policy
 from shipmate.approvals.record import Records
@@ -56,12 +57,14 @@ class ApprovalService:
         sandbox_works: Callable[[], bool] = lambda: False,
         suggest: Suggest | None = None,
         clock: Callable[[], datetime] = utc_now,
+        mask: Callable[[str], str] | None = None,
     ) -> None:
         self.language = language
         self.policy = Policy(permissions, sandbox_works=sandbox_works)
         self._permissions = permissions
         self._consents = store.consents
-        self._records = Records(layout)
+        self.audit = Audit(layout, mask)
+        self._records = Records(layout, self.audit)
         self._clock = clock
         self._clerk = Clerk(
             self._records,
@@ -83,7 +86,7 @@ class ApprovalService:
             except ToolError as error:
                 # Nobody should be asked about a call that can only fail; the model is told why instead.
                 return Verdict("deny", str(error))
-        return Verdict(judgement.action, reason, judgement.grant_id)
+        return Verdict(judgement.action, reason, judgement.grant_id, why=judgement.why)
 
     async def request(self, call: Call, verdict: Verdict) -> Approval:
         """Put a call to a person; the question is on disk when this returns."""

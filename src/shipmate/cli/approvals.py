@@ -174,9 +174,10 @@ async def _find(service: ApprovalService, given: str) -> Approval:
 
 @asynccontextmanager
 async def _open_service(layout: Layout) -> AsyncGenerator[ApprovalService]:
-    config = load_config(layout).config
+    loaded = load_config(layout)
+    config = loaded.config
     async with open_records(layout) as records:
-        yield ApprovalService(layout, config.permissions, records.store, config.language)
+        yield ApprovalService(layout, config.permissions, records.store, config.language, mask=loaded.mask)
 
 
 def _run(context: click.Context, work: Callable[[ApprovalService], Awaitable[Result]]) -> Result:
