@@ -24,7 +24,7 @@ class AuditCall(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     member: str
     tool: str
     what: str
-    # The approval's status until it runs; then running, ok, error or interrupted; refused; of a note its event.
+    # The approval's status until it runs; then running, ok, error or interrupted; or refused; a note's event.
     status: str
     by: Basis | None
     # The rule, grant, mode or person that decided, in a few words.

@@ -6,6 +6,8 @@ import asyncio
 import logging
 import time
 
+from msgspec.structs import replace
+
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call, Verdict
 from shipmate.errors import ShipmateError, ToolError
@@ -30,6 +32,7 @@ class Worker:
         self._layout = layout
         self._toolset = toolset
         self._approvals = approvals
+        self._audit = approvals.audit
         self._ledger = ledger
         self._taint = Taint(toolset)
 
@@ -65,21 +68,24 @@ class Worker:
             return None
         if await self._ledger.has_begun(turn.thread_id, turn.message["id"], call.call_id):
             await turn.commit(chunks.tool_output_error(call.call_id, INTERRUPTED))
+            self._audit.ended(call, "interrupted")
             return None
         return await (self._confirm(turn, part, call) if is_decided else self._judge(turn, call))
 
     async def _confirm(self, turn: Turn, part: JsonObject, call: Call) -> Call | None:
         if not await self._approvals.confirm(part["approval"]["id"], call):
             words = "the stored approval does not cover this call, so it did not run"
+            self._audit.refused(call, Verdict("deny", words))
             await turn.commit(chunks.tool_output_error(call.call_id, words))
             return None
-        return call
+        return replace(call, approval=await self._approvals.get(part["approval"]["id"]))
 
     async def _judge(self, turn: Turn, call: Call) -> Call | None:
         verdict = await self._verdict(call)
         if verdict.action == "allow":
-            return call
+            return replace(call, verdict=verdict)
         if verdict.action == "deny":
+            self._audit.refused(call, verdict)
             await turn.commit(chunks.tool_output_error(call.call_id, f"not allowed: {verdict.reason}"))
             return None
         approval = await self._approvals.request(call, verdict)
@@ -135,13 +141,21 @@ class Worker:
 
     async def _run(self, turn: Turn, call: Call) -> None:
         acts = not call.tool.labels_for(call.arguments).is_read_only
+        # Recorded before it is claimed: what cannot be recorded does not run.
+        self._audit.allowed(call)
         if acts and not await self._ledger.begin_call(turn.thread_id, turn.message["id"], call.call_id):
             await turn.commit(chunks.tool_output_error(call.call_id, INTERRUPTED))
+            self._audit.ended(call, "interrupted")
             return
         began = time.perf_counter()
-        result = await _result_of(call)
+        try:
+            result = await _result_of(call)
+        except asyncio.CancelledError:
+            self._audit.ended(call, "interrupted")
+            raise
         spent = round((time.perf_counter() - began) * 1000)
         await turn.commit(*result, chunks.message_metadata({"toolMs": {call.call_id: spent}}))
+        self._audit.ended(call, "error" if result[0]["type"] == "tool-output-error" else "ok")
 
 
 async def _result_of(call: Call) -> list[Chunk]:
