@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -14,8 +14,9 @@ DECIDING = ("allowed", "refused", "decided")
 
 
 class AuditCall(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One call of the audit log, or a note of the log itself (without a tool)."""
+    """One call of the audit log, or a note of the log itself."""
 
+    kind: Literal["call", "note"]
     # The number of its newest entry; a list goes on before it.
     seq: int
     # When it was first recorded.
@@ -25,10 +26,12 @@ class AuditCall(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     tool: str
     what: str
     # The approval's status until it runs; then running, ok, error or interrupted; or refused; a note's event.
-    status: str
+    outcome: str
     by: Basis | None
     # The rule, grant, mode or person that decided, in a few words.
     basis: str
+    # The person who decided; where none did, the one whose words led to the call.
+    who: str
     initiators: tuple[str, ...]
     digest: str
     # Oldest first.
@@ -98,22 +101,24 @@ def _make_call(events: list[AuditEntry]) -> AuditCall:
     last = events[-1]
     deciding = next((each for each in reversed(events) if each.event in DECIDING), None)
     return AuditCall(
+        kind="call" if last.call_id else "note",
         seq=last.seq,
         at=events[0].at,
         thread_id=last.thread_id,
         member=last.member,
         tool=last.tool,
         what=last.what,
-        status=_status(last),
+        outcome=_outcome(last),
         by=deciding.by if deciding is not None else None,
         basis=describe_basis(deciding) if deciding is not None else "",
+        who=(deciding.who if deciding is not None else None) or ", ".join(last.initiators),
         initiators=last.initiators,
         digest=last.digest,
         events=tuple(events),
     )
 
 
-def _status(last: AuditEntry) -> str:
+def _outcome(last: AuditEntry) -> str:
     match last.event:
         case "ran" | "decided":
             return last.outcome or ""
