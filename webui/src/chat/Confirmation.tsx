@@ -128,7 +128,7 @@ export function ApprovalCard({ approvalId, approval, tool, input, onDecided }: C
 export function Preview({ approval, input }: { approval: Approval | undefined; input: unknown }) {
   const t = useT();
   const preview = approval?.preview;
-  if (!preview) return <Data label={t("tool.input")} value={input} />;
+  if (!preview) return <Data label={t("tool.input")} value={input} revealed />;
   if (looksLikeDiff(preview)) return <Diff text={preview} />;
   return (
     <pre className="command" tabIndex={0}>
