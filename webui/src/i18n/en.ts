@@ -274,7 +274,7 @@ export const en = {
   "audit.history": "What happened",
   "audit.initiators": "Asked for by",
   "audit.digest": "Digest of the call",
-  "audit.shown": "digest of what was shown",
+  "audit.shown": "Digest of what was shown",
   "audit.member": "Member",
   "audit.older": "Show older calls",
   "audit.holds": "{n} entries, none cut or changed",

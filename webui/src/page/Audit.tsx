@@ -134,8 +134,7 @@ function Entry({ entry }: { entry: AuditEntry }) {
         )}
       </summary>
       {isCall && <pre tabIndex={0}>{reveal(entry.what)}</pre>}
-      <h3>{t("audit.history")}</h3>
-      <ol className="audit-events">
+      <ol className="audit-events" aria-label={t("audit.history")}>
         {entry.events.map((event, index) => (
           <li key={index}>
             <time className="faint numeric" dateTime={event.at}>
@@ -152,6 +151,8 @@ function Entry({ entry }: { entry: AuditEntry }) {
 
 function Facts({ entry }: { entry: AuditEntry }) {
   const t = useT();
+  // When it was asked anew with another picture, the newest is what counted.
+  const shown = entry.events.map((event) => event.shown).filter(Boolean).at(-1);
   return (
     <>
       <dl className="audit-facts">
@@ -165,6 +166,12 @@ function Facts({ entry }: { entry: AuditEntry }) {
         )}
         <dt className="faint">{t("audit.digest")}</dt>
         <dd className="mono">{entry.digest}</dd>
+        {shown && (
+          <>
+            <dt className="faint">{t("audit.shown")}</dt>
+            <dd className="mono">{shown}</dd>
+          </>
+        )}
       </dl>
       <p>
         <a href={link("t", entry.threadId)}>{t("approvals.thread")}</a>
@@ -180,7 +187,6 @@ function tell(event: AuditEvent, t: (word: Word) => string): string {
   if (event.by) pieces.push(`${t(`audit.by.${event.by}`)} ${event.rule ?? event.who ?? event.grantId ?? ""}`.trim());
   if (event.words) pieces.push(`“${event.words}”`);
   if (event.reason) pieces.push(event.reason);
-  if (event.shown) pieces.push(`${t("audit.shown")} ${event.shown}`);
   return reveal(pieces.join(" · "));
 }
 
