@@ -63,6 +63,7 @@ class Shipmate:
             sandbox_works=lambda: sandbox.works,
             suggest=Suggester(model) if self.config.permissions.suggest else None,
             zone=self.config.timezone,
+            mask=loaded.mask,
         )
         self.context = ContextBuilder(layout, self.config, loaded.environ)
         self.snapshots = SnapshotLog(layout, loaded.environ, loaded.mask)

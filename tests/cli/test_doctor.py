@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from shipmate.approvals.audit import Audit, AuditEntry
 from shipmate.workspace.layout import Layout
 from tests.support.terminal import shipmate
 
@@ -76,3 +77,24 @@ def test_without_a_workspace_one_line_says_how_to_make_one(tmp_path: Path) -> No
     assert done.returncode == 2
     assert "shipmate init" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_c19_literal_keys_and_loose_modes_are_named_with_their_fix(workspace: Path) -> None:
+    (workspace / "ship.json").write_text('{"llm": {"provider": "rehearsal", "apiKey": "written-out"}}')
+    (workspace / "ship.json").chmod(0o644)
+    done = shipmate(workspace, "doctor")
+    assert "! ship.json llm.apiKey: a secret is written out" in done.stdout
+    assert '→ write "${LLM_API_KEY}" there' in done.stdout
+    assert "! ship.json mode: others on this machine can read it (mode 644)" in done.stdout
+    assert "→ chmod 600 ship.json" in done.stdout
+    assert "written-out" not in done.stdout
+
+
+def test_a_changed_audit_log_is_an_error(workspace: Path) -> None:
+    Audit(Layout(workspace)).append(AuditEntry(event="refused", tool="exec", what="rm x"))
+    assert "✓ audit: 1 entries, none cut or changed" in shipmate(workspace, "doctor").stdout
+    (path,) = Layout(workspace).audit.glob("*.jsonl")
+    path.write_bytes(path.read_bytes().replace(b"rm x", b"ls x"))
+    done = shipmate(workspace, "doctor")
+    assert done.returncode == 1
+    assert f"✗ audit .ship/audit/{path.name}:1: entry 1 was changed" in done.stdout

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.support.server import Served
@@ -193,6 +195,52 @@ async def test_settings_hide_every_secret(served: Served) -> None:
     for secret in ("sk-very-secret", "private-value", "123:abc", "hidden-header"):
         assert secret not in answer.text
     assert "ANTHROPIC_API_KEY" in answer.json()["keyHint"]["variables"]
+
+
+async def test_c19_settings_show_no_secret_whatever_its_field_is_called(served: Served) -> None:
+    served.site.layout.config.write_text(
+        '{"llm": {"baseUrl": "https://ann:pw-hidden@gate.example/v1?k=query-hidden"},'
+        ' "mcp": {"servers": {"x": {"command": "npx", "args": ["--anything", "args-hidden-1"],'
+        ' "url": "https://mcp.example/sse?x=url-hidden"}}}, "adapters": {"x": {"plain": "adapter-hidden"}}}'
+    )
+    answer = await served.client.get("/api/settings")
+    assert "hidden" not in answer.text
+    config = answer.json()["config"]
+    assert config["llm"]["baseUrl"] == "https://•••@gate.example/v1?k=•••"
+    assert config["mcp"]["servers"]["x"] == {
+        "command": "npx",
+        "args": ["--anything", "set"],
+        "url": "https://mcp.example/sse?x=•••",
+    }
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "ollama", "openai-compatible"])
+async def test_c19_a_stored_key_is_not_sent_to_another_address(
+    served: Served, monkeypatch: pytest.MonkeyPatch, provider: str
+) -> None:
+    """A listener that nobody configured hears no key of the environment or of ship.json."""
+    heard: list[bytes] = []
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 401 no\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        writer.close()
+
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OLLAMA_API_KEY"):
+        monkeypatch.setenv(name, "stored-key-of-the-environment")
+    served.site.layout.config.write_text(
+        f'{{"llm": {{"provider": "{provider}", "apiKey": "stored-key-of-the-file", "baseUrl": "https://own.example"}}}}'
+    )
+    async with await asyncio.start_server(listen, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        body = {"provider": provider, "model": "m", "baseUrl": f"http://127.0.0.1:{port}/v1"}
+        answer = (await served.client.post("/api/settings/test-key", json=body)).json()
+    assert not answer["ok"]
+    assert b"stored-key" not in b"".join(heard)
+    if provider in ("openai", "anthropic"):
+        assert heard == []
+        assert answer["code"] == "config"
+        assert "Nothing was sent" in answer["message"]
 
 
 async def test_a_key_is_tried_live_and_never_repeated(served: Served) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from shipmate.approvals.audit import Audit
 from shipmate.approvals.value import Approval, Grant
 from shipmate.errors import StorageError
 from shipmate.values.message import new_id
@@ -30,8 +31,9 @@ _joint_decoder = msgspec.json.Decoder(JointDecision)
 class Records:
     """The approvals of one workspace, on disk."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, audit: Audit | None = None) -> None:
         self._layout = layout
+        self._audit = audit
 
     @contextmanager
     def lock(self) -> Generator[None]:
@@ -106,10 +108,16 @@ class Records:
         sync_folder(path.parent)
 
     def write(self, approval: Approval) -> None:
-        """Put an approval on disk."""
-        write_private(
-            self._layout.approval(approval.id), msgspec.json.format(msgspec.json.encode(approval), indent=2)
-        )
+        """Put an approval on disk, and what was asked or decided by it into the audit log."""
+        path = self._layout.approval(approval.id)
+        is_new = not path.exists()
+        write_private(path, msgspec.json.format(msgspec.json.encode(approval), indent=2))
+        if self._audit is None:
+            return
+        if is_new:
+            self._audit.asked(approval)
+        if not approval.is_open:
+            self._audit.decided(approval)
 
     def ids(self) -> list[str]:
         """List all approvals there are files of, oldest first."""

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from shipmate.approvals.audit import Audit
 from shipmate.approvals.authority import may_decide
 from shipmate.approvals.decision import DecisionLog
 from shipmate.approvals.policy.grant import Lease, make_grant
@@ -65,12 +66,14 @@ class ApprovalService:
         # In which `until tomorrow` is meant.
         zone: str = "",
         clock: Callable[[], datetime] = utc_now,
+        mask: Callable[[str], str] | None = None,
     ) -> None:
         self.language = language
         self.policy = MemberPolicy(layout, permissions, sandbox_works=sandbox_works)
         self._permissions = permissions
         self._consents = store.consents
-        self._records = Records(layout)
+        self.audit = Audit(layout, mask)
+        self._records = Records(layout, self.audit)
         self._clock = clock
         self._decisions = DecisionLog(self._records, self._consents, clock)
         self._replies = ReplyService(
@@ -89,18 +92,18 @@ class ApprovalService:
         """Say whether a call may run, must be asked about, or may not run at all."""
         judgement = self.policy.judge(call, await self.grants())
         reason = explain(self.language, judgement.why)
-        return (
-            await self._ask(call, reason)
-            if judgement.action == "ask"
-            else Verdict(judgement.action, reason, judgement.grant_id)
-        )
+        if judgement.action == "ask":
+            return await self._ask(call, judgement.why)
+        return Verdict(judgement.action, reason, judgement.grant_id, why=judgement.why, rule=judgement.rule)
 
-    async def _ask(self, call: Call, reason: str) -> Verdict:
+    async def _ask(self, call: Call, why: Why) -> Verdict:
         try:
-            return Verdict("ask", reason, picture=await call.tool.picture(call.arguments, call.context))
+            picture = await call.tool.picture(call.arguments, call.context)
         except ToolError as error:
             # Nobody should be asked about a call that can only fail; the model is told why instead.
             return Verdict("deny", str(error))
+        why = why if picture.result is None else Why("tried")
+        return Verdict("ask", explain(self.language, why), why=why, picture=picture)
 
     async def request(self, call: Call, verdict: Verdict, *, round_number: int = 1) -> Approval:
         """Put a call to a person; the question is on disk when this returns."""
@@ -119,8 +122,9 @@ class ApprovalService:
         """
         old = await self.get(approval_id)
         judgement = self.policy.judge(call, ())
-        reason = explain(self.language, Why("changed") if judgement.action != "deny" else judgement.why)
-        verdict = await self._ask(call, reason) if judgement.action != "deny" else Verdict("deny", reason)
+        if judgement.action == "deny":
+            raise ToolError(f"not allowed: {explain(self.language, judgement.why)}")
+        verdict = await self._ask(call, Why("changed"))
         if verdict.action == "deny":
             raise ToolError(f"not allowed: {verdict.reason}")
         await self._decisions.complete()

@@ -9,6 +9,7 @@ import msgspec
 
 from shipmate.tools.tool import Picture, Tool, ToolContext
 from shipmate.values.message import JsonObject
+from shipmate.values.reason import Why
 
 Action = Literal["allow", "ask", "deny"]
 Status = Literal["requested", "approved", "denied", "expired", "superseded"]
@@ -26,6 +27,9 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     context: ToolContext
     # True once untrusted content has entered the run.
     tainted: bool = False
+    # What lets it run: the verdict of policy, or the question a person said yes to.
+    verdict: Verdict | None = None
+    approval: Approval | None = None
 
     @property
     def folder(self) -> str:
@@ -53,6 +57,9 @@ class Verdict(msgspec.Struct, frozen=True):
     action: Action
     reason: str
     grant_id: str | None = None
+    why: Why | None = None
+    # The text of the rule that decided.
+    rule: str | None = None
     # What to show a person where they are asked.
     picture: Picture | None = None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from shipmate.approvals.policy.subject import KINDS
 from shipmate.approvals.reply.naming import names_of
 from shipmate.approvals.value import Approval, Grant
 from shipmate.values.reason import Why
+from shipmate.values.reveal import reveal, reveal_line
 
 FOLDER = Path(__file__).parent / "words"
 HEADING = re.compile(r"^# ([a-z0-9-]+)\n", re.MULTILINE)
@@ -54,7 +54,7 @@ def is_shown_whole(approval: Approval, limit: int = CHAT_LIMIT) -> bool:
 
 def describe(approval: Approval, language: str = "en", limit: int = CHAT_LIMIT) -> str:
     """Write the question for a person: the whole call, why it is asked, and how to answer."""
-    why = say(language, "why", reason=approval.reason)
+    why = say(language, "why", reason=reveal(approval.reason))
     if approval.preview is None or not is_shown_whole(approval, limit):
         unseen = say(language, "ask-unseen", tool=approval.tool, id=approval.id)
         return f"{unseen}\n\n{why}"
@@ -63,7 +63,7 @@ def describe(approval: Approval, language: str = "en", limit: int = CHAT_LIMIT) 
         language,
         _toned(language, f"ask-{kind}", approval.tone),
         tool=approval.tool,
-        folder=approval.folder,
+        folder=reveal(approval.folder),
         path=reveal(names_of(approval)[0]),
         preview=fence(approval.preview),
     )
@@ -145,8 +145,7 @@ def list_items(approvals: Sequence[Approval], language: str) -> str:
 
 def summarise(approval: Approval) -> str:
     """Give the beginning of what a call is about, on one line."""
-    line = reveal(" ".join(names_of(approval)[0].split()))
-    return line if len(line) <= ITEM_LIMIT else f"{line[:ITEM_LIMIT]}…"
+    return reveal_line(names_of(approval)[0], ITEM_LIMIT)
 
 
 def inline(text: str) -> str:
@@ -161,17 +160,6 @@ def fence(text: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     marks = "`" * max(3, longest + 1)
     return f"{marks}\n{reveal(text)}\n{marks}"
-
-
-def reveal(text: str) -> str:
-    """Write out characters that would hide or reorder what a person reads."""
-    return "".join(_visible(character) for character in text)
-
-
-def _visible(character: str) -> str:
-    if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Co", "Cs", "Zl", "Zp"):
-        return character
-    return f"\\u{{{ord(character):x}}}"
 
 
 def moment(timestamp: str) -> str:

@@ -12,6 +12,7 @@ COMMANDS = {
     "threads": "List, show and export conversations.",
     "context": "Show what goes into the prompt, and why.",
     "approvals": "List and answer what waits for a person.",
+    "audit": "List what acted and what was refused; check that the log is whole.",
     "priming": "Check, search, save and rehearse priming scripts.",
     "doctor": "Check the workspace and say what to mend.",
     "reindex": "Rebuild the thread list and search from the files.",

@@ -20,6 +20,7 @@ from shipmate.cli.ship import local_user, open_ship
 from shipmate.errors import ApprovalError, NotFoundError, UserError
 from shipmate.values.event import ApprovalReplyEvent, Outcome
 from shipmate.values.message import new_id, timestamp
+from shipmate.values.reveal import reveal
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import load_config
 
@@ -52,10 +53,10 @@ def list_approvals(context: click.Context, every: bool, as_json: bool) -> None:
     if not found:
         click.echo("Nothing waits for an answer.")
     for each in found:
-        click.echo(clean(f"{each.id}  {each.status:<10}  {each.thread_id}  {each.tool}: {summarise(each)}"))
+        click.echo(reveal(f"{each.id}  {each.status:<10}  {each.thread_id}  {each.tool}: {summarise(each)}"))
         if each.ruling is not None:
             words = f" “{each.ruling.words}”" if each.ruling.words else ""
-            click.echo(clean(f"    {each.status} by {each.ruling.by} on {moment(each.ruling.at)}{words}"))
+            click.echo(reveal(f"    {each.status} by {each.ruling.by} on {moment(each.ruling.at)}{words}"))
 
 
 @command.command()
@@ -73,9 +74,9 @@ def show(context: click.Context, approval_id: str, as_json: bool) -> None:
     if as_json:
         _print_json(approval)
         return
-    click.echo(clean(words))
+    click.echo(reveal(words))
     if approval.ruling is not None:
-        click.echo(f"\n{approval.status} by {approval.ruling.by} on {moment(approval.ruling.at)}")
+        click.echo(f"\n{approval.status} by {reveal(approval.ruling.by)} on {moment(approval.ruling.at)}")
 
 
 @command.command()
@@ -116,7 +117,7 @@ def grants(context: click.Context, as_json: bool) -> None:
     if not found:
         click.echo("No grants are in force.")
     for grant, line in zip(found, lines, strict=True):
-        click.echo(clean(f"{grant.id}  {line} (by {grant.granted_by}, “{grant.words}”)"))
+        click.echo(reveal(f"{grant.id}  {line} (by {grant.granted_by}, “{grant.words}”)"))
 
 
 @command.command()
@@ -173,9 +174,10 @@ async def _find(service: ApprovalService, given: str) -> Approval:
 
 @asynccontextmanager
 async def _open_service(layout: Layout) -> AsyncGenerator[ApprovalService]:
-    config = load_config(layout).config
+    loaded = load_config(layout)
+    config = loaded.config
     async with open_records(layout) as records:
-        yield ApprovalService(layout, config.permissions, records.store, config.language)
+        yield ApprovalService(layout, config.permissions, records.store, config.language, mask=loaded.mask)
 
 
 def _run(context: click.Context, work: Callable[[ApprovalService], Awaitable[Result]]) -> Result:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from shipmate.values.message import JsonObject
+from shipmate.values.reveal import reveal
 
 LENGTH = 72
 # The argument that tells most about a call, best first.
@@ -47,11 +48,11 @@ def shorten(text: str, length: int = LENGTH) -> str:
 def describe_arguments(arguments: Any, length: int = LENGTH) -> str:
     """Say in a few words what a call is about."""
     if not isinstance(arguments, dict):
-        return shorten(str(arguments or ""), length)
+        return shorten(reveal(str(arguments or "")), length)
     given: JsonObject = arguments
     telling = next((name for name in TELLING if isinstance(given.get(name), str)), None)
     rest = [f"{name}={_compact(value)}" for name, value in given.items() if name != telling]
-    return shorten(" ".join([str(given[telling]), *rest] if telling else rest), length)
+    return shorten(reveal(" ".join([str(given[telling]), *rest] if telling else rest)), length)
 
 
 def describe_call(
@@ -59,12 +60,12 @@ def describe_call(
 ) -> str:
     """Write a tool part as one line: how it stands, its name, what it is about, how long it took."""
     state = str(part.get("state", ""))
-    pieces = [MARKS.get(state, "…"), name, describe_arguments(part.get("input"), length)]
+    pieces = [MARKS.get(state, "…"), reveal(name), describe_arguments(part.get("input"), length)]
     if state == "output-error":
-        pieces.append(f"— {shorten(str(part.get('errorText', '')), length)}")
+        pieces.append(f"— {shorten(reveal(clean(str(part.get('errorText', '')))), length)}")
     if state == "output-denied":
         reason = (part.get("approval") or {}).get("reason")
-        pieces.append(f"— denied: {shorten(str(reason), length)}" if reason else "— denied")
+        pieces.append(f"— denied: {shorten(reveal(str(reason)), length)}" if reason else "— denied")
     if milliseconds is not None:
         pieces.append(f"({describe_time(milliseconds)})")
     return " ".join(piece for piece in pieces if piece)

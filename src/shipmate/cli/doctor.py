@@ -15,6 +15,7 @@ import msgspec
 from shipmate import __version__
 from shipmate.cli.place import find_layout, open_records
 from shipmate.errors import ShipmateError
+from shipmate.workspace.exposure import findings as find_exposure
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout, make_private
 from shipmate.workspace.load import Loaded, load_config
@@ -57,7 +58,9 @@ async def examine(layout: Layout) -> list[Finding]:
     else:
         mask = loaded.mask
         findings += await _check_rooms(layout, loaded)
+    findings += await _guard("secrets", lambda: find_exposure(layout))
     findings += await _guard("threads", lambda: _check_threads(layout))
+    findings += await _guard("audit", lambda: _check_audit(layout))
     return [_cover(finding, mask) for finding in findings]
 
 
@@ -165,6 +168,28 @@ async def _check_threads(layout: Layout) -> list[Finding]:
             ]
         listed = Finding("ok", "threads", f"{len(ids)} can be read" if ids else "none yet")
         return [listed, *broken]
+
+
+def _check_audit(layout: Layout) -> list[Finding]:
+    """Check that the audit log is as it was written."""
+    from shipmate.approvals.audit import Audit
+
+    found = Audit(layout).verify()
+    folder = layout.audit.relative_to(layout.root)
+    broken = [
+        Finding(
+            "error",
+            f"audit {folder}/{each.file}{f':{each.line}' if each.line else ''}",
+            each.message,
+            "find out who changed it; `shipmate audit` shows what is left",
+        )
+        for each in found.breaks
+    ]
+    if found.torn:
+        said = "the last line is unfinished, as a crash leaves it"
+        broken.append(Finding("warn", "audit", said, "nothing to do; the next entry cuts it off and says so"))
+    said = f"{found.entries:,} entries, none cut or changed" if found.entries else "nothing recorded yet"
+    return broken or [Finding("ok", "audit", said)]
 
 
 def _cover(finding: Finding, mask: Mask) -> Finding:

@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.panel import Panel
 from rich.text import Text
 
-from shipmate.cli.card import clean
 from shipmate.cli.transcript import Item
+from shipmate.values.reveal import reveal
 
 STYLES = {"thought": "dim italic", "notice": "yellow", "error": "bold red"}
 MARK_STYLES = {"✓": "green", "✗": "red", "⊘": "red"}
@@ -76,7 +76,7 @@ class Screen:
                 )
                 before = "" if self._last == "card" else "\n"
             case "question":
-                shown, before = Panel(ChatMarkdown(clean(item.text)), border_style="yellow"), "\n"
+                shown, before = Panel(ChatMarkdown(reveal(item.text)), border_style="yellow"), "\n"
             case _:
                 mark = "✗ " if item.kind == "error" else ""
                 shown, before = Text(mark + item.text, STYLES[item.kind]), "\n"

@@ -21,6 +21,7 @@ from shipmate.models.to_model import to_model_messages
 from shipmate.models.tool_shelf import ToolShelf
 from shipmate.models.translate import Translator
 from shipmate.models.volatile import add_volatile, split_system
+from shipmate.workspace.setting import address_secrets
 
 pydantic_ai.BANNER_ENABLED = False
 
@@ -41,6 +42,7 @@ class Engine:
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
         self._name = f"{recipe.provider}:{recipe.model}"
+        self._secrets = [recipe.api_key, *address_secrets(recipe.base_url or "")]
         self._model = assemble(recipe)
         self._tools = ToolShelf(self._model)
         self._settings = cast(ModelSettings, {**cache_settings(recipe), **recipe.settings, "max_retries": 0})
@@ -89,7 +91,7 @@ class Engine:
         # its own making (assertions and key errors among them). Each is reported in the thread as a
         # ModelError, and its cause is left out because it can hold the key.
         except Exception as error:  # noqa: BLE001
-            raise explain(error, self._name, [self._recipe.api_key], begun=begun) from None
+            raise explain(error, self._name, self._secrets, begun=begun) from None
 
     def _parameters(self, request: ModelRequest, stable: str) -> ModelRequestParameters:
         tools = self._tools.definitions(request.tools)

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import time
 
-import msgspec
+from msgspec.structs import replace
 
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call, Verdict
@@ -34,6 +34,7 @@ class Worker:
         self._layout = layout
         self._toolset = toolset
         self._approvals = approvals
+        self._audit = approvals.audit
         self._ledger = ledger
         self._taint = Taint(toolset)
 
@@ -70,6 +71,7 @@ class Worker:
             return None
         if await self._ledger.has_begun(turn.thread_id, turn.message["id"], call.call_id):
             await turn.commit(chunks.tool_output_error(call.call_id, INTERRUPTED))
+            self._audit.ended(call, "interrupted")
             return None
         if is_decided:
             return await self._confirm(turn, part, call)
@@ -103,38 +105,45 @@ class Worker:
             return None
         if confirmed is None:
             words = "the stored approval does not cover this call, so it did not run"
+            self._audit.refused(call, Verdict("deny", words))
             await turn.commit(chunks.tool_output_error(call.call_id, words))
-        return confirmed
+            return None
+        return replace(confirmed, approval=await self._approvals.get(part["approval"]["id"]))
 
     async def _ask_anew(self, turn: Turn, call: Call) -> None:
         """Put a call to a person again whose target changed after they approved it."""
         part = next(part for part in turn.open_calls() if part["toolCallId"] == call.call_id)
-        unbound = msgspec.structs.replace(call.context, expected=None)
-        call = msgspec.structs.replace(call, context=unbound)
+        call = replace(call, context=replace(call.context, expected=None), approval=None)
         try:
             approval = await self._approvals.renew(part["approval"]["id"], call)
         except ToolError as error:
             await turn.commit(chunks.tool_output_error(call.call_id, str(error)))
             return
         if isinstance(approval, ToolResult):
-            await turn.commit(*_told(call, approval))
+            await self._tell_tried(turn, call, approval)
             return
         await turn.commit(chunks.tool_approval_request(call.call_id, approval.id))
 
     async def _judge(self, turn: Turn, call: Call) -> Call | None:
         verdict = await self._verdict(call)
         if verdict.action == "allow":
-            return call
+            return replace(call, verdict=verdict)
         if verdict.action == "deny":
+            self._audit.refused(call, verdict)
             await turn.commit(chunks.tool_output_error(call.call_id, f"not allowed: {verdict.reason}"))
             return None
         if verdict.picture is not None and verdict.picture.result is not None:
-            # It was tried and changed nothing.
-            await turn.commit(*_told(call, verdict.picture.result))
+            await self._tell_tried(turn, replace(call, verdict=verdict), verdict.picture.result)
             return None
         approval = await self._approvals.request(call, verdict)
         await turn.commit(chunks.tool_approval_request(call.call_id, approval.id))
         return None
+
+    async def _tell_tried(self, turn: Turn, call: Call, result: ToolResult) -> None:
+        """Keep the result of a call that was tried aside and changed nothing."""
+        self._audit.allowed(call)
+        await turn.commit(*_told(call, result))
+        self._audit.ended(call, "ok")
 
     async def _verdict(self, call: Call) -> Verdict:
         try:
@@ -186,8 +195,11 @@ class Worker:
 
     async def _run(self, turn: Turn, call: Call) -> None:
         acts = not call.tool.labels_for(call.arguments).is_read_only
+        # Recorded before it is claimed: what cannot be recorded does not run.
+        self._audit.allowed(call)
         if acts and not await self._ledger.begin_call(turn.thread_id, turn.message["id"], call.call_id):
             await turn.commit(chunks.tool_output_error(call.call_id, INTERRUPTED))
+            self._audit.ended(call, "interrupted")
             return
         began = time.perf_counter()
         try:
@@ -196,10 +208,15 @@ class Worker:
             # Nothing was done, so there is nothing to guard against: the claim goes back.
             if acts:
                 await self._ledger.release_call(turn.thread_id, turn.message["id"], call.call_id)
+            self._audit.ended(call, "changed")
             await self._ask_anew(turn, call)
             return
+        except asyncio.CancelledError:
+            self._audit.ended(call, "interrupted")
+            raise
         spent = round((time.perf_counter() - began) * 1000)
         await turn.commit(*result, chunks.message_metadata({"toolMs": {call.call_id: spent}}))
+        self._audit.ended(call, "error" if result[0]["type"] == "tool-output-error" else "ok")
 
 
 async def _result_of(call: Call) -> list[Chunk]:

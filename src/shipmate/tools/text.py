@@ -25,11 +25,6 @@ def clean_terminal(text: str) -> str:
     return clean("\n".join(line.rpartition("\r")[2] for line in lines))
 
 
-def reveal(text: str) -> str:
-    """Write control characters out, so that a person who approves sees all there is."""
-    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
-
-
 def shorten(text: str, budget: int, pointer: str) -> str:
     """Cut out the middle of a long text and say where the whole is."""
     if len(text) <= budget:

@@ -11,8 +11,8 @@ import msgspec
 
 from shipmate.errors import ToolInputError
 from shipmate.models.port import ToolSpec
-from shipmate.tools.text import reveal
 from shipmate.values.message import JsonObject
+from shipmate.values.reveal import reveal
 from shipmate.workspace.layout import Layout
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)

@@ -167,6 +167,11 @@ class Layout:
         return self.approvals / "joint"
 
     @property
+    def audit(self) -> Path:
+        """Return the folder of the chained log of acting calls."""
+        return self.ship / "audit"
+
+    @property
     def project_memory(self) -> Path:
         return self.ship / "memory" / "project.md"
 

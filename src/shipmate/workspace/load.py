@@ -64,7 +64,8 @@ def load_config(layout: Layout, environ: Mapping[str, str] | None = None) -> Loa
         config = msgspec.convert(resolved, Config, strict=True)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{layout.config}: {error}. Mend this value and try again.") from error
-    mask = Mask(secret_values(variables, msgspec.to_builtins(config)))
+    # Unknown keys are no part of the configuration, but what they hold may be secret all the same.
+    mask = Mask(secret_values(variables, resolved))
     return Loaded(config=config, environ=variables, findings=findings, mask=mask)
 
 

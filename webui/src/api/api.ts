@@ -74,7 +74,7 @@ export const api = {
   skills: () => request<{ skills: T.Skill[] }>("GET", "/api/skills"),
   skill: (name: string) => request<T.Skill>("GET", `/api/skills/${enc(name)}`),
   usage: (days: number) => request<T.Usage>("GET", `/api/usage${query({ days })}`),
-  audit: () => request<{ entries: T.AuditEntry[] }>("GET", "/api/audit?limit=200"),
+  audit: (before?: number) => request<T.Audit>("GET", `/api/audit${query({ limit: 100, before })}`),
   doctor: () => request<{ findings: T.Finding[] }>("GET", "/api/doctor"),
   settings: () => request<T.Settings>("GET", "/api/settings"),
   testKey: (body: { provider: string; model?: string; apiKey?: string; baseUrl?: string }) =>

@@ -222,14 +222,40 @@ export interface Usage {
   total: UsageRow;
 }
 
-export interface AuditEntry {
+export interface AuditEvent {
+  event: "asked" | "decided" | "allowed" | "refused" | "ran" | "mended" | "broken";
   at: string;
-  kind: "asked" | "decided";
-  threadId: string | null;
-  tool: string | null;
-  who: string | null;
-  what: string | null;
-  outcome: Approval["status"];
+  by?: AuditEntry["by"];
+  reason?: string;
+  rule?: string;
+  grantId?: string;
+  who?: string;
+  words?: string;
+  shown?: string;
+  outcome?: string;
+}
+
+export interface AuditEntry {
+  kind: "call" | "note";
+  seq: number;
+  at: string;
+  threadId: string;
+  member: string;
+  tool: string;
+  what: string;
+  outcome: Approval["status"] | "refused" | "running" | "ok" | "error" | "interrupted" | "mended" | "broken";
+  by: "rule" | "grant" | "mode" | "person" | "policy" | null;
+  basis: string;
+  who: string;
+  initiators: string[];
+  digest: string;
+  events: AuditEvent[];
+}
+
+export interface Audit {
+  entries: AuditEntry[];
+  next: number | null;
+  verified: { holds: boolean; entries: number; breaks: { file: string; line: number; message: string }[]; torn: number };
 }
 
 export interface Finding {

@@ -219,7 +219,7 @@ function refocus(next: HTMLElement | null) {
 export function Preview({ approval, input }: { approval: Approval | undefined; input: unknown }) {
   const t = useT();
   const preview = approval?.preview;
-  if (!preview) return <Data label={t("tool.input")} value={input} />;
+  if (!preview) return <Data label={t("tool.input")} value={input} revealed />;
   return (
     <>
       {approval.leadsTo && <p className="warning">{t("approval.leads", { path: approval.leadsTo })}</p>}

@@ -1,8 +1,10 @@
 import { CopyButton } from "../ui/CopyButton";
 import { Diff, looksLikeDiff } from "../ui/Diff";
+import { reveal } from "../ui/reveal";
 
-export function Data({ label, value }: { label: string; value: unknown }) {
-  const text = show(value);
+/** Shows a value; `revealed` writes hidden characters out, as in the input of a call. */
+export function Data({ label, value, revealed = false }: { label: string; value: unknown; revealed?: boolean }) {
+  const text = revealed ? reveal(show(value)) : show(value);
   return (
     <div className="data">
       <div className="data-head">

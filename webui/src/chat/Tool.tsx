@@ -3,6 +3,7 @@ import type { Message } from "../api/types";
 import { useT, type Word } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { Icon, type IconName } from "../ui/Icon";
+import { reveal } from "../ui/reveal";
 import { Confirmation } from "./Confirmation";
 import { Data } from "./Data";
 
@@ -40,7 +41,7 @@ export function Tool({ part, ms, follow }: Props) {
       <summary>
         <Icon name="tool" tiny />
         <strong className="mono">{name}</strong>
-        <span className="tool-brief mono truncate">{brief(part.input)}</span>
+        <span className="tool-brief mono truncate">{reveal(brief(part.input))}</span>
         {ms !== undefined && <span className="tool-ms numeric">{format.duration(ms)}</span>}
         <span className={`badge ${isDenied ? "bad" : look.tone}`}>
           <Icon name={isDenied ? "cross" : look.icon} tiny />
@@ -49,7 +50,7 @@ export function Tool({ part, ms, follow }: Props) {
         <Icon name="chevron" tiny />
       </summary>
       <div className="tool-body">
-        <Data label={t("tool.input")} value={part.input} />
+        <Data label={t("tool.input")} value={part.input} revealed />
         {part.state === "output-available" && <Data label={t("tool.output")} value={part.output} />}
         {part.state === "output-error" && <Data label={t("tool.error")} value={part.errorText} />}
         {approval?.reason && <Data label={t("tool.reason")} value={approval.reason} />}

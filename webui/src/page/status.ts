@@ -1,4 +1,4 @@
-import type { Approval } from "../api/types";
+import type { Approval, AuditEntry } from "../api/types";
 
 /** The look of a decision's badge. */
 export const STATUS_TONE: Record<Approval["status"], string> = {
@@ -7,6 +7,18 @@ export const STATUS_TONE: Record<Approval["status"], string> = {
   denied: "bad",
   expired: "",
   superseded: "",
+};
+
+/** The look of what became of a call. */
+export const OUTCOME_TONE: Record<AuditEntry["outcome"], string> = {
+  ...STATUS_TONE,
+  refused: "bad",
+  running: "accent",
+  ok: "good",
+  error: "bad",
+  interrupted: "warn",
+  mended: "warn",
+  broken: "bad",
 };
 
 /** Gives the first line of a call; of a diff, the file it changes. */

@@ -201,22 +201,67 @@ class Grants(Shape):
     grants: list[Grant]
 
 
-class AuditEntry(Shape):
-    """Record one thing that was asked or decided."""
+class AuditEvent(Shape):
+    """Record one thing that happened to a call; which fields it has depends on the event."""
 
+    event: str
     at: str
+    seq: int
+    by: str | None = None
+    why: str | None = None
+    reason: str | None = None
+    rule: str | None = None
+    grant_id: str | None = None
+    approval_id: str | None = None
+    who: str | None = None
+    where: str | None = None
+    words: str | None = None
+    shown: str | None = None
+    outcome: str | None = None
+
+
+class AuditEntry(Shape):
+    """Show one call that acted or was refused, with its history; or a note of the log itself."""
+
     kind: str
+    seq: int
+    at: str
     thread_id: str
+    member: str
     tool: str
-    who: str
     what: str
     outcome: str
+    by: str | None
+    basis: str
+    who: str
+    initiators: list[str]
+    digest: str
+    events: list[AuditEvent]
+
+
+class AuditBreak(Shape):
+    """Name a place where the log is not what was written."""
+
+    file: str
+    line: int
+    message: str
+
+
+class Verified(Shape):
+    """Tell whether the log is as it was written."""
+
+    holds: bool
+    entries: int
+    breaks: list[AuditBreak]
+    torn: int
 
 
 class Audit(Shape):
-    """List what was asked and decided, newest first."""
+    """List the calls that acted or were refused, newest first."""
 
     entries: list[AuditEntry]
+    next: int | None
+    verified: Verified
 
 
 class ContextSection(Shape):

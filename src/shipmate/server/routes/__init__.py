@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shipmate.server.routes import (
     approval,
+    audit,
     chat,
     completion,
     context,
@@ -25,6 +26,7 @@ ROUTERS = (
     thread.router,
     run.router,
     approval.router,
+    audit.router,
     context.router,
     member.router,
     knowledge.router,

@@ -1,4 +1,4 @@
-"""Show approvals and grants, take decisions, and list who decided what."""
+"""Show approvals and grants, and take decisions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from shipmate.approvals.value import Approval, Grant, Status
-from shipmate.approvals.wording import describe, describe_grant, leads_to, measure, offer_scopes, reveal
+from shipmate.approvals.wording import describe, describe_grant, leads_to, measure, offer_scopes
 from shipmate.server import shape
 from shipmate.server.ask import Answer, joint_reply_event, reply_event
 from shipmate.server.error import ApiError, hide_root, invalid
@@ -20,11 +20,11 @@ from shipmate.server.site import TheShip
 from shipmate.server.stream import WAKE
 from shipmate.values.event import ApprovalReplyEvent
 from shipmate.values.message import JsonObject
+from shipmate.values.reveal import reveal
 
 # The page shows a call whole, however long it is.
 WHOLE = 10_000_000
 DECISION_SECONDS = 10.0
-AUDIT_WORDS = 500
 router = APIRouter(tags=["approvals"])
 
 
@@ -90,16 +90,6 @@ async def revoke(ship: TheShip, grant_id: str) -> Response:
     return empty()
 
 
-@router.get("/api/audit", openapi_extra=tells("Audit"))
-async def read_audit(ship: TheShip, limit: Annotated[int, Query(ge=1, le=1000)] = 200) -> Response:
-    """List what was asked and decided, newest first."""
-    entries: list[JsonObject] = []
-    for approval in await ship.approvals.list():
-        entries += _entries(approval)
-    entries.sort(key=lambda entry: entry["at"], reverse=True)
-    return Json({"entries": entries[:limit]})
-
-
 async def _give_in(ship: Ship, event: ApprovalReplyEvent) -> str | None:
     """Give an answer in and wait until it is decided on, not until the run it lets go on has ended."""
     async with ship.feed.subscribe(event.thread_id) as queue:
@@ -132,7 +122,7 @@ def _show(ship: Ship, approval: Approval) -> JsonObject:
         "threadId": approval.thread_id,
         "tool": approval.tool,
         "input": approval.input,
-        "preview": approval.preview,
+        "preview": None if approval.preview is None else reveal(approval.preview),
         "folder": _show_folder(approval, root),
         "leadsTo": leads_to(approval),
         "length": dict(zip(("lines", "characters"), measure(approval), strict=True)),
@@ -141,12 +131,12 @@ def _show(ship: Ship, approval: Approval) -> JsonObject:
             for scope, covers in offer_scopes(approval, ship.config.language, reveal).items()
         ],
         "wording": hide_root(describe(approval, ship.config.language, WHOLE), root),
-        "reason": hide_root(approval.reason, root),
+        "reason": reveal(hide_root(approval.reason, root)),
         "requestedAt": approval.requested_at,
         "expiresAt": approval.expires_at,
         "decidedAt": ruling.at if ruling else None,
         "decidedBy": ruling.by if ruling else None,
-        "words": ruling.words if ruling else None,
+        "words": reveal(ruling.words) if ruling else None,
     }
 
 
@@ -160,24 +150,10 @@ def _show_grant(ship: Ship, grant: Grant) -> JsonObject:
         "id": grant.id,
         "tool": grant.tool,
         "pattern": grant.pattern,
-        "wording": describe_grant(grant, ship.config.language),
+        "wording": reveal(describe_grant(grant, ship.config.language)),
         "scope": grant.scope,
         "threadId": grant.thread_id,
         "grantedBy": grant.granted_by,
         "grantedAt": grant.granted_at,
         "expiresAt": grant.expires_at,
     }
-
-
-def _entries(approval: Approval) -> list[JsonObject]:
-    common = {"threadId": approval.thread_id, "tool": approval.tool, "what": _what(approval)}
-    asked = {"at": approval.requested_at, "kind": "asked", "who": ", ".join(approval.initiators), **common}
-    found: list[JsonObject] = [{**asked, "outcome": approval.status}]
-    if (ruling := approval.ruling) is not None:
-        decided = {"at": ruling.at, "kind": "decided", "who": ruling.by, **common}
-        found.append({**decided, "outcome": approval.status})
-    return found
-
-
-def _what(approval: Approval) -> str:
-    return (approval.preview or str(approval.input))[:AUDIT_WORDS]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import time
+from collections.abc import Mapping
 
 import msgspec
 from fastapi import APIRouter
@@ -18,6 +18,7 @@ from shipmate.errors import (
     ModelError,
     ModelRequestError,
 )
+from shipmate.models.address import fill_key
 from shipmate.models.catalog import PROVIDERS
 from shipmate.models.choose import choose_model
 from shipmate.models.port import Model, ModelRequest, TextDelta
@@ -28,9 +29,10 @@ from shipmate.server.site import Site, TheShip, TheSite
 from shipmate.values.message import JsonObject, new_id, user_message
 from shipmate.workspace.config import Llm
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.load import load_config
+from shipmate.workspace.secret import Mask, secret_values
+from shipmate.workspace.setting import hide_secrets
 
-SECRET = re.compile(r"key|token|secret|password|authorization", re.IGNORECASE)
-VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 TEST_SECONDS = 20.0
 REPLY_LIMIT = 200
 CODES: tuple[tuple[type[Exception], str], ...] = (
@@ -45,12 +47,13 @@ router = APIRouter(tags=["settings"])
 
 @router.get("/api/settings", openapi_extra=tells("Settings"))
 async def read_settings(ship: TheShip) -> Response:
-    """Show ship.json as written; a secret is shown only as set, or by the variable that holds it."""
+    """Show ship.json as written; what is not known to be harmless only as set, or by its variable."""
     name = ship.model.name
+    config = _read(ship.layout)
     variables = [key for entry in PROVIDERS.values() if entry.model for key in entry.keys]
     return Json(
         {
-            "config": hide_secrets(_read(ship.layout)),
+            "config": hide_secrets(config, Mask(secret_values(os.environ, config))),
             "model": {"name": name, "isRehearsal": name == "rehearsal"},
             "keyHint": {"path": "ship.json", "variables": variables, "providers": list(PROVIDERS)},
         }
@@ -59,7 +62,10 @@ async def read_settings(ship: TheShip) -> Response:
 
 @router.post("/api/settings/test-key", openapi_extra=tells("KeyTestReply"))
 async def test_key(site: TheSite, body: shape.KeyTest) -> Response:
-    """Ask a provider one question with a key. The key is neither kept nor repeated."""
+    """Ask a provider one question with a key, which is neither kept nor repeated.
+
+    Without `apiKey` a stored key is tried, and only at the address it is meant for.
+    """
     began = time.perf_counter()
     llm = Llm(
         provider=body.provider,
@@ -70,12 +76,13 @@ async def test_key(site: TheSite, body: shape.KeyTest) -> Response:
         max_retries=0,
     )
     result: JsonObject = {"ok": True, "model": "", "reply": "", "code": None, "message": None}
+    configured, environ = _stored(site.layout)
     try:
-        model = choose_model(llm, os.environ)
+        model = choose_model(fill_key(llm, configured, environ), environ)
         result["model"] = model.name
         result["reply"] = await _ask(model)
     except (ModelError, ConfigError) as error:
-        result |= {"ok": False, "code": _code(error), "message": _words(error, body.api_key, site)}
+        result |= {"ok": False, "code": _code(error), "message": _words(error, body.api_key, environ, site)}
     return Json({**result, "ms": round((time.perf_counter() - began) * 1000)})
 
 
@@ -95,23 +102,11 @@ async def read_doctor(site: TheSite) -> Response:
     return Json({"findings": findings})
 
 
-def hide_secrets(value: object, name: str = "", *, inside: bool = False) -> object:
-    """Copy a configuration without its secrets."""
-    if isinstance(value, dict):
-        secret = inside or name in ("env", "headers")
-        return {key: hide_secrets(inner, key, inside=secret) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [hide_secrets(inner, name, inside=inside) for inner in value]
-    if isinstance(value, str) and (inside or SECRET.search(name)):
-        variable = VARIABLE.fullmatch(value)
-        return f"env:{variable[1]}" if variable else "set" if value else ""
-    return value
-
-
 def _read(layout: Layout) -> object:
     try:
         return msgspec.json.decode(layout.config.read_bytes())
-    except FileNotFoundError:
+    except (OSError, ValueError):
+        # Doctor says what is wrong with it.
         return {}
 
 
@@ -128,6 +123,15 @@ def _code(error: Exception) -> str:
     return next((code for kind, code in CODES if isinstance(error, kind)), "stream")
 
 
-def _words(error: Exception, key: str | None, site: Site) -> str:
-    words = hide_root(str(error), str(site.layout.root))
-    return words.replace(key, "…") if key else words
+def _stored(layout: Layout) -> tuple[Llm, Mapping[str, str]]:
+    """Return the configured model and the variables; a broken ship.json leaves the environment alone."""
+    try:
+        loaded = load_config(layout)
+    except ConfigError:
+        return Llm(), os.environ
+    return loaded.config.llm, loaded.environ
+
+
+def _words(error: Exception, key: str | None, environ: Mapping[str, str], site: Site) -> str:
+    mask = Mask([key, *secret_values(environ, _read(site.layout))])
+    return mask(hide_root(str(error), str(site.layout.root)))

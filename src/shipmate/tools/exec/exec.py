@@ -26,9 +26,9 @@ from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.exec.target import command_target
 from shipmate.tools.file.target import check_target
 from shipmate.tools.output import Spool, log_of, point_at
-from shipmate.tools.text import reveal
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
+from shipmate.values.reveal import reveal
 
 # The kernel takes one argument of at most 128 KiB.
 COMMAND_LIMIT = 100_000

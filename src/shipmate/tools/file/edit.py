@@ -15,9 +15,9 @@ from shipmate.tools.file.rewind import keep_before
 from shipmate.tools.file.target import FileState, approved_path, check_target, file_target, read_state
 from shipmate.tools.file.write import encode
 from shipmate.tools.output import keep
-from shipmate.tools.text import reveal
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
+from shipmate.values.reveal import reveal
 
 FILE_LIMIT = 5_000_000
 # What a file may become by one call.

@@ -12,9 +12,10 @@ from shipmate.memory.reader import user_key
 from shipmate.tools.file.diff import unified
 from shipmate.tools.file.notebook import upsert
 from shipmate.tools.file.target import check_target, content_target
-from shipmate.tools.text import clean, reveal
+from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
+from shipmate.values.reveal import reveal
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import write_private
 

@@ -13,8 +13,8 @@ from shipmate.tools.file.protection import refuse_writing
 from shipmate.tools.file.replace import replace_bytes
 from shipmate.tools.file.rewind import keep_before
 from shipmate.tools.file.target import FileState, approved_path, check_target, file_target, read_state
-from shipmate.tools.text import reveal
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
+from shipmate.values.reveal import reveal
 
 COMPARE_LIMIT = 5_000_000
 

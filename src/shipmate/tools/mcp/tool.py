@@ -18,9 +18,10 @@ from shipmate.tools.file.attachment import attach
 from shipmate.tools.file.target import check_target
 from shipmate.tools.mcp.link import TOOL_LIMIT, McpLink
 from shipmate.tools.output import keep
-from shipmate.tools.text import clean, reveal
+from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
+from shipmate.values.reveal import reveal
 from shipmate.workspace.config import McpServer
 from shipmate.workspace.dimension import PIXEL_LIMIT, has_too_many_pixels
 from shipmate.workspace.finding import Finding

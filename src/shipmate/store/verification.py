@@ -1,0 +1,130 @@
+"""Check a chained log and say where it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from shipmate.store.link import NOTHING, Link, decode, is_sealed, link_of
+
+# One cut through a long file is said once; a file full of trouble need not be told line by line.
+BREAK_LIMIT = 20
+
+
+class Break(msgspec.Struct, frozen=True):
+    """One place where a log is not what was written."""
+
+    file: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.message}" if self.line else f"{self.file}: {self.message}"
+
+
+class FileCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found in one file: how it begins and ends, and its breaks."""
+
+    file: str
+    # What the file's first entry follows; None when no line of it can be read.
+    begins: Link | None = None
+    ends: Link = NOTHING
+    entries: int = 0
+    breaks: tuple[Break, ...] = ()
+    # Bytes behind the last newline, as a crash leaves them.
+    torn: int = 0
+
+
+class Verification(msgspec.Struct, frozen=True, kw_only=True):
+    """What checking a whole log found."""
+
+    entries: int = 0
+    breaks: tuple[Break, ...] = ()
+    # The last line is unfinished; the next entry cuts it off and says so.
+    torn: int = 0
+
+    @property
+    def holds(self) -> bool:
+        return not self.breaks
+
+
+def check_file(path: Path) -> FileCheck:
+    """Check the lines of one file by themselves."""
+    *lines, rest = path.read_bytes().split(b"\n")
+    begins: Link | None = None
+    ends = NOTHING
+    entries = 0
+    breaks: list[Break] = []
+    for number, line in enumerate(lines, 1):
+        entry = decode(line)
+        if entry is None:
+            breaks.append(Break(path.name, number, "this line is no entry"))
+            continue
+        follows = Link(entry["seq"] - 1, entry["prev"])
+        words = _compare_neighbours(ends, follows) if begins is not None else None
+        if not is_sealed(line, entry):
+            words = f"entry {entry['seq']} was changed: its hash does not fit"
+        elif entry.get("event") == "broken":
+            words = words or str(entry.get("what"))
+        if words:
+            breaks.append(Break(path.name, number, words))
+        begins, ends, entries = begins or follows, link_of(entry), entries + 1
+    return FileCheck(
+        file=path.name,
+        begins=begins,
+        ends=ends,
+        entries=entries,
+        breaks=tuple(breaks[:BREAK_LIMIT]),
+        torn=len(rest),
+    )
+
+
+def join_checks(
+    checks: Sequence[FileCheck], head: Link | None, find: Callable[[int], Link | None]
+) -> Verification:
+    """Join the checks of a log's files, in order, and compare their end with the head."""
+    breaks: list[Break] = []
+    end = NOTHING
+    for check in checks:
+        if check.begins is not None:
+            if words := _compare_neighbours(end, check.begins):
+                breaks.append(Break(check.file, 1, words))
+            end = check.ends
+        breaks += check.breaks
+        if check.torn and check is not checks[-1]:
+            breaks.append(Break(check.file, check.entries + 1, "the last line is unfinished"))
+    if words := compare_end(head, end, find):
+        breaks.append(Break("head", 0, words))
+    return Verification(
+        entries=sum(check.entries for check in checks),
+        breaks=tuple(breaks[:BREAK_LIMIT]),
+        torn=checks[-1].torn if checks else 0,
+    )
+
+
+def compare_end(head: Link | None, last: Link, find: Callable[[int], Link | None]) -> str | None:
+    """Say what is wrong with the end of a log; a head that only lags is as a crash leaves it."""
+    if head is None:
+        return (
+            "the file is missing or cannot be read, so a cut at the end would not show"
+            if last.seq > 1
+            else None
+        )
+    if head.seq > last.seq:
+        return f"the log ends with entry {last.seq}, but {head.seq} were written: its end was cut off"
+    there = last if head.seq == last.seq else find(head.seq)
+    return None if there == head else f"entry {head.seq} of the log is not the one that was written"
+
+
+def _compare_neighbours(before: Link, follows: Link) -> str | None:
+    """Say what is wrong between an entry and the one it should follow."""
+    if before == follows:
+        return None
+    seq = follows.seq + 1
+    if follows.seq > before.seq:
+        return f"entry {seq} follows entry {before.seq}: {follows.seq - before.seq:,} missing"
+    if follows.seq < before.seq:
+        return f"entry {seq} stands behind entry {before.seq}: lines were moved or repeated"
+    return f"entry {seq} does not follow the entry before it: that one was changed"
