@@ -149,7 +149,6 @@ class _Builder:
         while type(inner := next(self.events)).__name__ != "MappingEndEvent":
             line: int = inner.start_mark.line
             key = self.read_key(inner)
-            self.count(1, len(key), line)
             if key in found:
                 raise YamlError(line, f"`{key}` is given twice; keep one")
             found[key] = self.read(next(self.events), depth + 1)
@@ -161,10 +160,10 @@ class _Builder:
         if kind == "AliasEvent":
             key = self.repeat(event)
         elif kind == "ScalarEvent":
-            self.count(1, event.start_mark.line)
             key = self.read_text(event)
+            self.count(1, len(key), event.start_mark.line)
             if event.anchor is not None:
-                self.anchors[event.anchor] = (key, 1)
+                self.anchors[event.anchor] = (key, 1, len(key))
         else:
             key = None
         if not isinstance(key, str):

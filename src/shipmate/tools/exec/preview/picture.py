@@ -11,7 +11,8 @@ from shipmate.tools.exec.preview.effect import Effect, TooMuchError
 from shipmate.tools.exec.preview.upper import open_left
 from shipmate.tools.file.diff import unified
 from shipmate.tools.file.state import State, read_file
-from shipmate.values.reveal import reveal, shorten
+from shipmate.tools.text import shorten
+from shipmate.values.reveal import reveal
 
 FOLDER = Path(__file__).parent / "words"
 HEADING = re.compile(r"^# ([a-z-]+)\n", re.MULTILINE)
