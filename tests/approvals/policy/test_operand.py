@@ -1,4 +1,4 @@
-"""Paths among a command's words are judged like the paths of the tools, and a deny holds wherever it may apply."""
+"""Paths among a command's words are judged like those of the tools, and a deny holds in every spelling."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.support.approval import make_call, make_grant
 OPEN = ("exec", "exec(git *)", "exec(cp *)", "exec(mv *)", "exec(cat *)", "exec(uniq *)", "exec(xxd *)")
 
 
-def run(root: Path, command: str, **permissions: Any) -> Judgement:
-    policy = Policy(Permissions(**{"allow": OPEN, **permissions}), sandbox_works=lambda: True)
+def run(root: Path, command: str, *, allow: tuple[str, ...] = OPEN, **permissions: Any) -> Judgement:
+    policy = Policy(Permissions(allow=allow, **permissions), sandbox_works=lambda: True)
     return policy.judge(make_call(root, "exec", {"command": command}), ())
 
 
