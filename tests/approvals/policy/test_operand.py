@@ -179,6 +179,16 @@ def test_a_denied_path_is_denied_to_commands_and_doubt_asks(root: Path) -> None:
         assert run(root, command, deny=deny).action == "allow", command
 
 
+def test_two_dots_behind_a_link_lead_where_the_kernel_goes(root: Path) -> None:
+    (root / "secrets/deep").mkdir()
+    (root / "docs/l").symlink_to("../secrets/deep")
+    deny = ("read(secrets/**)",)
+    assert (root / "docs/l/../a").read_text() == "x"
+    assert run(root, "cat docs/l/../a", deny=deny).action == "deny"
+    policy = Policy(Permissions(deny=deny), sandbox_works=lambda: True)
+    assert policy.judge(make_call(root, "read", {"path": "docs/l/../a"}), ()).action == "deny"
+
+
 def test_a_rule_that_asks_about_a_path_asks_for_commands_too(root: Path) -> None:
     for mode in ("ask", "yolo"):
         assert run(root, "cat docs/a.md", ask=("read(docs/**)",), mode=mode).action == "ask"
