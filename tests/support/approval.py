@@ -15,7 +15,7 @@ from shipmate.values.message import new_id, timestamp
 from shipmate.workspace.layout import Layout
 
 THREAD = "telegram:group:7"
-READING = ("read", "grep", "glob", "show_image", "web_fetch")
+READING = ("read", "grep", "glob", "show_image")
 
 
 class AnyArguments(msgspec.Struct, frozen=True, omit_defaults=True):

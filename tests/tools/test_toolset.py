@@ -18,7 +18,7 @@ from shipmate.workspace.layout import Layout
 SIZE_LIMIT = 4_500
 FILE_TOOLS = ["read", "glob", "grep", "write", "edit"]
 NAMES = [*FILE_TOOLS, "exec", "job", "web_fetch", "show_image", "send_file", "memory_upsert"]
-ACTING = {"write", "edit", "exec", "web_fetch", "memory_upsert"}
+ACTING = {"write", "edit", "exec", "web_fetch", "send_file", "memory_upsert"}
 
 
 @pytest.fixture

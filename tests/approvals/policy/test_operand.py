@@ -1,4 +1,4 @@
-"""Paths among a command's words are judged like the paths of the tools, and a deny holds wherever it may apply."""
+"""Paths among a command's words are judged like those of the tools, and a deny holds in every spelling."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.support.approval import make_call, make_grant
 OPEN = ("exec", "exec(git *)", "exec(cp *)", "exec(mv *)", "exec(cat *)", "exec(uniq *)", "exec(xxd *)")
 
 
-def run(root: Path, command: str, **permissions: Any) -> Judgement:
-    policy = Policy(Permissions(**{"allow": OPEN, **permissions}), sandbox_works=lambda: True)
+def run(root: Path, command: str, *, allow: tuple[str, ...] = OPEN, **permissions: Any) -> Judgement:
+    policy = Policy(Permissions(allow=allow, **permissions), sandbox_works=lambda: True)
     return policy.judge(make_call(root, "exec", {"command": command}), ())
 
 
@@ -177,6 +177,16 @@ def test_a_denied_path_is_denied_to_commands_and_doubt_asks(root: Path) -> None:
     for command in ("cat f", "grep -r x docs", "git status", "git log --oneline", "diff f Agent.md"):
         assert run(root, command, deny=deny, mode="yolo").action == "allow", command
         assert run(root, command, deny=deny).action == "allow", command
+
+
+def test_two_dots_behind_a_link_lead_where_the_kernel_goes(root: Path) -> None:
+    (root / "secrets/deep").mkdir()
+    (root / "docs/l").symlink_to("../secrets/deep")
+    deny = ("read(secrets/**)",)
+    assert (root / "docs/l/../a").read_text() == "x"
+    assert run(root, "cat docs/l/../a", deny=deny).action == "deny"
+    policy = Policy(Permissions(deny=deny), sandbox_works=lambda: True)
+    assert policy.judge(make_call(root, "read", {"path": "docs/l/../a"}), ()).action == "deny"
 
 
 def test_a_rule_that_asks_about_a_path_asks_for_commands_too(root: Path) -> None:

@@ -41,12 +41,8 @@ def write(root: Path, path: str, member: str = "captain", **permissions: Any) ->
 
 @pytest.mark.parametrize("path", FORMING)
 def test_c12_what_forms_a_member_is_asked_about_and_says_so(tmp_path: Path, path: str) -> None:
-    for permissions in (
-        {"mode": "auto-edit"},
-        {"allow": ("write",)},
-        {"allow": ("write(**)",), "mode": "auto-edit"},
-    ):
-        verdict = write(tmp_path, path, **permissions)
+    for mode, allow in (("auto-edit", ()), ("ask", ("write",)), ("auto-edit", ("write(**)",))):
+        verdict = write(tmp_path, path, mode=mode, allow=allow)
         assert (verdict.action, verdict.why.key) == ("ask", "forms-member")
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -100,7 +101,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
         """Tell whether a path, or when asked anything below it, falls under this rule."""
         if self.wildcard is None or self.pattern is None:
             return False
-        folded = Wildcard(fold(self.pattern))
+        folded = _folded(self.pattern)
         ways = subject.spellings
         if any(self.wildcard.matches(way) or folded.matches(way) for way in ways):
             return True
@@ -245,6 +246,11 @@ def _same_file(name: str, subject: CommandSubject) -> bool:
         return path is not None and Path(path).samefile(subject.plan.argv[0])
     except OSError:
         return False
+
+
+@lru_cache(256)
+def _folded(pattern: str) -> Wildcard:
+    return Wildcard(fold(pattern))
 
 
 def _is_within(wanted: list[str], words: list[str]) -> bool:

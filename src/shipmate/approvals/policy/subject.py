@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -129,22 +129,25 @@ def locate(path: str, folder: Path) -> PathSubject:
     """Place a path in the workspace, following links."""
     if "\0" in path:
         return PathSubject(path, None, None, (path,))
-    absolute = os.path.normpath(folder / path)
+    given = path if path.startswith("/") else f"{folder}/{path}"
+    absolute = os.path.normpath(given)
     try:
-        real = os.path.realpath(absolute)
+        # As given: behind a link, `..` leads to the parent of where the link leads.
+        real = os.path.realpath(given)
     except (OSError, ValueError):
-        return PathSubject(path, None, None, PurePath(absolute).parts[1:])
+        return PathSubject(path, None, None, tuple(absolute.split("/")[1:]))
     return PathSubject(
         path,
         _below(absolute, str(folder)),
         _below(real, os.path.realpath(folder)),
-        PurePath(real).parts[1:],
+        tuple(real.split("/")[1:]),
     )
 
 
 def _below(path: str, root: str) -> tuple[str, ...] | None:
-    found = PurePath(path)
-    return found.relative_to(root).parts if found.is_relative_to(root) else None
+    if path == root:
+        return ()
+    return tuple(path[len(root) + 1 :].split("/")) if path.startswith(f"{root}/") else None
 
 
 def _host(url: str) -> str | None:
