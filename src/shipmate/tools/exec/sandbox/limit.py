@@ -69,7 +69,7 @@ class Limiter:
         limits = self.limits
         lines = ["ulimit -c 0", f"ulimit -f {limits.file // BLOCK_BYTES}"]
         # Told first, so that it can be seen what ended it, and then killed.
-        lines += [f"ulimit -Ht {limits.cpu + 2}", f"ulimit -St {limits.cpu}"]
+        lines += [f"ulimit -St {limits.cpu}", f"ulimit -Ht {limits.cpu + 2}"]
         if self._groups:
             values = {
                 "processes": limits.processes,
@@ -84,7 +84,9 @@ class Limiter:
         else:
             lines.append(f"ulimit -d {limits.memory >> 10}")
             lines.append(PROCESS_LIMIT.format(count=count_processes() + limits.processes))
-        return ["/bin/sh", "-c", "; ".join([*lines, 'exec "$@"']), "sh", *command]
+        # A limit that is lower already stays.
+        quiet = [line if "exit 125" in line else f"{line} 2>/dev/null" for line in lines]
+        return ["/bin/sh", "-c", "; ".join([*quiet, 'exec "$@"']), "sh", *command]
 
     def end(self, name: str, code: int | None) -> str | None:
         """End what is left of a command, and return the limit it ran into, if it did."""
