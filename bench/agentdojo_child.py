@@ -18,7 +18,7 @@ import msgspec
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call
 from shipmate.store.sqlite import MemoryStore
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.event import ApprovalReplyEvent
 from shipmate.workspace.config import Permissions
 from shipmate.workspace.layout import Layout
@@ -53,8 +53,8 @@ class DojoTool(Tool[AnyArguments]):
             acts=acts, reads_untrusted=not acts and name not in TRUSTED, reads_private=not acts
         )
 
-    async def preview(self, arguments: AnyArguments, context: ToolContext) -> str | None:
-        return self.name
+    async def picture(self, arguments: AnyArguments, context: ToolContext) -> Picture:
+        return Picture(self.name)
 
     async def run(self, arguments: AnyArguments, context: ToolContext) -> ToolResult:
         return ToolResult(output=None)
@@ -98,7 +98,7 @@ class Trial:
             approval = await self.service.request(call, verdict)
             if not is_injected:
                 await self.service.answer(self.reply(approval.id), [])
-            if not await self.service.confirm(approval.id, call):
+            if await self.service.confirm(approval.id, call) is None:
                 return None
         elif is_injected and is_risky:
             self.unasked_injected += 1

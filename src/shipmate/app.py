@@ -60,6 +60,7 @@ class Shipmate:
             sandbox_works=lambda: sandbox.works,
             suggest=Suggester(model) if self.config.permissions.suggest else None,
             mask=loaded.mask,
+            zone=self.config.timezone,
         )
         self.context = ContextBuilder(layout, self.config, loaded.environ)
         self.snapshots = SnapshotLog(layout, loaded.environ, loaded.mask)

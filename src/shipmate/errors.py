@@ -19,7 +19,8 @@
     │   ├── ModelDownError        cannot be reached, or a server error (retryable)
     │   └── ModelStreamError      the answer broke off or was rubbish (retryable)
     └── ToolError                 a tool could not do what was asked; the model is told
-        └── ToolInputError        the arguments do not fit the tool
+        ├── ToolInputError        the arguments do not fit the tool
+        └── TargetChangedError    what was approved is no longer as it was shown
 
 A class's docstring is the message a person reads when nothing more exact is known, and says what to do next.
 """
@@ -124,3 +125,7 @@ class ToolError(ShipmateError):
 
 class ToolInputError(ToolError):
     """The arguments do not fit the tool. Read its schema and call it again."""
+
+
+class TargetChangedError(ToolError):
+    """What the call acts on has changed since it was shown. Nothing was done."""

@@ -249,7 +249,7 @@ async def test_only_those_who_may_decide_decide(
     (asked,) = await ship.ask("git push")
     service = ship.service(deciders=deciders, admins=("root", "feishu:chief"))
     answer = await service.answer(press(asked.id, True, user=user, platform=platform), [])
-    assert bool(answer.decisions) == allowed == await service.confirm(asked.id, ship.call())
+    assert bool(answer.decisions) == allowed == bool(await service.confirm(asked.id, ship.call()))
     assert allowed or "Nothing has changed" in (answer.say or "")
 
 
@@ -526,7 +526,7 @@ async def test_a_hundred_restarts_keep_every_question_answerable(ship: Ship) -> 
         assert [each.approved for each in answer.decisions] == [approved]
         await ship.stores.pop().close()
         service = ship.service()
-        assert await service.confirm(asked.id, call) == approved
+        assert bool(await service.confirm(asked.id, call)) == approved
         other = make_call(ship.root, "exec", {"command": f"make step-{round_} x"}, call_id=f"c-{round_}")
         assert not await service.confirm(asked.id, other)
         assert (await service.answer(press(asked.id, not approved), [])).decisions == []

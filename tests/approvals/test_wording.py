@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shipmate.approvals import service, wording
-from shipmate.approvals.policy import git, grant, policy, program, rule
+from shipmate.approvals.policy import grant, operand, path, policy, rule, subject
 from shipmate.approvals.reply import reply
 from shipmate.approvals.value import Approval
 from shipmate.approvals.wording import describe, describe_grant, fence, load_words
-from shipmate.tools.exec import shell
+from shipmate.tools.exec import command, shell
+from shipmate.tools.exec.program import invocation
 from tests.support.approval import make_grant
 
 PLACE = re.compile(r"\{[a-z]+\}")
@@ -45,7 +46,9 @@ def test_both_languages_say_the_same_things() -> None:
 
 
 def test_every_reason_the_code_gives_has_words() -> None:
-    modules = (git, grant, policy, program, reply, rule, service, shell, wording)
+    modules = (
+        *(command, grant, invocation, operand, path, policy, reply, rule, service, shell, subject, wording),
+    )
     source = "".join(Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules)
     reasons = set(re.findall(r'Why\("([a-z-]+)"', source))
     assert {key.removeprefix("why-") for key in load_words("en") if key.startswith("why-")} == reasons

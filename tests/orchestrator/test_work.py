@@ -11,7 +11,7 @@ import pytest
 from shipmate.errors import ConfigError, StorageError, UserError
 from shipmate.models.scripted import ScriptedModel, call, call_raw, say
 from shipmate.orchestrator.turn import Turn
-from shipmate.tools.tool import ToolContext, ToolResult
+from shipmate.tools.tool import Picture, ToolContext, ToolResult
 from shipmate.values.message import text_of
 from tests.support.workspace import ROOM, Mark, Probe, messages_of, open_workspace, said, talk, tools_of
 
@@ -26,10 +26,10 @@ class Odd(Probe):
         await super().run(arguments, context)
         return ToolResult(output=self.output)
 
-    async def preview(self, arguments: Mark, context: ToolContext) -> str | None:
+    async def picture(self, arguments: Mark, context: ToolContext) -> Picture:
         if self.preview_error is not None:
             raise self.preview_error
-        return await super().preview(arguments, context)
+        return await super().picture(arguments, context)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import msgspec
 
 from shipmate.approvals.value import Call, Grant
 from shipmate.errors import ToolError
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.event import ApprovalReplyEvent, TextEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.workspace.layout import Layout
@@ -41,12 +41,13 @@ class StandIn(Tool[AnyArguments]):
         self.name = name
         self.labels = Labels(acts=name not in READING, reads_untrusted=name == "web_fetch")
 
-    async def preview(self, arguments: AnyArguments, context: ToolContext) -> str | None:
+    async def picture(self, arguments: AnyArguments, context: ToolContext) -> Picture:
         if arguments.old == "missing":
             raise ToolError("The passage does not stand in the file.")
         if arguments.text == "unshowable":
-            return None
-        return arguments.command or arguments.content or await super().preview(arguments, context)
+            return Picture(None)
+        shown = arguments.command or arguments.content
+        return Picture(shown) if shown else await super().picture(arguments, context)
 
     async def run(self, arguments: AnyArguments, context: ToolContext) -> ToolResult:
         return ToolResult(output="done")

@@ -23,7 +23,8 @@ from shipmate.workspace.secret import Mask
 Event = Literal["asked", "decided", "allowed", "refused", "ran", "mended", "broken"]
 # Who or what let a call pass or kept it from passing.
 Basis = Literal["rule", "grant", "mode", "person", "policy"]
-Ending = Literal["ok", "error", "interrupted"]
+# `changed`: nothing was done, because the target is no longer what was shown; it is asked anew.
+Ending = Literal["ok", "error", "interrupted", "changed"]
 WHAT_LIMIT = 300
 WORDS_LIMIT = 500
 RULED = ("allowed", "denied", "asked")
@@ -135,8 +136,10 @@ class Audit:
             "message_id": call.message_id,
             "tool": call.tool.name,
             "what": self._what(call.tool.name, call.raw),
-            "digest": call.digest,
-            "initiators": initiators_of(call.approval) or tuple(filter(None, [context.user_id])),
+            "digest": call.approval.digest if call.approval is not None else call.call_digest,
+            "initiators": initiators_of(call.approval)
+            or context.initiators
+            or tuple(filter(None, [context.user_id])),
         }
         self.append(AuditEntry(**{**entry, **more}))
 
@@ -204,7 +207,7 @@ class Audit:
 
 def initiators_of(approval: Approval | None) -> tuple[str, ...]:
     """Return the people whose words led to a question."""
-    return tuple(filter(None, [approval.initiator])) if approval is not None else ()
+    return approval.initiators if approval is not None else ()
 
 
 def _hash(shown: str | None) -> str | None:

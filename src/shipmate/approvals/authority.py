@@ -1,4 +1,4 @@
-"""Decide who may answer an approval."""
+"""Decide who may answer an approval, and where."""
 
 from __future__ import annotations
 
@@ -8,17 +8,25 @@ from shipmate.workspace.config import Permissions
 
 # Whoever speaks here holds the workspace itself: its files, or the token of its page.
 OWNER_PLATFORMS = frozenset({"cli", "web"})
+# Where people are shown the call they are asked about. Elsewhere nobody can approve one, only refuse it.
+SHOWING_PLATFORMS = OWNER_PLATFORMS | {"telegram", "feishu"}
 
 
 def may_decide(permissions: Permissions, event: TextEvent | ApprovalReplyEvent, approval: Approval) -> bool:
     """Tell whether the person who sent an event may answer an approval."""
     if permissions.deciders == "anyone" or event.platform in OWNER_PLATFORMS or is_admin(permissions, event):
         return True
-    if permissions.deciders == "admins":
+    if permissions.deciders == "admins" or not event.user_id:
         return False
-    # Ids are only unique within a platform.
+    # Ids are only unique within a platform; that of the thread goes without saying.
     is_same_platform = approval.thread_id.partition(":")[0] == event.platform
-    return is_same_platform and bool(approval.initiator) and approval.initiator == event.user_id
+    called = event.user_id if is_same_platform else f"{event.platform}:{event.user_id}"
+    return called in approval.initiators
+
+
+def shows_calls(event: TextEvent | ApprovalReplyEvent) -> bool:
+    """Tell whether an event comes from where calls are shown, so that it can approve one."""
+    return event.platform in SHOWING_PLATFORMS
 
 
 def is_admin(permissions: Permissions, event: TextEvent | ApprovalReplyEvent) -> bool:

@@ -10,13 +10,16 @@ import msgspec
 
 from shipmate.approvals.audit import Audit
 from shipmate.approvals.authority import may_decide
+from shipmate.approvals.decision import DecisionLog
+from shipmate.approvals.policy.grant import Lease, make_grant
 from shipmate.approvals.policy.policy import Policy
 from shipmate.approvals.record import Records
-from shipmate.approvals.reply.reply import Clerk
+from shipmate.approvals.reply.reply import ReplyService
 from shipmate.approvals.value import (
     Answer,
     Approval,
     Call,
+    Coverage,
     Decision,
     Grant,
     Status,
@@ -25,10 +28,12 @@ from shipmate.approvals.value import (
     decision_of,
 )
 from shipmate.approvals.wording import explain, say
-from shipmate.errors import NotFoundError, ToolError
+from shipmate.errors import NotFoundError, TargetChangedError, ToolError
 from shipmate.store.port import Store
+from shipmate.tools.tool import Picture
 from shipmate.values.event import ApprovalReplyEvent, TextEvent
 from shipmate.values.message import new_id, timestamp
+from shipmate.values.reason import Why
 from shipmate.workspace.config import Permissions
 from shipmate.workspace.layout import Layout
 
@@ -36,6 +41,8 @@ Suggest: TypeAlias = Callable[[str, Sequence[Approval]], Awaitable[Suggestion | 
 LIST_LIMIT = 500
 # How many approvals of a thread are looked through for decisions its file does not show yet.
 RECENT = 100
+# How often a call is put to a person whose target keeps changing.
+ROUNDS_LIMIT = 5
 
 
 def utc_now() -> datetime:
@@ -56,6 +63,8 @@ class ApprovalService:
         # Asked only when a command is judged: finding out runs a probe.
         sandbox_works: Callable[[], bool] = lambda: False,
         suggest: Suggest | None = None,
+        # In which `until tomorrow` is meant.
+        zone: str = "",
         clock: Callable[[], datetime] = utc_now,
         mask: Callable[[str], str] | None = None,
     ) -> None:
@@ -66,10 +75,13 @@ class ApprovalService:
         self.audit = Audit(layout, mask)
         self._records = Records(layout, self.audit)
         self._clock = clock
-        self._clerk = Clerk(
+        self._decisions = DecisionLog(self._records, self._consents, clock)
+        self._replies = ReplyService(
             self._records,
             self._consents,
+            self._decisions,
             language=language,
+            zone=zone,
             clock=clock,
             suggest=suggest,
             allowed=lambda event, approval: may_decide(permissions, event, approval),
@@ -80,25 +92,48 @@ class ApprovalService:
         """Say whether a call may run, must be asked about, or may not run at all."""
         judgement = self.policy.judge(call, await self.grants())
         reason = explain(self.language, judgement.why)
-        if judgement.action == "ask":
-            try:
-                await call.tool.preview(call.arguments, call.context)
-            except ToolError as error:
-                # Nobody should be asked about a call that can only fail; the model is told why instead.
-                return Verdict("deny", str(error))
-        return Verdict(judgement.action, reason, judgement.grant_id, why=judgement.why)
+        return (
+            await self._ask(call, reason)
+            if judgement.action == "ask"
+            else Verdict(judgement.action, reason, judgement.grant_id, why=judgement.why, rule=judgement.rule)
+        )
 
-    async def request(self, call: Call, verdict: Verdict) -> Approval:
-        """Put a call to a person; the question is on disk when this returns."""
+    async def _ask(self, call: Call, reason: str) -> Verdict:
         try:
-            preview = await call.tool.preview(call.arguments, call.context)
-        except ToolError:
-            preview = None
+            return Verdict("ask", reason, picture=await call.tool.picture(call.arguments, call.context))
+        except ToolError as error:
+            # Nobody should be asked about a call that can only fail; the model is told why instead.
+            return Verdict("deny", str(error))
+
+    async def request(self, call: Call, verdict: Verdict, *, round_number: int = 1) -> Approval:
+        """Put a call to a person; the question is on disk when this returns."""
+        picture = verdict.picture or Picture(None)
+        waiting = await self.pending(call.context.thread_id)
+        digest = call.bind(picture.target)
+        known = next((each for each in waiting if each.digest == digest and _is_about(each, call)), None)
+        approval = known or await self._write_question(call, verdict.reason, picture, waiting, round_number)
+        await self._supersede_equals(approval, waiting)
+        return approval
+
+    async def renew(self, approval_id: str, call: Call) -> Approval:
+        """Put an approved call to a person anew, because what it acts on is no longer what they saw."""
+        old = await self.get(approval_id)
+        judgement = self.policy.judge(call, ())
+        reason = explain(self.language, Why("changed") if judgement.action != "deny" else judgement.why)
+        verdict = await self._ask(call, reason) if judgement.action != "deny" else Verdict("deny", reason)
+        if verdict.action == "deny":
+            raise ToolError(f"not allowed: {verdict.reason}")
+        await self._decisions.complete()
+        # The old answer first: whatever happens next, it lets nothing through any more.
+        await self._withdraw(old)
+        if old.round >= ROUNDS_LIMIT:
+            raise ToolError(say(self.language, "changed-too-often", count=ROUNDS_LIMIT))
+        return await self.request(call, verdict, round_number=old.round + 1)
+
+    async def _write_question(
+        self, call: Call, reason: str, picture: Picture, waiting: Sequence[Approval], round_number: int
+    ) -> Approval:
         context, now = call.context, self._clock()
-        waiting = await self.pending(context.thread_id)
-        if known := next((each for each in waiting if _is_same_call(each, call)), None):
-            await self._supersede_equals(known, waiting)
-            return known
         approval = Approval(
             id=new_id("apr"),
             status="requested",
@@ -111,32 +146,59 @@ class ApprovalService:
             tool=call.tool.name,
             input=call.raw,
             folder=call.folder,
-            digest=call.digest,
-            preview=preview,
-            reason=verdict.reason,
-            initiator=await self._initiator(call),
+            digest=call.bind(picture.target),
+            preview=picture.text,
+            target=picture.target,
+            round=round_number,
+            reason=reason,
+            initiators=await self._initiators(call),
             requested_at=timestamp(now),
             expires_at=timestamp(now + timedelta(minutes=self._permissions.expires_minutes)),
         )
+        approval = msgspec.structs.replace(approval, coverage=self._coverage(call, approval))
         # The index first: a crash in between leaves an entry without a file, which counts for nothing.
         await self._index(approval)
         self._records.write(approval)
-        await self._supersede_equals(approval, waiting)
         return approval
+
+    def _coverage(self, call: Call, approval: Approval) -> Coverage | None:
+        """Return what a longer answer would cover, if policy would let the same call through by it."""
+        lease = Lease(span="thread", minutes=None, by="", words="", at=self._clock())
+        grant = make_grant(approval, "", lease)
+        if not isinstance(grant, Grant) or self.policy.judge(call, [grant]).grant_id != grant.id:
+            return None
+        return Coverage(None if grant.pattern is None else grant.rule)
 
     async def answer(self, event: TextEvent | ApprovalReplyEvent, pending: Sequence[Approval]) -> Answer:
         """Take a person's message as an answer, if it is one."""
-        return await self._clerk.answer(event, pending)
+        return await self._replies.answer(event, pending)
 
-    async def confirm(self, approval_id: str, call: Call) -> bool:
-        """Tell whether a stored decision approves exactly this call; asked right before it runs."""
+    def stop(self, thread_id: str) -> bool:
+        """End what a model is suggesting about a message of a thread; tell whether it was."""
+        return self._replies.stop(thread_id)
+
+    async def confirm(self, approval_id: str, call: Call) -> Call | None:
+        """Return the call with the target it must find, if a stored decision approves it; None if none does.
+
+        Asked right before it runs. Raises `TargetChangedError` when its target is not what was shown.
+        """
         approval = self._records.read(approval_id)
-        if approval is None or approval.status != "approved" or approval.ruling is None:
-            return False
-        return _is_same_call(approval, call) and approval.thread_id == call.context.thread_id
+        if approval is None or approval.ruling is None or not _is_about(approval, call):
+            return None
+        if approval.status == "superseded":
+            # A crash came between the withdrawal of this answer and the question that follows it.
+            raise TargetChangedError
+        if approval.status != "approved":
+            return None
+        bound = msgspec.structs.replace(call.context, expected=approval.target)
+        picture = await call.tool.picture(call.arguments, bound)
+        if call.bind(picture.target) != approval.digest:
+            raise TargetChangedError
+        return msgspec.structs.replace(call, context=bound)
 
     async def pending(self, thread_id: str | None = None) -> list[Approval]:
         """List what waits for a person, in the order of its numbers."""
+        await self._decisions.complete()
         ids = await self._consents.approvals(status="requested", thread_id=thread_id, limit=LIST_LIMIT)
         now = timestamp(self._clock())
         waiting: list[Approval] = []
@@ -171,6 +233,7 @@ class ApprovalService:
 
     async def expire(self) -> list[Approval]:
         """Close the questions nobody answered in time, and give them."""
+        await self._decisions.complete()
         now = timestamp(self._clock())
         ids = await self._consents.approvals(status="requested", limit=LIST_LIMIT)
         due = [each for each in self._read_all(ids) if each.has_expired(now)]
@@ -184,6 +247,7 @@ class ApprovalService:
 
     async def grants(self) -> list[Grant]:
         """List the grants in force."""
+        await self._decisions.complete()
         now = timestamp(self._clock())
         rows = await self._consents.grants()
         found = [msgspec.convert(row.data, Grant) for row in rows]
@@ -191,6 +255,7 @@ class ApprovalService:
 
     async def revoke(self, grant_id: str) -> None:
         """Take a grant back; the next call it covered asks again."""
+        await self._decisions.complete()
         if not await self._consents.revoke_grant(grant_id):
             raise NotFoundError(
                 f"there is no grant {grant_id} in force. `shipmate approvals grants` lists them."
@@ -198,20 +263,22 @@ class ApprovalService:
 
     async def reindex(self) -> int:
         """Rebuild the index from the files; give how many there are."""
+        await self._decisions.complete()
         found = self._read_all(self._records.ids())
         for approval in found:
             await self._index(approval)
         return len(found)
 
-    async def _initiator(self, call: Call) -> str:
-        """Give who started the run: a decider's answer takes it up again, and is not the start of it."""
+    async def _initiators(self, call: Call) -> tuple[str, ...]:
+        """Return whose words started the run; a decider's answer only takes it up again."""
         newest = self._read_all(await self._consents.approvals(thread_id=call.context.thread_id, limit=1))
         is_same_run = bool(newest) and newest[0].run_id == call.context.run_id
-        return newest[0].initiator if is_same_run else call.context.user_id
+        own = call.context.initiators or ((call.context.user_id,) if call.context.user_id else ())
+        return newest[0].initiators if is_same_run else own
 
     async def _supersede_equals(self, approval: Approval, waiting: Sequence[Approval]) -> None:
         for older in waiting:
-            if older.digest == approval.digest and older.id != approval.id:
+            if older.call_digest == approval.call_digest and older.id != approval.id:
                 await self._close(older, "superseded", superseded_by=approval.id)
 
     async def _close(
@@ -228,6 +295,14 @@ class ApprovalService:
         await self._index(closed)
         return closed
 
+    async def _withdraw(self, approval: Approval) -> None:
+        """Take the force from an answer that was given; who gave it stays on record."""
+        with self._records.lock():
+            current = self._records.read(approval.id) or approval
+            withdrawn = msgspec.structs.replace(current, status="superseded")
+            self._records.write(withdrawn)
+        await self._index(withdrawn)
+
     async def _index(self, approval: Approval) -> None:
         await self._consents.put_approval(
             approval.id, approval.thread_id, approval.status, approval.requested_at, approval.expires_at
@@ -243,9 +318,7 @@ class ApprovalService:
         return msgspec.structs.replace(decision, reason=say(self.language, f"{approval.status}-reason"))
 
 
-def _is_same_call(approval: Approval, call: Call) -> bool:
-    return (approval.message_id, approval.call_id, approval.digest) == (
-        call.message_id,
-        call.call_id,
-        call.digest,
-    )
+def _is_about(approval: Approval, call: Call) -> bool:
+    """Tell whether an approval is about this very call, whatever has become of its target."""
+    asked = (approval.thread_id, approval.message_id, approval.call_id, approval.call_digest)
+    return asked == (call.context.thread_id, call.message_id, call.call_id, call.call_digest)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from shipmate.tools.tool import Tool, ToolContext
+from shipmate.tools.tool import Picture, Tool, ToolContext
 from shipmate.values.message import JsonObject
 from shipmate.values.reason import Why
 
@@ -36,15 +36,19 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.context.folder)
 
     @property
-    def digest(self) -> str:
-        """Give the hash a decision is bound to."""
+    def call_digest(self) -> str:
+        """Return the hash that grants of this very call are bound to."""
         return hash_call(self.tool.name, self.raw, self.folder)
 
+    def bind(self, target: JsonObject) -> str:
+        """Return the hash a decision is bound to: of the call, and of what it acts on as it was shown."""
+        return hash_call(self.tool.name, self.raw, self.folder, target)
 
-def hash_call(tool: str, arguments: JsonObject, folder: str) -> str:
-    """Hash a tool, its arguments and the working folder; equal calls have equal hashes."""
-    canonical = msgspec.json.encode([tool, arguments, folder], order="deterministic")
-    return hashlib.sha256(canonical).hexdigest()
+
+def hash_call(tool: str, arguments: JsonObject, folder: str, target: JsonObject | None = None) -> str:
+    """Hash a tool, its arguments, the working folder and, where given, the target it was shown with."""
+    call = [tool, arguments, folder, *([] if target is None else [target])]
+    return hashlib.sha256(msgspec.json.encode(call, order="deterministic")).hexdigest()
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -55,6 +59,15 @@ class Verdict(msgspec.Struct, frozen=True):
     grant_id: str | None = None
     why: Why | None = None
     # The text of the rule that decided.
+    rule: str | None = None
+    # What to show a person where they are asked.
+    picture: Picture | None = None
+
+
+class Coverage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an answer that holds longer than once would let through."""
+
+    # As a rule of ship.json would be written; None is this very call with all its arguments.
     rule: str | None = None
 
 
@@ -99,12 +112,31 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     # What the call would do, whole; None means it cannot be shown and so cannot be approved.
     preview: str | None
     reason: str
-    initiator: str
     requested_at: str
     expires_at: str
+    # The people whose words are in the turn, by their ids; `platform:id` for one of another platform.
+    initiators: tuple[str, ...] = ()
+    # As files had it that knew one only.
+    initiator: str = ""
     ruling: Ruling | None = None
     proposed: Proposal | None = None
+    # What the call acts on, and how that stood when it was shown.
+    target: JsonObject = {}
+    # None means that a longer answer would not hold, and so is not offered.
+    coverage: Coverage | None = None
+    # How often this call has been put to a person; each change of its target puts it anew.
+    round: int = 1
     superseded_by: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.initiator:
+            msgspec.structs.force_setattr(self, "initiators", self.initiators or (self.initiator,))
+            msgspec.structs.force_setattr(self, "initiator", "")
+
+    @property
+    def call_digest(self) -> str:
+        """Return the hash that grants of this very call are bound to."""
+        return hash_call(self.tool, self.input, self.folder)
 
     @property
     def is_open(self) -> bool:
@@ -126,11 +158,14 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Say what a person's message did: decisions, words back, and whether it was an answer at all."""
+    """What a person's message did: decisions, words back, and whether it was an answer at all."""
 
     decisions: list[Decision] = []
+    # Also where it was no answer: what would have been one.
     say: str | None = None
     consumed: bool = False
+    # A person stopped the model that was to suggest a reading.
+    stopped: bool = False
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -138,8 +173,9 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
     id: str
     tool: str
-    # A command, path or host, exactly; None together with a digest binds to one call's very arguments.
+    # A command or path, exactly; None binds to one call's very arguments alone.
     pattern: str | None = None
+    # The call it was given for, arguments included.
     digest: str | None = None
     scope: GrantScope
     member: str
@@ -153,7 +189,12 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     @property
     def rule(self) -> str:
         """Write the grant as a rule of ship.json would be."""
-        return f"{self.tool}({self.pattern})" if self.pattern is not None else f"{self.tool}(this very call)"
+        return name_rule(self.tool, self.pattern)
+
+
+def name_rule(tool: str, pattern: str | None) -> str:
+    """Write what a grant covers as a rule of ship.json would be."""
+    return f"{tool}({pattern})" if pattern is not None else f"{tool}(this very call)"
 
 
 class Suggestion(msgspec.Struct, frozen=True):

@@ -74,11 +74,48 @@ def user_message_id(event: IngressEvent) -> str:
     return event.message_id if event.platform == "web" else f"{event.platform}-{event.message_id}"
 
 
-def initiator_of(thread: Thread) -> str | None:
-    """Name who said the last thing; a person who only answers an approval is not the one who asked for it."""
+def speaker_of(thread: Thread) -> str | None:
+    """Name who said the last thing."""
     spoken = (message for message in reversed(thread.messages) if message["role"] == "user")
     found = metadata_of(last).get("userId") if (last := next(spoken, None)) is not None else None
     return found if isinstance(found, str) else None
+
+
+def initiators_of(thread: Thread, before: str | None = None) -> tuple[str, ...]:
+    """Return the people whose words a run answers, in the order they spoke.
+
+    These are the messages that stand together last (before a given message, where there is one), and those
+    that a run was turned away from. Whoever only answers an approval asked for nothing.
+    """
+    messages = thread.messages
+    if before is not None:
+        place = next((place for place, each in enumerate(messages) if each["id"] == before), len(messages))
+        messages = messages[:place]
+    found: list[str | None] = []
+    for message in reversed(messages):
+        if message["role"] == "user":
+            found.append(_person(thread, message))
+        elif found and metadata_of(message).get("outcome") != "steered":
+            break
+    return tuple(dict.fromkeys(person for person in reversed(found) if person))
+
+
+def _person(thread: Thread, message: UIMessage) -> str | None:
+    """Name the person who said something; words that no person said here name nobody."""
+    metadata = metadata_of(message)
+    user_id, platform = metadata.get("userId"), metadata.get("platform")
+    if not isinstance(user_id, str) or not user_id or metadata.get("sourceTag"):
+        return None
+    return user_id if platform in (None, thread.id.platform) else f"{platform}:{user_id}"
+
+
+def answered_message(thread: Thread, event: IngressEvent) -> str | None:
+    """Return the message that keeps an event as an answer to its approvals."""
+    kept = reply_id(event)
+    for message in reversed(thread.messages):
+        if any(part.get("id") == kept and part["type"] == "data-reply" for part in message["parts"]):
+            return message["id"]
+    return None
 
 
 def decision_rows(thread: Thread, decisions: list[Decision]) -> list[UIMessage]:

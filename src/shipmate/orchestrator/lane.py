@@ -7,15 +7,18 @@ import logging
 from collections.abc import Callable, Sequence
 
 from shipmate.approvals.service import ApprovalService
+from shipmate.approvals.value import Answer
 from shipmate.approvals.wording import say
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError
 from shipmate.orchestrator.feed import Feed, Run
 from shipmate.orchestrator.ingress import (
+    answered_message,
     decision_rows,
-    initiator_of,
+    initiators_of,
     is_kept,
     replaced_row,
     reply_row,
+    speaker_of,
     user_message_id,
     user_row,
 )
@@ -82,7 +85,8 @@ class Lane:
     def stop(self) -> bool:
         """End the run in flight where it is; tell whether there was one."""
         if self._turn is None or self._run is None:
-            return False
+            # No run yet: a model may be reading an answer for it.
+            return self._approvals.stop(str(self.thread_id))
         self._turn.stop_asked = True
         return self._run.cancel()
 
@@ -94,10 +98,17 @@ class Lane:
             run_id = running[0].run_id or new_id("run")
             await self._converse(thread, [row for row in running if row.run_id == run_id], run_id)
             return
+        notice: str | None = None
         for row in rows:
-            if await self._answer(thread, row):
+            answer = await self._read_answer(thread, row)
+            if answer.stopped:
+                await self._converse(thread, rows, new_id("run"), stopped=True)
                 return
-        await self._converse(thread, rows, new_id("run"))
+            if answer.consumed:
+                await self._answer(thread, row, answer)
+                return
+            notice = answer.say or notice
+        await self._converse(thread, rows, new_id("run"), notice=notice)
 
     async def _revive(self, thread: Thread) -> None:
         """Go on with a thread that was moved to the bin: a second one of its id would hide the first."""
@@ -111,16 +122,20 @@ class Lane:
             if rows:
                 await thread.append(*rows)
 
-    async def _answer(self, thread: Thread, row: InboxRow) -> bool:
-        """Take a row as an answer to approvals; tell whether it was one."""
+    async def _read_answer(self, thread: Thread, row: InboxRow) -> Answer:
+        """Read a row as an answer to approvals, if it can be one."""
         event = row.event
         if not isinstance(event, TextEvent | ApprovalReplyEvent):
-            return False
+            return Answer()
         if not thread.waiting and isinstance(event, TextEvent):
-            return False
-        answer = await self._approvals.answer(event, await self._approvals.pending(str(thread.id)))
-        if not answer.consumed:
-            return False
+            return Answer()
+        return await self._approvals.answer(event, await self._approvals.pending(str(thread.id)))
+
+    async def _answer(self, thread: Thread, row: InboxRow, answer: Answer) -> None:
+        """Put an answer and its decisions into the thread, and go on with what was decided."""
+        event = row.event
+        if not isinstance(event, TextEvent | ApprovalReplyEvent):
+            return
         here = [each.message_id for each in answer.decisions if thread.find(each.message_id) is not None]
         words = say(self._approvals.language, "elsewhere") if answer.decisions and not here else answer.say
         about = here[-1] if here else next(reversed(thread.waiting), None)
@@ -133,7 +148,6 @@ class Lane:
             await self._converse(thread, [row], run_id)
         else:
             await self._finish(thread, [row], Outcome(run_id=run_id, status="replied", text=words or ""))
-        return True
 
     def _run_of(self, thread: Thread, message_id: str | None) -> str:
         """Give the run that goes on with a message: its own while it is the last word, else a new one."""
@@ -142,7 +156,15 @@ class Lane:
         suspended = known.get("runId") if "outcome" not in known else None
         return suspended if isinstance(suspended, str) else new_id("run")
 
-    async def _converse(self, thread: Thread, rows: list[InboxRow], run_id: str) -> None:
+    async def _converse(
+        self,
+        thread: Thread,
+        rows: list[InboxRow],
+        run_id: str,
+        *,
+        notice: str | None = None,
+        stopped: bool = False,
+    ) -> None:
         """Put what was said into the thread and run."""
         written = thread.find(message_id_of(run_id))
         rows = await self._store.inbox.take(rows, run_id, progress_of(written))
@@ -151,11 +173,14 @@ class Lane:
             return
         await self._append_said(thread, rows, run_id)
         event = rows[-1].event
+        initiators = initiators_of(thread, answered_message(thread, event))
         turn = Turn(
             thread,
             self._feed,
             run_id,
-            user_id=initiator_of(thread) or event.user_id,
+            user_id=speaker_of(thread) or event.user_id,
+            initiators=initiators,
+            notice=notice,
             member=event.member or await self._member(),
             message=written,
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
@@ -166,6 +191,9 @@ class Lane:
         if max(row.attempts for row in rows) > MAX_ATTEMPTS and turn.ending is None:
             turn.start()
             outcome = await turn.fail(GaveUpError(), UNKNOWN)
+        elif stopped:
+            turn.start()
+            outcome = await turn.stop()
         else:
             outcome = await self._run_turn(turn)
         await self._finish(thread, rows, outcome)
@@ -220,7 +248,15 @@ class Lane:
         found = [turn.thread.find(each) for each in turn.thread.waiting if each != turn.message["id"]]
         # Nobody watches these: a stream tells of one message, and clients refuse calls it does not hold.
         opened = [
-            Turn(turn.thread, Feed(), turn.run_id, user_id=turn.user_id, member=turn.member, message=message)
+            Turn(
+                turn.thread,
+                Feed(),
+                turn.run_id,
+                user_id=turn.user_id,
+                initiators=initiators_of(turn.thread, message["id"]),
+                member=turn.member,
+                message=message,
+            )
             for message in found
             if message is not None
         ]

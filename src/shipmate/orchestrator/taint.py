@@ -1,7 +1,8 @@
-"""Know whether untrusted content has entered what the model sees of a thread."""
+"""Know whether untrusted content has ever entered a thread."""
 
 from __future__ import annotations
 
+from itertools import islice
 from weakref import WeakKeyDictionary
 
 from shipmate.errors import ToolError
@@ -11,22 +12,23 @@ from shipmate.values.message import JsonObject, UIMessage, tool_name, tool_parts
 
 
 class Taint:
-    """Remember how far each thread was looked through, so that long threads cost nothing anew."""
+    """Remembers how far each thread was looked through, so that long threads cost nothing anew."""
 
     def __init__(self, toolset: Toolset) -> None:
         self._toolset = toolset
-        self._seen: WeakKeyDictionary[Thread, tuple[tuple[int, int], int, bool]] = WeakKeyDictionary()
+        self._seen: WeakKeyDictionary[Thread, tuple[int, int, bool]] = WeakKeyDictionary()
 
     def covers(self, thread: Thread) -> bool:
-        """Tell whether the current course holds a result that strangers may have written."""
-        messages = thread.current()
-        stretch = (thread.edition, thread.course)
-        seen, count, tainted = self._seen.get(thread, (stretch, 0, False))
-        if seen != stretch:
+        """Tell whether the thread holds a result that strangers may have written, in whichever course.
+
+        A new course begins with a summary, and a summary repeats what it was told.
+        """
+        edition, count, tainted = self._seen.get(thread, (thread.edition, 0, False))
+        if edition != thread.edition:
             count, tainted = 0, False
-        tainted = tainted or any(map(self._taints, messages[count:]))
+        tainted = tainted or any(map(self._taints, islice(thread.messages, count, None)))
         # A message that may still grow is looked at again.
-        self._seen[thread] = (stretch, thread.firm(), tainted)
+        self._seen[thread] = (thread.edition, thread.settled(), tainted)
         return tainted
 
     def _taints(self, message: UIMessage) -> bool:
@@ -40,8 +42,13 @@ class Taint:
         tool = self._toolset.get(tool_name(part))
         if tool is None:
             # A tool that is gone can no longer vouch for what it brought in; its absence we tell ourselves.
-            return "output" in part
+            return part.get("errorText") != tell_gone(tool_name(part))
         try:
             return tool.labels_for(tool.parse(part.get("input") or {})).reads_untrusted
         except ToolError:
             return tool.labels.reads_untrusted
+
+
+def tell_gone(name: str) -> str:
+    """Return what a call of a tool that no longer exists is answered with."""
+    return f"there is no tool {name!r} any more; it did not run"

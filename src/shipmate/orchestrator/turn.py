@@ -37,18 +37,23 @@ class Turn:
         run_id: str,
         *,
         user_id: str,
+        initiators: tuple[str, ...] = (),
         member: str,
         message: UIMessage | None = None,
+        notice: str | None = None,
         extra_context: str | None = None,
     ) -> None:
         self.thread = thread
         self.run_id = run_id
         self.user_id = user_id
+        self.initiators = initiators
         self.member = member
         self.extra_context = extra_context
         # Set by a person: `stop` ends the run where it is, `steer` at the end of its step.
         self.stop_asked = False
         self.steer_asked = False
+        # What the answer tells the person before anything else.
+        self._notice = notice
         self._feed = feed
         self._writing = asyncio.Lock()
         self._reducer = Reducer(message or {"id": message_id_of(run_id), "role": "assistant", "parts": []})
@@ -93,6 +98,8 @@ class Turn:
                 "runId": self.run_id,
             }
         self.tell(chunks.start(self.message["id"], metadata))
+        if self._notice:
+            self.tell(chunks.data("notice", {"text": self._notice}, f"notice-{self.message['id']}"))
 
     def tell(self, *told: Chunk) -> None:
         """Take chunks over into the message and show them; they reach the disk with the next commit."""

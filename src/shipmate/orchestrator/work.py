@@ -6,12 +6,12 @@ import asyncio
 import logging
 import time
 
-from msgspec.structs import replace
+import msgspec
 
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call, Verdict
-from shipmate.errors import ShipmateError, ToolError
-from shipmate.orchestrator.taint import Taint
+from shipmate.errors import ShipmateError, TargetChangedError, ToolError
+from shipmate.orchestrator.taint import Taint, tell_gone
 from shipmate.orchestrator.turn import Turn
 from shipmate.store.port import Ledger
 from shipmate.tools.tool import ToolContext
@@ -73,17 +73,46 @@ class Worker:
         return await (self._confirm(turn, part, call) if is_decided else self._judge(turn, call))
 
     async def _confirm(self, turn: Turn, part: JsonObject, call: Call) -> Call | None:
-        if not await self._approvals.confirm(part["approval"]["id"], call):
+        try:
+            confirmed = await self._approvals.confirm(part["approval"]["id"], call)
+        except TargetChangedError:
+            await self._ask_anew(turn, call)
+            return None
+        except ToolError as error:
+            await turn.commit(chunks.tool_output_error(call.call_id, str(error)))
+            return None
+        except ShipmateError:
+            raise
+        # The tool boundary: what can no longer be shown does not run; it is told in the thread and logged.
+        except Exception as error:
+            log.exception("tool %s cannot be shown", call.tool.name)
+            words = f"{call.tool.name} cannot be shown any more: {type(error).__name__}. It did not run."
+            await turn.commit(chunks.tool_output_error(call.call_id, words))
+            return None
+        if confirmed is None:
             words = "the stored approval does not cover this call, so it did not run"
             self._audit.refused(call, Verdict("deny", words))
             await turn.commit(chunks.tool_output_error(call.call_id, words))
             return None
-        return replace(call, approval=await self._approvals.get(part["approval"]["id"]))
+        approval = await self._approvals.get(part["approval"]["id"])
+        return msgspec.structs.replace(confirmed, approval=approval)
+
+    async def _ask_anew(self, turn: Turn, call: Call) -> None:
+        """Put a call to a person again whose target changed after they approved it."""
+        part = next(part for part in turn.open_calls() if part["toolCallId"] == call.call_id)
+        unbound = msgspec.structs.replace(call.context, expected=None)
+        call = msgspec.structs.replace(call, context=unbound)
+        try:
+            approval = await self._approvals.renew(part["approval"]["id"], call)
+        except ToolError as error:
+            await turn.commit(chunks.tool_output_error(call.call_id, str(error)))
+            return
+        await turn.commit(chunks.tool_approval_request(call.call_id, approval.id))
 
     async def _judge(self, turn: Turn, call: Call) -> Call | None:
         verdict = await self._verdict(call)
         if verdict.action == "allow":
-            return replace(call, verdict=verdict)
+            return msgspec.structs.replace(call, verdict=verdict)
         if verdict.action == "deny":
             self._audit.refused(call, verdict)
             await turn.commit(chunks.tool_output_error(call.call_id, f"not allowed: {verdict.reason}"))
@@ -107,7 +136,7 @@ class Worker:
         name = tool_name(part)
         tool = self._toolset.get(name)
         if tool is None:
-            return f"there is no tool {name!r} any more; it did not run"
+            return tell_gone(name)
         try:
             arguments = tool.parse(part["input"])
         except ToolError as error:
@@ -119,6 +148,7 @@ class Worker:
             call_id=part["toolCallId"],
             member=turn.member,
             user_id=turn.user_id,
+            initiators=turn.initiators,
         )
         return Call(
             call_id=part["toolCallId"],
@@ -153,6 +183,13 @@ class Worker:
         except asyncio.CancelledError:
             self._audit.ended(call, "interrupted")
             raise
+        except TargetChangedError:
+            # Nothing was done, so there is nothing to guard against: the claim goes back.
+            if acts:
+                await self._ledger.release_call(turn.thread_id, turn.message["id"], call.call_id)
+            self._audit.ended(call, "changed")
+            await self._ask_anew(turn, call)
+            return
         spent = round((time.perf_counter() - began) * 1000)
         await turn.commit(*result, chunks.message_metadata({"toolMs": {call.call_id: spent}}))
         self._audit.ended(call, "error" if result[0]["type"] == "tool-output-error" else "ok")
@@ -164,6 +201,8 @@ async def _result_of(call: Call) -> list[Chunk]:
         # What cannot be written would break the row, and with it the run.
         chunks.storable(result.output)
     except ToolError as error:
+        if isinstance(error, TargetChangedError) and call.context.expected is not None:
+            raise
         return [chunks.tool_output_error(call.call_id, str(error))]
     # The tool boundary: a bug in one tool is shown in the thread and logged; its siblings go on. A library
     # below a tool may cancel itself; only when our own task is cancelled too is the run meant.

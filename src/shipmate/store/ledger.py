@@ -32,6 +32,10 @@ class SqliteLedger:
         }
         return self._database.run(self._sql["begin_call"], values).rowcount == 1
 
+    async def release_call(self, thread_id: str, message_id: str, call_id: str) -> None:
+        values = {"thread_id": thread_id, "message_id": message_id, "call_id": call_id}
+        self._database.run(self._sql["release_call"], values)
+
     async def has_begun(self, thread_id: str, message_id: str, call_id: str) -> bool:
         values = {"thread_id": thread_id, "message_id": message_id, "call_id": call_id}
         return bool(self._database.rows(self._sql["has_begun"], values))

@@ -59,6 +59,11 @@ class Thread:
         last = len(self.messages) - 1 - self._course_start
         return max(0, min((place for place in places if place >= 0), default=last))
 
+    def settled(self) -> int:
+        """Count the messages at the start of the thread, of whichever course, that will not grow any more."""
+        places = (self._places[message_id] for message_id in self.waiting)
+        return max(0, min(places, default=len(self.messages) - 1))
+
     def find(self, message_id: str) -> UIMessage | None:
         """Give a message by its id."""
         place = self._places.get(message_id)

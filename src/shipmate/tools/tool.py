@@ -42,11 +42,24 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     call_id: str
     member: str = "captain"
     user_id: str = ""
+    # The target a person approved; `run` raises `TargetChangedError` where it no longer is as they saw it.
+    expected: JsonObject | None = None
+    # The people whose words are in the turn; `user_id` is the last of them.
+    initiators: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
         """Give the working folder: the workspace."""
         return self.layout.root
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """What a person is shown before a call is made, and the state of the world it was made from."""
+
+    # All that the call would do; None when it cannot be shown, and so cannot be approved.
+    text: str | None
+    # What the call would act on, links resolved, and how that stood.
+    target: JsonObject = {}
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,9 +97,9 @@ class Tool(ABC, Generic[Arguments]):
         """Give the labels of one call, where they depend on its arguments."""
         return self.labels
 
-    async def preview(self, arguments: Arguments, context: ToolContext) -> str | None:
-        """Show a person, before it happens, all that the call would do; None when it cannot be shown."""
-        return reveal(msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode())
+    async def picture(self, arguments: Arguments, context: ToolContext) -> Picture:
+        """Return what a person is shown before the call is made, and the target it was made from."""
+        return Picture(reveal(msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode()))
 
     @abstractmethod
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolResult:

@@ -39,6 +39,8 @@ class TextEvent(_Event, frozen=True, kw_only=True, tag="text"):
     steer: bool = False
     # Text for the model about where this was said; never stored in the thread.
     extra_context: str | None = None
+    # Words that were heard, not typed: a yes among them is put back as a question.
+    spoken: bool = False
 
 
 class VoiceEvent(_Event, frozen=True, kw_only=True, tag="voice"):
@@ -52,6 +54,8 @@ class ApprovalReplyEvent(_Event, frozen=True, kw_only=True, tag="approval-reply"
 
     text: str
     approval_id: str | None = None
+    # Several that a person saw together and decides at once.
+    approval_ids: tuple[str, ...] = ()
     # A pressed button decides without parsing words; None means the words decide.
     approved: bool | None = None
     # How long a pressed approval holds: "once", "thread", "always", or a number of minutes such as "10m".

@@ -147,6 +147,11 @@ class Layout:
         return self.ship / "audit"
 
     @property
+    def joint_decisions(self) -> Path:
+        """Decisions about several approvals at once, until each is in its own file."""
+        return self.approvals / "joint"
+
+    @property
     def project_memory(self) -> Path:
         return self.ship / "memory" / "project.md"
 

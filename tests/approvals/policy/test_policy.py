@@ -360,7 +360,7 @@ def test_words_do_not_cover_a_command_that_reaches_the_network(tmp_path: Path) -
         ).action
         == "ask"
     )
-    digest = make_call(tmp_path, "exec", call).digest
+    digest = make_call(tmp_path, "exec", call).call_digest
     assert judge(tmp_path, "exec", call, grants=(make_grant("exec", None, digest=digest),)).action == "allow"
 
 

@@ -9,8 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shipmate.errors import ToolError
-from shipmate.tools.file.confine import locate, open_file, read_bytes, read_up_to, replace_bytes
+from shipmate.tools.file.confine import locate, open_file, read_bytes, read_up_to
 from shipmate.tools.file.protection import refuse_writing
+from shipmate.tools.file.replace import replace_bytes
+from shipmate.tools.file.target import read_state
 
 SECRET = b"outside"
 
@@ -89,9 +91,9 @@ def test_links_that_lead_out_are_refused(root: Path, outside: Path) -> None:
             read_bytes(root, path, 100)
         with (
             pytest.raises(ToolError, match="leaves"),
-            locate(root, path, refuse_writing, make_parents=True) as place,
+            locate(root, path, refuse_writing, parents="made") as place,
         ):
-            replace_bytes(place, b"x")
+            replace_bytes(place, b"x", read_state(place))
     assert (outside / "secret.txt").read_bytes() == SECRET
 
 
@@ -146,7 +148,7 @@ def test_a_secret_behind_a_link_stays_one(root: Path) -> None:
     with pytest.raises(ToolError, match="secrets"):
         read_bytes(root, ".env", 100)
     with pytest.raises(ToolError, match="secrets"), locate(root, ".env", refuse_writing) as place:
-        replace_bytes(place, b"x")
+        replace_bytes(place, b"x", read_state(place))
     assert (root / "config" / "settings").read_text() == "KEY=1"
 
 
@@ -169,8 +171,8 @@ def test_no_path_escapes(root: Path, outside: Path, steps: list[str], is_absolut
     except ToolError:
         pass
     try:
-        with locate(root, path, refuse_writing, make_parents=True) as place:
-            replace_bytes(place, b"written")
+        with locate(root, path, refuse_writing, parents="made") as place:
+            replace_bytes(place, b"written", read_state(place))
     except ToolError:
         pass
     assert [entry.name for entry in outside.iterdir()] == ["secret.txt"]
@@ -224,7 +226,7 @@ def test_a_link_swapped_in_meanwhile_is_not_followed(root: Path, outside: Path, 
                         seen.add(read_up_to(handle, 100))
                 else:
                     with locate(root, path, refuse_writing) as place:
-                        replace_bytes(place, b"inside")
+                        replace_bytes(place, b"inside", read_state(place))
             except ToolError:
                 seen.add(b"refused")
     finally:

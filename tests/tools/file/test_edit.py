@@ -14,7 +14,7 @@ from shipmate.tools.tool import ToolContext
 async def edit(context: ToolContext, old: str, new: str, path: str = "a.txt", *, all: bool = False) -> str:
     tool = Edit()
     arguments = tool.parse({"path": path, "old": old, "new": new, "all": all})
-    shown = await tool.preview(arguments, context)
+    shown = (await tool.picture(arguments, context)).text
     output: str = (await tool.run(arguments, context)).output
     assert output == (shown or "").replace("\\r", "")
     return output

@@ -45,9 +45,8 @@ async def test_people_have_their_own_files(context: ToolContext) -> None:
 
 async def test_a_preview_shows_the_change(context: ToolContext) -> None:
     tool = MemoryUpsert()
-    shown = await tool.preview(
-        tool.parse({"scope": "project", "heading": "Tea", "content": "at\u202e four"}), context
-    )
+    arguments = tool.parse({"scope": "project", "heading": "Tea", "content": "at\u202e four"})
+    shown = (await tool.picture(arguments, context)).text
     assert "+## Tea" in (shown or "")
     assert "+at four" in (shown or "")
     assert not context.layout.project_memory.exists()

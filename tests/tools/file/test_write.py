@@ -17,7 +17,7 @@ async def write(context: ToolContext, path: str, content: str) -> str:
 
 async def preview(context: ToolContext, path: str, content: str) -> str:
     tool = Write()
-    return await tool.preview(tool.parse({"path": path, "content": content}), context) or ""
+    return (await tool.picture(tool.parse({"path": path, "content": content}), context)).text or ""
 
 
 async def test_a_new_file_and_its_folders_are_made(root: Path, context: ToolContext) -> None:

@@ -128,7 +128,9 @@ async def test_labels_hold_them_to_the_policy(open_toolset: Open, script: Path, 
     assert not add.labels.acts
     assert shout.labels.acts
     assert add.labels.reads_untrusted
-    assert await shout.preview(shout.parse({"text": "hi\u202e"}), context) == '{\n  "text": "hi\\u202e"\n}'
+    assert (
+        await shout.picture(shout.parse({"text": "hi\u202e"}), context)
+    ).text == '{\n  "text": "hi\\u202e"\n}'
     with pytest.raises(ToolInputError, match="required field `text`"):
         shout.parse({})
 

@@ -90,6 +90,10 @@ export interface Approval {
   tool: string;
   input: unknown;
   preview: string | null;
+  folder: string;
+  leadsTo: string | null;
+  length: { lines: number; characters: number };
+  scopes: { scope: "10m" | "thread" | "always"; covers: string }[];
   wording: string | null;
   reason: string | null;
   requestedAt: string;
@@ -226,7 +230,7 @@ export interface AuditEntry {
   member: string;
   tool: string;
   what: string;
-  outcome: Approval["status"] | "refused" | "running" | "ok" | "error" | "interrupted" | "mended" | "broken";
+  outcome: Approval["status"] | "refused" | "running" | "ok" | "error" | "interrupted" | "changed" | "mended" | "broken";
   by: "rule" | "grant" | "mode" | "person" | "policy" | null;
   basis: string;
   who: string;

@@ -7,21 +7,20 @@ from pathlib import Path
 
 import msgspec
 
-from shipmate.approvals.policy.program import refuse_program
 from shipmate.approvals.policy.rule import parse_rules
 from shipmate.approvals.policy.subject import CommandSubject, HostSubject, PathSubject, find_subject
 from shipmate.approvals.reply.naming import calls_by_name
 from shipmate.approvals.reply.reading import Span
-from shipmate.approvals.value import Approval, Grant, GrantScope
+from shipmate.approvals.value import Approval, Grant, GrantScope, name_rule
 from shipmate.tools.exec.shell import read_command
-from shipmate.values.message import new_id, timestamp
+from shipmate.values.message import JsonObject, new_id, timestamp
 from shipmate.values.reason import Why
 
 WINDOW_LIMIT_DAYS = 7
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
-    """Say for how long and by whom consent is given."""
+    """For how long and by whom consent is given."""
 
     span: Span
     minutes: int | None
@@ -35,10 +34,12 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_grant(approval: Approval, named: str, lease: Lease) -> Grant | Why | None:
-    """Give the grant that consent amounts to, None for consent to one call, or why there can be none."""
+    """Return the grant that consent amounts to, None for consent to one call, or why there can be none."""
     if lease.span == "once":
         return None
     pattern = _pattern(approval, named)
+    # `allow git status` for a waiting `git status -s` grants what was said, not what waits.
+    is_this_call = pattern is None or pattern == _pattern(approval, approval.tool)
     if isinstance(pattern, Why):
         return pattern
     scope: GrantScope = "member" if lease.span == "always" else "thread"
@@ -47,7 +48,7 @@ def make_grant(approval: Approval, named: str, lease: Lease) -> Grant | Why | No
         id=new_id("grant"),
         tool=approval.tool,
         pattern=pattern,
-        digest=approval.digest if pattern is None else None,
+        digest=approval.call_digest if is_this_call else None,
         scope=scope,
         member=approval.member,
         thread_id=approval.thread_id if scope == "thread" else None,
@@ -57,30 +58,42 @@ def make_grant(approval: Approval, named: str, lease: Lease) -> Grant | Why | No
         words=lease.words,
         approval_id=approval.id,
     )
-    return grant if pattern is None or _is_exact(grant) else Why("no-path-grant")
+    return grant if pattern is None or _names_one(grant.rule) else Why("no-path-grant")
+
+
+def describe_scope(approval: Approval) -> str | None:
+    """Return exactly what a grant for this call would cover, as a rule; None when it cannot be granted."""
+    pattern = _pattern(approval, approval.tool)
+    if isinstance(pattern, Why):
+        return None
+    rule = name_rule(approval.tool, pattern)
+    return rule if pattern is None or _names_one(rule) else None
 
 
 def _pattern(approval: Approval, named: str) -> str | Why | None:
-    """Give the exact command, path or host a grant may name; None binds it to the very arguments."""
+    """Return the exact command or path a grant may name; None binds it to the very arguments."""
     match find_subject(approval.tool, approval.input, Path(approval.folder)):
-        case CommandSubject() if approval.input.get("network"):
-            # The words of a command do not say that it may reach the network.
+        case CommandSubject() if _goes_beyond_words(approval.input):
             return None
         case CommandSubject(text=text):
-            # `allow git status` for a waiting `git status -s` grants what was said, not what waits.
-            wanted = named if named != approval.tool and calls_by_name(named, text) else text
-            words = read_command(wanted.strip())
-            return words.why or refuse_program(words.words or ()) or wanted.strip()
+            said = named != approval.tool and calls_by_name(named, text)
+            wanted = (named if said else text).strip()
+            # What needs a shell is more than its words: only that very text is granted.
+            return wanted if read_command(wanted).words is not None else None
         case PathSubject(real=real) if real is not None:
             return "/".join(real)
         case PathSubject(text=text):
             return Why("outside", text)
-        case HostSubject(host=host, text=text):
-            return host if host is not None else Why("address", text)
-        case None:
+        # An address is more than its host: it can carry data out.
+        case HostSubject() | None:
             return None
 
 
-def _is_exact(grant: Grant) -> bool:
-    rules, _ = parse_rules([grant.rule])
+def _goes_beyond_words(arguments: JsonObject) -> bool:
+    """Tell whether a command asks for what its words do not say: the network, or private variables."""
+    return bool(arguments.get("network") or arguments.get("variables"))
+
+
+def _names_one(rule: str) -> bool:
+    rules, _ = parse_rules([rule])
     return bool(rules) and rules[0].is_exact

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
-from shipmate.tools.exec.shell import Reading, commands_within, read_command
+from shipmate.tools.exec.command import CommandPlan, plan_command
+from shipmate.tools.exec.program.invocation import Invocation, PathOperand, read_invocation
+from shipmate.tools.exec.shell import commands_within
 from shipmate.tools.file.protection import fold
 from shipmate.values.message import JsonObject
+from shipmate.values.reason import Why
 
 Kind = Literal["command", "path", "host"]
 KINDS: dict[str, Kind] = {
@@ -25,20 +29,8 @@ PATH_KEYS = ("path", "file_path", "base_dir")
 ODD_IN_ADDRESS = re.compile(r"[\\@\s\x00-\x20\x7f]")
 
 
-class CommandSubject(msgspec.Struct, frozen=True):
-    """Hold a command and how the shell grammar reads it."""
-
-    text: str
-    reading: Reading
-
-    @property
-    def within(self) -> tuple[list[tuple[str, ...]], bool]:
-        """List all commands in it, and whether all of it could be read."""
-        return commands_within(self.text)
-
-
 class PathSubject(msgspec.Struct, frozen=True):
-    """Hold a path as written and as it really lies, both relative to the workspace; None is outside."""
+    """A path as written and as it really lies, both relative to the workspace; None is outside."""
 
     text: str
     written: tuple[str, ...] | None
@@ -50,14 +42,36 @@ class PathSubject(msgspec.Struct, frozen=True):
         return self.written is not None and self.real is not None
 
     @property
+    def ways(self) -> list[tuple[str, ...]]:
+        """List the ways it lies in the workspace: as written, and where links lead."""
+        return [way for way in (self.written, self.real) if way is not None]
+
+    @property
     def spellings(self) -> list[tuple[str, ...]]:
         """List every way a rule might write this path."""
         ways = [way for way in (self.written, self.real, self.absolute) if way is not None]
         return ways + [tuple(fold(part) for part in way) for way in ways]
 
 
+class CommandSubject(msgspec.Struct, frozen=True):
+    """A command, how it would run, and what its program's grammar makes of it."""
+
+    text: str
+    plan: CommandPlan
+    folder: Path
+    # What the command does, when all of it is known; else `why` says what is not.
+    invocation: Invocation | None = None
+    places: tuple[tuple[PathOperand, PathSubject], ...] = ()
+    why: Why | None = None
+
+    @property
+    def within(self) -> list[tuple[str, ...]]:
+        """List all commands in it, as far as they can be seen without running it."""
+        return commands_within(self.text)[0] if self.plan.words is None else [self.plan.words]
+
+
 class HostSubject(msgspec.Struct, frozen=True):
-    """Hold an address and its host; no host when the address is written in a doubtful way."""
+    """An address and its host; no host when the address is written in a doubtful way."""
 
     text: str
     host: str | None
@@ -67,11 +81,11 @@ Subject = CommandSubject | PathSubject | HostSubject
 
 
 def find_subject(tool: str, arguments: JsonObject, folder: Path) -> Subject | None:
-    """Give what a call is about, or None for tools that rules can only name."""
+    """Return what a call is about, or None for tools that rules can only name."""
     match KINDS.get(tool):
         case "command":
             command = arguments.get("command")
-            return CommandSubject(command, read_command(command)) if isinstance(command, str) else None
+            return read_subject(command, folder) if isinstance(command, str) else None
         case "host":
             url = arguments.get("url")
             return HostSubject(url, _host(url)) if isinstance(url, str) else None
@@ -80,6 +94,35 @@ def find_subject(tool: str, arguments: JsonObject, folder: Path) -> Subject | No
             return locate(next(given, "."), folder)
         case None:
             return None
+
+
+def read_subject(command: str, folder: Path) -> CommandSubject:
+    """Return a command with what is known of it."""
+    plan = plan_command(command, folder)
+    if plan.words is None:
+        return CommandSubject(command, plan, folder, why=plan.why)
+    if plan.name is None:
+        return CommandSubject(command, plan, folder, why=Why("own-program", plan.words[0]))
+    reading = read_invocation(plan.name, plan.words[1:])
+    if isinstance(reading, Why):
+        return CommandSubject(command, plan, folder, why=reading)
+    return CommandSubject(command, plan, folder, reading, tuple(_places(reading, folder)))
+
+
+def _places(invocation: Invocation, folder: Path) -> Iterator[tuple[PathOperand, PathSubject]]:
+    """Place the paths a command reads and writes; for a folder it copies into, what it makes there."""
+    for operand in invocation.paths:
+        is_target = operand.writes and not operand.reads and bool(invocation.sources)
+        if is_target and is_folder(folder, operand.text):
+            names = (os.path.normpath(source).rpartition("/")[2] for source in invocation.sources)
+            yield from ((operand, locate(f"{operand.text}/{name}", folder)) for name in names)
+        else:
+            yield operand, locate(operand.text, folder)
+
+
+def is_folder(folder: Path, path: str) -> bool:
+    """Tell whether a path leads to a folder."""
+    return os.path.isdir(folder / path)  # noqa: PTH112 - is_dir() raises for a name too long to exist
 
 
 def locate(path: str, folder: Path) -> PathSubject:

@@ -1,52 +1,76 @@
-"""Bring a reply into the one form the grammar reads."""
+"""Bring a message into the one form the table of replies is written in."""
 
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
 
 import msgspec
 
 REPLY_LIMIT = 300
+# Characters that carry no meaning of their own: one width, one script, one kind of quote.
+WIDTH = {0xFF01 + offset: 0x21 + offset for offset in range(94)}
 SIMPLIFIED = str.maketrans(
-    "絕執許準個這話會對鐘時內總終還運過後無別沒從點謝請號駁條餘統買為開動麼與願贊認確權驗決禁們麼",
-    "绝执许准个这话会对钟时内总终还运过后无别没从点谢请号驳条余统买为开动么与愿赞认确权验决禁们么",
+    "絕執許準個這話會對鐘時內總終還運過後無別沒從點謝請號駁條餘統為開動麼與願贊認確權驗決們當該僅讓兩項遠應間",
+    "绝执许准个这话会对钟时内总终还运过后无别没从点谢请号驳条余统为开动么与愿赞认确权验决们当该仅让两项远应间",
 )
-QUOTES = str.maketrans("’‘“”「」『』。、—–", '\'\'"""""".,--')
-QUESTION = re.compile(
-    r"[?]|(?:吗|么|嘛|呢)[\s!.~]*$|^(?:为什么|为何|怎么|什么|why|what|how|which|who|where)", re.IGNORECASE
-)
-EDGE = " \t\r\n,.;:!~-"
+MARKS = str.maketrans("’‘“”「」『』。、—–\u3000\u00a0\t", '\'\'"""""".,--   ')
+# How an emoji looks, not what it says: variation selectors and skin tones.
+LOOKS = frozenset({0xFE0E, 0xFE0F, *range(0x1F3FB, 0x1F400)})
+# Only plain letters: the kelvin sign and its like also have a small form that looks right.
+SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+# Spaces that part nothing: at an edge, doubled, or beside a Chinese character or a comma.
+IDLE = re.compile(r"^ +| +$| +(?=[ \u3400-\u9fff,;:])|(?<=[\u3400-\u9fff,;:]) +")
+# One full stop, or a few exclamation marks or tildes; several full stops are a hesitation.
+END = re.compile(r"(?:(?<!\.)\.|!{1,3}|~{1,2})$")
 
 
 class Line(msgspec.Struct, frozen=True):
-    """Hold a text twice, letter by letter alike: as written, and as the lexicon matches it."""
+    """A message twice: as written, and folded as the table is; `places` leads from this to that."""
 
     written: str
     plain: str
-    # What waits to be answered, as people may call it.
-    names: tuple[str, ...]
+    places: tuple[int, ...]
 
-    def cut(self, start: int, end: int | None = None) -> Line:
-        """Give a piece without breaks at its edges."""
-        stop = len(self.plain) if end is None else end
-        while start < stop and self.plain[start] in EDGE:
-            start += 1
-        while stop > start and self.plain[stop - 1] in EDGE:
-            stop -= 1
-        return Line(self.written[start:stop], self.plain[start:stop], self.names)
+    def cut(self, start: int, end: int) -> str:
+        """Return what was written between two places of the folded text."""
+        return self.written[self.places[start] : self.places[end - 1] + 1] if start < end else ""
+
+    def part(self, start: int, end: int) -> Line:
+        """Return a piece as a line of its own."""
+        return fold(self.cut(start, end))
 
 
-def normalise(text: str, names: tuple[str, ...]) -> Line | None:
-    """Give the line of a reply, or None for a question, a long message, or one with hidden characters."""
-    written = unicodedata.normalize("NFKC", text).translate(QUOTES)
-    # Skin tones and variation selectors change how a thumb looks, not what it says.
-    written = "".join(
-        each for each in written if each not in "\ufe0f\ufe0e" and not 0x1F3FB <= ord(each) <= 0x1F3FF
-    )
-    plain = written.translate(SIMPLIFIED)
-    if not plain.strip() or len(plain) > REPLY_LIMIT or QUESTION.search(plain.strip()):
+def read_line(text: str) -> Line | None:
+    """Return the line of a message, or None for one that is too long or holds hidden characters."""
+    if len(text) > REPLY_LIMIT or any(_is_hidden(character) for character in text):
         return None
-    if any(unicodedata.category(each) in ("Cf", "Co", "Cs") for each in plain):
-        return None
-    return Line(written, plain, names).cut(0)
+    line = fold(text.strip())
+    return line if line.plain else None
+
+
+def fold(text: str) -> Line:
+    """Return a text with its folded form: one width, small letters, simplified script, no idle spaces."""
+    written = text.translate(WIDTH).translate(MARKS)
+    folded = written.translate(SIMPLIFIED).translate(SMALL)
+    idle = {place for found in IDLE.finditer(folded) for place in range(found.start(), found.end())}
+    places = [place for place, each in enumerate(folded) if place not in idle and ord(each) not in LOOKS]
+    return Line(written, "".join(folded[place] for place in places), tuple(places))
+
+
+def flatten(text: str) -> str:
+    """Return the folded form of a text that is written as the table is."""
+    return IDLE.sub("", text)
+
+
+def trim(line: Line) -> Line:
+    """Return a line without the mark it ends with."""
+    end = END.search(line.plain)
+    return line.part(0, end.start()) if end and end.start() else line
+
+
+def _is_hidden(character: str) -> bool:
+    if character in "\n\t\r" or ord(character) in LOOKS:
+        return False
+    return unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")

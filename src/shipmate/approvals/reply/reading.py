@@ -1,4 +1,4 @@
-"""Hold what a reply was understood to say."""
+"""What a reply was understood to say."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Span = Literal["once", "thread", "always", "window"]
 
 
 class Clause(msgspec.Struct, frozen=True):
-    """Say what one part of a reply decides."""
+    """What one part of a reply decides."""
 
     approved: bool
     kind: Kind
@@ -20,12 +20,14 @@ class Clause(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """Hold a reply that was understood in full."""
+    """A reply that was understood in full."""
 
     clauses: tuple[Clause, ...]
     reason: str | None = None
     span: Span = "once"
+    # For a window: how many minutes, or until which point (`midnight`, or a time of day such as `18:00`).
     minutes: int | None = None
+    until: str | None = None
 
     @property
     def approves(self) -> bool:

@@ -1,19 +1,23 @@
-"""Take people's answers: find what they are about, check who gives them, and put decisions on disk."""
+"""Take people's answers: find what they are about, check who gives them, and have them decided."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 import msgspec
 
+from shipmate.approvals.authority import shows_calls
+from shipmate.approvals.decision import DecisionLog, Wish
 from shipmate.approvals.policy.grant import WINDOW_LIMIT_DAYS, Lease, make_grant
 from shipmate.approvals.record import Records
 from shipmate.approvals.reply.line import REPLY_LIMIT
 from shipmate.approvals.reply.naming import names_of
 from shipmate.approvals.reply.reading import Clause, Reply
 from shipmate.approvals.reply.resolve import Choice, Problem, resolve
+from shipmate.approvals.reply.window import minutes_until
 from shipmate.approvals.value import (
     Answer,
     Approval,
@@ -33,21 +37,24 @@ from shipmate.values.reason import Why
 
 Event = TextEvent | ApprovalReplyEvent
 ORDINARY = Answer()
+STOPPED = Answer(stopped=True)
 MINUTES = re.compile(r"([1-9]\d{0,4})m")
 # On these surfaces one call can be looked at whole, however long it is.
 WHOLE_PLATFORMS = frozenset({"cli", "web"})
 RECENT = 50
 
 
-class Clerk:
+class ReplyService:
     """Turn messages into decisions."""
 
     def __init__(
         self,
         records: Records,
         consents: Consents,
+        decisions: DecisionLog,
         *,
         language: str,
+        zone: str,
         clock: Callable[[], datetime],
         suggest: Callable[[str, Sequence[Approval]], Awaitable[Suggestion | None]] | None,
         allowed: Callable[[Event, Approval], bool],
@@ -55,21 +62,27 @@ class Clerk:
     ) -> None:
         self._records = records
         self._consents = consents
+        self._decisions = decisions
         self._language = language
+        self._zone = zone
         self._clock = clock
         self._suggest = suggest
         self._allowed = allowed
         self._deciders = deciders
+        # What a model is suggesting, by thread: a person may stop it.
+        self._suggesting: dict[str, asyncio.Future[Suggestion | None]] = {}
 
     async def answer(self, event: Event, pending: Sequence[Approval]) -> Answer:
         """Take a message as an answer, or give it back as an ordinary one."""
         if isinstance(event, ApprovalReplyEvent) and event.approval_id is not None:
             return await self._answer_one(event, event.approval_id)
-        if isinstance(event, TextEvent) and event.attachments:
-            return ORDINARY
+        if isinstance(event, ApprovalReplyEvent) and event.approval_ids:
+            return await self._answer_several(event)
         if repeated := await self._repeated(event):
             return Answer(decisions=repeated, consumed=True)
         waiting = self._fresh(pending)
+        if isinstance(event, TextEvent) and event.attachments:
+            return self._ordinary(event, waiting)
         if not waiting:
             is_reply = isinstance(event, ApprovalReplyEvent) and _parse(event.text) is not None
             return Answer(say=self._say("nothing-waits"), consumed=True) if is_reply else ORDINARY
@@ -81,6 +94,21 @@ class Clerk:
         if proposed and reply.clauses[0].kind == "it" and reply.span == "once":
             return await self._decide(event, reply, [Choice(each, reply.approves) for each in proposed])
         return await self._apply(event, reply, waiting)
+
+    def stop(self, thread_id: str) -> bool:
+        """End what a model is suggesting about a message of a thread; tell whether it was."""
+        suggesting = self._suggesting.get(thread_id)
+        return suggesting is not None and suggesting.cancel()
+
+    def _ordinary(self, event: Event, waiting: Sequence[Approval]) -> Answer:
+        """Give a message back, and tell someone who could answer what would have been an answer."""
+        mine = [each for each in waiting if self._allowed(event, each)]
+        if not mine:
+            return ORDINARY
+        key = (
+            "understood" if not shows_calls(event) else "understood-several" if mine[1:] else "understood-one"
+        )
+        return Answer(say=self._say(key))
 
     async def _answer_one(self, event: ApprovalReplyEvent, approval_id: str) -> Answer:
         """Take an answer that says which approval it is about."""
@@ -96,6 +124,21 @@ class Clerk:
             return self._refuse("unclear")
         self._drop_proposals([approval])
         return await self._apply(event, reply, [approval])
+
+    async def _answer_several(self, event: ApprovalReplyEvent) -> Answer:
+        """Take a button pressed for several approvals: it decides all that were named, or none of them."""
+        found = [self._records.read(each) for each in event.approval_ids]
+        approvals = [each for each in found if each is not None and each.thread_id == event.thread_id]
+        reply = _pressed(event)
+        if len(approvals) < len(found) or reply is None:
+            return self._refuse("elsewhere")
+        if all(_is_ruled_by(each, event) for each in approvals):
+            return Answer(decisions=[decision_of(each) for each in approvals], consumed=True)
+        now = timestamp(self._clock())
+        if closed := [each for each in approvals if not each.is_open or each.has_expired(now)]:
+            return self._answered_before(event, closed[0])
+        self._drop_proposals(approvals)
+        return await self._decide(event, reply, [Choice(each, reply.approves) for each in approvals])
 
     def _answered_before(self, event: Event, approval: Approval) -> Answer:
         ruling = approval.ruling
@@ -127,31 +170,51 @@ class Clerk:
     async def _read_unclear(self, event: Event, waiting: Sequence[Approval]) -> Answer:
         """Let a model suggest a reading; consent so read is confirmed first, a refusal harms nobody."""
         mine = [each for each in waiting if self._allowed(event, each)]
-        if self._suggest is None or not mine or len(event.text) > REPLY_LIMIT:
-            return ORDINARY
         try:
-            suggestion = await self._suggest(event.text, mine)
+            suggestion = await self._ask_model(event, mine)
         except ModelError:
-            return ORDINARY
+            return self._ordinary(event, waiting)
+        except asyncio.CancelledError:
+            if _is_ending():
+                raise
+            return STOPPED
         meant = [each for each in mine if suggestion and each.id in suggestion.approval_ids]
         if suggestion is None or not meant:
-            return ORDINARY
+            return self._ordinary(event, waiting)
         if not suggestion.approved:
             reply = Reply(clauses=(Clause(False, "it"),), reason=event.text)
             return await self._decide(event, reply, [Choice(each, False) for each in meant])
+        return self._propose(event, meant, "confirm")
+
+    async def _ask_model(self, event: Event, mine: Sequence[Approval]) -> Suggestion | None:
+        if self._suggest is None or not mine or len(event.text) > REPLY_LIMIT:
+            return None
+        asked = asyncio.ensure_future(self._suggest(event.text, mine))
+        self._suggesting[event.thread_id] = asked
+        try:
+            return await asked
+        finally:
+            del self._suggesting[event.thread_id]
+
+    def _propose(self, event: Event, meant: Sequence[Approval], key: str) -> Answer:
+        """Put consent that may have been misread back as a question; only the next message can confirm it."""
         if unseen := self._unseen(event, meant):
             return unseen
         at = timestamp(self._clock())
         proposal = Proposal(by=_who(event), at=at, message_id=event.message_id, words=event.text)
         for each in meant:
-            self._rewrite(each.id, lambda current: msgspec.structs.replace(current, proposed=proposal))
-        return self._refuse("confirm", list=list_items(meant, self._language))
+            self._decisions.change(
+                each.id, lambda current: msgspec.structs.replace(current, proposed=proposal)
+            )
+        return self._refuse(key, list=list_items(meant, self._language))
 
     def _drop_proposals(self, waiting: Sequence[Approval]) -> None:
         """Forget what a model suggested: only the very next message can confirm it."""
         for each in waiting:
             if each.proposed is not None:
-                self._rewrite(each.id, lambda current: msgspec.structs.replace(current, proposed=None))
+                self._decisions.change(
+                    each.id, lambda current: msgspec.structs.replace(current, proposed=None)
+                )
 
     async def _apply(self, event: Event, reply: Reply, waiting: Sequence[Approval]) -> Answer:
         choices = resolve(reply, waiting)
@@ -164,29 +227,34 @@ class Clerk:
         """Check and store decisions; all of an answer counts or none of it."""
         if not all(self._allowed(event, choice.approval) for choice in choices):
             return self._refuse("may-not-decide", who=self._say(f"deciders-{self._deciders}"))
-        if unseen := self._unseen(event, [choice.approval for choice in choices if choice.approved]):
+        approved = [choice.approval for choice in choices if choice.approved]
+        if unseen := self._unseen(event, approved):
             return unseen
-        lease = Lease(
-            span=reply.span, minutes=reply.minutes, by=_who(event), words=event.text, at=self._clock()
-        )
+        if approved and isinstance(event, TextEvent) and event.spoken:
+            return self._propose(event, approved, "confirm-spoken")
+        lease = self._lease(event, reply)
         if lease.is_too_long:
             return self._refuse("window-limit", days=WINDOW_LIMIT_DAYS)
-        decisions: list[Decision] = []
-        sayings: list[str] = []
-        for choice in choices:
-            made = make_grant(choice.approval, choice.named, lease) if choice.approved else None
-            decision = await self._store(event, reply, choice, made if isinstance(made, Grant) else None)
-            decisions += [decision] if decision else []
-            sayings += self._about_grant(made) if decision else []
-        if not decisions and choices:
+        made = {choice.approval.id: _grant(choice, lease) for choice in choices if choice.approved}
+        wishes = [self._wish(event, reply, choice, made.get(choice.approval.id)) for choice in choices]
+        decided = await self._decisions.decide(wishes)
+        if not decided and choices:
             current = self._records.read(choices[0].approval.id) or choices[0].approval
             return self._answered_before(event, current)
-        return Answer(decisions=decisions, say="\n\n".join(sayings) or None, consumed=True)
+        sayings = [words for each in decided for words in self._about_grant(made.get(each.id))]
+        return Answer(
+            decisions=[decision_of(each) for each in decided],
+            say="\n\n".join(sayings) or None,
+            consumed=True,
+        )
 
-    async def _store(
-        self, event: Event, reply: Reply, choice: Choice, grant: Grant | None
-    ) -> Decision | None:
-        """Put one decision on disk, unless somebody else was first."""
+    def _lease(self, event: Event, reply: Reply) -> Lease:
+        now = self._clock()
+        minutes = reply.minutes if reply.until is None else minutes_until(reply.until, now, self._zone)
+        return Lease(span=reply.span, minutes=minutes, by=_who(event), words=event.text, at=now)
+
+    def _wish(self, event: Event, reply: Reply, choice: Choice, made: Grant | Why | None) -> Wish:
+        grant = made if isinstance(made, Grant) else None
         ruling = Ruling(
             by=_who(event),
             at=timestamp(self._clock()),
@@ -197,32 +265,12 @@ class Clerk:
             reason=reply.reason,
             grant_id=grant.id if grant else None,
         )
-        status = "approved" if choice.approved else "denied"
-        decided = self._rewrite(
-            choice.approval.id,
-            lambda current: msgspec.structs.replace(current, status=status, ruling=ruling, proposed=None),
-        )
-        if decided is None:
-            return None
-        await self._consents.put_approval(
-            decided.id, decided.thread_id, decided.status, decided.requested_at, decided.expires_at
-        )
-        if grant is not None:
-            await self._consents.add_grant(grant.id, msgspec.to_builtins(grant), grant.expires_at)
-        return decision_of(decided)
-
-    def _rewrite(self, approval_id: str, change: Callable[[Approval], Approval]) -> Approval | None:
-        """Change an approval that is still open, alone among all processes."""
-        with self._records.lock():
-            current = self._records.read(approval_id)
-            if current is None or not current.is_open or current.has_expired(timestamp(self._clock())):
-                return None
-            changed = change(current)
-            self._records.write(changed)
-            return changed
+        return Wish(approval_id=choice.approval.id, approved=choice.approved, ruling=ruling, grant=grant)
 
     def _unseen(self, event: Event, approvals: Sequence[Approval]) -> Answer | None:
-        """Refuse consent to what a person could not see whole."""
+        """Refuse consent to what a person could not see whole, or not at all."""
+        if approvals and not shows_calls(event):
+            return self._refuse("not-shown-here", id=approvals[0].id)
         for each in approvals:
             shown = each.preview is not None if _sees_whole(event) else is_shown_whole(each)
             if not shown:
@@ -249,9 +297,9 @@ def _who(event: Event) -> str:
 
 
 def _sees_whole(event: Event) -> bool:
-    """Tell whether the answer comes from where the one call it names is shown whole."""
-    is_about_one = isinstance(event, ApprovalReplyEvent) and event.approval_id is not None
-    return is_about_one and event.platform in WHOLE_PLATFORMS
+    """Tell whether the answer comes from where the calls it names are shown whole."""
+    names_calls = isinstance(event, ApprovalReplyEvent) and bool(event.approval_id or event.approval_ids)
+    return names_calls and event.platform in WHOLE_PLATFORMS
 
 
 def _is_ruled_by(approval: Approval, event: Event) -> bool:
@@ -271,8 +319,20 @@ def _pressed(event: Event) -> Reply | None:
     return Reply(clauses=clauses, reason=reason, span=span)
 
 
+def _grant(choice: Choice, lease: Lease) -> Grant | Why | None:
+    """Return the grant that an answer amounts to; what was not offered is not granted either."""
+    made = make_grant(choice.approval, choice.named, lease)
+    return Why("not-offered") if isinstance(made, Grant) and choice.approval.coverage is None else made
+
+
+def _is_ending() -> bool:
+    """Tell whether the whole process is meant to end, not only what a model was asked."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 def _parse(text: str, names: Sequence[str] = ()) -> Reply | None:
-    # The grammar is large, and most runs end before anybody answers anything.
+    # The table is large, and most runs end before anybody answers anything.
     from shipmate.approvals.reply.grammar import parse
 
     return parse(text, names)

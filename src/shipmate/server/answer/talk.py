@@ -111,6 +111,20 @@ class Hits(Shape):
     hits: list[Hit]
 
 
+class Scope(Shape):
+    """Offer an answer that holds longer than once, and say exactly what it covers."""
+
+    scope: str
+    covers: str
+
+
+class Length(Shape):
+    """Tell how long the text is that a person must look at."""
+
+    lines: int
+    characters: int
+
+
 class Approval(Shape):
     """Show a question put to a person."""
 
@@ -120,6 +134,13 @@ class Approval(Shape):
     tool: str
     input: dict[str, Any]
     preview: str | None
+    # The folder the call works in.
+    folder: str
+    # Where the path of the call really leads, when links lead it elsewhere.
+    leads_to: str | None
+    length: Length
+    # The longer answers that would hold; none is offered that would not.
+    scopes: list[Scope]
     wording: str
     reason: str
     requested_at: str

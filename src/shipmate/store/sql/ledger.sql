@@ -14,6 +14,9 @@ ON CONFLICT DO NOTHING;
 -- name: has_begun
 SELECT 1 FROM call WHERE thread_id = :thread_id AND message_id = :message_id AND call_id = :call_id;
 
+-- name: release_call
+DELETE FROM call WHERE thread_id = :thread_id AND message_id = :message_id AND call_id = :call_id;
+
 -- name: keep_signatures
 INSERT INTO signature (message_id, data) VALUES (:message_id, :data)
 ON CONFLICT (message_id) DO UPDATE SET data = excluded.data;

@@ -16,8 +16,11 @@ from shipmate.tools.exec.environment import make_environment
 from shipmate.tools.exec.job import Jobs
 from shipmate.tools.exec.process import GRACE_SECONDS, Process
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.tools.exec.target import command_target
+from shipmate.tools.file.target import check_target
 from shipmate.tools.output import Spool, log_of, point_at
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
+from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
 
 # The kernel takes one argument of at most 128 KiB.
@@ -50,21 +53,29 @@ class Exec(Tool[ExecArguments]):
         self._network = network
 
     def labels_for(self, arguments: ExecArguments) -> Labels:
-        return Labels(acts=True, reads_private=True, reads_untrusted=self._reaches_out(arguments))
+        # What strangers sent lies in `.ship`.
+        is_untrusted = self._reaches_out(arguments) or ".ship" in arguments.command.casefold()
+        return Labels(acts=True, reads_private=True, reads_untrusted=is_untrusted)
 
     def _reaches_out(self, arguments: ExecArguments) -> bool:
         return arguments.network or self._network
 
-    async def preview(self, arguments: ExecArguments, context: ToolContext) -> str | None:
+    async def picture(self, arguments: ExecArguments, context: ToolContext) -> Picture:
         notes = [
             note
             for note, holds in (("background", arguments.background), ("network", arguments.network))
             if holds
         ]
-        return reveal(arguments.command) + (f"\n[with {' and '.join(notes)}]" if notes else "")
+        shown = reveal(arguments.command) + (f"\n[with {' and '.join(notes)}]" if notes else "")
+        return Picture(shown, await self._target(arguments, context))
+
+    async def _target(self, arguments: ExecArguments, context: ToolContext) -> JsonObject:
+        return await asyncio.to_thread(command_target, arguments.command, context.folder, self._private)
 
     async def run(self, arguments: ExecArguments, context: ToolContext) -> ToolResult:
         check_command(arguments.command)
+        if context.expected is not None:
+            check_target(context, await self._target(arguments, context))
         if arguments.background:
             return ToolResult(output=await self._start_job(arguments, context))
         process = await self._start(arguments, context)

@@ -17,46 +17,47 @@ if TYPE_CHECKING:
 
 # The longest command a person can be asked to read; whatever is longer belongs in a script file.
 COMMAND_LIMIT = 32_768
-# What may stand outside quotes in a plain word: nothing here is expanded, split or redirected by any shell.
-BARE = re.compile(r"[\w./:=@%+,^-]+")
+# What may stand outside quotes in a plain word: nothing here is expanded, split or redirected by any shell. A
+# tilde is, at the start of a word and in what looks like an assignment.
+BARE = re.compile(r"(?!~)(?:[\w./:=@%+,^-]|(?<![:=])~)+")
 # Inside double quotes these still mean something to the shell.
 LIVE_IN_QUOTES = frozenset("$`\\!")
 
 
-class Reading(msgspec.Struct, frozen=True):
-    """Hold a plain command's words, or why it is not plain."""
+class CommandReading(msgspec.Struct, frozen=True):
+    """A plain command's words, or why it is not plain."""
 
     words: tuple[str, ...] | None
     why: Why | None = None
 
 
-def read_command(command: str) -> Reading:
+def read_command(command: str) -> CommandReading:
     """Give the words of one plain command; anything the shell would expand, join or redirect has none."""
     if len(command) > COMMAND_LIMIT:
-        return Reading(None, Why("too-long", str(COMMAND_LIMIT)))
+        return CommandReading(None, Why("too-long", str(COMMAND_LIMIT)))
     if not command.isprintable():
-        return Reading(None, Why("hidden"))
+        return CommandReading(None, Why("hidden"))
     root = _parse(command)
     if root.has_error or len(root.children) != 1 or root.children[0].type != "command":
-        return Reading(None, Why("not-plain"))
+        return CommandReading(None, Why("not-plain"))
     words: list[str] = []
     for child in root.children[0].children:
         word = _plain_word(child.children[0] if child.type == "command_name" and child.children else child)
         if word is None:
-            return Reading(None, Why("expands", _text(child)[:60]))
+            return CommandReading(None, Why("expands", _text(child)[:60]))
         words.append(word)
     return _second_opinion(command, tuple(words))
 
 
-def _second_opinion(command: str, words: tuple[str, ...]) -> Reading:
+def _second_opinion(command: str, words: tuple[str, ...]) -> CommandReading:
     """Trust the grammar only where an independent splitter sees the same words."""
     try:
         split = tuple(shlex.split(command, comments=False, posix=True))
     except ValueError:
-        return Reading(None, Why("not-plain"))
+        return CommandReading(None, Why("not-plain"))
     if split != words or not words or not words[0] or "=" in words[0]:
-        return Reading(None, Why("not-plain"))
-    return Reading(words)
+        return CommandReading(None, Why("not-plain"))
+    return CommandReading(words)
 
 
 def _plain_word(node: Node) -> str | None:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
-from shipmate.errors import ToolError
+from shipmate.errors import TargetChangedError, ToolError
 from shipmate.tools.file.protection import refuse_reading
 
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -26,18 +26,22 @@ FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 LINK_LIMIT = 40
 PATH_LIMIT = 4096
 DEPTH_LIMIT = 100
-NEW_FILE_MODE = 0o644
 
 Check = Callable[[Sequence[str]], str | None]
+# Folders on the way that do not exist are an error, are made, or are only named.
+Parents = Literal["needed", "made", "named"]
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Point at a name in an opened folder; links on the way are resolved, the name itself is no link."""
 
+    root: Path
+    # The opened folder the name stands in; without a parent, the last one on the way that exists.
     folder: int
     name: str
     parts: tuple[str, ...]
+    has_parent: bool = True
 
     @property
     def path(self) -> str:
@@ -47,15 +51,35 @@ class Place:
 
 @contextmanager
 def locate(
-    root: Path, path: str, check: Check = refuse_reading, *, make_parents: bool = False
+    root: Path,
+    path: str,
+    check: Check = refuse_reading,
+    *,
+    parents: Parents = "needed",
+    expected: str | None = None,
 ) -> Generator[Place, None, None]:
-    """Walk to a path inside `root`; the last name need not exist."""
+    """Walk to a path inside `root`, to end at the `expected` real path; the last name need not exist."""
     steps = split(root, path)
     with ExitStack() as opened, explain(path):
-        walk = _Walk(root, path, opened, check, make_parents)
+        walk = _Walk(root, path, opened, check, parents, expected)
         place = walk.go(steps)
         walk.refuse(place.parts)
+        walk.compare(place.parts)
         yield place
+
+
+def is_reached(place: Place) -> bool:
+    """Tell whether the real path of a place, walked anew, still leads to the folder that was opened."""
+    with ExitStack() as opened:
+        try:
+            folder = os.open(place.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            opened.callback(os.close, folder)
+            for part in place.parts[:-1]:
+                folder = os.open(part, FOLDER_FLAGS, dir_fd=folder)
+                opened.callback(os.close, folder)
+        except OSError:
+            return False
+        return os.path.samestat(os.fstat(folder), os.fstat(place.folder))
 
 
 @contextmanager
@@ -99,37 +123,6 @@ def read_up_to(handle: int, limit: int) -> bytes:
         pieces.append(piece)
         limit -= len(piece)
     return b"".join(pieces)
-
-
-def replace_bytes(place: Place, data: bytes) -> None:
-    """Put a file's new content in place in one step, on disk before this returns; keeps the file's mode."""
-    if not place.name:
-        raise ToolError("The workspace itself is a folder, not a file.")
-    mode = _mode_of(place)
-    temporary = f".{secrets.token_hex(8)}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    handle = os.open(temporary, flags, 0o600, dir_fd=place.folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-        os.rename(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
-    except OSError:
-        os.unlink(temporary, dir_fd=place.folder)
-        raise
-    os.fsync(place.folder)
-
-
-def _mode_of(place: Place) -> int:
-    try:
-        status = os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return NEW_FILE_MODE
-    if not stat.S_ISREG(status.st_mode):
-        raise ToolError(f"{place.path} is a folder or a special file; give the path of a file.")
-    return stat.S_IMODE(status.st_mode) & 0o777
 
 
 def split(root: Path, path: str) -> list[str]:
@@ -194,12 +187,15 @@ def _words_for(error: OSError) -> str:
 class _Walk:
     """Step from folder to folder, resolving links by hand."""
 
-    def __init__(self, root: Path, path: str, opened: ExitStack, check: Check, make_parents: bool) -> None:
+    def __init__(
+        self, root: Path, path: str, opened: ExitStack, check: Check, parents: Parents, expected: str | None
+    ) -> None:
         self.root = root
         self.path = path
         self.opened = opened
         self.check = check
-        self.make_parents = make_parents
+        self.parents = parents
+        self.expected = expected
         self.links = 0
         self.folders = [self._keep(os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))]
         self.names: list[str] = []
@@ -215,16 +211,24 @@ class _Walk:
                 # A name that is closed to tools stays closed when it is a link to another.
                 self.refuse((*self.names, step, *ahead))
                 ahead.extendleft(reversed(self._follow(target)))
-            elif ahead:
-                self._enter(step, ahead)
-            else:
-                return Place(self.folders[-1], step, (*self.names, step))
-        return Place(self.folders[-1], "", tuple(self.names))
+            elif not ahead:
+                return Place(self.root, self.folders[-1], step, (*self.names, step))
+            elif not self._enter(step, ahead):
+                rest = (*self.names, step, *ahead)
+                return Place(self.root, self.folders[-1], rest[-1], rest, has_parent=False)
+        return Place(self.root, self.folders[-1], "", tuple(self.names))
 
     def refuse(self, parts: Sequence[str]) -> None:
         """Stop where tools have no business."""
         if reason := self.check(parts):
             raise ToolError(f"{self.path}: not available to tools: {reason}.")
+
+    def compare(self, parts: Sequence[str]) -> None:
+        """Stop where the path no longer leads to what a person approved."""
+        if self.expected is not None and self.expected != "/".join(parts):
+            raise TargetChangedError(
+                f"{self.path} leads elsewhere than when it was shown: to {'/'.join(parts)}. Nothing was done."
+            )
 
     def _keep(self, handle: int) -> int:
         self.opened.callback(os.close, handle)
@@ -256,16 +260,21 @@ class _Walk:
         self.names.pop()
         self.folders.pop()
 
-    def _enter(self, step: str, ahead: Sequence[str]) -> None:
+    def _enter(self, step: str, ahead: Sequence[str]) -> bool:
+        """Go into a folder; False when it is missing and is only to be named."""
         folder = self.folders[-1]
         try:
             handle = os.open(step, FOLDER_FLAGS, dir_fd=folder)
         except FileNotFoundError:
-            if not self.make_parents or ".." in ahead:
+            if self.parents == "needed" or ".." in ahead:
                 raise
             # Nothing exists from here on, so the rest of the path is what it says.
             self.refuse((*self.names, step, *ahead))
+            self.compare((*self.names, step, *ahead))
+            if self.parents == "named":
+                return False
             os.mkdir(step, 0o755, dir_fd=folder)
             handle = os.open(step, FOLDER_FLAGS, dir_fd=folder)
         self.folders.append(self._keep(handle))
         self.names.append(step)
+        return True

@@ -7,12 +7,15 @@ import asyncio
 import msgspec
 
 from shipmate.errors import ToolError
-from shipmate.tools.file.confine import Place, locate, read_place, replace_bytes
+from shipmate.tools.file.confine import locate
 from shipmate.tools.file.diff import unified
 from shipmate.tools.file.protection import refuse_writing
+from shipmate.tools.file.replace import replace_bytes
+from shipmate.tools.file.target import FileState, approved_path, check_target, file_target, read_state
 from shipmate.tools.file.write import encode
 from shipmate.tools.output import keep
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
+from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
 
 FILE_LIMIT = 5_000_000
@@ -35,30 +38,40 @@ class Edit(Tool[EditArguments]):
     labels = Labels(acts=True)
     budget = 4_000
 
-    async def preview(self, arguments: EditArguments, context: ToolContext) -> str | None:
-        return reveal(await asyncio.to_thread(_change, arguments, context, False))
+    async def picture(self, arguments: EditArguments, context: ToolContext) -> Picture:
+        diff, target = await asyncio.to_thread(_change, arguments, context, False)
+        return Picture(reveal(diff), target)
 
     async def run(self, arguments: EditArguments, context: ToolContext) -> ToolResult:
-        diff = await asyncio.to_thread(_change, arguments, context, True)
+        diff, _ = await asyncio.to_thread(_change, arguments, context, True)
         return ToolResult(output=keep(diff, context, self.budget))
 
 
-def _change(arguments: EditArguments, context: ToolContext, is_meant: bool) -> str:
-    """Work the change out, carry it out when it is meant, and give the diff."""
-    with locate(context.folder, arguments.path, refuse_writing) as place:
-        before = _text_of(place)
+def _change(arguments: EditArguments, context: ToolContext, is_meant: bool) -> tuple[str, JsonObject]:
+    """Work the change out, carry it out when it is meant, and return the diff and what it is made from."""
+    expected = approved_path(context) if is_meant else None
+    with locate(context.folder, arguments.path, refuse_writing, expected=expected) as place:
+        state = read_state(place, FILE_LIMIT)
+        target = file_target(place.path, state)
+        if is_meant:
+            check_target(context, target)
+        before = _text_of(state, place.path)
         after = replace(before, arguments)
         data = encode(after)
         if is_meant:
-            replace_bytes(place, data)
-        return unified(place.path, before, after)
+            replace_bytes(place, data, state)
+        return unified(place.path, before, after), target
 
 
-def _text_of(place: Place) -> str:
+def _text_of(state: FileState | None, path: str) -> str:
+    if state is None:
+        raise ToolError(f"{path}: there is no such file or folder. Use glob to see what exists.")
+    if state.content is None:
+        raise ToolError(f"{path} is larger than {FILE_LIMIT:,} bytes, the most this tool takes.")
     try:
-        return read_place(place, FILE_LIMIT).decode()
+        return state.content.decode()
     except UnicodeDecodeError as error:
-        raise ToolError(f"{place.path} is not UTF-8 text. Change it with exec.") from error
+        raise ToolError(f"{path} is not UTF-8 text. Change it with exec.") from error
 
 
 def replace(text: str, arguments: EditArguments) -> str:

@@ -8,9 +8,10 @@ import time
 import msgspec
 
 from shipmate.tools.file.read import labels_by_path
+from shipmate.tools.file.target import real_path
 from shipmate.tools.file.tree import files_below
 from shipmate.tools.file.wildcard import Wildcard
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
 PATH_LIMIT = 500
 SECONDS = 10
@@ -33,7 +34,12 @@ class Glob(Tool[GlobArguments]):
     def labels_for(self, arguments: GlobArguments) -> Labels:
         return labels_by_path(f"{arguments.path}/{arguments.pattern}")
 
+    async def picture(self, arguments: GlobArguments, context: ToolContext) -> Picture:
+        return Picture((await super().picture(arguments, context)).text, real_path(context, arguments.path))
+
     async def run(self, arguments: GlobArguments, context: ToolContext) -> ToolResult:
+        if context.expected is not None:
+            real_path(context, arguments.path)
         return ToolResult(output=await asyncio.to_thread(_find, arguments, context))
 
 

@@ -14,10 +14,11 @@ from msgspec import Meta
 
 from shipmate.errors import ToolError
 from shipmate.tools.file.read import labels_by_path
+from shipmate.tools.file.target import real_path
 from shipmate.tools.file.tree import File, files_below
 from shipmate.tools.file.wildcard import Wildcard
 from shipmate.tools.text import clean
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
 if TYPE_CHECKING:
     import regex
@@ -48,7 +49,12 @@ class Grep(Tool[GrepArguments]):
     def labels_for(self, arguments: GrepArguments) -> Labels:
         return labels_by_path(arguments.path)
 
+    async def picture(self, arguments: GrepArguments, context: ToolContext) -> Picture:
+        return Picture((await super().picture(arguments, context)).text, real_path(context, arguments.path))
+
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolResult:
+        if context.expected is not None:
+            real_path(context, arguments.path)
         search = _Search(arguments, self.budget)
         return ToolResult(output=await asyncio.to_thread(search.run, context))
 

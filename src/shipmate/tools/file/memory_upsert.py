@@ -11,8 +11,10 @@ from shipmate.errors import ToolError
 from shipmate.memory.reader import user_key
 from shipmate.tools.file.diff import unified
 from shipmate.tools.file.notebook import upsert
+from shipmate.tools.file.target import check_target, content_target
 from shipmate.tools.text import clean
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
+from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import write_private
@@ -36,23 +38,37 @@ class MemoryUpsert(Tool[MemoryUpsertArguments]):
     arguments = MemoryUpsertArguments
     labels = Labels(acts=True)
 
-    async def preview(self, arguments: MemoryUpsertArguments, context: ToolContext) -> str | None:
-        path, before, after = _change(arguments, context)
-        return reveal(unified(str(path.relative_to(context.folder)), before, after)) or "[nothing changes]"
+    async def picture(self, arguments: MemoryUpsertArguments, context: ToolContext) -> Picture:
+        change = _change(arguments, context)
+        diff = unified(str(change.path.relative_to(context.folder)), change.before, change.after)
+        return Picture(reveal(diff) or "[nothing changes]", change.target)
 
     async def run(self, arguments: MemoryUpsertArguments, context: ToolContext) -> ToolResult:
         # Read and written in one go on the event loop, so that two notes at once cannot lose each other.
-        path, before, after = _change(arguments, context)
-        if before != after:
-            write_private(path, after.encode())
+        change = _change(arguments, context)
+        check_target(context, change.target)
+        if change.before != change.after:
+            write_private(change.path, change.after.encode())
         done = "Remembered" if arguments.content.strip() else "Forgotten"
-        return ToolResult(output=f"{done}: {_heading(arguments)} ({path.relative_to(context.folder)}).")
+        return ToolResult(
+            output=f"{done}: {_heading(arguments)} ({change.path.relative_to(context.folder)})."
+        )
 
 
-def _change(arguments: MemoryUpsertArguments, context: ToolContext) -> tuple[Path, str, str]:
-    """Work out which file changes, from what to what."""
+class _Change(msgspec.Struct, frozen=True):
+    """Which file changes, from what to what."""
+
+    path: Path
+    before: str
+    after: str
+    target: JsonObject
+
+
+def _change(arguments: MemoryUpsertArguments, context: ToolContext) -> _Change:
+    """Work out what a note changes; one reading serves the diff and the digest."""
     path = _path(arguments, context)
-    before = path.read_text("utf-8", "replace") if path.is_file() else ""
+    data = path.read_bytes() if path.is_file() else None
+    before = (data or b"").decode("utf-8", "replace")
     try:
         after = upsert(before, _heading(arguments), clean(arguments.content))
         size = len(after.encode())
@@ -62,7 +78,9 @@ def _change(arguments: MemoryUpsertArguments, context: ToolContext) -> tuple[Pat
         raise ToolError(
             f"Memory would grow past {FILE_LIMIT:,} bytes. Say it shorter, or forget something first."
         )
-    return path, before, after
+    real = str(path.resolve())
+    target: JsonObject = {"path": real, "state": "absent"} if data is None else content_target(real, data)
+    return _Change(path, before, after, target)
 
 
 def _path(arguments: MemoryUpsertArguments, context: ToolContext) -> Path:

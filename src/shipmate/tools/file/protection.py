@@ -8,7 +8,12 @@ from pathlib import Path
 
 from shipmate.workspace.layout import Layout
 
-SECRET_NAMES = frozenset({".env", ".envrc", ".netrc", ".git-credentials"})
+SECRET_NAMES = frozenset(
+    {
+        ".env", ".envrc", ".netrc", ".git-credentials", ".pgpass", ".pypirc", ".ssh", ".gnupg", ".aws", "id_rsa",
+        "id_dsa", "id_ecdsa", "id_ed25519",
+    }
+)  # fmt: skip
 SAMPLE_ENDINGS = (".example", ".sample", ".template")
 # What members may see of `.ship`; approvals, threads, the token and the database are Shipmate's own.
 READABLE_OF_SHIP = frozenset({"memory", "uploads", "scratch"})

@@ -14,9 +14,10 @@ from msgspec import Meta
 
 from shipmate.skills.location import resolve
 from shipmate.tools.file.confine import open_file
+from shipmate.tools.file.target import check_target, real_path
 from shipmate.tools.file.tree import list_folder
 from shipmate.tools.text import clean
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
 IMAGE_STARTS = {b"\x89PNG\r\n": "PNG", b"\xff\xd8\xff": "JPEG", b"GIF8": "GIF", b"RIFF": "WebP"}
 UTF16_LIMIT = 4_000_000
@@ -47,11 +48,18 @@ class Read(Tool[ReadArguments]):
     def labels_for(self, arguments: ReadArguments) -> Labels:
         return labels_by_path(arguments.path)
 
+    async def picture(self, arguments: ReadArguments, context: ToolContext) -> Picture:
+        shown = await super().picture(arguments, context)
+        # A file may grow while it is asked about; which file it is may not change.
+        return Picture(shown.text, {} if resolve(arguments.path) else real_path(context, arguments.path))
+
     async def run(self, arguments: ReadArguments, context: ToolContext) -> ToolResult:
         # Skills of the package lie outside the workspace; prompts name them `skill:<name>`.
         builtin = resolve(arguments.path)
         root, path = (builtin.parent, builtin.name) if builtin else (context.folder, arguments.path)
         with open_file(root, path) as (handle, status, place):
+            if builtin is None:
+                check_target(context, {"path": place.path})
             if stat.S_ISDIR(status.st_mode):
                 return ToolResult(output=_describe_folder(list_folder(handle, place.parts)))
             with os.fdopen(os.dup(handle), "rb") as file:

@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 import msgspec
 
 from shipmate.tools.file.attachment import attach
-from shipmate.tools.file.confine import read_bytes
 from shipmate.tools.file.read import labels_by_path
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.file.target import read_target
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
 # The most Telegram takes from a bot.
 SIZE_LIMIT = 50 * 1024 * 1024
@@ -26,14 +26,18 @@ class SendFile(Tool[SendFileArguments]):
     name = "send_file"
     description = "Send a file to the user, at most 50 MB."
     arguments = SendFileArguments
-    # It goes to those who are in the conversation already, where the model's words go too.
-    labels = Labels(reads_private=True)
+    # A file leaves the workspace for a platform, whole and for good.
+    labels = Labels(reads_private=True, acts=True)
 
     def labels_for(self, arguments: SendFileArguments) -> Labels:
-        return labels_by_path(arguments.path)
+        return msgspec.structs.replace(labels_by_path(arguments.path), acts=True)
+
+    async def picture(self, arguments: SendFileArguments, context: ToolContext) -> Picture:
+        _, target = await asyncio.to_thread(read_target, context, arguments.path, SIZE_LIMIT)
+        return Picture((await super().picture(arguments, context)).text, target)
 
     async def run(self, arguments: SendFileArguments, context: ToolContext) -> ToolResult:
         name = PurePosixPath(arguments.path).name
-        data = await asyncio.to_thread(read_bytes, context.folder, arguments.path, SIZE_LIMIT)
+        data, _ = await asyncio.to_thread(read_target, context, arguments.path, SIZE_LIMIT)
         part = await asyncio.to_thread(attach, context.layout, data, name)
         return ToolResult(output=f"Sent: {name} ({part['mediaType']}, {len(data):,} bytes).", files=(part,))

@@ -10,9 +10,9 @@ import msgspec
 from shipmate.context.media import BYTES_LIMIT, encode_image
 from shipmate.errors import MediaError, ToolError
 from shipmate.tools.file.attachment import attach
-from shipmate.tools.file.confine import read_bytes
 from shipmate.tools.file.read import labels_by_path
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.file.target import read_target
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
 
 class ShowImageArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,6 +30,10 @@ class ShowImage(Tool[ShowImageArguments]):
     def labels_for(self, arguments: ShowImageArguments) -> Labels:
         return labels_by_path(arguments.path)
 
+    async def picture(self, arguments: ShowImageArguments, context: ToolContext) -> Picture:
+        _, target = await asyncio.to_thread(read_target, context, arguments.path, BYTES_LIMIT)
+        return Picture((await super().picture(arguments, context)).text, target)
+
     async def run(self, arguments: ShowImageArguments, context: ToolContext) -> ToolResult:
         data = await asyncio.to_thread(_read, arguments.path, context)
         name = PurePosixPath(arguments.path).name
@@ -38,7 +42,7 @@ class ShowImage(Tool[ShowImageArguments]):
 
 
 def _read(path: str, context: ToolContext) -> bytes:
-    data = read_bytes(context.folder, path, BYTES_LIMIT)
+    data, _ = read_target(context, path, BYTES_LIMIT)
     try:
         # Decodes it: only what is an image through and through is shown as one.
         encode_image(data, path)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
 
 import msgspec
 
 from shipmate.errors import ToolError
-from shipmate.tools.file.confine import Place, locate, read_place, replace_bytes
+from shipmate.tools.file.confine import locate
 from shipmate.tools.file.diff import summary, unified
 from shipmate.tools.file.protection import refuse_writing
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.file.replace import replace_bytes
+from shipmate.tools.file.target import FileState, approved_path, check_target, file_target, read_state
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.reveal import reveal
 
 COMPARE_LIMIT = 5_000_000
@@ -30,34 +31,33 @@ class Write(Tool[WriteArguments]):
     arguments = WriteArguments
     labels = Labels(acts=True)
 
-    async def preview(self, arguments: WriteArguments, context: ToolContext) -> str | None:
-        return await asyncio.to_thread(_preview, arguments, context)
+    async def picture(self, arguments: WriteArguments, context: ToolContext) -> Picture:
+        return await asyncio.to_thread(_picture, arguments, context)
 
     async def run(self, arguments: WriteArguments, context: ToolContext) -> ToolResult:
         return ToolResult(output=await asyncio.to_thread(_write, arguments, context))
 
 
-def _preview(arguments: WriteArguments, context: ToolContext) -> str:
-    try:
-        with locate(context.folder, arguments.path, refuse_writing) as place:
-            old = _current(place)
-    except ToolError:
-        # Folders on the way do not exist yet, or the call will be refused: there is nothing to compare with.
-        old = None
-    if isinstance(old, int):
-        return reveal(f"{arguments.path}: replaces a file of {old:,} bytes with\n{arguments.content}")
-    return reveal(unified(arguments.path, old or "", arguments.content))
+def _picture(arguments: WriteArguments, context: ToolContext) -> Picture:
+    with locate(context.folder, arguments.path, refuse_writing, parents="named") as place:
+        before = read_state(place, COMPARE_LIMIT)
+    target, old = file_target(place.path, before), _text_of(before)
+    if before is not None and old is None:
+        words = f"{place.path}: replaces a file of {before.size:,} bytes with\n{arguments.content}"
+        return Picture(reveal(words), target)
+    return Picture(reveal(unified(place.path, old or "", arguments.content)) or "[nothing changes]", target)
 
 
 def _write(arguments: WriteArguments, context: ToolContext) -> str:
-    data = encode(arguments.content)
-    with locate(context.folder, arguments.path, refuse_writing, make_parents=True) as place:
-        old = _current(place)
-        replace_bytes(place, data)
-    if old is None:
+    data, expected = encode(arguments.content), approved_path(context)
+    with locate(context.folder, arguments.path, refuse_writing, parents="made", expected=expected) as place:
+        before = read_state(place, COMPARE_LIMIT)
+        check_target(context, file_target(place.path, before))
+        replace_bytes(place, data, before)
+    if before is None:
         return f"Created {place.path}: {len(arguments.content.splitlines())} lines."
-    if isinstance(old, int):
-        return f"Replaced {place.path}: {len(data):,} bytes, before {old:,}."
+    if (old := _text_of(before)) is None:
+        return f"Replaced {place.path}: {len(data):,} bytes, before {before.size:,}."
     return f"Replaced {place.path}: {summary(old, arguments.content)}."
 
 
@@ -69,15 +69,11 @@ def encode(text: str) -> bytes:
         raise ToolError("The text holds half a character (a lone surrogate). Nothing was written.") from error
 
 
-def _current(place: Place) -> str | int | None:
-    """Give what a file holds now: text, the size of what is none or too long, None when there is no file."""
-    try:
-        size = os.stat(place.name or ".", dir_fd=place.folder, follow_symlinks=False).st_size
-    except FileNotFoundError:
+def _text_of(state: FileState | None) -> str | None:
+    """Return the text a file holds; None when it holds none, or it is too long to compare."""
+    if state is None or state.content is None:
         return None
-    if size > COMPARE_LIMIT:
-        return size
     try:
-        return read_place(place, COMPARE_LIMIT).decode()
+        return state.content.decode()
     except UnicodeDecodeError:
-        return size
+        return None

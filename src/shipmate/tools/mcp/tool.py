@@ -15,10 +15,11 @@ import msgspec
 from shipmate.errors import ToolError, ToolInputError
 from shipmate.models.port import ToolSpec
 from shipmate.tools.file.attachment import attach
+from shipmate.tools.file.target import check_target
 from shipmate.tools.mcp.link import McpLink
 from shipmate.tools.output import keep
 from shipmate.tools.text import clean
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
 from shipmate.workspace.config import McpServer
@@ -46,13 +47,16 @@ class McpTool(Tool[McpArguments]):
 
     def __init__(self, link: McpLink, foreign: ForeignTool) -> None:
         self.name = name_tool(link.name, foreign.name)
-        # Written by the server: kept short and free of control characters.
-        self.description = clean(foreign.description or foreign.name)[:DESCRIPTION_LIMIT]
         self.labels = Labels(
             reads_untrusted=True, reads_private=True, acts=foreign.name not in link.server.read_only
         )
         self._link = link
         self._foreign = foreign.name
+        self._take(foreign)
+
+    def _take(self, foreign: ForeignTool) -> None:
+        # Written by the server: kept short and free of control characters.
+        self.description = clean(foreign.description or foreign.name)[:DESCRIPTION_LIMIT]
         self._schema = foreign.input_schema
 
     def spec(self) -> ToolSpec:
@@ -64,10 +68,22 @@ class McpTool(Tool[McpArguments]):
             raise ToolInputError(f"{self.name}: Object missing required field `{missing[0]}`. Nothing ran.")
         return McpArguments(arguments)
 
-    async def preview(self, arguments: McpArguments, context: ToolContext) -> str | None:
-        return reveal(msgspec.json.format(msgspec.json.encode(arguments.values), indent=2).decode())
+    async def picture(self, arguments: McpArguments, context: ToolContext) -> Picture:
+        text = msgspec.json.format(msgspec.json.encode(arguments.values), indent=2).decode()
+        return Picture(reveal(text), await self._target())
+
+    async def _target(self) -> JsonObject:
+        """Ask the server what the tool is by now: it may have given the name another meaning."""
+        offered = {each.name: each for each in await self._link.list_tools()}
+        if (foreign := offered.get(self._foreign)) is None:
+            why = self._link.failure or "it does not offer this tool any more"
+            raise ToolError(f"{self.name}: MCP server {self._link.name}: {why}. Nothing ran.")
+        self._take(foreign)
+        return {"server": self._link.name, "tool": self._foreign, "sha256": _digest(foreign)}
 
     async def run(self, arguments: McpArguments, context: ToolContext) -> ToolResult:
+        if context.expected is not None:
+            check_target(context, await self._target())
         result = await self._link.call(self._foreign, arguments.values)
         files: list[JsonObject] = []
         texts = [_text_of(block, files, context) for block in result.content]
@@ -86,6 +102,11 @@ def name_tool(server: str, tool: str) -> str:
     if plain == name and len(name) <= NAME_LIMIT:
         return name
     return f"{plain[: NAME_LIMIT - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def _digest(foreign: ForeignTool) -> str:
+    meaning = [foreign.description, foreign.input_schema]
+    return hashlib.sha256(msgspec.json.encode(meaning, order="deterministic")).hexdigest()
 
 
 def _text_of(block: ContentBlock, files: list[JsonObject], context: ToolContext) -> str:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from shipmate.tools.output import keep
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.tools.web.page import to_markdown
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ class WebFetch(Tool[WebFetchArguments]):
 
     def __init__(self, fetcher: Fetcher | None = None) -> None:
         self._fetcher = fetcher
+
+    async def picture(self, arguments: WebFetchArguments, context: ToolContext) -> Picture:
+        return Picture((await super().picture(arguments, context)).text, {"address": arguments.url})
 
     async def run(self, arguments: WebFetchArguments, context: ToolContext) -> ToolResult:
         if self._fetcher is None:

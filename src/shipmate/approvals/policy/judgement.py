@@ -1,0 +1,18 @@
+"""Hold what policy says of a call."""
+
+from __future__ import annotations
+
+import msgspec
+
+from shipmate.approvals.value import Action
+from shipmate.values.reason import Why
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """A verdict before it is put into words."""
+
+    action: Action
+    why: Why
+    grant_id: str | None = None
+    # The text of the rule of ship.json that decided.
+    rule: str | None = None

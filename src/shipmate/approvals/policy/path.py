@@ -1,0 +1,79 @@
+"""Judge paths that are written: by a tool, or by a command as one of its words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from shipmate.approvals.policy.judgement import Judgement
+from shipmate.approvals.policy.rule import PermissionRule
+from shipmate.approvals.policy.subject import PathSubject
+from shipmate.approvals.value import Call
+from shipmate.tools.file.protection import fold, forms_member, refuse_writing
+from shipmate.values.reason import Why
+from shipmate.workspace.file import FileCache
+from shipmate.workspace.project import read_projects
+
+EDITING = ("write", "edit")
+SCRATCH = (".ship", "scratch")
+
+
+class PathRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules and the mode that paths are judged by."""
+
+    mode: str
+    allow: Sequence[PermissionRule]
+    ask: Sequence[PermissionRule]
+
+
+class ProjectRights:
+    """Knows who may write in which project; each meta.json is read once per change."""
+
+    def __init__(self) -> None:
+        self._files: FileCache | None = None
+
+    def refuse(self, place: PathSubject, call: Call) -> Why | None:
+        """Return why a member may not write in the project a path lies in."""
+        wanted = {fold(way[1]) for way in place.ways if len(way) > 1 and fold(way[0]) == "projects"}
+        if not wanted:
+            return None
+        if self._files is None:
+            self._files = FileCache(call.context.folder)
+        closed = (
+            project.id
+            for project in read_projects(call.context.layout, self._files)
+            if fold(project.id) in wanted and not project.may_write(call.context.member)
+        )
+        found = next(closed, None)
+        return Why("project", found) if found is not None else None
+
+
+def judge_writing(rules: PathRules, tool: str, place: PathSubject, call: Call) -> Judgement:
+    """Return whether a path may be written unasked."""
+    if not place.is_inside:
+        return Judgement("ask", Why("outside", place.text))
+    if any(refuse_writing(way) is not None for way in place.ways):
+        return Judgement("ask", Why("kept", place.text))
+    if rule := next((rule for rule in rules.ask if rule.restricts_path(tool, place)), None):
+        return Judgement("ask", Why("asked", rule.text), rule=rule.text)
+    forms = any(forms_member(way) for way in place.ways)
+    if not call.tainted and (rule := _find_allowing(rules.allow, tool, place, exact=forms)):
+        return Judgement("allow", Why("allowed", rule.text), rule=rule.text)
+    if place.real is not None and place.real[:2] == SCRATCH:
+        return Judgement("allow", Why("scratch"))
+    if forms:
+        return Judgement("ask", Why("forms-member", place.text))
+    if call.tainted:
+        return Judgement("ask", Why("tainted"))
+    if rules.mode == "auto-edit":
+        return Judgement("allow", Why("auto-edit"))
+    return Judgement("ask", Why("no-rule"))
+
+
+def _find_allowing(
+    rules: Sequence[PermissionRule], tool: str, place: PathSubject, *, exact: bool
+) -> PermissionRule | None:
+    """Return the rule that lets a path be written; what forms a member has to be named without a wildcard."""
+    covering = (rule for rule in rules if rule.covers(tool, place) is True)
+    return next((rule for rule in covering if rule.is_exact or not exact), None)

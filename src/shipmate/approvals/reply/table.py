@@ -1,0 +1,158 @@
+"""Read the table of replies (`data/reply.txt`): every message that is an answer, and what it decides."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from shipmate.approvals.reply.line import flatten
+
+FILE = Path(__file__).parents[1] / "data" / "reply.txt"
+Language: TypeAlias = Literal["en", "zh"]
+PIECE = re.compile(r"(<[a-z]+>)|\{([^}]+)\}|(\[,\])")
+# How the documentation writes a slot.
+SHOWN = {
+    "<numbers>": "*1 and 3*",
+    "<others>": "*2*",
+    "<name>": "*git status*",
+    "<second>": "*git push*",
+    "<length>": "*10 minutes*",
+    "<until>": "*until tomorrow*",
+}
+SHOWN_ZH = SHOWN | {"<numbers>": "*1 和 3*", "<length>": "*10 分钟*", "<until>": "*今天之内*"}
+
+
+class Meaning(msgspec.Struct, frozen=True):
+    """One meaning: its words for people, what it decides, and the messages that have it."""
+
+    title: str
+    effect: tuple[str, ...]
+    messages: dict[Language, tuple[str, ...]]
+
+
+class Table(msgspec.Struct, frozen=True):
+    """The whole file."""
+
+    words: dict[str, tuple[str, ...]]
+    until: dict[str, tuple[str, ...]]
+    speech: frozenset[str]
+    meanings: tuple[Meaning, ...]
+
+
+# A row as the parser matches it: slots in angle brackets, and the texts of which one must stand between.
+Row: TypeAlias = tuple[str | tuple[str, ...], ...]
+
+
+@cache
+def read_table() -> Table:
+    """Return the table as it stands in the file."""
+    lists: dict[str, dict[str, tuple[str, ...]]] = {"words": {}, "until": {}, "speech": {}}
+    meanings: list[Meaning] = []
+    section: dict[str, tuple[str, ...]] = {}
+    for line in FILE.read_text(encoding="utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("["):
+            section = lists[line.strip("[]")]
+        elif line.startswith("== "):
+            meanings.append(Meaning(line[3:], (), {"en": (), "zh": ()}))
+        elif not meanings:
+            key, _, words = line.partition(": ")
+            section[key] = _split(words)
+        elif line[0] in "+-":
+            meanings[-1] = msgspec.structs.replace(meanings[-1], effect=tuple(line.split()))
+        else:
+            language: Language = "zh" if line.startswith("zh: ") else "en"
+            meanings[-1].messages[language] += _split(line[4:])
+    return Table(lists["words"], lists["until"], frozenset(lists["speech"]["en"]), tuple(meanings))
+
+
+def _split(words: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in words.split(" | "))
+
+
+@cache
+def fixed_rows() -> dict[str, Meaning]:
+    """Return the messages without slots, folded."""
+    return {
+        flatten(text): meaning
+        for meaning, message in _messages()
+        if "<" not in message
+        for text in expand(message)
+    }
+
+
+@cache
+def slot_rows() -> tuple[tuple[Row, Meaning], ...]:
+    """Return the messages with slots."""
+    return tuple((_cut(message), meaning) for meaning, message in _messages() if "<" in message)
+
+
+def _messages() -> list[tuple[Meaning, str]]:
+    return [
+        (meaning, message)
+        for meaning in read_table().meanings
+        for messages in meaning.messages.values()
+        for message in messages
+    ]
+
+
+def expand(message: str) -> list[str]:
+    """Return every text a message of the file stands for; slots stay as they are."""
+    words = read_table().words
+    choices: list[tuple[str, ...]] = []
+    place = 0
+    for found in PIECE.finditer(message):
+        choices.append((message[place : found.start()],))
+        choices.append(words[found[2]] if found[2] else ((found[1],) if found[1] else (",", "")))
+        place = found.end()
+    choices.append((message[place:],))
+    return list(dict.fromkeys("".join(chosen) for chosen in product(*choices)))
+
+
+def _cut(message: str) -> Row:
+    """Return a message cut at its slots, with the folded texts that may stand between them."""
+    pieces = re.split(r"(<[a-z]+>)", message)
+    row: list[str | tuple[str, ...]] = []
+    for place, piece in enumerate(pieces):
+        if place % 2:
+            row.append(piece)
+        elif piece:
+            # A letter stands in for the slot beside it, so that spaces there are folded as in a message.
+            before, after = "x" * (place > 0), "x" * (place < len(pieces) - 1)
+            folded = (flatten(f"{before}{text}{after}") for text in expand(piece))
+            row.append(tuple(text[len(before) : len(text) - len(after)] for text in folded))
+    return tuple(row)
+
+
+def make_table() -> str:
+    """Return the table for the documentation."""
+    rows = [
+        f"| {meaning.title} | {_show(meaning, 'en')} | {_show(meaning, 'zh')} |"
+        for meaning in read_table().meanings
+    ]
+    head = "| meaning | English | 中文 |\n|---|---|---|\n"
+    return head + "\n".join(rows) + "\n\n" + _show_words()
+
+
+def _show(meaning: Meaning, language: Language) -> str:
+    slots, mark = (SHOWN, "; ") if language == "en" else (SHOWN_ZH, "；")
+    return mark.join(
+        PIECE.sub(lambda found: slots[found[1]] if found[1] else f"{found[2]}" if found[2] else ",", message)
+        for message in meaning.messages[language]
+    )
+
+
+def _show_words() -> str:
+    table = read_table()
+    same = "\n".join(f"- {key}: {', '.join(words[1:])}" for key, words in table.words.items() if words[1:])
+    until = ", ".join(words for listed in table.until.values() for words in listed)
+    return (
+        f"In place of these words their neighbours may stand:\n\n{same}\n\n"
+        f"Points in time: {until}; a time of day (until 18:00, 到 18:00, 到 18 点).\n"
+    )

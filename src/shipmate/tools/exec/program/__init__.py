@@ -1,0 +1,1 @@
+"""What everyday programs do with their words."""

@@ -1,0 +1,272 @@
+"""What changed between a question and the act is asked anew (C7), through the whole product."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shipmate.app import Shipmate
+from shipmate.approvals.value import Approval
+from shipmate.models.scripted import ScriptedModel, call
+from shipmate.tools.file.write import Write, WriteArguments
+from shipmate.tools.tool import Tool, ToolContext, ToolResult
+from shipmate.tools.toolset import Toolset
+from tests.support.workspace import ROOM, messages_of, pressed, talk, tools_of
+
+AGENT = "# Captain\n"
+
+
+@asynccontextmanager
+async def open_ship(
+    folder: Path, *calls: Any, mcp: dict[str, Any] | None = None, tool: Tool[Any] | None = None
+) -> AsyncGenerator[Shipmate]:
+    """Open a workspace with the tools it really has; its model makes the calls and says "Done."."""
+    if not (folder / "Agent.md").exists():
+        (folder / "Agent.md").write_text(AGENT)
+    (folder / "ship.json").write_text(json.dumps({"mcp": {"servers": mcp or {}}}))
+    model = ScriptedModel({"": [list(calls), "Done."]})
+    toolset = Toolset([tool]) if tool is not None else None
+    app = await Shipmate.open(folder, model=model, environ={"PATH": os.environ["PATH"]}, toolset=toolset)
+    try:
+        yield app
+    finally:
+        await app.close()
+
+
+async def waiting(app: Shipmate) -> Approval:
+    """Return the one question that waits."""
+    (found,) = await app.approvals.pending(ROOM)
+    return found
+
+
+async def result(app: Shipmate) -> tuple[str, str]:
+    """Return how the call stands and what it gave."""
+    ((_, state, output),) = tools_of((await messages_of(app))[1])
+    return state, str(output)
+
+
+async def test_c7_a_link_put_in_place_after_the_question_is_asked_anew(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    async with open_ship(tmp_path, call("write", path="docs/a.md", content="hello\n")) as app:
+        await talk(app, "go")
+        first = await waiting(app)
+        assert first.target == {"path": "docs/a.md", "state": "absent"}
+        (tmp_path / "docs" / "a.md").symlink_to("../Agent.md")
+        outcome = await talk(app, "yes")
+        second = await waiting(app)
+        old = await app.approvals.get(first.id)
+        assert (outcome.status, (tmp_path / "Agent.md").read_text()) == ("suspended", AGENT)
+        assert (old.status, second.round, second.target["path"]) == ("superseded", 2, "Agent.md")
+        assert "Agent.md" in (second.preview or "")
+        assert "-# Captain" in (second.preview or "")
+        await talk(app, "no")
+        assert (await result(app))[0] == "output-denied"
+    assert (tmp_path / "Agent.md").read_text() == AGENT
+
+
+async def test_c7_a_file_edited_after_the_diff_was_shown_is_asked_anew(tmp_path: Path) -> None:
+    note = tmp_path / "note.md"
+    note.write_text("one\ntwo\n")
+    async with open_ship(tmp_path, call("edit", path="note.md", old="two", new="three")) as app:
+        await talk(app, "go")
+        note.write_text("uno\ntwo\n")
+        assert (await talk(app, "yes")).status == "suspended"
+        assert note.read_text() == "uno\ntwo\n"
+        asked = await waiting(app)
+        assert " uno" in (asked.preview or "")
+        assert "changed" in asked.reason
+        assert (await talk(app, "yes")).text == "Done."
+        assert note.read_text() == "uno\nthree\n"
+        assert (await result(app))[0] == "output-available"
+
+
+@pytest.mark.parametrize("tool", ["write", "edit"])
+@pytest.mark.parametrize("change", ["removed", "mode", "folder-link", "folder-moved"])
+async def test_c7_whatever_became_of_the_target_nothing_else_is_written(
+    tmp_path: Path, tool: str, change: str
+) -> None:
+    folder, other = tmp_path / "docs", tmp_path / "other"
+    for each in (folder, other):
+        each.mkdir()
+        (each / "a.md").write_text("alpha\n")
+    arguments = {"content": "beta\n"} if tool == "write" else {"old": "alpha", "new": "beta"}
+    async with open_ship(tmp_path, call(tool, path="docs/a.md", **arguments)) as app:
+        await talk(app, "go")
+        match change:
+            case "removed":
+                (folder / "a.md").unlink()
+            case "mode":
+                (folder / "a.md").chmod(0o600)
+            case "folder-link":
+                shutil.rmtree(folder)
+                folder.symlink_to("other")
+            case _:
+                folder.rename(tmp_path / "moved")
+        await talk(app, "yes")
+        written = [path for path in tmp_path.rglob("a.md") if path.read_text() != "alpha\n"]
+        assert written == []
+        state, output = await result(app)
+        # An edit of what is gone cannot be shown any more, so nobody is asked about it.
+        is_gone = tool == "edit" and change in ("removed", "folder-moved")
+        assert state == ("output-error" if is_gone else "approval-requested"), output
+
+
+async def test_c7_a_parent_that_became_a_link_outside_is_refused(tmp_path: Path) -> None:
+    root, outside = tmp_path / "ship", tmp_path / "outside"
+    (root / "docs").mkdir(parents=True)
+    outside.mkdir()
+    async with open_ship(root, call("write", path="docs/a.md", content="hello\n")) as app:
+        await talk(app, "go")
+        (root / "docs").rmdir()
+        (root / "docs").symlink_to(outside)
+        await talk(app, "yes")
+        state, output = await result(app)
+    assert (state, list(outside.iterdir())) == ("output-error", [])
+    assert "leaves the workspace" in output
+
+
+async def test_c7_a_decision_kept_over_a_restart_is_asked_anew(tmp_path: Path) -> None:
+    """The answer is on disk, the process gone before it acted, and the file changed meanwhile."""
+    note = tmp_path / "note.md"
+    note.write_text("one\n")
+    made = call("write", path="note.md", content="mine\n")
+    async with open_ship(tmp_path, made) as app:
+        await talk(app, "go")
+        asked = await waiting(app)
+    async with open_ship(tmp_path, made) as app:
+        # Only the decision: the lane, and with it the thread, never learns of it here.
+        await app.approvals.answer(pressed(asked.id, approved=True), [asked])
+    note.write_text("theirs\n")
+    async with open_ship(tmp_path, made) as app:
+        await talk(app, "what now?")
+        asked = await waiting(app)
+        assert note.read_text() == "theirs\n"
+        assert "-theirs" in (asked.preview or "")
+        await talk(app, "yes")
+    assert note.read_text() == "mine\n"
+
+
+async def test_c7_a_file_that_keeps_changing_ends_in_words(tmp_path: Path) -> None:
+    note = tmp_path / "note.md"
+    async with open_ship(tmp_path, call("write", path="note.md", content="mine\n")) as app:
+        await talk(app, "go")
+        for number in range(5):
+            note.write_text(f"{number}\n")
+            outcome = await talk(app, "yes")
+        state, output = await result(app)
+    assert (outcome.text, state, note.read_text()) == ("Done.", "output-error", "4\n")
+    assert "changed 5 times" in output
+
+
+class Racing(Write):
+    """A write before which somebody is faster once, after the last look at the approval."""
+
+    def __init__(self, note: Path) -> None:
+        self.note = note
+        self.runs = 0
+
+    async def run(self, arguments: WriteArguments, context: ToolContext) -> ToolResult:
+        self.runs += 1
+        if self.runs == 1:
+            self.note.write_text("theirs\n")
+        return await super().run(arguments, context)
+
+
+async def test_c7_what_changes_between_answer_and_act_is_asked_anew_and_runs_once(tmp_path: Path) -> None:
+    note = tmp_path / "note.md"
+    racing = Racing(note)
+    async with open_ship(tmp_path, call("write", path="note.md", content="mine\n"), tool=racing) as app:
+        await talk(app, "go")
+        assert (await talk(app, "yes")).status == "suspended"
+        assert note.read_text() == "theirs\n"
+        assert "-theirs" in ((await waiting(app)).preview or "")
+        assert (await talk(app, "yes")).text == "Done."
+        assert (note.read_text(), racing.runs) == ("mine\n", 2)
+
+
+@pytest.mark.parametrize("command", ["./tool.sh", "sh tool.sh", "cat tool.sh | sh", "cp tool.sh copy.sh"])
+async def test_c7_a_script_replaced_after_the_question_is_asked_anew(tmp_path: Path, command: str) -> None:
+    script = tmp_path / "tool.sh"
+    script.write_text("#!/bin/sh\necho good > out.txt\n")
+    script.chmod(0o755)
+    async with open_ship(tmp_path, call("exec", command=command)) as app:
+        await talk(app, "go")
+        script.write_text("#!/bin/sh\necho evil > out.txt\n")
+        assert (await talk(app, "yes")).status == "suspended"
+        assert not (tmp_path / "out.txt").exists()
+        assert not (tmp_path / "copy.sh").exists()
+        assert (await talk(app, "yes")).text == "Done."
+
+
+@pytest.mark.parametrize("command", ["echo hi > docs/a.md", "cp Agent.md docs/a.md", "touch docs/a.md"])
+async def test_c7_a_link_where_a_command_would_write_is_asked_anew(tmp_path: Path, command: str) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "canary.md").write_text("alive\n")
+    async with open_ship(tmp_path, call("exec", command=command)) as app:
+        await talk(app, "go")
+        (tmp_path / "docs" / "a.md").symlink_to("../canary.md")
+        assert (await talk(app, "yes")).status == "suspended"
+        asked = await waiting(app)
+    assert (tmp_path / "canary.md").read_text() == "alive\n"
+    assert asked.target["files"]["docs/a.md"]["path"] == "canary.md"
+
+
+async def test_c7_memory_changed_after_the_question_is_asked_anew(tmp_path: Path) -> None:
+    note = call("memory_upsert", scope="project", heading="Tea", content="at four")
+    async with open_ship(tmp_path, note) as app:
+        await talk(app, "go")
+        memory = app.layout.project_memory
+        memory.parent.mkdir(parents=True)
+        memory.write_text("## Tea\n\nnever\n")
+        assert (await talk(app, "yes")).status == "suspended"
+        assert "-never" in ((await waiting(app)).preview or "")
+        await talk(app, "yes")
+        assert "at four" in memory.read_text()
+
+
+SERVER = """
+import pathlib, sys
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("harbour")
+meaning = pathlib.Path("meaning").read_text()
+
+def send(text: str) -> str:
+    pathlib.Path("sent").write_text(meaning)
+    return "sent"
+
+server.add_tool(send, description=meaning)
+server.run("stdio")
+"""
+
+
+async def test_c7_an_mcp_tool_that_changed_its_meaning_is_asked_anew(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    (tmp_path / "meaning").write_text("Send a note to yourself.")
+    server = {"harbour": {"command": sys.executable, "args": ["server.py"]}}
+    made = call("mcp__harbour__send", text="hi")
+    async with open_ship(tmp_path, made, mcp=server) as app:
+        await talk(app, "go")
+        assert (await waiting(app)).target["tool"] == "send"
+    (tmp_path / "meaning").write_text("Send a note to everybody.")
+    async with open_ship(tmp_path, made, mcp=server) as app:
+        assert (await talk(app, "yes")).status == "suspended"
+        assert not (tmp_path / "sent").exists()
+        assert (await talk(app, "yes")).text == "Done."
+    assert (tmp_path / "sent").read_text() == "Send a note to everybody."
+
+
+async def test_an_untouched_target_runs_at_the_first_yes(tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("one\n")
+    async with open_ship(tmp_path, call("edit", path="note.md", old="one", new="two")) as app:
+        await talk(app, "go")
+        assert (await talk(app, "yes")).text == "Done."
+    assert (tmp_path / "note.md").read_text() == "two\n"
