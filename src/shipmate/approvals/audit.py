@@ -23,6 +23,7 @@ from shipmate.workspace.secret import Mask
 Event = Literal["asked", "decided", "allowed", "refused", "ran", "mended", "broken"]
 # Who or what let a call pass or kept it from passing.
 Basis = Literal["rule", "grant", "mode", "person", "policy"]
+# `changed`: nothing was done, because the target is no longer what was shown; it is asked anew.
 Ending = Literal["ok", "error", "interrupted", "changed"]
 WHAT_LIMIT = 300
 WORDS_LIMIT = 500
@@ -135,7 +136,7 @@ class Audit:
             "message_id": call.message_id,
             "tool": call.tool.name,
             "what": self._what(call.tool.name, call.raw),
-            "digest": call.call_digest,
+            "digest": call.approval.digest if call.approval is not None else call.call_digest,
             "initiators": context.initiators or tuple(filter(None, [context.user_id])),
         }
         self.append(AuditEntry(**{**entry, **more}))

@@ -23,7 +23,7 @@ from shipmate.workspace.layout import make_private, sync_folder
 FILE_NAME = re.compile(r"(\d{10})-\d{4}-\d{2}\.jsonl")
 FILE_LIMIT = 2 * 1024 * 1024
 HEAD = re.compile(rb"(\d{20}) ([0-9a-f]{64})\n")
-TAIL = 64 * 1024
+TAIL = 8 * 1024
 
 # macOS has no fdatasync.
 _sync = getattr(os, "fdatasync", os.fsync)

@@ -243,7 +243,7 @@ export interface AuditEntry {
   member: string;
   tool: string;
   what: string;
-  outcome: Approval["status"] | "refused" | "running" | "ok" | "error" | "interrupted" | "mended" | "broken";
+  outcome: Approval["status"] | "refused" | "running" | "ok" | "error" | "interrupted" | "changed" | "mended" | "broken";
   by: "rule" | "grant" | "mode" | "person" | "policy" | null;
   basis: string;
   who: string;

@@ -286,6 +286,7 @@ export const en = {
   "audit.ok": "done",
   "audit.error": "failed",
   "audit.interrupted": "interrupted",
+  "audit.changed": "target changed",
   "audit.by.rule": "rule",
   "audit.by.grant": "grant",
   "audit.by.mode": "mode",

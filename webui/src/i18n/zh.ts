@@ -288,6 +288,7 @@ export const zh: Record<keyof typeof en, string> = {
   "audit.ok": "完成",
   "audit.error": "失败",
   "audit.interrupted": "中断",
+  "audit.changed": "目标已变",
   "audit.by.rule": "规则",
   "audit.by.grant": "授权",
   "audit.by.mode": "模式",

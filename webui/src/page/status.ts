@@ -17,6 +17,7 @@ export const OUTCOME_TONE: Record<AuditEntry["outcome"], string> = {
   ok: "good",
   error: "bad",
   interrupted: "warn",
+  changed: "warn",
   mended: "warn",
   broken: "bad",
 };
