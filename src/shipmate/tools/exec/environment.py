@@ -1,4 +1,4 @@
-"""Make the environment a command sees: little of the host's, none of its secrets, nothing a tool could write."""
+"""Make the environment a command sees: little of the host's, no secrets, nothing a tool could write."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Process:
         leave: Leave = lambda _: [],
         kill_signal: signal.Signals = signal.SIGKILL,
     ) -> Process:
-        """Start a command; whatever it prints goes to the spool in order, and `leave` is called after its end."""
+        """Start a command; what it prints goes to the spool in order, and `leave` is called after its end."""
         # asyncio's own pipes would make it wait for children that outlive the command and hold them open.
         read_end, write_end = os.pipe()
         output = asyncio.StreamReader(limit=CHUNK)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from pathlib import Path
-
-from shipmate.workspace.layout import Layout
 
 SECRET_NAMES = frozenset(
     {
@@ -101,25 +98,3 @@ def _may_see(names: Sequence[str], allowed: frozenset[str]) -> bool:
     return bool(rest) and (
         rest[0] in allowed or (allowed is READABLE_OF_SHIP and rest[:2] == ["logs", "calls"])
     )
-
-
-def secret_files(layout: Layout) -> list[Path]:
-    """List the files that commands in a sandbox must not see; of a link, the file it leads to."""
-    folders = [layout.root, *(path for path in _children(layout.members) if path.is_dir())]
-    named = [path for folder in folders for path in _children(folder) if _is_hidden(path.name)]
-    real = {path.resolve() for path in named if path.is_file()}
-    return sorted(path for path in real if path.is_relative_to(layout.root))
-
-
-def ship_folders(layout: Layout) -> list[Path]:
-    """List the state folders that commands in a sandbox must not see."""
-    return [layout.ship, *(path / ".ship" for path in _children(layout.members) if (path / ".ship").is_dir())]
-
-
-def _children(folder: Path) -> list[Path]:
-    return list(folder.iterdir()) if folder.is_dir() else []
-
-
-def _is_hidden(name: str) -> bool:
-    folded = fold(name)
-    return is_secret(folded) or folded == "ship.json"

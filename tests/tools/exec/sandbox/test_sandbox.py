@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from shipmate.tools.exec.sandbox import sandbox as sandbox_module
 from shipmate.tools.exec.sandbox.bubblewrap import Bubblewrap, find_bubblewraps
 from shipmate.tools.exec.sandbox.landlock import Landlock
+from shipmate.tools.exec.sandbox.limit import Limiter
 from shipmate.tools.exec.sandbox.room import Room
 from shipmate.tools.exec.sandbox.sandbox import Confinement, Sandbox, holds, list_confinements
 from shipmate.tools.exec.sandbox.seatbelt import Seatbelt
@@ -198,12 +200,31 @@ def test_a_probe_that_does_not_hold_counts_for_nothing(layout: Layout) -> None:
 
 def test_findings_name_what_confines(layout: Layout) -> None:
     sandbox = Sandbox(layout)
-    (finding,) = sandbox.findings()
+    finding, *others = sandbox.findings()
+    assert [other.subject for other in others] == ([] if sandbox.can_overlay else ["preview"])
     assert finding.subject == "sandbox"
     assert sandbox.works == (finding.level == "ok" or sandbox.level == "landlock")
     limited = Sandbox(layout, [Landlock(layout)])
     if limited.works:
         assert "top of the workspace" in limited.findings()[0].message
+
+
+def test_c14_doctor_says_that_commands_ask_where_processes_cannot_be_limited(
+    confinement: Confinement, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox_module, "find_limiter", lambda limits: (Limiter(limits, None), False))
+    sandbox = Sandbox(layout, [confinement])
+    assert not sandbox.works
+    assert sandbox.level == confinement.level
+    assert "processes cannot be limited here, so every command asks first" in sandbox.findings()[0].message
+
+
+def test_c14_doctor_names_the_limits_and_a_missing_overlay(layout: Layout) -> None:
+    first = Sandbox(layout).findings()[0]
+    assert "limits by" in first.message
+    (_, missing) = Sandbox(layout, [Landlock(layout)]).findings()
+    assert missing.subject == "preview"
+    assert "--overlay" in missing.message
 
 
 @linux_only
@@ -222,6 +243,23 @@ def test_own_code_inside_the_workspace_is_read_only(layout: Layout, monkeypatch:
     opened, closed = options.index(str(layout.root)), options.index(str(layout.root / ".venv"))
     assert opened < closed
     assert options[closed - 1] == "--ro-bind-try"
+
+
+def test_the_seatbelt_profile_closes_and_hides_at_any_depth(layout: Layout) -> None:
+    for name in ("sub/.git/config", "sub/deep/.env", "skills/one/SKILL.md"):
+        (layout.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (layout.root / name).touch()
+    room = Room(home=Path("/nowhere/home"))
+    lines = Seatbelt(layout).profile(room).splitlines()
+    closed = next(line for line in lines if line.startswith("(deny file-write* "))
+    hidden = next(line for line in lines if line.startswith("(deny file-read* file-write* "))
+    pinned = next(line for line in lines if line.startswith("(deny file-write-unlink "))
+    assert all(f'"{layout.root / name}"' in closed for name in ("sub/.git", "skills", "Agent.md", "members"))
+    assert f'"{layout.root / "sub/deep/.env"}"' in hidden
+    assert all(f'(literal "{layout.root / name}")' in pinned for name in ("sub", "sub/deep"))
+    assert '"/nowhere/home"' in next(
+        line for line in lines if line.startswith("(allow file-read* file-write*")
+    )
 
 
 def test_the_seatbelt_profile_denies_after_it_allows(layout: Layout) -> None:

@@ -16,6 +16,7 @@ from shipmate.tools.exec.sandbox.locked import (
     LockedTree,
     closed_places,
     hidden_places,
+    pinned_folders,
     state_folders,
 )
 from shipmate.tools.exec.sandbox.repository import GUARDED, clean_config
@@ -67,9 +68,10 @@ class Bubblewrap:
         return ["/bin/sh", "-c", script, "sh", line[0], options[0], *line[1:], *options[1:], "--", *command]
 
     def _close(self, room: Room, locked: Sequence[LockedEntry]) -> list[str]:
-        """Cover what is secret or Shipmate's own, and close to writing what forms a member or runs elsewhere."""
+        """Cover what is secret or Shipmate's own, and close what forms a member or runs elsewhere."""
         root = self._layout.root
-        covers: list[tuple[str, list[str]]] = []
+        # What something is mounted on cannot be renamed.
+        covers = [(folder, ["--bind", folder, folder]) for folder in pinned_folders(locked, root)]
         for place in [*closed_places(locked, root), *map(str, own_code(root))]:
             if place == str(root / ".git") and room.writes_repository:
                 covers.append((place, ["--bind", place, place]))
@@ -137,7 +139,7 @@ def _system(workspace: Path) -> list[str]:
         if place.is_symlink() and place.parent == Path("/"):
             options += ["--symlink", str(place.readlink()), str(place)]
         else:
-            options += ["--ro-bind", str(place), str(place)]
+            options += ["--ro-bind-try", str(place), str(place)]
     return options
 
 

@@ -100,7 +100,7 @@ def _unified(path: str | None, mounts: Mapping[str, tuple[str, Path]]) -> Path |
         return None
     own = _place(mounts[""], path)
     with suppress(OSError):
-        # Groups with limits lie beside processes nowhere: alone in its group, this process moves into one below.
+        # Groups with limits never lie beside processes: alone in its group, this one moves into one below.
         if not _has_limits(own) and (own / "cgroup.procs").read_text().split() == [str(os.getpid())]:
             (own / "keeper").mkdir(exist_ok=True)
             (own / "keeper" / "cgroup.procs").write_text("0")

@@ -21,7 +21,7 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 OPENAT2, AT_FDCWD, RESOLVE_NO_SYMLINKS = 437, -100, 4
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_SET_CHILD_SUBREAPER = 1, 38, 22, 36
 PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, CAPABILITY_COUNT = 24, 47, 4, 64
-# Ends the command and all it started; also what comes when the parent is gone. SIGTERM is passed on to the command.
+# Ends the command and all it started; it comes also when the parent is gone. SIGTERM is passed on.
 END_SIGNAL = signal.SIGUSR1
 SIGNALS = (signal.SIGCHLD, signal.SIGTERM, END_SIGNAL)
 
@@ -36,7 +36,7 @@ TCP_BIND_AND_CONNECT, ABSTRACT_SOCKETS_AND_SIGNALS = 3, 3
 SOCKET_CALLS = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
 IO_URING_SETUP = 425
 X32_BIT = 0x40000000
-# The only kinds of sockets: to the kernel, and to the internet where the network is allowed. None to programs of the host.
+# The only kinds of sockets: to the kernel, and to the internet where allowed. None to programs of the host.
 NETLINK, INTERNET = 16, (2, 10)
 
 

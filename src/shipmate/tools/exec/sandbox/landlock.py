@@ -25,7 +25,10 @@ class Landlock:
 
     level = "landlock"
     # Landlock only adds rights: a folder in which something is closed cannot be opened as a whole.
-    limits = "commands cannot make new files at the top of the workspace, nor in a folder that holds protected files"
+    limits = (
+        "commands cannot make new files at the top of the workspace, "
+        "nor in a folder that holds protected files"
+    )
     # The launcher's parent watches, and ends all that was started.
     kill_signal = jail.END_SIGNAL
 

@@ -14,7 +14,7 @@ import msgspec
 
 from shipmate.tools.exec.sandbox.cgroup import PREFIX, ControlGroups, find_groups
 
-# Sets limits on one process and all it starts, then becomes it. The two letters are those of different shells.
+# The letters of different shells for the same limit.
 PROCESS_LIMIT = "ulimit -u {count} 2>/dev/null || ulimit -p {count} 2>/dev/null || exit 125"
 BLOCK_BYTES = 512
 PROCESSES = Path("/proc")
@@ -23,7 +23,10 @@ MANY_PROCESSES = 2000
 PROBE_SECONDS = 10
 PROBE_PROCESSES = 16
 # Starts twice as many processes as it may have, and no more than that.
-PROBE = f"i=0; while [ $i -lt {2 * PROBE_PROCESSES} ]; do sleep 1 >/dev/null 2>&1 & i=$((i+1)); done; echo unbounded"
+PROBE = (
+    f"i=0; while [ $i -lt {2 * PROBE_PROCESSES} ]; do"
+    " sleep 1 >/dev/null 2>&1 & i=$((i+1)); done; echo unbounded"
+)
 
 
 def _half_of_memory() -> int:
@@ -64,22 +67,26 @@ class Limiter:
     def wrap(self, command: Sequence[str], name: str) -> list[str]:
         """Return the command line that runs a command within its limits; `end` must follow."""
         limits = self.limits
-        lines = ["ulimit -c 0", f"ulimit -f {limits.file // BLOCK_BYTES}", f"ulimit -t {limits.cpu}"]
+        lines = ["ulimit -c 0", f"ulimit -f {limits.file // BLOCK_BYTES}"]
+        # Told first, so that it can be seen what ended it, and then killed.
+        lines += [f"ulimit -St {limits.cpu}", f"ulimit -Ht {limits.cpu + 2}"]
         if self._groups:
             values = {
                 "processes": limits.processes,
                 "memory": limits.memory,
                 "swap": 0,
-                # A quarter of what other programs get when all want the processor.
-                "shares": 256,
-                "weight": 25,
+                # All processes of a command together get as much as one other program.
+                "shares": 1024,
+                "weight": 100,
             }
             joins = self._groups.make(name, values)
             lines += [f"echo 0 >{shlex.quote(str(join))} || exit 125" for join in joins]
         else:
             lines.append(f"ulimit -d {limits.memory >> 10}")
             lines.append(PROCESS_LIMIT.format(count=count_processes() + limits.processes))
-        return ["/bin/sh", "-c", "; ".join([*lines, 'exec "$@"']), "sh", *command]
+        # A limit that is lower already stays.
+        quiet = [line if "exit 125" in line else f"{line} 2>/dev/null" for line in lines]
+        return ["/bin/sh", "-c", "; ".join([*quiet, 'exec "$@"']), "sh", *command]
 
     def end(self, name: str, code: int | None) -> str | None:
         """End what is left of a command, and return the limit it ran into, if it did."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
+from shipmate.tools.exec.sandbox.watch import FolderWatch, is_local
 from shipmate.tools.file.protection import fold, is_locked, refuse_reading
 
 # Rules about a place, such as the top of the workspace or of a project, reach no deeper than this;
@@ -21,6 +23,8 @@ PLACED_DEPTH = 3
 SETTLING_NS = 50_000_000
 # Each mount costs a fraction of a millisecond; with more to close, a folder around them is closed whole.
 MOUNT_LIMIT = 100
+# From so many folders on the kernel is asked to tell of changes; below it is cheaper to ask for each.
+WATCHED_FOLDERS = 200
 
 
 class LockedEntry(msgspec.Struct, frozen=True):
@@ -39,13 +43,12 @@ class _Folder:
 
     __slots__ = ("entries", "folders", "stamp")
 
-    def __init__(
-        self, stamp: tuple[int, int] | None, entries: Sequence[LockedEntry], folders: Sequence[str]
-    ) -> None:
-        # None when it has to be read again in any case.
-        self.stamp = stamp
+    def __init__(self, entries: Sequence[LockedEntry], folders: dict[str, int]) -> None:
         self.entries = entries
+        # The folders in it, by path, with their numbers: another may have come in the place of one.
         self.folders = folders
+        # None when it changed so lately that the next change might not show.
+        self.stamp: tuple[int, int] | None = None
 
 
 class LockedTree:
@@ -54,6 +57,9 @@ class LockedTree:
     def __init__(self, root: Path) -> None:
         self._root = str(root)
         self._folders: dict[str, _Folder] = {}
+        # Those that could not be read, and have to be tried again.
+        self._unread: set[str] = set()
+        self._watch: FolderWatch | None = None
         self._lock = threading.Lock()
         # What the last look found.
         self.latest: tuple[LockedEntry, ...] = ()
@@ -61,48 +67,69 @@ class LockedTree:
     def look(self) -> tuple[LockedEntry, ...]:
         """Return what is locked now, parents before what lies in them."""
         with self._lock:
-            if self._root not in self._folders:
+            if self._root in self._folders:
+                changed = self._changed()
+                for path in changed:
+                    if path in self._folders:
+                        self._read(path)
+                is_same = not changed
+            else:
                 self._read(self._root)
-            for path in self._changed():
-                if path in self._folders:
-                    self._read(path)
-            found = [entry for folder in self._folders.values() for entry in folder.entries]
-            self.latest = tuple(sorted(found, key=lambda entry: entry.path.split("/")))
+                self._begin_watch()
+                is_same = False
+            for ship in state_folders(self.latest):
+                # A state folder is not looked through, so its own change does not show.
+                if str(ship / "scratch") not in self._folders:
+                    self._read(str(ship / "scratch"))
+                    is_same = False
+            if not is_same:
+                found = [entry for folder in self._folders.values() for entry in folder.entries]
+                self.latest = tuple(sorted(found, key=lambda entry: entry.path.split("/")))
             return self.latest
 
+    def _begin_watch(self) -> None:
+        """Let the kernel tell what changes, where there is too much to ask for each time."""
+        if len(self._folders) < WATCHED_FOLDERS or sys.platform != "linux" or not is_local(self._root):
+            return
+        try:
+            self._watch = FolderWatch()
+        except OSError:
+            return
+        # Read anew, each folder after its watch began.
+        self._folders.clear()
+        self._read(self._root)
+
     def _changed(self) -> list[str]:
-        changed: list[str] = []
-        for path, folder in self._folders.items():
-            try:
-                status = os.lstat(path)
-            except OSError:
-                changed.append(path)
-                continue
-            # The change time, unlike the modification time, cannot be set back by a command.
-            if (status.st_ino, status.st_ctime_ns) != folder.stamp:
-                changed.append(path)
-        return changed
+        told = self._watch.take() if self._watch else None
+        if told is None:
+            return [path for path, folder in self._folders.items() if _has_changed(path, folder)]
+        # Parents first: what is gone with them is not read any more.
+        return sorted(told | self._unread)
 
     def _read(self, start: str) -> None:
         waiting = [start]
         while waiting:
             path = waiting.pop()
+            if self._watch and not self._watch.add(path):
+                self._watch = None
             before = self._folders.get(path)
             folder = self._read_one(path)
             if folder is None:
                 self._forget([path])
                 continue
             self._folders[path] = folder
-            known = set(folder.folders)
-            if before is not None:
-                self._forget(set(before.folders) - known)
-                known -= set(before.folders)
-            waiting += known
+            known = before.folders.items() if before else ()
+            self._forget(inner for inner, number in known if folder.folders.get(inner) != number)
+            waiting += (inner for inner in folder.folders if inner not in self._folders)
 
     def _forget(self, paths: Iterable[str]) -> None:
         waiting = list(paths)
         while waiting:
-            folder = self._folders.pop(waiting.pop(), None)
+            path = waiting.pop()
+            folder = self._folders.pop(path, None)
+            self._unread.discard(path)
+            if self._watch:
+                self._watch.remove(path)
             waiting += folder.folders if folder else ()
 
     def _read_one(self, path: str) -> _Folder | None:
@@ -112,40 +139,60 @@ class LockedTree:
             status = os.lstat(path)
             with os.scandir(path) as found:
                 children = list(found)
-        except FileNotFoundError:
+            judge = _choose_judge(parts)
+            entries = [entry for child in children if (entry := _make_entry(child, judge(child.name)))]
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError:
             # What cannot be looked through is covered whole.
             entry = LockedEntry(path, (0, 0), is_folder=True, is_hidden=True)
-            return _Folder(None, [entry] if parts else [], [])
-        entries = [entry for child in children if (entry := _judge(parts, child))]
-        folders = [inner for child in children if (inner := _folder_to_read(child))]
-        is_settled = now - status.st_ctime_ns > SETTLING_NS
-        stamp = (status.st_ino, status.st_ctime_ns) if is_settled else None
-        return _Folder(stamp, entries, folders)
+            self._unread.add(path)
+            return _Folder([entry] if parts else [], {})
+        self._unread.discard(path)
+        inner = ((_folder_to_read(child), child.inode()) for child in children)
+        folder = _Folder(entries, {place: number for place, number in inner if place})
+        if now - status.st_ctime_ns > SETTLING_NS:
+            folder.stamp = (status.st_ino, status.st_ctime_ns)
+        return folder
 
 
-def _judge(parts: tuple[str, ...], child: os.DirEntry[str]) -> LockedEntry | None:
-    if len(parts) >= PLACED_DEPTH:
-        locked, hidden = _judge_name(child.name)
-    else:
-        locked, hidden = _judge_place((*parts, child.name))
-    if not locked:
+def _has_changed(path: str, folder: _Folder) -> bool:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return True
+    # The change time, unlike the modification time, cannot be set back by a command.
+    return (status.st_ino, status.st_ctime_ns) != folder.stamp
+
+
+def _make_entry(child: os.DirEntry[str], judgement: tuple[bool, bool]) -> LockedEntry | None:
+    is_locked_too, is_hidden = judgement
+    if not is_locked_too:
         return None
-    is_folder = child.is_dir(follow_symlinks=False)
-    link = os.readlink(child.path) if child.is_symlink() else None
+    link = os.readlink(child.path) if child.is_symlink() else None  # noqa: PTH115 - a string like all others
     status = child.stat(follow_symlinks=False)
-    return LockedEntry(child.path, (status.st_dev, status.st_ino), is_folder, hidden, link)
+    is_folder = child.is_dir(follow_symlinks=False)
+    return LockedEntry(child.path, (status.st_dev, status.st_ino), is_folder, is_hidden, link)
 
 
 def _folder_to_read(child: os.DirEntry[str]) -> str | None:
-    """Return the folder to look through: of what is closed whole only what commands may write."""
+    """Return the folder to look through: of what is covered whole only what commands may write."""
     if not child.is_dir(follow_symlinks=False) or child.name == ".git":
         return None
-    if child.name != ".ship":
-        return child.path
-    scratch = f"{child.path}/scratch"
-    return scratch if os.path.isdir(scratch) else None  # noqa: PTH112 - a string like all others here
+    if child.name == ".ship":
+        scratch = f"{child.path}/scratch"
+        return scratch if os.path.isdir(scratch) else None  # noqa: PTH112 - a string like all others here
+    return None if _judge_name(child.name)[1] else child.path
+
+
+def _choose_judge(parts: tuple[str, ...]) -> Callable[[str], tuple[bool, bool]]:
+    """Return how the names in a folder are judged: what is locked, and what of it hidden as well."""
+    if ".ship" in parts:
+        return _judge_name
+    if parts and is_locked(parts):
+        # It is closed as a whole; only what must not even be seen counts.
+        return _judge_secret
+    return _judge_name if len(parts) >= PLACED_DEPTH else lambda name: _judge_place((*parts, name))
 
 
 @lru_cache(maxsize=65_536)
@@ -153,15 +200,26 @@ def _judge_name(name: str) -> tuple[bool, bool]:
     return _judge_place((*("_",) * PLACED_DEPTH, name))
 
 
+def _judge_secret(name: str) -> tuple[bool, bool]:
+    is_hidden = _judge_name(name)[1]
+    return is_hidden, is_hidden
+
+
 def _judge_place(parts: tuple[str, ...]) -> tuple[bool, bool]:
-    hidden = refuse_reading(parts) is not None
-    return hidden or is_locked(parts), hidden
+    is_hidden = refuse_reading(parts) is not None
+    return is_hidden or is_locked(parts), is_hidden
 
 
 def closed_places(entries: Iterable[LockedEntry], root: Path, limit: int = MOUNT_LIMIT) -> list[str]:
     """Return the files and folders to close to writing, none inside another."""
     places = (find_goal(entry) for entry in entries if not entry.is_hidden)
     return _join(_without_inner(place for place in places if place), str(root), limit)
+
+
+def pinned_folders(entries: Iterable[LockedEntry], root: Path) -> list[str]:
+    """Return the folders that must keep their names: elsewhere what lies in them would not be locked."""
+    placed = (entry.path for entry in entries if not _judge_name(Path(entry.path).name)[0])
+    return sorted({parent for path in placed for parent in _parents_below(path, str(root))})
 
 
 def hidden_places(entries: Iterable[LockedEntry]) -> list[str]:

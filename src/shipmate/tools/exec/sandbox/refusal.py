@@ -81,7 +81,8 @@ def _take_away(layout: Layout, entry: LockedEntry, call_id: str) -> str:
             os.rename(path.name, name, src_dir_fd=folder, dst_dir_fd=folder)
             place = path.parent
     where = (place / name).relative_to(layout.root)
-    return f"[refused: {relative} was made by this command, and commands may not make it; it lies in {where} now]"
+    why = "was made by this command, and commands may not make it"
+    return f"[refused: {relative} {why}; it lies in {where} now]"
 
 
 def _put_back(layout: Layout, entry: LockedEntry) -> None:

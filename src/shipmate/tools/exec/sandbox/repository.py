@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 # Git acts on these; a command that may write the repository may still not write them.
@@ -19,8 +19,9 @@ MAKING_VERBS = frozenset({"clone", "init"})
 # Settings that are plain values: no program, no credential, no path to more settings.
 SETTINGS = {
     "core": {
-        "abbrev", "autocrlf", "bare", "eol", "filemode", "ignorecase", "logallrefupdates", "precomposeunicode",
-        "quotepath", "repositoryformatversion", "safecrlf", "sharedrepository", "symlinks", "worktree",
+        "abbrev", "autocrlf", "bare", "eol", "filemode", "ignorecase", "logallrefupdates",
+        "precomposeunicode", "quotepath", "repositoryformatversion", "safecrlf", "sharedrepository",
+        "symlinks", "worktree",
     },
     "branch": {"merge", "rebase", "remote"},
     "init": {"defaultbranch"},
@@ -35,14 +36,33 @@ SETTINGS = {
 # Sections that hold programs and tastes, but no credentials.
 OPEN_SECTIONS = frozenset(
     {
-        "advice", "alias", "blame", "branch", "color", "column", "commit", "core", "diff", "difftool", "fetch",
-        "filter", "format", "gc", "gui", "index", "interactive", "lfs", "log", "maintenance", "merge",
-        "mergetool", "pack", "pager", "pull", "push", "rebase", "rerere", "status", "tag",
+        "advice", "alias", "blame", "branch", "color", "column", "commit", "core", "diff", "difftool",
+        "fetch", "filter", "format", "gc", "gui", "index", "interactive", "lfs", "log", "maintenance",
+        "merge", "mergetool", "pack", "pager", "pull", "push", "rebase", "rerere", "status", "tag",
     }
 )  # fmt: skip
 SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]')
 SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?")
 PASSWORD = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/@\s]*@", re.IGNORECASE)
+
+
+def read_guarded(repository: Path) -> dict[Path, bytes]:
+    """Return the files git acts on and their contents; those of modules are repositories of their own."""
+    places = [repository / name for name in GUARDED if name not in ("modules", "worktrees")]
+    files = (file for place in places for file in (place, *place.rglob("*")))
+    return {file: file.read_bytes() for file in files if file.is_file() and not file.is_symlink()}
+
+
+def restore_guarded(repository: Path, before: Mapping[Path, bytes]) -> list[Path]:
+    """Put back the files git acts on where a command has changed them; return those it changed."""
+    after = read_guarded(repository)
+    changed = [file for file in {**before, **after} if before.get(file) != after.get(file)]
+    for file in changed:
+        file.unlink(missing_ok=True)
+        if file in before:
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(before[file])
+    return changed
 
 
 def writes_repository(words: Sequence[str] | None) -> bool:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import secrets
+import shutil
 from pathlib import Path
 
 import msgspec
+
+# The process that made a room stands in its name, so that others can see whether it is still needed.
+ROOM_PREFIX = "shipmate-"
 
 
 class Overlay(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,3 +47,62 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """Return the name no other room has."""
         return self.folder.name
+
+
+def make_room(
+    place: Path,
+    *,
+    network: bool = False,
+    writes_repository: bool = False,
+    overlay: Overlay | None = None,
+    stand_in: Path | None = None,
+) -> Room:
+    """Make the folders of a room below a place."""
+    folder = place / f"{ROOM_PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
+    room = Room(
+        home=folder / "home",
+        network=network,
+        writes_repository=writes_repository,
+        overlay=overlay,
+        stand_in=stand_in,
+    )
+    for each in (folder, room.home, room.temporary):
+        each.mkdir(mode=0o700)
+    return room
+
+
+def sweep_rooms(place: Path) -> None:
+    """Remove the rooms of processes that were killed."""
+    for folder in place.glob(f"{ROOM_PREFIX}*-*"):
+        owner = folder.name.removeprefix(ROOM_PREFIX).partition("-")[0]
+        with contextlib.suppress(OSError):
+            if owner.isdigit() and folder.lstat().st_uid == os.getuid() and not _is_running(int(owner)):
+                remove_folder(folder)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder a command wrote in, closed folders included."""
+
+    def open_up(_: object, path: str, error: object) -> None:
+        # A command may have closed a folder; whoever owns it can open it again.
+        for closed in (Path(path).parent, Path(path)):
+            with contextlib.suppress(OSError):
+                if not closed.is_symlink() and closed.is_dir() and closed.is_relative_to(folder):
+                    closed.chmod(0o700)
+        if Path(path).is_dir() and not Path(path).is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            Path(path).unlink(missing_ok=True)
+
+    with contextlib.suppress(OSError):
+        shutil.rmtree(folder, onerror=open_up)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
@@ -22,8 +21,8 @@ from shipmate.tools.exec.sandbox.landlock import FIRST_VERSION, Landlock, watche
 from shipmate.tools.exec.sandbox.limit import Limiter, Limits, find_limiter
 from shipmate.tools.exec.sandbox.locked import LockedEntry, LockedTree
 from shipmate.tools.exec.sandbox.refusal import refuse_new
-from shipmate.tools.exec.sandbox.repository import GUARDED
-from shipmate.tools.exec.sandbox.room import Overlay, Room
+from shipmate.tools.exec.sandbox.repository import GUARDED, read_guarded, restore_guarded
+from shipmate.tools.exec.sandbox.room import Overlay, Room, make_room, remove_folder, sweep_rooms
 from shipmate.tools.exec.sandbox.seatbelt import find_seatbelts
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout, make_private
@@ -31,7 +30,6 @@ from shipmate.workspace.layout import Layout, make_private
 PROBE_SECONDS = 10
 # Given a file it may make, one it must not read and one it must not make; says `held` when all three hold.
 PROBE = 'echo yes >"$1" || exit 1; cat "$2" && exit 2; (echo no >"$3"); echo held'
-ROOM_PREFIX = "shipmate-"
 
 
 class Confinement(Protocol):
@@ -81,6 +79,8 @@ class Sandbox:
         self._limits = limits or Limits()
         # What was locked when each open room's command began.
         self._before: dict[str, tuple[LockedEntry, ...]] = {}
+        # The contents of what git acts on, where a command that writes the repository could write them too.
+        self._contents: dict[str, dict[Path, bytes]] = {}
 
     @property
     def works(self) -> bool:
@@ -113,17 +113,13 @@ class Sandbox:
         stand_in: Path | None = None,
     ) -> Room:
         """Make the room of one command; `close_room` must follow."""
-        folder = _room_place(self._layout) / f"{ROOM_PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
-        room = Room(
-            home=folder / "home",
+        return make_room(
+            self._place,
             network=network,
             writes_repository=writes_repository,
             overlay=overlay,
             stand_in=stand_in,
         )
-        for place in (folder, room.home, room.temporary):
-            place.mkdir(mode=0o700)
-        return room
 
     def wrap(self, command: Sequence[str], room: Room) -> list[str]:
         """Return the command line to start instead of a command."""
@@ -144,10 +140,12 @@ class Sandbox:
             looked = self._candidates is None and confinement.level != "none"
             locked = self._tree.latest if looked else self._tree.look()
             self._before[room.name] = (*locked, *self._guarded(room))
+            if room.writes_repository and confinement.level == "landlock":
+                self._contents[room.name] = read_guarded(self._layout.root / ".git")
         return self._limiter[0].wrap(wrapped, room.name)
 
     def end_room(self, room: Room, code: int | None = None) -> str | None:
-        """End what is left of a command that ended with a code, and say which limit it ran into, if it did."""
+        """End what is left of a command that ended with a code, and say which limit it ran into."""
         hit = self._limiter[0].end(room.name, code)
         return self._limits.explain(hit) if hit else None
 
@@ -155,6 +153,7 @@ class Sandbox:
         """End what is left of a command, and remove its room."""
         self._limiter[0].end(room.name, None)
         self._before.pop(room.name, None)
+        self._contents.pop(room.name, None)
         remove_folder(room.folder)
 
     def refuse_new(self, room: Room, call_id: str, made: Path | None = None) -> list[str]:
@@ -162,8 +161,11 @@ class Sandbox:
         before = self._before.get(room.name)
         if before is None:
             return []
+        contents, repository = self._contents.pop(room.name, None), self._layout.root / ".git"
+        changed = restore_guarded(repository, contents) if contents is not None else []
+        notes = [f"[refused: {file.relative_to(self._layout.root)} was put back]" for file in changed]
         after = (*self._tree.look(), *self._guarded(room))
-        return refuse_new(self._layout, before, after, call_id, made)
+        return notes + refuse_new(self._layout, before, after, call_id, made)
 
     def findings(self) -> list[Finding]:
         """Tell `doctor` how commands are confined."""
@@ -221,6 +223,15 @@ class Sandbox:
             LockedEntry(str(path), (status.st_dev, status.st_ino), path.is_dir(), is_hidden=False)
             for path, status in stats
         ]
+
+    @cached_property
+    def _place(self) -> Path:
+        """Return where rooms are made: never where a tool could write before."""
+        place = Path(tempfile.gettempdir()).resolve()
+        if place.is_relative_to(self._layout.root.resolve()):
+            place = Path("/var/tmp")  # noqa: S108 - rooms are private, their names cannot be guessed
+        sweep_rooms(place)
+        return place
 
     def _prepare(self) -> None:
         """Make the folder that is opened to commands, so that it exists when the rest is covered."""
@@ -290,27 +301,6 @@ def _try(confinement: Confinement, command: Sequence[str], room: Room) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout
-
-
-def _room_place(layout: Layout) -> Path:
-    """Return where rooms are made: never where a tool could write before."""
-    place = Path(tempfile.gettempdir()).resolve()
-    return Path("/var/tmp") if place.is_relative_to(layout.root.resolve()) else place  # noqa: S108
-
-
-def remove_folder(folder: Path) -> None:
-    """Remove a folder a command wrote in, closed folders included."""
-
-    def open_up(_function: object, path: str, _error: object) -> None:
-        with contextlib.suppress(OSError):
-            os.chmod(Path(path).parent, 0o700, follow_symlinks=True)
-            if Path(path).is_dir() and not Path(path).is_symlink():
-                os.chmod(path, 0o700)  # noqa: PTH101
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                Path(path).unlink()
-
-    shutil.rmtree(folder, onerror=open_up)
 
 
 def _is_linux() -> bool:

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from shipmate.tools.exec.sandbox.system import own_code, readable_places
 from shipmate.tools.exec.sandbox.locked import LockedTree, closed_places, hidden_places, state_folders
 from shipmate.tools.exec.sandbox.repository import GUARDED
 from shipmate.tools.exec.sandbox.room import Room
+from shipmate.tools.exec.sandbox.system import own_code, readable_places
 from shipmate.workspace.layout import Layout
 
 PROGRAM = Path("/usr/bin/sandbox-exec")
@@ -49,7 +49,7 @@ class Seatbelt:
     def profile(self, room: Room) -> str:
         """Write the rules in the profile language."""
         layout, locked = self._layout, self._tree.look()
-        readable = [Path(name) for name in SYSTEM] + readable_places(layout.root)
+        readable = [*map(Path, SYSTEM), *readable_places(layout.root)]
         states = state_folders(locked)
         closed = [Path(place) for place in closed_places(locked, layout.root, limit=sys.maxsize)]
         git = layout.root / ".git"

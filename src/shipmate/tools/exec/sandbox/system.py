@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import lru_cache
 from pathlib import Path
 
 import shipmate
@@ -14,17 +15,29 @@ PROGRAMS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/ni
 SETTINGS = (
     "alternatives", "bash.bashrc", "ca-certificates", "debian_version", "fonts", "gai.conf", "group",
     "host.conf", "hostname", "hosts", "inputrc", "java", "ld.so.cache", "ld.so.conf", "ld.so.conf.d",
-    "locale.alias", "localtime", "magic", "mime.types", "nsswitch.conf", "os-release", "passwd", "pki",
-    "profile", "protocols", "python3", "redhat-release", "resolv.conf", "services", "shells", "ssl",
+    "locale.alias", "localtime", "magic", "mime.types", "nsswitch.conf", "os-release", "passwd",
+    "pki/ca-trust", "pki/tls/cert.pem", "pki/tls/certs", "pki/tls/openssl.cnf", "profile", "protocols",
+    "python3", "redhat-release", "resolv.conf", "services", "shells", "ssl/certs", "ssl/openssl.cnf",
     "terminfo", "timezone",
 )  # fmt: skip
 
 
-def readable_places(workspace: Path) -> list[Path]:
+def readable_places(workspace: Path) -> tuple[Path, ...]:
     """List existing files and folders, apart from the workspace, that commands may read."""
+    return _readable_places(workspace, tuple(search_path()), tuple(_interpreter()))
+
+
+@lru_cache(maxsize=64)
+def _readable_places(
+    workspace: Path, path: tuple[Path, ...], interpreter: tuple[Path, ...]
+) -> tuple[Path, ...]:
     places = [Path(name) for name in PROGRAMS] + [Path("/etc") / name for name in SETTINGS]
-    places += [*_interpreter(), *search_path()]
-    return [place for place in dict.fromkeys(places) if place.exists() and not _overlaps(place, workspace)]
+    there = [place for place in dict.fromkeys((*places, *interpreter, *path)) if os.access(place, os.R_OK)]
+    # Each costs a mount; what lies in another that is open has no need of its own.
+    known = set(there)
+    return tuple(
+        place for place in there if not _overlaps(place, workspace) and known.isdisjoint(place.parents)
+    )
 
 
 def _overlaps(place: Path, workspace: Path) -> bool:
