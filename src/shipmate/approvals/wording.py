@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -14,11 +15,16 @@ from shipmate.approvals.value import Approval, Grant
 from shipmate.values.reason import Why
 
 FOLDER = Path(__file__).parent / "words"
-HEADING = re.compile(r"^# ([a-z-]+)\n", re.MULTILINE)
+HEADING = re.compile(r"^# ([a-z0-9-]+)\n", re.MULTILINE)
 PLACE = re.compile(r"\{([a-z]+)\}")
 # What a chat can show in one piece; longer calls are shown whole only on the owner's own surfaces.
 CHAT_LIMIT = 12_000
 ITEM_LIMIT = 80
+# From here on a person is told how long a call is.
+LONG_LINES = 5
+LONG_CHARACTERS = 300
+# The longer answers there are buttons for.
+SCOPES = ("10m", "thread", "always")
 
 
 @cache
@@ -41,14 +47,15 @@ def explain(language: str, why: Why) -> str:
 
 
 def is_shown_whole(approval: Approval, limit: int = CHAT_LIMIT) -> bool:
-    """Tell whether a person can see all that the call would do."""
-    return approval.preview is not None and len(approval.preview) <= limit
+    """Tell whether a person can see all that the call would do, and all that a longer answer would cover."""
+    covered = (approval.coverage.rule if approval.coverage else None) or ""
+    return approval.preview is not None and len(approval.preview) + len(covered) <= limit
 
 
 def describe(approval: Approval, language: str = "en", limit: int = CHAT_LIMIT) -> str:
     """Write the question for a person: the whole call, why it is asked, and how to answer."""
     why = say(language, "why", reason=approval.reason)
-    if approval.preview is None or len(approval.preview) > limit:
+    if approval.preview is None or not is_shown_whole(approval, limit):
         unseen = say(language, "ask-unseen", tool=approval.tool, id=approval.id)
         return f"{unseen}\n\n{why}"
     kind = "trial" if "trial" in approval.target else KINDS.get(approval.tool) or "tool"
@@ -61,7 +68,70 @@ def describe(approval: Approval, language: str = "en", limit: int = CHAT_LIMIT) 
         preview=fence(approval.preview),
     )
     how = say(language, "how", number=approval.number, until=moment(approval.expires_at))
-    return f"{question}\n\n{why}\n\n{how}"
+    pieces = [question, *_notes(approval, language), why, how, _describe_offers(approval, language)]
+    return "\n\n".join(filter(None, pieces))
+
+
+def _notes(approval: Approval, language: str) -> list[str]:
+    """Say what the text of a call alone does not show: how long it is, and where its path really leads."""
+    notes: list[str] = []
+    if is_long(approval):
+        lines, characters = measure(approval)
+        notes.append(say(language, "ask-length", lines=f"{lines:,}", characters=f"{characters:,}"))
+    if (real := leads_to(approval)) is not None:
+        written = inline(names_of(approval)[0])
+        notes.append(say(language, "ask-leads", path=written, real=inline(real)))
+    return notes
+
+
+def measure(approval: Approval) -> tuple[int, int]:
+    """Count the lines and characters of what a person is shown."""
+    shown = approval.preview or ""
+    return len(shown.splitlines()), len(shown)
+
+
+def is_long(approval: Approval) -> bool:
+    """Tell whether a call is so long that a person may miss part of it."""
+    lines, characters = measure(approval)
+    return lines > LONG_LINES or characters > LONG_CHARACTERS
+
+
+def leads_to(approval: Approval) -> str | None:
+    """Return the real path of a call whose written path leads elsewhere by links."""
+    real, written = approval.target.get("path"), approval.input.get("path")
+    if not isinstance(real, str) or not isinstance(written, str):
+        return None
+    plain = os.path.normpath(Path(approval.folder) / written)
+    return None if plain == os.path.normpath(Path(approval.folder) / real) else real
+
+
+def offer_scopes(
+    approval: Approval, language: str, quote: Callable[[str], str] | None = None
+) -> dict[str, str]:
+    """Return the longer answers that would hold, each with what exactly it would cover."""
+    if approval.coverage is None:
+        return {}
+    covers = _describe_coverage(approval, approval.coverage.rule, language, quote or inline)
+    member = approval.member
+    return {scope: say(language, f"covers-{scope}", covers=covers, member=member) for scope in SCOPES}
+
+
+def _describe_coverage(
+    approval: Approval, rule: str | None, language: str, quote: Callable[[str], str]
+) -> str:
+    if rule is None:
+        return say(language, "covers-call")
+    if approval.tool in ("write", "edit"):
+        return say(language, "covers-path", rule=quote(rule))
+    # A long command is shown whole above, and would only hide the answers.
+    is_long = approval.tool == "exec" and len(rule) > ITEM_LIMIT
+    return say(language, "covers-words") if is_long else quote(rule)
+
+
+def _describe_offers(approval: Approval, language: str) -> str:
+    offers = offer_scopes(approval, language)
+    lines = [say(language, f"offer-{scope}", covers=covers) for scope, covers in offers.items()]
+    return "\n".join([say(language, "offers"), *lines]) if lines else ""
 
 
 def describe_grant(grant: Grant, language: str = "en") -> str:
@@ -83,6 +153,13 @@ def summarise(approval: Approval) -> str:
     """Give the beginning of what a call is about, on one line."""
     line = reveal(" ".join(names_of(approval)[0].split()))
     return line if len(line) <= ITEM_LIMIT else f"{line[:ITEM_LIMIT]}…"
+
+
+def inline(text: str) -> str:
+    """Put text on one line of code that nothing in it can end."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    marks, space = "`" * (longest + 1), " " if longest else ""
+    return f"{marks}{space}{reveal(' '.join(text.split()))}{space}{marks}"
 
 
 def fence(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -148,6 +149,22 @@ def reply_event(thread_id: str, answer: Answer, scope: str = "once") -> Approval
         approval_id=answer.approval_id,
         approved=answer.approved,
         scope=scope,
+    )
+
+
+def joint_reply_event(
+    thread_id: str, approval_ids: Sequence[str], approved: bool, reason: str | None
+) -> ApprovalReplyEvent:
+    """Make the event of a button pressed for several approvals at once."""
+    return ApprovalReplyEvent(
+        platform=PLATFORM,
+        thread_id=thread_id,
+        user_id=OWNER,
+        message_id=new_id("reply"),
+        timestamp=timestamp(),
+        text=reason or "",
+        approval_ids=tuple(approval_ids),
+        approved=approved,
     )
 
 

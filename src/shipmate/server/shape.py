@@ -86,6 +86,14 @@ class Ruling(Shape):
     scope: Annotated[str, StringConstraints(pattern=r"^(once|thread|always|[1-9][0-9]{0,4}m)$")] = "once"
 
 
+class JointRuling(Shape):
+    """Decide several approvals of one thread at once: all of them, or none."""
+
+    ids: Annotated[list[Slot], Field(min_length=1, max_length=100)]
+    approved: StrictBool
+    reason: Annotated[str, StringConstraints(max_length=4000)] | None = None
+
+
 class SaveScript(Shape):
     """Save a course as a priming script."""
 

@@ -54,6 +54,8 @@ class ApprovalReplyEvent(_Event, frozen=True, kw_only=True, tag="approval-reply"
 
     text: str
     approval_id: str | None = None
+    # Several that a person saw together and decides at once.
+    approval_ids: tuple[str, ...] = ()
     # A pressed button decides without parsing words; None means the words decide.
     approved: bool | None = None
     # How long a pressed approval holds: "once", "thread", "always", or a number of minutes such as "10m".

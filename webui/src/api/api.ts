@@ -38,6 +38,8 @@ export const api = {
   approval: (id: string) => request<T.Approval>("GET", `/api/approvals/${enc(id)}`),
   decide: (id: string, body: { approved: boolean; reason?: string; scope?: string }) =>
     request<{ approval: T.Approval; say: string | null }>("POST", `/api/approvals/${enc(id)}`, body),
+  decideAll: (ids: string[], approved: boolean) =>
+    request<{ approvals: T.Approval[] }>("POST", "/api/approvals", { ids, approved }),
   grants: () => request<{ grants: T.Grant[] }>("GET", "/api/grants"),
   revoke: (id: string) => request<void>("DELETE", `/api/grants/${enc(id)}`),
 

@@ -103,6 +103,11 @@ export interface Approval {
   tool: string;
   input: unknown;
   preview: string | null;
+  folder: string;
+  leadsTo: string | null;
+  length: { lines: number; characters: number };
+  scopes: { scope: "10m" | "thread" | "always"; covers: string; rule: string | null }[];
+  member: string;
   wording: string | null;
   reason: string | null;
   requestedAt: string;

@@ -1,5 +1,5 @@
 import { isToolUIPart } from "ai";
-import { useId, useState } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import { api } from "../api/api";
 import { ApiError } from "../api/client";
 import { refreshThreads } from "../api/threads";
@@ -10,6 +10,9 @@ import { Diff, looksLikeDiff } from "../ui/Diff";
 import { Icon } from "../ui/Icon";
 import { say, sayError } from "../ui/toast";
 import { Data } from "./Data";
+
+// A longer rule would hide the buttons; what it says is shown whole above them.
+const RULE_LIMIT = 80;
 
 interface Props {
   approvalId: string;
@@ -23,6 +26,7 @@ export function Confirmation({ approvalId, tool, input, follow }: Props) {
   const found = useLoad(() => api.approval(approvalId), approvalId);
   return (
     <ApprovalCard
+      key={approvalId}
       approvalId={approvalId}
       approval={found.data}
       tool={tool}
@@ -42,15 +46,130 @@ interface CardProps {
 
 export function ApprovalCard({ approvalId, approval, tool, input, onDecided }: CardProps) {
   const t = useT();
+  const card = useRef<HTMLElement>(null);
+  const { decide, isSending } = useDecision(async () => {
+    const next = nextCard(card.current);
+    await onDecided();
+    refocus(next);
+  });
+  const isOpen = !approval || approval.status === "requested";
+  return (
+    <section className="confirmation" aria-label={t("approval.title", { tool })} tabIndex={-1} ref={card}>
+      <header>
+        <Icon name="shield" />
+        <strong>{t("approval.title", { tool })}</strong>
+        {approval && <span className="muted mono truncate">{t("approval.folder", { folder: approval.folder })}</span>}
+      </header>
+      {approval?.reason && <p className="muted">{approval.reason}</p>}
+      <Preview approval={approval} input={input} />
+      {isOpen ? (
+        <Choices
+          approval={approval}
+          isSending={isSending}
+          decide={(approved, scope, reason) => decide(() => api.decide(approvalId, { approved, scope, reason }))}
+        />
+      ) : (
+        <p className="muted">{t("approval.is", { status: t(`approval.${approval.status}`) })}</p>
+      )}
+    </section>
+  );
+}
+
+interface ChoicesProps {
+  approval: Approval | undefined;
+  isSending: boolean;
+  decide: (approved: boolean, scope?: string, reason?: string) => Promise<void>;
+}
+
+/** The answers that would hold: each longer one says exactly what it covers. */
+function Choices({ approval, isSending, decide }: ChoicesProps) {
+  const t = useT();
+  const [isDenying, setDenying] = useState(false);
+  if (isDenying) return <Deny isSending={isSending} onDeny={(reason) => decide(false, undefined, reason)} onCancel={() => setDenying(false)} />;
+  const canApprove = Boolean(approval?.preview);
+  const covered = (rule: string | null) => {
+    if (rule === null) return t("approval.call");
+    if (approval?.tool === "write" || approval?.tool === "edit") return t("approval.anything", { rule });
+    return approval?.tool === "exec" && rule.length > RULE_LIMIT ? t("approval.words") : rule;
+  };
+  return (
+    <>
+      <div className="row wrap">
+        {(canApprove || !approval) && (
+          <button type="button" className="button primary" disabled={isSending || !canApprove} onClick={() => void decide(true)}>
+            {t("approval.once")}
+          </button>
+        )}
+        {approval && !canApprove && <p className="muted">{t("approval.unseen")}</p>}
+        <span className="grow" />
+        <button type="button" className="button danger" disabled={isSending} onClick={() => setDenying(true)}>
+          {t("approval.deny")}…
+        </button>
+      </div>
+      {canApprove && approval && approval.scopes.length > 0 && (
+        <ul className="scopes">
+          {approval.scopes.map(({ scope, rule }) => (
+            <li key={scope}>
+              <button type="button" className="button small" disabled={isSending} onClick={() => void decide(true, scope)}>
+                {t(`approval.${scope}`)}
+              </button>
+              <span className="muted">{t(`approval.covers.${scope}`, { what: covered(rule), member: approval.member })}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+interface DenyProps {
+  isSending: boolean;
+  onDeny: (reason: string | undefined) => Promise<void>;
+  onCancel: () => void;
+}
+
+function Deny({ isSending, onDeny, onCancel }: DenyProps) {
+  const t = useT();
   const reasonId = useId();
   const [reason, setReason] = useState("");
-  const [isDenying, setDenying] = useState(false);
-  const [isSending, setSending] = useState(false);
+  return (
+    <form
+      className="deny"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void onDeny(reason.trim() || undefined);
+      }}
+    >
+      <label htmlFor={reasonId}>{t("approval.reason")}</label>
+      <input
+        id={reasonId}
+        className="input"
+        autoFocus
+        value={reason}
+        placeholder={t("approval.reason.hint")}
+        onChange={(event) => setReason(event.target.value)}
+        onKeyDown={(event) => event.key === "Escape" && onCancel()}
+      />
+      <div className="row wrap">
+        <button type="submit" className="button danger" disabled={isSending}>
+          {t("approval.deny")}
+        </button>
+        <button type="button" className="button quiet" onClick={onCancel}>
+          {t("cancel")}
+        </button>
+      </div>
+    </form>
+  );
+}
 
-  const decide = async (approved: boolean, scope?: string) => {
+/** Sends a decision once, and says what came of it. */
+function useDecision(onDecided: () => Promise<void>) {
+  const t = useT();
+  const [isSending, setSending] = useState(false);
+  const decide = async (send: () => Promise<{ say?: string | null }>) => {
     setSending(true);
     try {
-      const answer = await api.decide(approvalId, { approved, scope, reason: reason.trim() || undefined });
+      const answer = await send();
       if (answer.say) say(answer.say);
     } catch (error) {
       // Another tab or chat may have answered first; what was decided shows in a moment.
@@ -65,63 +184,54 @@ export function ApprovalCard({ approvalId, approval, tool, input, onDecided }: C
     await onDecided();
     setSending(false);
   };
+  return { decide, isSending };
+}
 
+/** Decides all questions that are shown together in one step: those and no later ones. */
+export function ApproveAll({ ids, onDecided }: { ids: string[]; onDecided: () => Promise<void> }) {
+  const t = useT();
+  const { decide, isSending } = useDecision(async () => {
+    await onDecided();
+    refocus(null);
+  });
+  const isPressed = useRef(false);
+  const isShown = ids.length > 1;
+  useEffect(() => {
+    // The button that was pressed leaves with the questions, and the focus with it.
+    if (!isShown && isPressed.current) refocus(null);
+    if (!isShown) isPressed.current = false;
+  }, [isShown]);
+  const send = (approved: boolean) => {
+    isPressed.current = true;
+    void decide(async () => ({ say: null, ...(await api.decideAll(ids, approved)) }));
+  };
+  if (!isShown) return null;
   return (
-    <section className="confirmation" aria-label={t("approval.title", { tool })}>
-      <header>
-        <Icon name="shield" />
-        <strong>{t("approval.title", { tool })}</strong>
-      </header>
-      {approval?.reason && <p className="muted">{approval.reason}</p>}
-      <Preview approval={approval} input={input} />
-      {approval && approval.status !== "requested" ? (
-        <p className="muted">{t("approval.is", { status: t(`approval.${approval.status}`) })}</p>
-      ) : isDenying ? (
-        <form
-          className="deny"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void decide(false);
-          }}
-        >
-          <label htmlFor={reasonId}>{t("approval.reason")}</label>
-          <input
-            id={reasonId}
-            className="input"
-            autoFocus
-            value={reason}
-            placeholder={t("approval.reason.hint")}
-            onChange={(event) => setReason(event.target.value)}
-            onKeyDown={(event) => event.key === "Escape" && setDenying(false)}
-          />
-          <div className="row wrap">
-            <button type="submit" className="button danger" disabled={isSending}>
-              {t("approval.deny")}
-            </button>
-            <button type="button" className="button quiet" onClick={() => setDenying(false)}>
-              {t("cancel")}
-            </button>
-          </div>
-        </form>
-      ) : (
-        <div className="row wrap">
-          <button type="button" className="button primary" disabled={isSending} onClick={() => void decide(true)}>
-            {t("approval.once")}
-          </button>
-          <button type="button" className="button" disabled={isSending} onClick={() => void decide(true, "10m")}>
-            {t("approval.10m")}
-          </button>
-          <button type="button" className="button" disabled={isSending} onClick={() => void decide(true, "thread")}>
-            {t("approval.thread")}
-          </button>
-          <span className="grow" />
-          <button type="button" className="button danger" disabled={isSending} onClick={() => setDenying(true)}>
-            {t("approval.deny")}…
-          </button>
-        </div>
-      )}
-    </section>
+    <div className="approve-all row wrap" role="group" aria-label={t("approval.several", { n: ids.length })}>
+      <span className="grow">{t("approval.several", { n: ids.length })}</span>
+      <button type="button" className="button" disabled={isSending} onClick={() => send(true)}>
+        {t("approval.all", { n: ids.length })}
+      </button>
+      <button type="button" className="button danger" disabled={isSending} onClick={() => send(false)}>
+        {t("approval.none")}
+      </button>
+    </div>
   );
+}
+
+/** The card a keyboard goes on to: focused as a whole, so that no key held down approves it unseen. */
+function nextCard(card: HTMLElement | null): HTMLElement | null {
+  const all = [...document.querySelectorAll<HTMLElement>(".confirmation")];
+  const at = card ? all.indexOf(card) : -1;
+  return all[at + 1] ?? all[at - 1] ?? null;
+}
+
+/** Takes the focus on, where the button that had it is gone. */
+function refocus(next: HTMLElement | null) {
+  if (document.activeElement && document.activeElement !== document.body && document.activeElement.isConnected) return;
+  const places = [".composer textarea", ".confirmation", "#main"];
+  const found = places.map((place) => document.querySelector<HTMLElement>(place)).find((element) => element !== null);
+  (next?.isConnected ? next : found)?.focus();
 }
 
 /** Shows the whole call: the diff or command the server made ready, or the bare input when there is none. */
@@ -129,11 +239,18 @@ export function Preview({ approval, input }: { approval: Approval | undefined; i
   const t = useT();
   const preview = approval?.preview;
   if (!preview) return <Data label={t("tool.input")} value={input} />;
-  if (looksLikeDiff(preview)) return <Diff text={preview} />;
   return (
-    <pre className="command" tabIndex={0}>
-      {preview}
-    </pre>
+    <>
+      {approval.leadsTo && <p className="warning">{t("approval.leads", { path: approval.leadsTo })}</p>}
+      {looksLikeDiff(preview) ? (
+        <Diff text={preview} />
+      ) : (
+        <pre className="command" tabIndex={0}>
+          {preview}
+        </pre>
+      )}
+      <p className="faint numeric">{t("approval.length", approval.length)}</p>
+    </>
   );
 }
 
@@ -145,5 +262,12 @@ function isUndecided(messages: Message[], approvalId: string): boolean {
         (part.state === "approval-requested" || part.state === "approval-responded") &&
         part.approval.id === approvalId,
     ),
+  );
+}
+
+/** Names the questions of a conversation that wait, in the order they are shown. */
+export function waitingIds(messages: Message[]): string[] {
+  return messages.flatMap((message) =>
+    message.parts.flatMap((part) => (isToolUIPart(part) && part.state === "approval-requested" ? [part.approval.id] : [])),
   );
 }

@@ -3,6 +3,7 @@ import type { Message } from "../api/types";
 import { useT } from "../i18n";
 import { Icon } from "../ui/Icon";
 import { Loading } from "../ui/State";
+import { ApproveAll, waitingIds } from "./Confirmation";
 import { CourseMark, MessageView } from "./MessageView";
 import { Primed } from "./Primed";
 import type { ThreadState } from "./useThread";
@@ -24,6 +25,7 @@ export function Conversation({ thread, threadId, memberName }: Props) {
   const [isAway, setAway] = useState(false);
   const [isLoadingOlder, setLoadingOlder] = useState(false);
   const { messages, page, isBusy } = thread;
+  const waiting = isBusy ? [] : waitingIds(messages);
 
   const toEnd = useCallback(() => {
     const element = box.current;
@@ -79,6 +81,10 @@ export function Conversation({ thread, threadId, memberName }: Props) {
             </button>
           )}
           <Messages messages={messages} hidePriming={page.hidePriming} thread={thread} threadId={threadId} memberName={memberName} />
+          <ApproveAll
+            ids={waiting}
+            onDecided={() => thread.follow((found) => !waitingIds(found).some((id) => waiting.includes(id)))}
+          />
           {isBusy && !thread.isStreaming && <Thinking label={t("thinking", { name: memberName })} />}
         </div>
       </div>

@@ -3,7 +3,7 @@ import { refreshThreads, threads } from "../api/threads";
 import type { Approval, Grant } from "../api/types";
 import { useCell, useLoad } from "../api/use";
 import { link } from "../app/route";
-import { ApprovalCard, Preview } from "../chat/Confirmation";
+import { ApprovalCard, ApproveAll, Preview } from "../chat/Confirmation";
 import { useT } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { Empty, Show } from "../ui/State";
@@ -38,16 +38,23 @@ export default function Approvals() {
 function Pending({ items, onDecided }: { items: Approval[]; onDecided: () => Promise<void> }) {
   const t = useT();
   if (items.length === 0) return <Empty icon="shield" title={t("approvals.none")} />;
+  const threadIds = [...new Set(items.map((one) => one.threadId))];
   return (
     <>
-      {items.map((one) => (
-        <div key={one.id} className="pending">
-          <ApprovalCard approvalId={one.id} approval={one} tool={one.tool} input={one.input} onDecided={onDecided} />
-          <a className="faint" href={link("t", one.threadId)}>
-            {t("approvals.thread")}
-          </a>
-        </div>
-      ))}
+      {threadIds.map((threadId) => {
+        const waiting = items.filter((one) => one.threadId === threadId);
+        return (
+          <div key={threadId} className="pending">
+            {waiting.map((one) => (
+              <ApprovalCard key={one.id} approvalId={one.id} approval={one} tool={one.tool} input={one.input} onDecided={onDecided} />
+            ))}
+            <ApproveAll ids={waiting.map((one) => one.id)} onDecided={onDecided} />
+            <a className="faint" href={link("t", threadId)}>
+              {t("approvals.thread")}
+            </a>
+          </div>
+        );
+      })}
     </>
   );
 }

@@ -76,6 +76,8 @@ class ReplyService:
         """Take a message as an answer, or give it back as an ordinary one."""
         if isinstance(event, ApprovalReplyEvent) and event.approval_id is not None:
             return await self._answer_one(event, event.approval_id)
+        if isinstance(event, ApprovalReplyEvent) and event.approval_ids:
+            return await self._answer_several(event)
         if repeated := await self._repeated(event):
             return Answer(decisions=repeated, consumed=True)
         waiting = self._fresh(pending)
@@ -122,6 +124,21 @@ class ReplyService:
             return self._refuse("unclear")
         self._drop_proposals([approval])
         return await self._apply(event, reply, [approval])
+
+    async def _answer_several(self, event: ApprovalReplyEvent) -> Answer:
+        """Take a button pressed for several approvals: it decides all that were named, or none of them."""
+        found = [self._records.read(each) for each in event.approval_ids]
+        approvals = [each for each in found if each is not None and each.thread_id == event.thread_id]
+        reply = _pressed(event)
+        if len(approvals) < len(found) or reply is None:
+            return self._refuse("elsewhere")
+        if all(_is_ruled_by(each, event) for each in approvals):
+            return Answer(decisions=[decision_of(each) for each in approvals], consumed=True)
+        now = timestamp(self._clock())
+        if closed := [each for each in approvals if not each.is_open or each.has_expired(now)]:
+            return self._answered_before(event, closed[0])
+        self._drop_proposals(approvals)
+        return await self._decide(event, reply, [Choice(each, reply.approves) for each in approvals])
 
     def _answered_before(self, event: Event, approval: Approval) -> Answer:
         ruling = approval.ruling
@@ -218,11 +235,7 @@ class ReplyService:
         lease = self._lease(event, reply)
         if lease.is_too_long:
             return self._refuse("window-limit", days=WINDOW_LIMIT_DAYS)
-        made = {
-            choice.approval.id: make_grant(choice.approval, choice.named, lease)
-            for choice in choices
-            if choice.approved
-        }
+        made = {choice.approval.id: _grant(choice, lease) for choice in choices if choice.approved}
         wishes = [self._wish(event, reply, choice, made.get(choice.approval.id)) for choice in choices]
         decided = await self._decisions.decide(wishes)
         if not decided and choices:
@@ -284,9 +297,9 @@ def _who(event: Event) -> str:
 
 
 def _sees_whole(event: Event) -> bool:
-    """Tell whether the answer comes from where the one call it names is shown whole."""
-    is_about_one = isinstance(event, ApprovalReplyEvent) and event.approval_id is not None
-    return is_about_one and event.platform in WHOLE_PLATFORMS
+    """Tell whether the answer comes from where the calls it names are shown whole."""
+    names_calls = isinstance(event, ApprovalReplyEvent) and bool(event.approval_id or event.approval_ids)
+    return names_calls and event.platform in WHOLE_PLATFORMS
 
 
 def _is_ruled_by(approval: Approval, event: Event) -> bool:
@@ -304,6 +317,12 @@ def _pressed(event: Event) -> Reply | None:
         return Reply(clauses=clauses, reason=reason, span="window", minutes=int(minutes[1]))
     span = "always" if event.scope == "always" else "thread" if event.scope == "thread" else "once"
     return Reply(clauses=clauses, reason=reason, span=span)
+
+
+def _grant(choice: Choice, lease: Lease) -> Grant | Why | None:
+    """Return the grant that an answer amounts to; what was not offered is not granted either."""
+    made = make_grant(choice.approval, choice.named, lease)
+    return Why("not-offered") if isinstance(made, Grant) and choice.approval.coverage is None else made
 
 
 def _is_ending() -> bool:

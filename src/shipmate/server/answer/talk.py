@@ -129,6 +129,22 @@ class Hits(Shape):
     hits: list[Hit]
 
 
+class Scope(Shape):
+    """Offer an answer that holds longer than once, and say exactly what it covers."""
+
+    scope: str
+    covers: str
+    # None is the very call, with all its arguments.
+    rule: str | None
+
+
+class Length(Shape):
+    """Tell how long the text is that a person must look at."""
+
+    lines: int
+    characters: int
+
+
 class Approval(Shape):
     """Show a question put to a person."""
 
@@ -138,6 +154,14 @@ class Approval(Shape):
     tool: str
     input: dict[str, Any]
     preview: str | None
+    # The folder the call works in.
+    folder: str
+    # Where the path of the call really leads, when links lead it elsewhere.
+    leads_to: str | None
+    length: Length
+    member: str
+    # The longer answers that would hold; none is offered that would not.
+    scopes: list[Scope]
     wording: str
     reason: str
     requested_at: str

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import PurePath
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from shipmate.approvals.value import Approval, Grant, Status
-from shipmate.approvals.wording import describe, describe_grant
+from shipmate.approvals.wording import describe, describe_grant, leads_to, measure, offer_scopes, reveal
 from shipmate.server import shape
-from shipmate.server.ask import Answer, reply_event
-from shipmate.server.error import ApiError, hide_root
+from shipmate.server.ask import Answer, joint_reply_event, reply_event
+from shipmate.server.error import ApiError, hide_root, invalid
 from shipmate.server.port import Ship
 from shipmate.server.reply import Json, empty, tells
 from shipmate.server.site import TheShip
@@ -57,6 +58,23 @@ async def decide(ship: TheShip, approval_id: str, body: shape.Ruling) -> Respons
     if after.ruling is None or after.ruling.message_id != event.message_id:
         raise ApiError(409, "conflict", say or _decided(after).body["message"], "Look at it again.")
     return Json({"approval": _show(ship, after), "say": say})
+
+
+@router.post("/api/approvals", openapi_extra=tells("Approvals"))
+async def decide_several(ship: TheShip, body: shape.JointRuling) -> Response:
+    """Decide several approvals of one thread in one step; the run they hold up goes on by itself."""
+    asked = [await ship.approvals.get(each) for each in dict.fromkeys(body.ids)]
+    if closed := next((each for each in asked if not each.is_open), None):
+        raise _decided(closed)
+    if len({each.thread_id for each in asked}) > 1:
+        raise invalid("These questions belong to several threads. Decide them thread by thread.")
+    event = joint_reply_event(asked[0].thread_id, [each.id for each in asked], body.approved, body.reason)
+    say = await _give_in(ship, event)
+    after = [await ship.approvals.get(each.id) for each in asked]
+    for each in after:
+        if each.ruling is None or each.ruling.message_id != event.message_id:
+            raise ApiError(409, "conflict", say or _decided(each).body["message"], "Look at it again.")
+    return Json({"approvals": [_show(ship, each) for each in after]})
 
 
 @router.get("/api/grants", openapi_extra=tells("Grants"))
@@ -115,6 +133,14 @@ def _show(ship: Ship, approval: Approval) -> JsonObject:
         "tool": approval.tool,
         "input": approval.input,
         "preview": approval.preview,
+        "folder": _show_folder(approval, root),
+        "leadsTo": leads_to(approval),
+        "length": dict(zip(("lines", "characters"), measure(approval), strict=True)),
+        "member": approval.member,
+        "scopes": [
+            {"scope": scope, "covers": hide_root(covers, root), "rule": _show_rule(approval)}
+            for scope, covers in offer_scopes(approval, ship.config.language, reveal).items()
+        ],
         "wording": hide_root(describe(approval, ship.config.language, WHOLE), root),
         "reason": hide_root(approval.reason, root),
         "requestedAt": approval.requested_at,
@@ -123,6 +149,16 @@ def _show(ship: Ship, approval: Approval) -> JsonObject:
         "decidedBy": ruling.by if ruling else None,
         "words": ruling.words if ruling else None,
     }
+
+
+def _show_rule(approval: Approval) -> str | None:
+    rule = approval.coverage.rule if approval.coverage else None
+    return None if rule is None else reveal(rule)
+
+
+def _show_folder(approval: Approval, root: str) -> str:
+    """Write the working folder as people name it: the workspace by its own name alone."""
+    return f"{PurePath(root).name}{approval.folder.removeprefix(root)}"
 
 
 def _show_grant(ship: Ship, grant: Grant) -> JsonObject:
