@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shipmate.approvals import service, wording
 from shipmate.approvals.policy import grant, operand, path, policy, rule, subject
 from shipmate.approvals.reply import reply
-from shipmate.approvals.value import Approval
+from shipmate.approvals.value import Approval, Coverage
 from shipmate.approvals.wording import describe, describe_grant, fence, load_words
 from shipmate.tools.exec import command, shell
 from shipmate.tools.exec.program import invocation
@@ -60,6 +60,28 @@ def test_questions_show_the_whole_call_and_how_to_answer() -> None:
         assert "```\nline one\nline two\n```" in text
         assert "**yes**" in text
         assert "No. 2" in text
+
+
+def test_u6_a_longer_yes_is_offered_only_with_what_it_covers() -> None:
+    approval = make_approval("git status")
+    assert "**yes, always**" not in describe(approval)
+    covered = msgspec.structs.replace(approval, coverage=Coverage("exec(git status)"))
+    for language, offer in (("en", "**yes for 10 minutes**"), ("zh", "**10 分钟内同意**")):
+        line = next(line for line in describe(covered, language).splitlines() if offer in line)
+        assert "`exec(git status)`" in line
+    very = msgspec.structs.replace(approval, coverage=Coverage(None))
+    assert "this very call" in describe(very)
+
+
+def test_u6_the_folder_the_length_and_where_a_link_leads_are_told() -> None:
+    for tool in ("exec", "write", "web_fetch", "mcp__x__y"):
+        assert "`/w`" in describe(make_approval("x", tool))
+    assert "1 lines, 301 characters" in describe(make_approval("x" * 301))
+    assert "characters" not in describe(make_approval("x" * 20))
+    linked = msgspec.structs.replace(make_approval("x", "write"), target={"path": "b/c.md"})
+    assert "leads to `b/c.md`" in describe(linked)
+    plain = msgspec.structs.replace(linked, target={"path": "a.md"})
+    assert "leads to" not in describe(plain)
 
 
 def test_no_approve_is_offered_for_what_is_not_shown() -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from shipmate.app import Shipmate
 from shipmate.approvals.value import Approval
+from shipmate.errors import StorageError
 from shipmate.models.scripted import ScriptedModel, call
 from shipmate.tools.file.write import Write, WriteArguments
 from shipmate.tools.tool import Tool, ToolContext, ToolResult
@@ -158,11 +159,12 @@ async def test_c7_a_file_that_keeps_changing_ends_in_words(tmp_path: Path) -> No
     note = tmp_path / "note.md"
     async with open_ship(tmp_path, call("write", path="note.md", content="mine\n")) as app:
         await talk(app, "go")
+        said: list[str] = []
         for number in range(5):
             note.write_text(f"{number}\n")
-            outcome = await talk(app, "yes")
+            said.append((await talk(app, "yes")).text)
         state, output = await result(app)
-    assert (outcome.text, state, note.read_text()) == ("Done.", "output-error", "4\n")
+    assert (said[-1], state, note.read_text()) == ("Done.", "output-error", "4\n")
     assert "changed 5 times" in output
 
 
@@ -190,6 +192,28 @@ async def test_c7_what_changes_between_answer_and_act_is_asked_anew_and_runs_onc
         assert "-theirs" in ((await waiting(app)).preview or "")
         assert (await talk(app, "yes")).text == "Done."
         assert (note.read_text(), racing.runs) == ("mine\n", 2)
+
+
+async def test_c7_a_crash_before_it_is_asked_anew_leaves_a_call_that_can_still_be_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The claim was given back and the disk then refused the new question: nothing is taken for begun."""
+    note = tmp_path / "note.md"
+    made = call("write", path="note.md", content="mine\n")
+    async with open_ship(tmp_path, made, tool=Racing(note)) as app:
+        await talk(app, "go")
+
+        async def refuse(*_: Any) -> Approval:
+            raise StorageError("the disk is full")
+
+        monkeypatch.setattr(app.approvals, "renew", refuse)
+        assert (await talk(app, "yes", message_id="m9")).status == "failed"
+    async with open_ship(tmp_path, made) as app:
+        assert (await talk(app, "yes", message_id="m9")).status == "suspended"
+        asked = await waiting(app)
+        assert (asked.round, note.read_text()) == (2, "theirs\n")
+        assert (await talk(app, "yes")).text == "Done."
+    assert note.read_text() == "mine\n"
 
 
 @pytest.mark.parametrize("command", ["./tool.sh", "sh tool.sh", "cat tool.sh | sh", "cp tool.sh copy.sh"])

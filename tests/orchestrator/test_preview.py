@@ -63,7 +63,7 @@ async def test_a_yes_applies_the_effects_that_were_shown(tmp_path: Path) -> None
         assert (tmp_path / "a.txt").read_text() == "one\n"
         assert (await talk(app, "yes")).text == "Done."
         # Not run again: the very bytes that were shown.
-        assert f"+{(tmp_path / 'now').read_text()}" in (asked.preview or "")
+        assert f"+{(tmp_path / 'now').read_text().strip()}" in (asked.preview or "")
         assert (tmp_path / "a.txt").read_text() == "one\ntwo\n"
         assert await results(app) == [("output-available", "[exit 0]\n[done: 1 added, 1 changed, 0 removed]")]
         assert list(app.layout.trials.iterdir()) == []

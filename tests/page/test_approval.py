@@ -118,6 +118,73 @@ def test_two_tabs_answer_one_approval_once(open_page: OpenPage) -> None:
     expect(first.page.locator(".tool .badge")).to_have_text("done")
 
 
+def test_u6_a_long_command_shows_where_how_long_and_what_each_answer_covers(
+    watched: Watched, serving: Serving
+) -> None:
+    page = watched.page
+    command = "printf '%s\\n' " + " ".join(f"word-{number}" for number in range(120))
+    ask(page, f"run {command}")
+    card = page.locator(".confirmation")
+    expect(card.locator(".command")).to_contain_text("word-119")
+    expect(card).to_contain_text(f"in {serving.folder.name}")
+    expect(card).to_contain_text(f"1 lines · {len(command)} characters")
+    expect(card.locator(".scopes li")).to_have_count(3)
+    for scope in card.locator(".scopes li").all():
+        expect(scope).to_contain_text("covers exactly: the command above, word for word")
+    watched.shoot("approval-long")
+
+
+def test_u6_no_answer_is_offered_that_would_not_hold(watched: Watched, serving: Serving) -> None:
+    page = watched.page
+    ask(page, 'call write {"path": "Agent.md", "content": "x"}')
+    approval = page.request.get(f"{serving.address}/api/approvals").json()["approvals"][0]
+    offered = {each["scope"] for each in approval["scopes"]}
+    expect(page.locator(".confirmation .scopes li")).to_have_count(len(offered))
+    watched.shoot("approval-forms-member")
+
+
+def test_u6_several_are_approved_in_one_step_by_keyboard(watched: Watched, serving: Serving) -> None:
+    page = watched.page
+    say(page, "write alpha to a.txt and write beta to b.txt and write gamma to c.txt")
+    cards = page.locator(".confirmation")
+    expect(cards).to_have_count(3)
+    watched.shoot("approval-several")
+    cards.first.get_by_role("button", name="Approve", exact=True).press("Enter")
+    expect(cards).to_have_count(2)
+    # The next card as a whole, so that a key held down approves nothing unseen.
+    expect(cards.first).to_be_focused()
+    page.get_by_role("button", name="Approve all 2").press("Enter")
+    expect(page.locator(".tool .badge")).to_have_text(["done", "done", "done"])
+    expect(cards).to_have_count(0)
+    expect(page.locator(".composer textarea")).to_be_focused()
+    assert [(serving.folder / name).exists() for name in ("a.txt", "b.txt", "c.txt")] == [True] * 3
+
+
+def test_c7_a_file_changed_after_the_diff_was_shown_is_asked_anew(watched: Watched, serving: Serving) -> None:
+    page = watched.page
+    ask(page, "edit Agent.md: replace briefly with kindly")
+    agent = serving.folder / "Agent.md"
+    agent.write_text(f"Changed meanwhile.\n{agent.read_text()}")
+    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(page.locator(".confirmation")).to_contain_text("has changed since it was approved")
+    expect(page.locator(".confirmation .diff")).to_contain_text("kindly")
+    watched.shoot("approval-anew")
+    assert "kindly" not in agent.read_text()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(page.locator(".tool .badge")).to_have_text("done")
+    assert "kindly" in agent.read_text()
+
+
+def test_u6_the_card_speaks_chinese(open_page: OpenPage) -> None:
+    watched = open_page(language="zh")
+    say(watched.page, "run git status")
+    card = watched.page.locator(".confirmation")
+    expect(card.get_by_role("button", name="同意", exact=True)).to_be_enabled()
+    expect(card).to_contain_text("工作目录")
+    expect(card.locator(".scopes li")).to_have_text([re.compile("只包括：.*git status")] * 3)
+    watched.shoot("approval-zh")
+
+
 def test_an_answer_s_file_changes_are_undone_and_done_again(watched: Watched, serving: Serving) -> None:
     page = watched.page
     ask(page, "write hello to notes.txt")

@@ -85,3 +85,40 @@ async def test_wrong_answers_are_refused_and_leave_the_question_open(served: Ser
     assert (await served.client.post("/api/approvals/none", json={"approved": True})).status_code == 404
     assert (await served.client.get("/api/approvals/..%2F..%2Ftoken")).status_code == 404
     assert (await served.client.get(address)).json()["status"] == "requested"
+
+
+async def test_u6_an_approval_tells_its_folder_its_length_and_what_each_scope_covers(served: Served) -> None:
+    approval = await ask(served)
+    root = served.site.layout.root
+    assert approval["folder"] == root.name
+    shown = approval["preview"]
+    assert approval["length"] == {"lines": len(shown.splitlines()), "characters": len(shown)}
+    assert [each["scope"] for each in approval["scopes"]] == ["10m", "thread", "always"]
+    assert all("write(c.md)" in each["covers"] for each in approval["scopes"])
+    assert str(root) not in str(approval["scopes"])
+
+
+async def test_u6_several_are_decided_in_one_step_or_not_at_all(served: Served) -> None:
+    await chat(served.client, "room", user("u1", "write both files"))
+    waiting = (await served.client.get("/api/approvals?status=requested")).json()["approvals"]
+    ids = [each["id"] for each in waiting]
+    foreign = await served.client.post("/api/approvals", json={"ids": [*ids, "apr_nope"], "approved": True})
+    assert foreign.status_code == 404
+    decided = await served.client.post("/api/approvals", json={"ids": ids, "approved": True})
+    assert decided.status_code == 200
+    assert {each["status"] for each in decided.json()["approvals"]} == {"approved"}
+    await (await served.ship()).lanes.idle()
+    assert all((served.site.layout.root / name).exists() for name in ("c.md", "d.md"))
+    again = await served.client.post("/api/approvals", json={"ids": ids, "approved": False})
+    assert again.status_code == 409
+
+
+async def test_u6_of_several_with_one_decided_already_none_is_decided(served: Served) -> None:
+    await chat(served.client, "room", user("u1", "write both files"))
+    waiting = (await served.client.get("/api/approvals?status=requested")).json()["approvals"]
+    ids = [each["id"] for each in waiting]
+    await served.client.post(f"/api/approvals/{ids[0]}", json={"approved": False})
+    refused = await served.client.post("/api/approvals", json={"ids": ids, "approved": True})
+    assert refused.status_code == 409
+    left = (await served.client.get("/api/approvals?status=requested")).json()["approvals"]
+    assert [each["id"] for each in left] == ids[1:]

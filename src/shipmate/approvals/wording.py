@@ -111,10 +111,21 @@ def offer_scopes(
     """Return the longer answers that would hold, each with what exactly it would cover."""
     if approval.coverage is None:
         return {}
-    rule = approval.coverage.rule
-    covers = say(language, "covers-call") if rule is None else (quote or inline)(rule)
+    covers = _describe_coverage(approval, approval.coverage.rule, language, quote or inline)
     member = approval.member
     return {scope: say(language, f"covers-{scope}", covers=covers, member=member) for scope in SCOPES}
+
+
+def _describe_coverage(
+    approval: Approval, rule: str | None, language: str, quote: Callable[[str], str]
+) -> str:
+    if rule is None:
+        return say(language, "covers-call")
+    if approval.tool in ("write", "edit"):
+        return say(language, "covers-path", rule=quote(rule))
+    # A long command is shown whole above, and would only hide the answers.
+    is_long = approval.tool == "exec" and len(rule) > ITEM_LIMIT
+    return say(language, "covers-words") if is_long else quote(rule)
 
 
 def _describe_offers(approval: Approval, language: str) -> str:

@@ -30,7 +30,7 @@ async def test_replacing_counts_lines_and_keeps_the_mode(root: Path, context: To
     (root / "run.sh").chmod(0o755)
     assert await write(context, "run.sh", "one\n2\n3\n") == "Replaced run.sh: +2 −1 lines."
     assert stat.S_IMODE((root / "run.sh").stat().st_mode) == 0o755
-    assert sorted(path.name for path in root.iterdir()) == ["Agent.md", "run.sh"]
+    assert sorted(path.name for path in root.iterdir()) == [".ship", "Agent.md", "run.sh"]
 
 
 async def test_a_link_inside_is_followed_and_stays_a_link(root: Path, context: ToolContext) -> None:

@@ -106,7 +106,8 @@ export interface Approval {
   folder: string;
   leadsTo: string | null;
   length: { lines: number; characters: number };
-  scopes: { scope: "10m" | "thread" | "always"; covers: string }[];
+  scopes: { scope: "10m" | "thread" | "always"; covers: string; rule: string | null }[];
+  member: string;
   wording: string | null;
   reason: string | null;
   requestedAt: string;

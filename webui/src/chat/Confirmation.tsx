@@ -1,5 +1,5 @@
 import { isToolUIPart } from "ai";
-import { useId, useRef, useState } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import { api } from "../api/api";
 import { ApiError } from "../api/client";
 import { refreshThreads } from "../api/threads";
@@ -10,6 +10,9 @@ import { Diff, looksLikeDiff } from "../ui/Diff";
 import { Icon } from "../ui/Icon";
 import { say, sayError } from "../ui/toast";
 import { Data } from "./Data";
+
+// A longer rule would hide the buttons; what it says is shown whole above them.
+const RULE_LIMIT = 80;
 
 interface Props {
   approvalId: string;
@@ -84,6 +87,11 @@ function Choices({ approval, isSending, decide }: ChoicesProps) {
   const [isDenying, setDenying] = useState(false);
   if (isDenying) return <Deny isSending={isSending} onDeny={(reason) => decide(false, undefined, reason)} onCancel={() => setDenying(false)} />;
   const canApprove = Boolean(approval?.preview);
+  const covered = (rule: string | null) => {
+    if (rule === null) return t("approval.call");
+    if (approval?.tool === "write" || approval?.tool === "edit") return t("approval.anything", { rule });
+    return approval?.tool === "exec" && rule.length > RULE_LIMIT ? t("approval.words") : rule;
+  };
   return (
     <>
       <div className="row wrap">
@@ -100,12 +108,12 @@ function Choices({ approval, isSending, decide }: ChoicesProps) {
       </div>
       {canApprove && approval && approval.scopes.length > 0 && (
         <ul className="scopes">
-          {approval.scopes.map(({ scope, covers }) => (
+          {approval.scopes.map(({ scope, rule }) => (
             <li key={scope}>
               <button type="button" className="button small" disabled={isSending} onClick={() => void decide(true, scope)}>
                 {t(`approval.${scope}`)}
               </button>
-              <span className="muted">{t("approval.covers", { covers })}</span>
+              <span className="muted">{t(`approval.covers.${scope}`, { what: covered(rule), member: approval.member })}</span>
             </li>
           ))}
         </ul>
@@ -186,8 +194,18 @@ export function ApproveAll({ ids, onDecided }: { ids: string[]; onDecided: () =>
     await onDecided();
     refocus(null);
   });
-  const send = (approved: boolean) => void decide(async () => ({ say: null, ...(await api.decideAll(ids, approved)) }));
-  if (ids.length < 2) return null;
+  const isPressed = useRef(false);
+  const isShown = ids.length > 1;
+  useEffect(() => {
+    // The button that was pressed leaves with the questions, and the focus with it.
+    if (!isShown && isPressed.current) refocus(null);
+    if (!isShown) isPressed.current = false;
+  }, [isShown]);
+  const send = (approved: boolean) => {
+    isPressed.current = true;
+    void decide(async () => ({ say: null, ...(await api.decideAll(ids, approved)) }));
+  };
+  if (!isShown) return null;
   return (
     <div className="approve-all row wrap" role="group" aria-label={t("approval.several", { n: ids.length })}>
       <span className="grow">{t("approval.several", { n: ids.length })}</span>
@@ -211,8 +229,9 @@ function nextCard(card: HTMLElement | null): HTMLElement | null {
 /** Takes the focus on, where the button that had it is gone. */
 function refocus(next: HTMLElement | null) {
   if (document.activeElement && document.activeElement !== document.body && document.activeElement.isConnected) return;
-  const target = next?.isConnected ? next : document.querySelector<HTMLElement>(".composer textarea, main h1");
-  target?.focus();
+  const places = [".composer textarea", ".confirmation", "#main"];
+  const found = places.map((place) => document.querySelector<HTMLElement>(place)).find((element) => element !== null);
+  (next?.isConnected ? next : found)?.focus();
 }
 
 /** Shows the whole call: the diff or command the server made ready, or the bare input when there is none. */

@@ -134,6 +134,8 @@ class Scope(Shape):
 
     scope: str
     covers: str
+    # None is the very call, with all its arguments.
+    rule: str | None
 
 
 class Length(Shape):
@@ -157,6 +159,7 @@ class Approval(Shape):
     # Where the path of the call really leads, when links lead it elsewhere.
     leads_to: str | None
     length: Length
+    member: str
     # The longer answers that would hold; none is offered that would not.
     scopes: list[Scope]
     wording: str

@@ -126,8 +126,9 @@ def _show(ship: Ship, approval: Approval) -> JsonObject:
         "folder": _show_folder(approval, root),
         "leadsTo": leads_to(approval),
         "length": dict(zip(("lines", "characters"), measure(approval), strict=True)),
+        "member": approval.member,
         "scopes": [
-            {"scope": scope, "covers": hide_root(covers, root)}
+            {"scope": scope, "covers": hide_root(covers, root), "rule": _show_rule(approval)}
             for scope, covers in offer_scopes(approval, ship.config.language, reveal).items()
         ],
         "wording": hide_root(describe(approval, ship.config.language, WHOLE), root),
@@ -138,6 +139,11 @@ def _show(ship: Ship, approval: Approval) -> JsonObject:
         "decidedBy": ruling.by if ruling else None,
         "words": reveal(ruling.words) if ruling else None,
     }
+
+
+def _show_rule(approval: Approval) -> str | None:
+    rule = approval.coverage.rule if approval.coverage else None
+    return None if rule is None else reveal(rule)
 
 
 def _show_folder(approval: Approval, root: str) -> str:

@@ -119,7 +119,7 @@ def twins() -> Twins:
     return Twins(Path(tempfile.mkdtemp(prefix="twins-")).resolve())
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tree=trees, script=scripts)
 async def test_a_yes_does_what_the_command_does(
     twins: Twins, overlay: bool, tree: dict[str, str | None], script: str
@@ -140,7 +140,7 @@ async def test_a_yes_does_what_the_command_does(
     assert read_tree(twins.root) == before
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tree=trees, script=scripts)
 async def test_a_no_leaves_every_byte(
     twins: Twins, overlay: bool, tree: dict[str, str | None], script: str

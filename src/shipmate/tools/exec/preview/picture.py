@@ -107,7 +107,7 @@ class Painter:
         if after.kind == "absent" and before.size > REMOVED_LIMIT:
             return ""
         old, new = self._old_text(effect), self._new_text(effect)
-        return unified(effect.path, old, new) if old is not None and new is not None else ""
+        return unified(effect.path, old, new).rstrip("\n") if old is not None and new is not None else ""
 
     def _old_text(self, effect: Effect) -> str | None:
         if effect.before.kind != "file":
