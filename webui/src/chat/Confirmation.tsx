@@ -1,10 +1,10 @@
 import { isToolUIPart } from "ai";
 import { useEffect, useId, useRef, useState } from "react";
 import { api } from "../api/api";
-import { ApiError } from "../api/client";
+import { ApiError, gate } from "../api/client";
 import { refreshThreads } from "../api/threads";
 import type { Approval, Message } from "../api/types";
-import { useLoad } from "../api/use";
+import { useCell, useLoad } from "../api/use";
 import { useT } from "../i18n";
 import { Diff, looksLikeDiff } from "../ui/Diff";
 import { Icon } from "../ui/Icon";
@@ -23,7 +23,9 @@ interface Props {
 
 /** Asks a person about one call inside the conversation. */
 export function Confirmation({ approvalId, tool, input, follow }: Props) {
-  const found = useLoad(() => api.approval(approvalId), approvalId);
+  // What could not be read while the server was away is read when it is back: nothing is approved unseen.
+  const connection = useCell(gate);
+  const found = useLoad(() => api.approval(approvalId), `${approvalId} ${connection}`);
   return (
     <ApprovalCard
       key={approvalId}
