@@ -42,7 +42,6 @@ for line in sys.stdin:
         slow = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a|a)*$"}}}
         tools = [tool(name) for name in ("long", "blocks", "pictures", "endless", "values", "flood", "deep")]
         tools += [tool("slow", outputSchema=slow), tool("odd", description="d" * 100_000)]
-        tools[-1]["inputSchema"]["required"] = [["a"], 5]
         tools += [tool("wide", description="w" * 50), *(tool(f"more{n}") for n in range(1500))]
         tools[9]["inputSchema"]["properties"] = {f"p{n}": {"type": "string"} for n in range(2000)}
         send({"jsonrpc": "2.0", "id": number, "result": {"tools": tools}})
@@ -111,7 +110,7 @@ async def test_pictures_are_counted_and_measured(servers: McpServers, context: T
     [
         ("endless", "more than 8 MB"),
         ("values", "more than 1,000,000 values"),
-        ("flood", "more than 2,000 messages within a second"),
+        ("flood", "more than 2,000 messages at once"),
     ],
 )
 async def test_a_server_that_sends_without_end_is_cut_off(
