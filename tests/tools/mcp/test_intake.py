@@ -40,7 +40,8 @@ for line in sys.stdin:
               "capabilities": {"tools": {}}, "serverInfo": {"name": "hostile", "version": "1"}}})
     elif method == "tools/list":
         slow = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a|a)*$"}}}
-        tools = [tool(name) for name in ("long", "blocks", "pictures", "endless", "values", "flood", "deep")]
+        names = ("long", "blocks", "pictures", "endless", "values", "flood", "deep")
+        tools = [tool(name) for name in names]
         tools += [tool("slow", outputSchema=slow), tool("odd", description="d" * 100_000)]
         tools += [tool("wide", description="w" * 50), *(tool(f"more{n}") for n in range(1500))]
         tools[9]["inputSchema"]["properties"] = {f"p{n}": {"type": "string"} for n in range(2000)}
@@ -50,12 +51,14 @@ for line in sys.stdin:
         if name == "endless":
             while True: sys.stdout.write("x" * 65536); sys.stdout.flush()
         if name == "flood":
-            while True: send({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}})
+            said = {"level": "info", "data": "x"}
+            while True: send({"jsonrpc": "2.0", "method": "notifications/message", "params": said})
         if name == "values": sys.stdout.write("[" + "{}," * 1_500_000 + "1]\n"); sys.stdout.flush(); continue
         result = {"content": answer(name)}
         if name == "slow": result["structuredContent"] = {"a": "a" * 60 + "!"}
         if name == "deep":
-            sys.stdout.write('{"jsonrpc":"2.0","id":%d,"result":{"content":[],"structuredContent":{"a":%s}}}\n' % (number, "[" * 100_000 + "]" * 100_000)); sys.stdout.flush(); continue
+            text = '{"jsonrpc":"2.0","id":%d,"result":{"content":[],"structuredContent":{"a":%s}}}\n'
+            sys.stdout.write(text % (number, "[" * 100_000 + "]" * 100_000)); sys.stdout.flush(); continue
         send({"jsonrpc": "2.0", "id": number, "result": result})
     else:
         send({"jsonrpc": "2.0", "id": number, "error": {"code": -32601, "message": "no"}})
