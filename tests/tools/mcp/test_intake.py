@@ -36,7 +36,8 @@ for line in sys.stdin:
     if "id" not in asked: continue
     method, number = asked["method"], asked["id"]
     if method == "initialize":
-        send({"jsonrpc": "2.0", "id": number, "result": {"protocolVersion": asked["params"]["protocolVersion"],
+        version = asked["params"]["protocolVersion"]
+        send({"jsonrpc": "2.0", "id": number, "result": {"protocolVersion": version,
               "capabilities": {"tools": {}}, "serverInfo": {"name": "hostile", "version": "1"}}})
     elif method == "tools/list":
         slow = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a|a)*$"}}}
