@@ -41,6 +41,12 @@ def test_a_file_comes_back_under_a_harmless_name(tmp_path: Path) -> None:
     assert path.read_bytes() == b"hello"
 
 
+def test_a_picture_of_too_many_pixels_is_refused_unopened(tmp_path: Path) -> None:
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (60_000).to_bytes(4, "big") + (60_000).to_bytes(4, "big")
+    with pytest.raises(MediaError, match="80 million pixels"):
+        keep_upload(Layout(tmp_path), head, "bomb.png")
+
+
 def test_empty_and_huge_files_are_refused(tmp_path: Path) -> None:
     for data in (b"", b"x" * (UPLOAD_LIMIT + 1)):
         with pytest.raises(MediaError):

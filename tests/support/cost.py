@@ -1,4 +1,4 @@
-"""Measure what a call costs, in a process of its own: seconds of work and peak memory, as the system counts them."""
+"""Measure what a call costs, in a process of its own: seconds of work and peak memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MEMORY_LIMIT = 2_000_000_000
 
 
 class Cost(NamedTuple):
-    """What one call took: seconds of processor time, MB of memory above the start, the size and error it gave."""
+    """What one call took: processor time, MB of memory above the start, the size and error it gave."""
 
     seconds: float
     megabytes: float
@@ -49,7 +49,7 @@ def measure(function: str, expression: str, *more: str) -> Cost:
 
 
 def assert_linear(function: str, expression: str, size: int, *more: str) -> Cost:
-    """Assert that ten times the input takes at most twenty times as long; SIZE stands for it in the expression."""
+    """Assert that ten times the input takes at most twenty times as long; SIZE stands for its size."""
     return assert_all_linear(function, [expression], size, *more)[0]
 
 

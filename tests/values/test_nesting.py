@@ -53,3 +53,22 @@ def test_any_text_is_looked_at_once(shape: str) -> None:
     )
     assert cost.seconds < 3
     assert cost.megabytes < 60
+
+
+def test_a_row_nested_without_end_is_reported_not_raised() -> None:
+    from shipmate.thread.row import split_lines
+
+    deep = b'{"id":"a","role":"user","parts":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n"
+    rows, problems, _ = split_lines(deep + b'{"id":"b","role":"user","parts":[]}\n', 1)
+    assert [row["id"] for row in rows] == ["b"]
+    assert problems[0].line == 1
+
+
+def test_a_skill_with_metadata_nested_without_end_is_still_a_skill() -> None:
+    from shipmate.skills.skill import read_skill
+    from shipmate.workspace.file import FileText
+
+    text = FileText("SKILL.md", "---\nname: x\ndescription: y\nmetadata: '" + "[" * 50_000 + "'\n---\nbody")
+    skill = read_skill("x", "workspace", "skills/x", text, FileText("skill.json", "[" * 100_000))
+    assert skill.description == "y"
+    assert "skill.json" in skill.problems[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from shipmate.workspace.frontmatter import read_frontmatter
@@ -65,7 +67,7 @@ def test_a_megabyte_is_read_in_linear_time(shape: str) -> None:
 def laughs(count: int) -> str:
     letters = "abcdefghijklmnop"
     lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
-    for before, name in zip(letters, letters[1:count], strict=False):
+    for before, name in pairwise(letters[:count]):
         lines.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]")
     return "\n".join(lines)
 

@@ -9,9 +9,8 @@ import msgspec
 # Deeper than anything people write; decoders, encoders and browsers give up somewhere past it.
 DEPTH_LIMIT = 128
 
-_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*+"?+', re.DOTALL)
-_OTHERS = bytes(set(range(256)) - set(b"[]{}"))
-_OPENING = frozenset(b"[{")
+# Texts are stepped over, so that brackets in them do not count.
+_MARKS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?+|[\[{]|[\]}]', re.DOTALL)
 
 
 def check_nesting(data: bytes | str) -> bytes:
@@ -25,9 +24,13 @@ def check_nesting(data: bytes | str) -> bytes:
 def _depth(raw: bytes) -> int:
     """Return the depth of JSON text, or of its beginning if that is too deep already."""
     depth = deepest = 0
-    for mark in _TEXTS.sub(b"", raw).translate(None, _OTHERS):
-        depth += 1 if mark in _OPENING else -1
-        deepest = max(deepest, depth)
-        if deepest > DEPTH_LIMIT:
-            break
+    for found in _MARKS.finditer(raw):
+        mark = raw[found.start()]
+        if mark in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+            if deepest > DEPTH_LIMIT:
+                break
+        elif mark in b"]}":
+            depth -= 1
     return deepest

@@ -21,8 +21,10 @@ def test_what_is_no_encoding_of_text_is_never_used(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("gb2312", "镕"), ("GBK", "你好"), ("gb18030", "𠀀"), ("big5", "繁體"), ("Shift_JIS", "日本"), ("euc-jp", "日本"),
-        ("iso-2022-jp", "日本"), ("EUC-KR", "한국"), ("koi8-r", "мир"), ("windows-1251", "мир"), ("latin1", "é"),
+        ("gb2312", "镕"), ("GBK", "你好"), ("gb18030", "𠀀"), ("big5", "繁體"), ("Shift_JIS", "日本"),
+        ("euc-jp", "日本"),
+        ("iso-2022-jp", "日本"), ("EUC-KR", "한국"), ("koi8-r", "мир"), ("windows-1251", "мир"),
+        ("latin1", "é"),
         ("ISO-8859-15", "€"), ("utf8", "ok ✓"), ("utf-16le", "ok"), ("us-ascii", "ok"),
     ],
 )  # fmt: skip

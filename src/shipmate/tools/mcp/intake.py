@@ -19,8 +19,9 @@ MESSAGE_LIMIT = 8_000_000
 # Values of one message, by the marks between them: each becomes an object many times the size of its text.
 VALUE_LIMIT = 1_000_000
 MARKS = (b",", b"[", b"{")
-# Messages within one second; a server that sends more keeps the process busy with nothing.
-RATE_LIMIT = 2_000
+# Messages at once, and for each second after that; one that sends more keeps us busy with nothing.
+BURST_LIMIT = 2_000
+RATE_LIMIT = 50
 
 
 class IntakeError(ToolError):
@@ -32,8 +33,8 @@ class Intake:
 
     def __init__(self) -> None:
         self.trouble = ""
-        self._second = 0
-        self._count = 0
+        self._room = float(BURST_LIMIT)
+        self._counted = time.monotonic()
 
     def refuse(self, what: str) -> IntakeError:
         """Remember and return what was too much."""
@@ -55,11 +56,11 @@ class Intake:
 
     def count(self) -> None:
         """Count a message; raises IntakeError when too many come."""
-        second = int(time.monotonic())
-        self._count = self._count + 1 if second == self._second else 1
-        self._second = second
-        if self._count > RATE_LIMIT:
-            raise self.refuse(f"more than {RATE_LIMIT:,} messages within a second")
+        now = time.monotonic()
+        self._room = min(BURST_LIMIT, self._room + (now - self._counted) * RATE_LIMIT) - 1
+        self._counted = now
+        if self._room < 0:
+            raise self.refuse(f"more than {BURST_LIMIT:,} messages at once")
 
 
 def count_values(data: bytes) -> int:

@@ -123,20 +123,38 @@ def _write(file: BinaryIO, data: bytes) -> None:
 async def _end(process: Process, tasks: list[asyncio.Task[None]]) -> None:
     """Close the server's input, wait a little, and end what is left of its group."""
     assert process.stdin is not None
+    receiving, sending, complaining = tasks
+    for task in (receiving, sending):
+        task.cancel()
+    await asyncio.gather(receiving, sending, return_exceptions=True)
     process.stdin.close()
+    draining = asyncio.create_task(_drain(process))
     for sign in (None, signal.SIGTERM, signal.SIGKILL):
         if sign is not None:
             _signal(process.pid, sign)
-        # What it still prints is thrown away, or it could not end.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(GRACE_SECONDS):
-                await process.wait()
-                break
+        if await _has_ended(process):
+            break
     # Its own end says nothing of what it started.
     _signal(process.pid, signal.SIGKILL)
-    for task in tasks:
+    _, held = await asyncio.wait([draining, complaining], timeout=GRACE_SECONDS)
+    for task in held:
         task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.gather(draining, complaining, return_exceptions=True)
+
+
+async def _has_ended(process: Process) -> bool:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(GRACE_SECONDS):
+            await process.wait()
+            return True
+    return False
+
+
+async def _drain(process: Process) -> None:
+    """Throw away what the server still prints: with a full pipe it could not end."""
+    assert process.stdout is not None
+    while await process.stdout.read(65_536):
+        pass
 
 
 def _signal(group: int, sign: signal.Signals) -> None:
