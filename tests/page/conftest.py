@@ -8,9 +8,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from tests.support.page import BUILT, CHROMIUM, DESK, FLAGS, ROOT, OpenPage, Serving, Watched, log_in
+from tests.support.wait import LONG
 
 # Tests share the machine with others; what a person would wait for may take longer here.
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=LONG * 1000)
 
 AGENT = "# Captain\n\nYou keep the ship on course and answer briefly.\n"
 
@@ -74,7 +75,7 @@ def open_page(browser: Browser, serving: Serving) -> Iterator[OpenPage]:
         else:
             context = same_as.page.context
         watched = Watched(context.new_page(), serving.address)
-        watched.page.set_default_timeout(20_000)
+        watched.page.set_default_timeout(LONG * 1000)
         opened.append(watched)
         watched.page.goto(f"{serving.address}/{path}")
         return watched

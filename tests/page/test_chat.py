@@ -80,9 +80,9 @@ def test_queue_is_shown_can_be_emptied_and_steer_reaches_the_run(watched: Watche
     expect(queue).to_have_count(1)
     page.locator("#prompt").fill("summarize")
     page.get_by_role("button", name="Steer").click()
-    expect(page.locator(".message.assistant").last).to_contain_text("tools on offer", timeout=60_000)
+    expect(page.locator(".message.assistant").last).to_contain_text("tools on offer")
     # A count is one step, so the steering words are taken when it ends.
-    expect(page.locator(".message.user", has_text="summarize")).to_be_visible(timeout=60_000)
+    expect(page.locator(".message.user", has_text="summarize")).to_be_visible()
     expect(page.locator(".message.user", has_text="help")).to_have_count(0)
     expect(page.locator(".queue")).to_have_count(0)
 
@@ -90,10 +90,10 @@ def test_queue_is_shown_can_be_emptied_and_steer_reaches_the_run(watched: Watche
 def test_a_failed_answer_is_shown_and_can_be_tried_again(watched: Watched) -> None:
     page = watched.page
     say(page, "fail")
-    expect(page.locator(".message .note.bad")).to_be_visible(timeout=30_000)
+    expect(page.locator(".message .note.bad")).to_be_visible()
     watched.shoot("failed-answer")
     page.get_by_role("button", name="Answer again").click()
-    expect(page.locator(".message .note.bad")).to_have_count(2, timeout=30_000)
+    expect(page.locator(".message .note.bad")).to_have_count(2)
 
 
 def test_edit_and_resend_makes_a_branch(watched: Watched) -> None:
