@@ -490,7 +490,7 @@ async def test_what_needs_a_shell_is_granted_as_that_very_text(ship: Ship, comma
     decisions, _, _ = await ship.answer("始终同意")
     assert decisions == {"call-1": True}
     (grant,) = await ship.service().grants()
-    assert (grant.pattern, grant.digest) == (None, ship.call(command).digest)
+    assert (grant.pattern, grant.digest) == (None, ship.call(command).call_digest)
     assert (await ship.service().judge(ship.call(command))).action == "allow"
     for other in (f"{command} ", f"{command} x", f"{command}; ls"):
         assert (await ship.service().judge(ship.call(other))).action == "ask"

@@ -207,7 +207,7 @@ ESCAPES: list[str] = [
     "echo x > .ship/token; echo x > .ship/approvals/a.json; rm -rf .ship/threads; echo x >> .ship/state.db",
     "mount --bind /tmp .git; umount .git; umount Agent.md; unshare -rm sh -c 'mount -t tmpfs x .git'",
     "touch CANARY; cp /bin/true CANARY; echo x > CANARY; ln -f Agent.md CANARY; mkdir CANARY.d",
-    "cat */.env ship.json .env members/bo/.env sub/ship.json .git/config; grep -rn . .; env; cat /proc/*/env*",
+    "cat */.env ship.json .env members/*/.env sub/ship.json .git/config; grep -rn . .; env; cat /proc/*/e*",
     "bash -c 'exec 3<>/dev/tcp/127.0.0.1/PORT'; curl -s http://127.0.0.1:PORT/ ; python3 -c 'import socket;"
     'socket.create_connection(("127.0.0.1",PORT))\'',
     'python3 -c \'import socket; s=socket.socket(socket.AF_UNIX); s.connect("SOCKET"); s.send(b"x")\'',

@@ -127,7 +127,7 @@ class Worker:
     async def _judge(self, turn: Turn, call: Call) -> Call | None:
         verdict = await self._verdict(call)
         if verdict.action == "allow":
-            return msgspec.structs.replace(call, verdict=verdict)
+            return replace(call, verdict=verdict)
         if verdict.action == "deny":
             self._audit.refused(call, verdict)
             await turn.commit(chunks.tool_output_error(call.call_id, f"not allowed: {verdict.reason}"))

@@ -306,5 +306,5 @@ def test_a_grant_lifts_doubt_but_not_a_denied_path(root: Path) -> None:
         ("rm x", "deny"),
     ):
         call = make_call(root, "exec", {"command": command})
-        grant = make_grant("exec", None, digest=call.digest)
+        grant = make_grant("exec", None, digest=call.call_digest)
         assert policy.judge(call, (grant,)).action == action, command

@@ -335,7 +335,7 @@ def test_c11_a_tainted_run_opens_no_address_unasked(tmp_path: Path) -> None:
         assert (verdict.action, verdict.why.key) == ("ask", "tainted")
     host = make_grant("web_fetch", "example.com")
     assert judge(tmp_path, *call, grants=(host,), tainted=True).action == "ask"
-    digest = make_call(tmp_path, *call).digest
+    digest = make_call(tmp_path, *call).call_digest
     very = make_grant("web_fetch", None, digest=digest)
     assert judge(tmp_path, *call, grants=(very,), tainted=True).action == "allow"
     other = ("web_fetch", {"url": "https://example.com/b?stolen"})
@@ -355,7 +355,7 @@ def test_c11_taint_is_lifted_only_by_a_grant_of_the_very_call(tmp_path: Path) ->
         assert run(tmp_path, command, allow=(f"exec({command})", "exec"), tainted=True).why.key == "tainted"
         words = make_grant("exec", command)
         assert run(tmp_path, command, grants=(words,), tainted=True).action == "ask"
-        very = make_grant("exec", command, digest=make_call(tmp_path, "exec", call).digest)
+        very = make_grant("exec", command, digest=make_call(tmp_path, "exec", call).call_digest)
         assert run(tmp_path, command, grants=(very,), tainted=True).action == "allow"
         later = {"command": command, "network": True}
         assert judge(tmp_path, "exec", later, grants=(very,), tainted=True).action == "ask"
@@ -386,7 +386,7 @@ def test_c11_a_file_is_sent_only_when_asked_or_allowed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["git status", "ls", "make test", "ls | wc -l"])
 def test_c14_without_a_sandbox_every_command_asks(tmp_path: Path, command: str) -> None:
-    digest = make_call(tmp_path, "exec", {"command": command}).digest
+    digest = make_call(tmp_path, "exec", {"command": command}).call_digest
     verdict = run(
         tmp_path,
         command,
@@ -413,7 +413,7 @@ def test_words_do_not_cover_a_command_that_wants_private_variables(tmp_path: Pat
     call = {"command": "git status", "variables": ["TOKEN"]}
     verdict = judge(tmp_path, "exec", call, allow=("exec", "exec(git status)"))
     assert (verdict.action, verdict.why.key, verdict.why.what) == ("ask", "variables", "TOKEN")
-    digest = make_call(tmp_path, "exec", call).digest
+    digest = make_call(tmp_path, "exec", call).call_digest
     assert judge(tmp_path, "exec", call, grants=(make_grant("exec", None, digest=digest),)).action == "allow"
     assert judge(tmp_path, "exec", call, grants=(make_grant("exec", "git status"),)).action == "ask"
 
