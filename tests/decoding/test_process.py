@@ -125,7 +125,8 @@ async def test_the_loop_goes_on_meanwhile() -> None:
     assert longest < 0.7
 
 
-def test_the_child_dies_with_its_parent() -> None:
+def test_the_child_dies_with_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
     program = (
         "import os; from shipmate.decoding import process; "
         "print(process._start().pid, flush=True); os._exit(1)"

@@ -219,7 +219,7 @@ async def test_preview_shows_the_command_and_labels_tell_of_the_network(
     tool: Exec, context: ToolContext
 ) -> None:
     arguments = tool.parse({"command": "curl x\x1b[1A", "network": True})
-    assert (await tool.picture(arguments, context)).text == "curl x\\x1b[1A\n[with network]"
+    assert (await tool.picture(arguments, context)).text == "curl x\\u{1b}[1A\n[with network]"
     assert tool.labels_for(arguments).reads_untrusted
     assert not tool.labels_for(tool.parse({"command": "ls"})).reads_untrusted
     assert tool.labels_for(arguments).acts

@@ -16,7 +16,7 @@ async def edit(context: ToolContext, old: str, new: str, path: str = "a.txt", *,
     arguments = tool.parse({"path": path, "old": old, "new": new, "all": all})
     shown = (await tool.picture(arguments, context)).text
     output: str = (await tool.run(arguments, context)).output
-    assert output == (shown or "").replace("\\r", "")
+    assert output == (shown or "").replace("\\u{d}", "")
     return output
 
 

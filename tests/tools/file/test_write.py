@@ -52,8 +52,8 @@ async def test_preview_shows_the_whole_change_and_changes_nothing(root: Path, co
 
 
 async def test_preview_writes_out_what_would_hide(context: ToolContext) -> None:
-    assert "\\x1b[2K" in await preview(context, "a.txt", "rm -rf /\x1b[2K\u202eok")
-    assert "\\u202e" in await preview(context, "a.txt", "rm -rf /\x1b[2K\u202eok")
+    assert "\\u{1b}[2K" in await preview(context, "a.txt", "rm -rf /\x1b[2K\u202eok")
+    assert "\\u{202e}" in await preview(context, "a.txt", "rm -rf /\x1b[2K\u202eok")
 
 
 async def test_bytes_and_large_files_can_be_replaced(root: Path, context: ToolContext) -> None:

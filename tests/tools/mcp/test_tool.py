@@ -130,7 +130,7 @@ async def test_labels_hold_them_to_the_policy(open_toolset: Open, script: Path, 
     assert add.labels.reads_untrusted
     assert (
         await shout.picture(shout.parse({"text": "hi\u202e"}), context)
-    ).text == '{\n  "text": "hi\\u202e"\n}'
+    ).text == '{\n  "text": "hi\\u{202e}"\n}'
     with pytest.raises(ToolInputError, match="required field `text`"):
         shout.parse({})
 

@@ -115,7 +115,7 @@ NEVER = {
     "a pipe": ("mkfifo pipe", "pipe", "device, pipe or socket"),
     "a set-id program": ("cp /bin/true t && chmod 4755 t", "t", "as somebody else"),
     "a set-group program": ("cp /bin/true t && chmod 2755 t", "t", "as somebody else"),
-    "a name that hides": ("touch $'a\\u202etxt.exe'", "a\\u202etxt.exe", "cannot be shown"),
+    "a name that hides": ("touch $'a\\u202etxt.exe'", "a\\u{202e}txt.exe", "cannot be shown"),
     "a name of two lines": ("touch $'a\\nb'", "a", "cannot be shown"),
 }  # fmt: skip
 

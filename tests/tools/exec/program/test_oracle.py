@@ -50,6 +50,9 @@ def judge(root: Path, line: str) -> str:
     return policy.judge(make_call(root, "exec", {"command": line}), ()).action
 
 
+IGNORE_FILES = ("/.git/info/exclude", "/.gitignore", "/.ignore", "/.fdignore", "/.rgignore")
+
+
 def differences(subject: CommandSubject, effect: Effect, root: Path) -> list[str]:
     """List what a command did that its grammar does not say."""
     invocation, program = subject.invocation, subject.plan.argv[0]
@@ -87,11 +90,17 @@ def differences(subject: CommandSubject, effect: Effect, root: Path) -> list[str
 
 
 def is_known(path: str, known: dict[str, PathOperand], root: Path) -> bool:
-    """Tell whether a file that was opened is one the grammar names, or lies below such a folder."""
-    if not path.startswith(f"{root}/"):
+    """Tell whether a file that was opened is one the grammar names, or lies below such a folder.
+
+    What a searcher leaves out it reads from the workspace's ignore files, and who puts a file somewhere opens
+    the folder around it; neither is shown to anybody.
+    """
+    if not path.startswith(f"{root}/") or path.endswith(IGNORE_FILES):
         return True
     return any(
-        path == one or ((operand.below or operand.writes) and path.startswith(f"{one}/"))
+        path == one
+        or ((operand.below or operand.writes) and path.startswith(f"{one}/"))
+        or (operand.writes and str(Path(one).parent) == path)
         for one, operand in known.items()
     )
 
