@@ -116,7 +116,7 @@ class Exec(Tool[ExecArguments]):
         return Picture(shown, await self._target(arguments, context))
 
     async def _target(self, arguments: ExecArguments, context: ToolContext) -> JsonObject:
-        return await asyncio.to_thread(command_target, arguments.command, context.folder, self._private)
+        return await asyncio.to_thread(command_target, arguments.command, context.folder, arguments.variables)
 
     async def run(self, arguments: ExecArguments, context: ToolContext) -> ToolResult:
         check_command(arguments.command)
