@@ -168,7 +168,9 @@ async def check(layout: Layout, sent: int) -> None:
     assert max(said.values()) == 1
     for mark in expected:
         if effects[mark] == 0:
-            assert re.search("interrupted|did not run|denied", stamped.get(mark, "it did not run")), mark
+            # On a busy machine a run may be killed five times before it gets anywhere, and be given up.
+            told = stamped.get(mark, "it did not run")
+            assert re.search("interrupted|did not run|denied|is not known", told), mark
 
 
 def check_decisions(layout: Layout, effects: Counter[str]) -> None:
