@@ -26,7 +26,7 @@ from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
-from shipmate.tools.file.changeset import recover
+from shipmate.tools.file.change.changeset import recover
 from shipmate.tools.toolset import Toolset, default_toolset
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome
 from shipmate.values.thread_id import ThreadId

@@ -15,7 +15,7 @@ from shipmate.app import Shipmate
 from shipmate.approvals.value import Approval
 from shipmate.approvals.wording import describe
 from shipmate.models.scripted import ScriptedModel, call
-from shipmate.tools.file.changeset import MARK
+from shipmate.tools.file.change.changeset import MARK
 from tests.support.tree import read_tree
 from tests.support.workspace import ROOM, messages_of, talk, tools_of
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from shipmate.errors import NotFoundError
-from shipmate.tools.file.rewind import Rewinds, RunChanges
+from shipmate.tools.file.change.rewind import Rewinds, RunChanges
 from shipmate.workspace.layout import Layout
 
 Ask = Callable[[list[str]], Awaitable[str]]

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shipmate.errors import ToolError
+from shipmate.tools.file.change.replace import replace_bytes
 from shipmate.tools.file.confine import locate, open_file, read_bytes, read_up_to
 from shipmate.tools.file.protection import refuse_writing
-from shipmate.tools.file.replace import replace_bytes
 from shipmate.tools.file.target import read_state
 from tests.support.search import PATIENCE, examples
 

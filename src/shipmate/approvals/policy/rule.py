@@ -25,7 +25,7 @@ from shipmate.tools.exec.program.grammar import find_grammar, has_verbs, program
 from shipmate.tools.exec.program.invocation import read_invocation
 from shipmate.tools.exec.shell import commands_within, read_command
 from shipmate.tools.file.protection import fold
-from shipmate.tools.file.wildcard import Wildcard
+from shipmate.tools.file.search.wildcard import Wildcard
 from shipmate.values.reason import Why
 
 RULE = re.compile(r"(?P<name>[A-Za-z][\w.-]*\*?|\*)(\((?P<pattern>.*)\))?", re.DOTALL)

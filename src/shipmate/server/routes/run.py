@@ -16,7 +16,7 @@ from shipmate.server.reply import Json, empty, tells
 from shipmate.server.routes.chat import refuse_foreign
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.site import TheShip
-from shipmate.tools.file.rewind import Rewinds, RunChanges
+from shipmate.tools.file.change.rewind import Rewinds, RunChanges
 from shipmate.values.event import TextEvent
 from shipmate.values.message import JsonObject
 

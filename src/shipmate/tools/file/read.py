@@ -14,8 +14,8 @@ from msgspec import Meta
 
 from shipmate.skills.location import resolve
 from shipmate.tools.file.confine import open_file
+from shipmate.tools.file.search.tree import list_folder
 from shipmate.tools.file.target import check_target, real_path
-from shipmate.tools.file.tree import list_folder
 from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 

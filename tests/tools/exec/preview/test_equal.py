@@ -15,7 +15,7 @@ from shipmate.errors import TargetChangedError
 from shipmate.tools.exec.preview.attempt import Attempt
 from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
-from shipmate.tools.file.rewind import Rewinds
+from shipmate.tools.file.change.rewind import Rewinds
 from shipmate.tools.tool import Picture, ToolContext
 from shipmate.workspace.layout import Layout
 from tests.support.tree import Entry, read_tree

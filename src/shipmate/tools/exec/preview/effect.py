@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from shipmate.errors import ToolError
+from shipmate.tools.file.change.state import ABSENT, SET_ID, State, list_names, look
 from shipmate.tools.file.protection import is_locked
-from shipmate.tools.file.state import ABSENT, SET_ID, State, list_names, look
 
 # More than a person can judge; such a command is asked about by its words.
 EFFECT_LIMIT = 20_000

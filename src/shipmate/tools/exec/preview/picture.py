@@ -9,8 +9,8 @@ from pathlib import Path
 
 from shipmate.tools.exec.preview.effect import Effect, TooMuchError
 from shipmate.tools.exec.preview.upper import open_left
+from shipmate.tools.file.change.state import State, read_file
 from shipmate.tools.file.diff import unified
-from shipmate.tools.file.state import State, read_file
 from shipmate.tools.text import shorten
 from shipmate.values.reveal import reveal
 

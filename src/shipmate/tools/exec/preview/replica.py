@@ -12,8 +12,8 @@ from pathlib import Path
 
 from shipmate.tools.exec.preview.effect import Effects, TooMuchError, check_depth, join
 from shipmate.tools.exec.preview.upper import open_up, state_of
+from shipmate.tools.file.change.state import ABSENT, look
 from shipmate.tools.file.protection import fold, refuse_reading
-from shipmate.tools.file.state import ABSENT, look
 
 FILE_LIMIT = 20_000
 SIZE_LIMIT = 200_000_000

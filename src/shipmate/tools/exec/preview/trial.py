@@ -17,8 +17,8 @@ from shipmate.tools.exec.preview.effect import Effect, Effects, refuse
 from shipmate.tools.exec.preview.picture import Painter, count, say
 from shipmate.tools.exec.preview.replica import Replica
 from shipmate.tools.exec.preview.upper import open_left, read_upper
-from shipmate.tools.file.changeset import MARK, PLAN, Change, Changeset, discard, hold
-from shipmate.tools.file.rewind import Rewinds
+from shipmate.tools.file.change.changeset import MARK, PLAN, Change, Changeset, discard, hold
+from shipmate.tools.file.change.rewind import Rewinds
 from shipmate.tools.output import point_at
 from shipmate.tools.tool import Picture, ToolContext, ToolResult
 from shipmate.values.message import JsonObject

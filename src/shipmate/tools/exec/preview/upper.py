@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shipmate.errors import ToolError
 from shipmate.tools.exec.preview.effect import Effects, TooMuchError, check_depth, join
-from shipmate.tools.file.state import ABSENT, State, digest_of, look
+from shipmate.tools.file.change.state import ABSENT, State, digest_of, look
 
 # Overlays of an ordinary user keep their notes under `user.`, those of the real root under `trusted.`.
 NOTES = ("user.overlay.", "trusted.overlay.")

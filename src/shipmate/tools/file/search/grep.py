@@ -13,11 +13,11 @@ from msgspec import Meta
 
 from shipmate.decoding.process import Work, call
 from shipmate.errors import DecodingError, DecodingLimitError, ToolError
-from shipmate.tools.file.pattern import PATTERN_LIMIT, split_lines
 from shipmate.tools.file.read import labels_by_path
+from shipmate.tools.file.search.pattern import PATTERN_LIMIT, split_lines
+from shipmate.tools.file.search.tree import files_below
+from shipmate.tools.file.search.wildcard import Wildcard
 from shipmate.tools.file.target import real_path
-from shipmate.tools.file.tree import files_below
-from shipmate.tools.file.wildcard import Wildcard
 from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
@@ -31,7 +31,7 @@ MEMORY = 300_000_000
 BATCH_SIZE = 1_000_000
 BATCH_FILES = 200
 MATCH = Work(
-    function="shipmate.tools.file.pattern:find_lines",
+    function="shipmate.tools.file.search.pattern:find_lines",
     subject="The files",
     seconds=SECONDS,
     memory=MEMORY,

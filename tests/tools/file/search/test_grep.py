@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import ToolError
-from shipmate.tools.file import grep as module
-from shipmate.tools.file.grep import Grep
+from shipmate.tools.file.search import grep as module
+from shipmate.tools.file.search.grep import Grep
 from shipmate.tools.tool import ToolContext
 from tests.support.wait import LONG
 

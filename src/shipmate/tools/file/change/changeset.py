@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from shipmate.errors import TargetChangedError, ToolError
-from shipmate.tools.file.state import ABSENT, CHUNK, SET_ID, State, list_names, look, look_at, reach
+from shipmate.tools.file.change.state import ABSENT, CHUNK, SET_ID, State, list_names, look, look_at, reach
 from shipmate.workspace.layout import Layout, make_private, sync_folder, write_private
 
 PLAN = "plan.json"

@@ -8,9 +8,9 @@ import time
 import msgspec
 
 from shipmate.tools.file.read import labels_by_path
+from shipmate.tools.file.search.tree import files_below
+from shipmate.tools.file.search.wildcard import Wildcard
 from shipmate.tools.file.target import real_path
-from shipmate.tools.file.tree import files_below
-from shipmate.tools.file.wildcard import Wildcard
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
 PATH_LIMIT = 500

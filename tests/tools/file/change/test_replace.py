@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import TargetChangedError, ToolError
-from shipmate.tools.file import rename
+from shipmate.tools.file.change import rename
+from shipmate.tools.file.change.replace import replace_bytes
 from shipmate.tools.file.confine import locate
 from shipmate.tools.file.protection import refuse_writing
-from shipmate.tools.file.replace import replace_bytes
 from shipmate.tools.file.target import read_state
 
 ROUNDS = 600

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import ToolError
-from shipmate.tools.file.glob import PATH_LIMIT, Glob
+from shipmate.tools.file.search.glob import PATH_LIMIT, Glob
 from shipmate.tools.tool import ToolContext
 
 

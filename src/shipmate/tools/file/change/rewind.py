@@ -13,10 +13,10 @@ from typing import Literal
 import msgspec
 
 from shipmate.errors import NotFoundError, RewindError, ToolError
-from shipmate.tools.file.changeset import Change, Changeset, discard, hold
+from shipmate.tools.file.change.changeset import Change, Changeset, discard, hold
+from shipmate.tools.file.change.replace import NEW_FILE_MODE
+from shipmate.tools.file.change.state import ABSENT, CHUNK, State, look, look_at, open_at
 from shipmate.tools.file.confine import Place
-from shipmate.tools.file.replace import NEW_FILE_MODE
-from shipmate.tools.file.state import ABSENT, CHUNK, State, look, look_at, open_at
 from shipmate.tools.tool import ToolContext
 from shipmate.values.message import timestamp
 from shipmate.workspace.layout import Layout, make_private

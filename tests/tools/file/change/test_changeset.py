@@ -12,8 +12,8 @@ import pytest
 
 from shipmate.errors import TargetChangedError
 from shipmate.tools.exec.preview.replica import Replica
-from shipmate.tools.file.changeset import Change, Changeset, recover
-from shipmate.tools.file.state import State, look
+from shipmate.tools.file.change.changeset import Change, Changeset, recover
+from shipmate.tools.file.change.state import State, look
 from shipmate.workspace.layout import Layout
 from tests.support.tree import read_tree
 

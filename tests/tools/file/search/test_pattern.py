@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import ToolError
-from shipmate.tools.file import grep as module
 from shipmate.tools.file.edit import EditArguments, replace
-from shipmate.tools.file.grep import Grep
-from shipmate.tools.file.wildcard import Wildcard
+from shipmate.tools.file.search import grep as module
+from shipmate.tools.file.search.grep import Grep
+from shipmate.tools.file.search.wildcard import Wildcard
 from shipmate.tools.tool import ToolContext
 from tests.support.cost import measure
 

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from shipmate.errors import NotFoundError, RewindError
-from shipmate.tools.file.changeset import recover
+from shipmate.tools.file.change.changeset import recover
+from shipmate.tools.file.change.rewind import Rewinds
 from shipmate.tools.file.edit import Edit, EditArguments
-from shipmate.tools.file.rewind import Rewinds
 from shipmate.tools.file.write import Write, WriteArguments
 from shipmate.tools.tool import ToolContext
 from tests.support.tree import read_tree

@@ -7,8 +7,8 @@ import os
 import secrets
 
 from shipmate.errors import TargetChangedError, ToolError
+from shipmate.tools.file.change.rename import LackingError, exchange, insert
 from shipmate.tools.file.confine import Place, is_reached
-from shipmate.tools.file.rename import LackingError, exchange, insert
 from shipmate.tools.file.target import FileState, read_state_of
 
 NEW_FILE_MODE = 0o644

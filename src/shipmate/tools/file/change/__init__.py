@@ -1,0 +1,1 @@
+"""Changing files: exactly what was approved, all or none, and back again."""

@@ -1,0 +1,1 @@
+"""Finding files and passages, by patterns that cannot run away."""
