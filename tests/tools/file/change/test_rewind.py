@@ -16,7 +16,7 @@ from shipmate.tools.file.edit import Edit, EditArguments
 from shipmate.tools.file.write import Write, WriteArguments
 from shipmate.tools.tool import ToolContext
 from tests.support.tree import read_tree
-from tests.tools.file.test_changeset import change_all, find_changes, make_base, run_until
+from tests.tools.file.change.test_changeset import change_all, find_changes, make_base, run_until
 
 
 async def write(context: ToolContext, path: str, content: str) -> None:
