@@ -333,3 +333,12 @@ async def test_npm_runs_the_scripts_of_a_project(run: Run, root: Path) -> None:
     (root / "package.json").write_text('{"name": "x", "scripts": {"test": "echo tested"}}')
     output = await run("npm test --silent")
     assert output == "tested\n[exit 0]"
+
+
+async def test_shell_text_that_cannot_commit_says_how_to_commit(run: Run, repository: Path) -> None:
+    (repository / "src/a.txt").write_text("changed\n")
+    output = await run("git add src && git commit -m done")
+    assert "each as a command of its own" in output
+    assert "of its own" not in await run("git status && git log")
+    await run("git add src")
+    assert (await run("git commit -m done")).endswith("[exit 0]")
