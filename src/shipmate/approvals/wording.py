@@ -162,12 +162,12 @@ def describe_covered(grant: Grant, language: str, quote: Callable[[str], str] | 
 def list_items(approvals: Sequence[Approval], language: str) -> str:
     """List approvals with their numbers, one a line."""
     return "\n".join(
-        say(language, "item", number=each.number, tool=each.tool, what=_literal(summarise(each)))
+        say(language, "item", number=each.number, tool=each.tool, what=literal(summarise(each)))
         for each in approvals
     )
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
     """Put text that Markdown could read as more than its letters into a line of code."""
     return text if LETTERS.fullmatch(text) else inline(text)
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from shipmate.approvals.wording import inline
+from shipmate.approvals.wording import literal
 from shipmate.cli.card import clean, describe_call, shorten
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, tool_name, tool_parts
@@ -95,7 +95,7 @@ class Transcript:
                 items.append(Item("question", str(chunk["approvalId"])))
                 self._calls[chunk["toolCallId"]]["state"] = "approval-requested"
             case "file":
-                items.append(Item("notice", f"file: {inline(shorten(str(chunk['url'])))}"))
+                items.append(Item("notice", f"file: {literal(shorten(str(chunk['url'])))}"))
             case _ if kind.startswith("tool-"):
                 self._take_call(chunk)
             case "data-error" | "data-notice" | "error":
