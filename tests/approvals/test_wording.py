@@ -13,7 +13,14 @@ from shipmate.approvals import service, wording
 from shipmate.approvals.policy import grant, operand, path, policy, rule, subject
 from shipmate.approvals.reply import reply
 from shipmate.approvals.value import Approval, Coverage
-from shipmate.approvals.wording import describe, describe_grant, fence, load_words
+from shipmate.approvals.wording import (
+    describe,
+    describe_covered,
+    describe_grant,
+    fence,
+    list_items,
+    load_words,
+)
 from shipmate.tools.exec import command, shell
 from shipmate.tools.exec.program import invocation
 from tests.support.approval import make_grant
@@ -116,3 +123,18 @@ def test_grants_are_described_with_their_scope() -> None:
     assert (
         describe_grant(make_grant("exec", "ls", scope="member"), "zh") == "exec(ls)，在 captain 的所有对话里"
     )
+
+
+def test_a_grant_of_one_very_call_can_be_known_again() -> None:
+    given = msgspec.structs.replace(make_grant("exec", None), what="ls | wc -l")
+    assert describe_grant(given).startswith("exec: ls | wc -l, this very call")
+    assert "`exec: ls | wc -l`" in describe_covered(given, "zh")
+
+
+def test_a_grant_for_a_path_says_that_the_content_may_differ() -> None:
+    assert describe_covered(make_grant("write", "a.md"), "en") == "`write(a.md)`, whatever the content"
+
+
+def test_a_list_of_questions_shows_marks_of_markdown_as_they_stand() -> None:
+    starred = msgspec.structs.replace(make_approval("x"), input={"command": "rm *.md old_*"})
+    assert list_items([starred, make_approval("x")], "en") == "2. `exec`: `rm *.md old_*`\n2. `exec`: ls"

@@ -69,6 +69,16 @@ def test_an_approval_is_answered_by_typing(chat: Terminal, workspace: Path) -> N
     assert (workspace / "made.txt").exists()
 
 
+def test_a_call_decided_after_the_talk_moved_on_is_shown(chat: Terminal) -> None:
+    chat.type("run ls -l\r")
+    chat.expect("Why I ask")
+    chat.type("what is this?\r")
+    chat.expect("Not taken as an answer to the open question; to answer, say yes or no")
+    chat.expect("rehearsal model")
+    chat.type("yes\r")
+    chat.expect("✓ exec ls -l (")
+
+
 def test_a_question_is_asked_again_when_the_chat_goes_on(workspace: Path) -> None:
     done = shipmate(workspace, "ask", "--thread", "tea", "run touch made.txt")
     assert done.returncode == 1

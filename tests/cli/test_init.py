@@ -62,6 +62,7 @@ def test_init_with_config_writes_a_ship_json_that_its_schema_accepts(tmp_path: P
     config = json.loads((tmp_path / "ship.json").read_text())
     schema = json.loads((tmp_path / config["$schema"]).read_text())
     jsonschema.validate(config, schema)
+    assert (tmp_path / "ship.json").stat().st_mode & 0o077 == 0
     assert done.returncode == 0
     assert shipmate(tmp_path, "doctor").returncode == 0
     again = shipmate(tmp_path, "init", "--config")

@@ -81,6 +81,22 @@ def test_ten_minutes_covers_the_same_call_again_and_can_be_revoked(watched: Watc
     ask(page, "run date")
 
 
+def test_a_typed_answer_is_sent_once_and_the_talk_goes_on(watched: Watched, serving: Serving) -> None:
+    page = watched.page
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    ask(page, "write hello to a.txt")
+    say(page, "is it safe?")
+    expect(page.locator(".note strong")).to_have_text(["yes", "no"])
+    say(page, "yes until tomorrow")
+    expect(page.locator(".tool .badge")).to_have_text("done")
+    expect(page.locator(".message.user")).to_have_count(2)
+    say(page, "write bye to a.txt")
+    expect(page.locator(".tool .badge")).to_have_text(["done", "done"])
+    assert (serving.folder / "a.txt").read_text() == "bye"
+    assert len([url for url in sent if url.endswith("/api/chat")]) == 4
+
+
 def test_approvals_can_be_answered_on_their_own_page(watched: Watched) -> None:
     page = watched.page
     ask(page, "run echo from the approvals page")

@@ -177,6 +177,8 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     tool: str
     # A command or path, exactly; None binds to one call's very arguments alone.
     pattern: str | None = None
+    # The beginning of the command, path or address it was given for, for people to know it by.
+    what: str = ""
     # The call it was given for, arguments included.
     digest: str | None = None
     scope: GrantScope

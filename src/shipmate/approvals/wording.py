@@ -16,6 +16,7 @@ from shipmate.values.reveal import reveal, reveal_line
 
 FOLDER = Path(__file__).parent / "words"
 HEADING = re.compile(r"^# ([a-z0-9-]+)\n", re.MULTILINE)
+LETTERS = re.compile(r"(?:[^\W_]|[ ./:=@,+%-])+")
 PLACE = re.compile(r"\{([a-z]+)\}")
 # What a chat can show in one piece; longer calls are shown whole only on the owner's own surfaces.
 CHAT_LIMIT = 12_000
@@ -144,14 +145,31 @@ def describe_grant(grant: Grant, language: str = "en") -> str:
     where = say(language, f"scope-{grant.scope}", thread=grant.thread_id, member=grant.member)
     until = say(language, "scope-until", until=moment(grant.expires_at)) if grant.expires_at else ""
     scope = f"{where} {until}".strip()
-    return say(language, "grant-wording", rule=grant.rule, scope=scope)
+    covers = grant.rule if grant.pattern is not None else describe_covered(grant, language, str)
+    return say(language, "grant-wording", rule=covers, scope=scope)
+
+
+def describe_covered(grant: Grant, language: str, quote: Callable[[str], str] | None = None) -> str:
+    """Write what a grant covers, so that a person knows it again."""
+    quote = quote or inline
+    if grant.pattern is None:
+        named = f"{grant.tool}: {grant.what}" if grant.what else grant.rule
+        return say(language, "covers-only", what=quote(named))
+    is_path = grant.tool in ("write", "edit")
+    return say(language, "covers-path", rule=quote(grant.rule)) if is_path else quote(grant.rule)
 
 
 def list_items(approvals: Sequence[Approval], language: str) -> str:
     """List approvals with their numbers, one a line."""
     return "\n".join(
-        say(language, "item", number=each.number, tool=each.tool, what=summarise(each)) for each in approvals
+        say(language, "item", number=each.number, tool=each.tool, what=literal(summarise(each)))
+        for each in approvals
     )
+
+
+def literal(text: str) -> str:
+    """Put text that Markdown could read as more than its letters into a line of code."""
+    return text if LETTERS.fullmatch(text) else inline(text)
 
 
 def summarise(approval: Approval) -> str:

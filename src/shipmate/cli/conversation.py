@@ -150,8 +150,9 @@ class Conversation:
         items: list[Item] = []
         ended = False
         for event in told:
-            if event.chunk is not None and event.chunk["type"] == "start" and not self._open:
-                self._busy_since = time.monotonic()
+            if event.chunk is not None and event.chunk["type"] == "start":
+                self._busy_since = self._busy_since if self._open else time.monotonic()
+                items += await self._catch_up()
             items += self._transcript.apply(event.chunk) if event.chunk is not None else []
             items += self._transcript.end() if event.outcome is not None else []
             ended = ended or event.outcome is not None
@@ -162,6 +163,12 @@ class Conversation:
         if ended:
             self._screen.gap()
         self._prompt.redraw()
+
+    async def _catch_up(self) -> list[Item]:
+        """Show how calls of earlier messages ended that were decided after the talk had moved on."""
+        if not self._transcript.is_waiting:
+            return []
+        return self._transcript.catch_up((await self._ship.threads.read(self.thread_id)).messages)
 
     async def _show_questions(self, ids: set[str] | None = None) -> None:
         waiting = await self._ship.approvals.pending(str(self.thread_id))

@@ -47,6 +47,8 @@ def command(name: str | None, example: str, with_config: bool, path: Path) -> No
     if with_config:
         write_private(layout.schema, shipped_schema())
         _write_new(layout.config, CONFIG.format(schema=layout.schema.relative_to(layout.root)))
+        # Keys may come to stand in it.
+        layout.config.chmod(0o600)
         click.echo(f"Wrote {layout.config}: editors complete it by {layout.schema.relative_to(layout.root)}.")
     place = "" if path == Path() else f"cd {path} && "
     click.echo(f"Next: {place}shipmate chat")

@@ -8,6 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Heading, Markdown
 from rich.padding import Padding
 from rich.panel import Panel
+from rich.styled import Styled
 from rich.text import Text
 
 from shipmate.cli.transcript import Item
@@ -77,9 +78,10 @@ class Screen:
                 before = "" if self._last == "card" else "\n"
             case "question":
                 shown, before = Panel(ChatMarkdown(reveal(item.text)), border_style="yellow"), "\n"
-            case _:
-                mark = "✗ " if item.kind == "error" else ""
-                shown, before = Text(mark + item.text, STYLES[item.kind]), "\n"
+            case "notice":
+                shown, before = Styled(ChatMarkdown(item.text), STYLES["notice"]), "\n"
+            case "error":
+                shown, before = Text(f"✗ {item.text}", STYLES["error"]), "\n"
         gap = "" if self._last in ("", "gap") else before
         self._last = item.kind
         return gap + self._print(shown)

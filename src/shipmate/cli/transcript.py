@@ -8,9 +8,10 @@ from typing import Literal
 
 import msgspec
 
+from shipmate.approvals.wording import literal
 from shipmate.cli.card import clean, describe_call, shorten
 from shipmate.values.chunk import Chunk
-from shipmate.values.message import JsonObject, UIMessage, tool_name, tool_parts
+from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, tool_name, tool_parts
 
 ItemKind = Literal["text", "thought", "card", "notice", "error", "question"]
 FENCE = re.compile(r"\s*(`{3,}|~{3,})")
@@ -94,7 +95,7 @@ class Transcript:
                 items.append(Item("question", str(chunk["approvalId"])))
                 self._calls[chunk["toolCallId"]]["state"] = "approval-requested"
             case "file":
-                items.append(Item("notice", f"file: {shorten(str(chunk['url']))}"))
+                items.append(Item("notice", f"file: {literal(shorten(str(chunk['url'])))}"))
             case _ if kind.startswith("tool-"):
                 self._take_call(chunk)
             case "data-error" | "data-notice" | "error":
@@ -126,6 +127,21 @@ class Transcript:
             for part in tool_parts(message):
                 if _is_waiting(part):
                     self._calls[part["toolCallId"]] = {**part, "name": tool_name(part)}
+
+    @property
+    def is_waiting(self) -> bool:
+        """Tell whether a call that was shown still waits for a person."""
+        return any(map(_is_waiting, self._calls.values()))
+
+    def catch_up(self, messages: Iterable[UIMessage]) -> list[Item]:
+        """Give the cards of waiting calls that have ended in stored messages: no stream tells of those."""
+        for message in messages:
+            for part in tool_parts(message):
+                known = self._calls.get(part["toolCallId"])
+                if known is not None and _is_waiting(known) and is_settled(part):
+                    self._calls[part["toolCallId"]] = {**part, "name": tool_name(part)}
+                    self._times |= metadata_of(message).get("toolMs") or {}
+        return self._settle()
 
     def _flush(self) -> list[Item]:
         kind: ItemKind = "thought" if self._thinking else "text"

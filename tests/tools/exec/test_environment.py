@@ -45,6 +45,23 @@ def test_git_commits_in_the_name_of_the_person_else_of_the_member(
     assert named["GIT_AUTHOR_EMAIL"] == "ann@example.org"
 
 
+def test_git_commits_in_the_name_the_repository_gives(
+    context: ToolContext, room: Room, tmp_path: Path
+) -> None:
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "ann/.gitconfig").write_text("[user]\n\tname = Ann Example\n\temail = ann@home.example\n")
+    (context.folder / ".git").mkdir()
+    (context.folder / ".git/config").write_text("[user]\n\temail = ann@work.example\n")
+    made = make_environment(context, room, {}, {"HOME": str(tmp_path / "ann")})
+    assert (made["GIT_AUTHOR_NAME"], made["GIT_AUTHOR_EMAIL"]) == ("Ann Example", "ann@work.example")
+
+
+def test_npm_is_given_two_files_of_settings_and_both_are_empty(context: ToolContext, room: Room) -> None:
+    made = make_environment(context, room, {}, {})
+    assert made["NPM_CONFIG_USERCONFIG"] == str(room.home / ".npmrc")
+    assert made["NPM_CONFIG_GLOBALCONFIG"] != made["NPM_CONFIG_USERCONFIG"]
+
+
 def test_only_named_variables_are_chosen_and_unknown_ones_refused() -> None:
     private = {"ONE": "1", "TWO": "2"}
     assert choose_private(private, ()) == {}

@@ -76,7 +76,9 @@ function Notice({ text }: { text: string }) {
   return (
     <div className="note">
       <Icon name="info" />
-      <p className="grow">{text}</p>
+      <div className="grow">
+        <Markdown text={text} />
+      </div>
     </div>
   );
 }

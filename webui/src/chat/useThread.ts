@@ -99,7 +99,9 @@ export function useThread(id: string) {
       } finally {
         live.current = false;
       }
+      // A stream that ended well was taken, though not all that is taken is stored as a message: an answer is not.
       if (failed.current) clearError();
+      else unsent.current = undefined;
     },
     [clearError],
   );

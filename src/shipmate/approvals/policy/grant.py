@@ -9,14 +9,16 @@ import msgspec
 
 from shipmate.approvals.policy.rule import parse_rules
 from shipmate.approvals.policy.subject import CommandSubject, HostSubject, PathSubject, find_subject
-from shipmate.approvals.reply.naming import calls_by_name
+from shipmate.approvals.reply.naming import calls_by_name, names_of
 from shipmate.approvals.reply.reading import Span
 from shipmate.approvals.value import Approval, Grant, GrantScope, name_rule
 from shipmate.tools.exec.command import plan_command
 from shipmate.values.message import JsonObject, new_id, timestamp
 from shipmate.values.reason import Why
+from shipmate.values.reveal import reveal_line
 
 WINDOW_LIMIT_DAYS = 7
+WHAT_LIMIT = 80
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +50,7 @@ def make_grant(approval: Approval, named: str, lease: Lease) -> Grant | Why | No
         id=new_id("grant"),
         tool=approval.tool,
         pattern=pattern,
+        what=reveal_line(names_of(approval)[0], WHAT_LIMIT),
         digest=approval.call_digest if is_this_call else None,
         scope=scope,
         member=approval.member,

@@ -28,7 +28,7 @@ from shipmate.approvals.value import (
     Suggestion,
     decision_of,
 )
-from shipmate.approvals.wording import explain, is_shown_whole, list_items, moment, say
+from shipmate.approvals.wording import describe_covered, explain, is_shown_whole, list_items, moment, say
 from shipmate.errors import ModelError
 from shipmate.store.port import Consents
 from shipmate.values.event import ApprovalReplyEvent, TextEvent
@@ -283,7 +283,8 @@ class ReplyService:
         if isinstance(made, Why):
             return [self._say("not-granted", reason=explain(self._language, made))]
         key = "granted-until" if made.expires_at else f"granted-{made.scope}"
-        return [self._say(key, rule=made.rule, id=made.id, until=moment(made.expires_at or ""))]
+        covers = describe_covered(made, self._language)
+        return [self._say(key, covers=covers, id=made.id, until=moment(made.expires_at or ""))]
 
     def _refuse(self, key: str, **values: object) -> Answer:
         return Answer(say=self._say(key, **values), consumed=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
 from shipmate.errors import ToolError
@@ -21,7 +20,7 @@ NO_SETTINGS = {
     "GIT_CONFIG_SYSTEM": os.devnull,
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_ATTR_NOSYSTEM": "1",
-    "NPM_CONFIG_USERCONFIG": os.devnull,
+    # Npm refuses to read one file as two kinds of settings; its user's lie in the empty home.
     "NPM_CONFIG_GLOBALCONFIG": os.devnull,
     "NPM_CONFIG_SCRIPT_SHELL": "/bin/sh",
     "NPM_CONFIG_UPDATE_NOTIFIER": "false",
@@ -69,9 +68,10 @@ def make_environment(
         **NO_SETTINGS,
         **NOBODY_THERE,
         **_git_settings(context.folder),
-        **_git_identity(context.member, host.get("HOME", ""), host.get("XDG_CONFIG_HOME", "")),
+        **_git_identity(context, host.get("HOME", ""), host.get("XDG_CONFIG_HOME", "")),
         "PATH": os.pathsep.join(program_folders(context.folder)),
         "HOME": str(room.home),
+        "NPM_CONFIG_USERCONFIG": str(room.home / ".npmrc"),
         "TMPDIR": str(room.temporary),
         "XDG_CONFIG_HOME": str(room.home / ".config"),
         "XDG_CACHE_HOME": str(room.home / ".cache"),
@@ -105,12 +105,11 @@ def _git_settings(folder: Path) -> dict[str, str]:
     return variables
 
 
-@cache
-def _git_identity(member: str, home: str, configuration: str) -> dict[str, str]:
-    """Return in whose name git commits: the person's whose machine this is, else the member's."""
-    places = [Path(configuration or f"{home}/.config") / "git" / "config", Path(home) / ".gitconfig"]
-    found = {"name": member, "email": f"{member}@localhost"}
-    for place in places if home else ():
+def _git_identity(context: ToolContext, home: str, configuration: str) -> dict[str, str]:
+    """Return in whose name git commits: the repository's own, else the person's, else the member's."""
+    found = {"name": context.member, "email": f"{context.member}@localhost"}
+    own = [Path(configuration or f"{home}/.config") / "git" / "config", Path(home) / ".gitconfig"]
+    for place in [*(own if home else ()), context.folder / ".git" / "config"]:
         try:
             text = place.read_text("utf-8", "replace")
         except OSError:

@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -20,7 +19,7 @@ from shipmate.tools.exec.preview.attempt import Attempt
 from shipmate.tools.exec.preview.effect import TooMuchError
 from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.exec.process import Process
-from shipmate.tools.exec.sandbox.repository import made_repository, writes_repository
+from shipmate.tools.exec.sandbox.repository import advise_on_git, made_repository, writes_repository
 from shipmate.tools.exec.sandbox.room import Room
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.exec.target import command_target
@@ -151,7 +150,7 @@ class Exec(Tool[ExecArguments]):
         plan = plan_command(arguments.command, context.folder)
         # The first call tries what confines here, which starts processes and waits for them.
         room, command = await asyncio.to_thread(self._enter, plan, self._reaches_out(arguments))
-        leave = partial(self._leave, room, context.call_id, made_repository(plan.words, context.folder))
+        leave = partial(self._leave, room, plan, context)
         environment = make_environment(context, room, private, os.environ)
         spool = Spool(log_of(context), self.budget)
         try:
@@ -178,13 +177,15 @@ class Exec(Tool[ExecArguments]):
             self.sandbox.close_room(room)
             raise
 
-    def _leave(self, room: Room, call_id: str, made: Path | None, code: int | None) -> list[str]:
+    def _leave(self, room: Room, plan: CommandPlan, context: ToolContext, code: int | None) -> list[str]:
         """Clear up after a command, and return what there is to say about it."""
+        made = made_repository(plan.words, context.folder)
         # Nothing of it runs any more when what it made is looked at.
         hit = self.sandbox.end_room(room, code)
-        refused = self.sandbox.refuse_new(room, call_id, made)
+        refused = self.sandbox.refuse_new(room, context.call_id, made)
         self.sandbox.close_room(room)
-        return [*refused, *([f"[a limit was reached: {hit}]"] if hit else [])]
+        advice = advise_on_git(plan.text, plan.words) if code else []
+        return [*refused, *([f"[a limit was reached: {hit}]"] if hit else []), *advice]
 
     async def close(self) -> None:
         await self._jobs.close()

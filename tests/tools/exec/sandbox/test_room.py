@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import ToolError
+from shipmate.tools.exec.command import find_program
 from shipmate.tools.exec.exec import Exec
 from shipmate.tools.exec.sandbox.sandbox import Confinement
 from shipmate.tools.tool import ToolContext
@@ -324,3 +325,20 @@ async def test_c6_unix_sockets_of_the_host_are_closed(run: Run, tmp_path: Path, 
 async def test_c6_programs_inside_can_still_talk_to_each_other(run: Run) -> None:
     script = "import socket; a, b = socket.socketpair(); a.send(b'x'); print(b.recv(1))"
     assert await run(f'{sys.executable} -I -S -c "{script}"') == "b'x'\n[exit 0]"
+
+
+async def test_npm_runs_the_scripts_of_a_project(run: Run, root: Path) -> None:
+    if find_program("npm", root) is None:
+        pytest.skip("there is no npm here")
+    (root / "package.json").write_text('{"name": "x", "scripts": {"test": "echo tested"}}')
+    output = await run("npm test --silent")
+    assert output == "tested\n[exit 0]"
+
+
+async def test_shell_text_that_cannot_commit_says_how_to_commit(run: Run, repository: Path) -> None:
+    (repository / "src/a.txt").write_text("changed\n")
+    output = await run("git add src && git commit -m done")
+    assert "each as a command of its own" in output
+    assert "of its own" not in await run("git status && git log")
+    await run("git add src")
+    assert (await run("git commit -m done")).endswith("[exit 0]")

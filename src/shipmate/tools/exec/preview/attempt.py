@@ -9,10 +9,11 @@ from functools import partial
 import msgspec
 
 from shipmate.errors import ToolError
-from shipmate.tools.exec.command import plan_command
+from shipmate.tools.exec.command import CommandPlan, plan_command
 from shipmate.tools.exec.environment import make_environment
 from shipmate.tools.exec.preview.trial import Aside
 from shipmate.tools.exec.process import Process
+from shipmate.tools.exec.sandbox.repository import advise_on_git
 from shipmate.tools.exec.sandbox.room import Overlay, Room
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.output import Spool, log_of, point_at
@@ -56,11 +57,11 @@ class Attempt:
         return Sandbox(layout), msgspec.structs.replace(self._context, layout=layout)
 
     async def _start(self, sandbox: Sandbox, context: ToolContext, room: Room) -> Process:
-        leave = partial(_leave, sandbox, room)
+        plan = plan_command(self._command, context.folder)
+        leave = partial(_leave, sandbox, room, plan)
         spool = Spool(log_of(self._context), self._budget)
         try:
-            argv = plan_command(self._command, context.folder).argv
-            command = await asyncio.to_thread(sandbox.wrap, argv, room)
+            command = await asyncio.to_thread(sandbox.wrap, plan.argv, room)
             environment = make_environment(context, room, {}, os.environ)
             return await Process.start(
                 command, context.folder, environment, spool, leave=leave, kill_signal=sandbox.kill_signal
@@ -79,7 +80,8 @@ def _open_room(sandbox: Sandbox, aside: Aside) -> Room:
     return sandbox.open_room(stand_in=aside.copy if sandbox.level == "bubblewrap" else None)
 
 
-def _leave(sandbox: Sandbox, room: Room, code: int | None) -> list[str]:
+def _leave(sandbox: Sandbox, room: Room, plan: CommandPlan, code: int | None) -> list[str]:
     hit = sandbox.end_room(room, code)
     sandbox.close_room(room)
-    return [f"[a limit was reached: {hit}]"] if hit else []
+    advice = advise_on_git(plan.text, plan.words) if code else []
+    return [*([f"[a limit was reached: {hit}]"] if hit else []), *advice]

@@ -15,6 +15,12 @@ WRITING_VERBS = frozenset(
         "mv", "notes", "pull", "push", "rebase", "reset", "restore", "revert", "rm", "stash", "switch", "tag",
     }
 )  # fmt: skip
+# Where git with such a verb stands within shell text.
+WRITING_TEXT = re.compile(rf"\bgit\s+(?:{'|'.join(sorted(WRITING_VERBS))})\b")
+BY_ITSELF = (
+    "[in shell text git can only look, since .git is read-only there: "
+    "run git add, git commit and their like each as a command of its own]"
+)
 MAKING_VERBS = frozenset({"clone", "init"})
 # Settings that are plain values: no program, no credential, no path to more settings.
 SETTINGS = {
@@ -68,6 +74,11 @@ def restore_guarded(repository: Path, before: Mapping[Path, bytes]) -> list[Path
 def writes_repository(words: Sequence[str] | None) -> bool:
     """Tell whether the words of a plain command are a git command that writes the repository."""
     return words is not None and len(words) > 1 and words[0] == "git" and words[1] in WRITING_VERBS
+
+
+def advise_on_git(command: str, words: Sequence[str] | None) -> list[str]:
+    """Return what to say when a command has failed whose shell text has git write the repository."""
+    return [BY_ITSELF] if words is None and WRITING_TEXT.search(command) else []
 
 
 def made_repository(words: Sequence[str] | None, folder: Path) -> Path | None:
