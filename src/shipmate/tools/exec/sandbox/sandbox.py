@@ -129,13 +129,12 @@ class Sandbox:
             if self._overlaying is None:
                 raise ToolError("No sandbox that can keep writes apart works here. Nothing ran.")
             confinement = self._overlaying
-        is_trial = room.overlay is not None or room.stand_in is not None
-        if confinement.level != "none" and not is_trial:
+        if confinement.level != "none" and not room.is_trial:
             # What does not exist cannot be covered, and no command may make Shipmate's configuration.
             with contextlib.suppress(FileExistsError), self._layout.config.open("x") as file:
                 file.write("{}\n")
         wrapped = confinement.wrap(command, room)
-        if not is_trial:
+        if not room.is_trial:
             # Each confinement offered here has just looked.
             looked = self._candidates is None and confinement.level != "none"
             locked = self._tree.latest if looked else self._tree.look()
