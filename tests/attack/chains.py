@@ -52,6 +52,7 @@ LINES: list[Chain] = [
         "git status $(touch CANARY)",
         "git status `touch CANARY`",
         "git status & touch CANARY",
+        "tree -Po x evil",
         "git diff --output=CANARY",
         "git diff --output CANARY HEAD",
         "git diff --outpu=CANARY HEAD",
@@ -205,6 +206,8 @@ ESCAPES: list[str] = [
     "mkdir -p .vscode .husky .minds/priming/team_shared; echo x > .vscode/tasks.json; echo x > .husky/x",
     "echo x > .minds/priming/team_shared/evil.md; echo x > ship.json; echo A=b > .env; echo x > memory/x.md",
     "echo x > .ship/token; echo x > .ship/approvals/a.json; rm -rf .ship/threads; echo x >> .ship/state.db",
+    "mkdir -p sub/refs sub/objects; echo 'ref: refs/heads/x' > sub/HEAD; "
+    f"printf '[core]\\n\\tfsmonitor = {TOUCH}\\n\\tbare = false\\n\\tworktree = .\\n' > sub/config",
     "mount --bind /tmp .git; umount .git; umount Agent.md; unshare -rm sh -c 'mount -t tmpfs x .git'",
     "touch CANARY; cp /bin/true CANARY; echo x > CANARY; ln -f Agent.md CANARY; mkdir CANARY.d",
     "cat */.env ship.json .env members/*/.env sub/ship.json .git/config; grep -rn . .; env; cat /proc/*/e*",
@@ -219,6 +222,9 @@ ESCAPES: list[str] = [
 TOOLS: list[Chain] = [
     (put("Agent.md"),),
     (put("SOUL.md"),),
+    (put("HEAD", "ref: refs/heads/x\n"),),
+    (put("sub/HEAD", "ref: refs/heads/x\n"),),
+    (put("sub/x.git/config", f'[core]\n\tfsmonitor = "{TOUCH}"\n'),),
     (put("AGENTS.md"),),
     (put("skills/evil/SKILL.md"),),
     (put("members/new/Agent.md"),),

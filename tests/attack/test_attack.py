@@ -59,6 +59,8 @@ WIDE = [
     "exec(grep *)",
 ]
 DENY = ["exec(rm *)", "read(secrets/**)"]
+# What a commit writes of a repository: nothing that git acts on.
+COMMITTED = (".git/objects", ".git/refs/heads/master", ".git/logs", ".git/COMMIT_EDITMSG")
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "documented": {"allow": DOCUMENTED, "ask": ["exec(git push)"], "deny": DENY},
@@ -256,7 +258,7 @@ def confine(monkeypatch: pytest.MonkeyPatch, level: str) -> None:
     monkeypatch.setattr(
         sandbox_module,
         "list_confinements",
-        lambda layout: [each for each in every(layout) if each.level == level],
+        lambda *places: [each for each in every(*places) if each.level == level],
     )
 
 
@@ -310,6 +312,9 @@ def _is_covered(effect: str, setting: str, tainted: bool) -> bool:
     name = effect.removeprefix("changed: ")
     if setting == "default" or tainted:
         return False
+    if name.startswith(COMMITTED):
+        # `exec(git *)` lets git commit.
+        return setting != "documented"
     if setting == "auto-edit":
         return name in ("git", "package.json", ".gitattributes") or name.startswith("docs/")
     return name.startswith("docs/")

@@ -181,3 +181,41 @@ async def test_too_much_to_show_is_asked_by_its_words(tmp_path: Path) -> None:
         assert "trial" not in asked.target
         assert "could not be tried" in (asked.preview or "")
         assert list(app.layout.trials.iterdir()) == []
+
+
+READING = ("cat private/x | cat", "cat priv*/x", "p=private; cat $p/x", "tar c . | strings", "cat private/x")
+
+
+@pytest.mark.parametrize("command", READING)
+@pytest.mark.parametrize("kind", ["deny", "ask"])
+async def test_what_rules_keep_from_reading_is_not_tried(tmp_path: Path, kind: str, command: str) -> None:
+    """What a trial prints is a result that nobody was asked about."""
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "x").write_text("swordfish\n")
+    async with open_ship(tmp_path, [call("exec", command=command)], **{kind: ["read(private/**)"]}) as app:
+        await talk(app, "go")
+        assert "swordfish" not in str(await messages_of(app))
+
+
+async def test_a_command_that_an_ask_rule_names_is_not_tried(tmp_path: Path) -> None:
+    steps = [call("exec", command="ls | sort; touch new")]
+    async with open_ship(tmp_path, steps, ask=["exec(ls *)"]) as app:
+        assert (await talk(app, "go")).status == "suspended"
+        assert "ls | sort" in describe(await waiting(app))
+        assert not (await waiting(app)).target.get("trial")
+
+
+async def test_effects_that_rules_or_rights_deny_are_never_applied(tmp_path: Path) -> None:
+    meta = tmp_path / "projects" / "closed" / "meta.json"
+    meta.parent.mkdir(parents=True)
+    meta.write_text('{"name": "closed", "editors": ["nobody"]}')
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "old").write_text("old\n")
+    command = "for p in kept/new kept/old projects/closed/x plain; do echo x > $p; done; mv kept gone"
+    async with open_ship(tmp_path, [call("exec", command=command)], deny=["write(kept/**)"]) as app:
+        assert (await talk(app, "go")).status == "suspended"
+        await talk(app, "yes")
+        assert (tmp_path / "plain").read_text() == "x\n"
+        assert [path.name for path in (tmp_path / "kept").iterdir()] == ["old"]
+        assert (tmp_path / "kept" / "old").read_text() == "old\n"
+        assert not (meta.parent / "x").exists()

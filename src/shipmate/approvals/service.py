@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TypeAlias
 
 import msgspec
@@ -12,6 +13,7 @@ from shipmate.approvals.audit import Audit
 from shipmate.approvals.authority import may_decide
 from shipmate.approvals.decision import DecisionLog
 from shipmate.approvals.policy.grant import Lease, make_grant
+from shipmate.approvals.policy.judgement import Judgement
 from shipmate.approvals.policy.preference import MemberPolicy
 from shipmate.approvals.record import Records
 from shipmate.approvals.reply.reply import ReplyService
@@ -93,12 +95,14 @@ class ApprovalService:
         judgement = self.policy.judge(call, await self.grants())
         reason = explain(self.language, judgement.why)
         if judgement.action == "ask":
-            return await self._ask(call, judgement.why)
+            return await self._ask(call, judgement)
         return Verdict(judgement.action, reason, judgement.grant_id, why=judgement.why, rule=judgement.rule)
 
-    async def _ask(self, call: Call, why: Why) -> Verdict:
+    async def _ask(self, call: Call, judgement: Judgement) -> Verdict:
+        why, forbids = judgement.why, partial(self.policy.forbids, call)
+        context = msgspec.structs.replace(call.context, is_tried=not judgement.by_words, forbids=forbids)
         try:
-            picture = await call.tool.picture(call.arguments, call.context)
+            picture = await call.tool.picture(call.arguments, context)
         except ToolError as error:
             # Nobody should be asked about a call that can only fail; the model is told why instead.
             return Verdict("deny", str(error))
@@ -124,7 +128,7 @@ class ApprovalService:
         judgement = self.policy.judge(call, ())
         if judgement.action == "deny":
             raise ToolError(f"not allowed: {explain(self.language, judgement.why)}")
-        verdict = await self._ask(call, Why("changed"))
+        verdict = await self._ask(call, msgspec.structs.replace(judgement, why=Why("changed")))
         if verdict.action == "deny":
             raise ToolError(f"not allowed: {verdict.reason}")
         await self._decisions.complete()

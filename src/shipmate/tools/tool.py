@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -46,6 +47,9 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     expected: JsonObject | None = None
     # The people whose words are in the turn; `user_id` is the last of them.
     initiators: tuple[str, ...] = ()
+    # Whether a call may be tried before a person is asked, and which paths no answer lets it change.
+    is_tried: bool = True
+    forbids: Callable[[Sequence[str]], bool] | None = None
 
     @property
     def folder(self) -> Path:

@@ -106,3 +106,11 @@ def test_a_link_on_the_path_into_the_workspace_is_not_trusted(
 
 def test_a_tilde_inside_a_word_is_a_letter(tmp_path: Path) -> None:
     assert plan_command("git show HEAD~1", tmp_path).words == ("git", "show", "HEAD~1")
+
+
+def test_a_program_reached_through_a_link_is_not_trusted(tmp_path: Path) -> None:
+    """The link could lead elsewhere by the time the program starts."""
+    (tmp_path / "tools").symlink_to("/usr/bin")
+    (tmp_path / "list").symlink_to("/usr/bin/ls")
+    for text in ("./tools/ls", f"{tmp_path}/tools/ls", "./list", f"/proc/self/cwd{tmp_path}/tools/ls"):
+        assert plan_command(text, tmp_path).name is None, text

@@ -16,3 +16,5 @@ class Judgement(msgspec.Struct, frozen=True):
     grant_id: str | None = None
     # The text of the rule of ship.json that decided.
     rule: str | None = None
+    # A rule may speak of what the command reads: a person is asked before it is even tried.
+    by_words: bool = False

@@ -7,10 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from shipmate.approvals.policy.judgement import Judgement
-from shipmate.approvals.policy.operand import doubt_command, hold_operands, refuse_operands
+from shipmate.approvals.policy.operand import doubt_command, doubt_reading, hold_operands, refuse_operands
 from shipmate.approvals.policy.path import EDITING, PathRules, ProjectRights, judge_writing
 from shipmate.approvals.policy.rule import PermissionRule, is_idle, parse_rules
-from shipmate.approvals.policy.subject import CommandSubject, HostSubject, PathSubject, Subject, find_subject
+from shipmate.approvals.policy.subject import (
+    CommandSubject,
+    HostSubject,
+    PathSubject,
+    Subject,
+    find_subject,
+    locate,
+)
 from shipmate.approvals.value import Call, Grant
 from shipmate.tools.exec.shell import COMMAND_LIMIT
 from shipmate.tools.file.protection import refuse_reading, refuse_writing
@@ -48,8 +55,19 @@ class Policy:
         if not acts:
             return self._judge_reading(call, subject, grants)
         if isinstance(subject, CommandSubject):
-            return self._judge_command(call, subject, grants)
+            judgement = self._judge_command(call, subject, grants)
+            # What a trial prints reaches the model with no question, so it must show nothing rules keep back.
+            by_words = judgement.rule is not None or doubt_reading(subject, [*self.deny, *self.ask])
+            return msgspec.structs.replace(judgement, by_words=by_words)
         return self._judge_acting(call, subject, grants)
+
+    def forbids(self, call: Call, parts: Sequence[str]) -> bool:
+        """Tell whether a deny rule or a project's rights close a path to what a call would change."""
+        place = locate("/".join(parts), call.context.folder)
+        return (
+            any(rule.restricts_path("write", place) for rule in self.deny)
+            or self._projects.refuse(place, call) is not None
+        )
 
     def _refuse(self, call: Call, subject: Subject | None, acts: bool) -> Judgement | None:
         """Find what no answer can lift."""

@@ -108,8 +108,15 @@ class MemberPolicy:
 
     def judge(self, call: Call, grants: Sequence[Grant]) -> Judgement:
         """Return the verdict on a call; `grants` are those in force."""
+        return self._of(call).judge(call, grants)
+
+    def forbids(self, call: Call, parts: Sequence[str]) -> bool:
+        """Tell whether a path is closed to what a call would change."""
+        return self._of(call).forbids(call, parts)
+
+    def _of(self, call: Call) -> Policy:
         path = self._layout.member(call.context.member).agent
-        return self._files.make(path, "policy", self._make_policy).judge(call, grants)
+        return self._files.make(path, "policy", self._make_policy)
 
     def tone(self, member: str) -> Tone:
         """Return how a member words its questions."""

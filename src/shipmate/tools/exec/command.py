@@ -48,11 +48,12 @@ def plan_command(text: str, folder: Path) -> CommandPlan:
         # Only a shell knows its own commands, and only it can say that there is none by this name.
         return _shell_plan(text, folder, Why("no-program", name))
     plan = CommandPlan(text=text, words=reading.words, argv=(found, *rest))
-    name, real = Path(found).name, os.path.realpath(found)
-    known = find_program(name, folder)
-    if known is None or os.path.realpath(known) != real:
+    place, _, name = found.rpartition("/")
+    # On a way through other folders lie links, which may lead elsewhere by the time it starts.
+    known = find_program(name, folder) if place in program_folders(folder) else None
+    if known is None or os.path.realpath(known) != os.path.realpath(found):
         return plan
-    return msgspec.structs.replace(plan, name=name, program=Path(real))
+    return msgspec.structs.replace(plan, name=name, program=Path(os.path.realpath(found)))
 
 
 def program_folders(folder: Path) -> tuple[str, ...]:

@@ -50,6 +50,8 @@ GIT_SETTINGS = {
     "core.excludesFile": os.devnull,
     "credential.helper": "",
     "protocol.ext.allow": "never",
+    # A folder that only looks like a repository could have been made by a tool.
+    "safe.bareRepository": "explicit",
     "commit.gpgSign": "false",
     "tag.gpgSign": "false",
     # What git does behind a command's back would not outlive it.

@@ -98,7 +98,7 @@ class Exec(Tool[ExecArguments]):
     def _can_try(self, arguments: ExecArguments, context: ToolContext) -> bool:
         """Tell whether a command can be tried here; one that writes the repository cannot."""
         check_command(arguments.command)
-        if not self.is_tried(arguments) or not self.sandbox.works:
+        if not context.is_tried or not self.is_tried(arguments) or not self.sandbox.works:
             return False
         plan = plan_command(arguments.command, context.folder)
         return not (plan.program is not None and writes_repository(plan.words))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 from collections.abc import Sequence
 
@@ -33,6 +34,9 @@ HOOK_FOLDERS = frozenset(
 HOOK_FILES = frozenset(
     {".gitmodules", ".pre-commit-config.yaml", ".lefthook.yml", "lefthook.yml", ".gitlab-ci.yml", ".envrc"}
 )
+# Beside this file git takes any folder for a repository, and runs what the `config` there says.
+REPOSITORY_FILE = "HEAD"
+REPOSITORY_ENDING = ".git"
 
 
 def fold(name: str) -> str:
@@ -77,7 +81,11 @@ def forms_member(parts: Sequence[str]) -> bool:
     names = [fold(part) for part in parts]
     if not names:
         return False
-    if any(name in HOOK_FOLDERS for name in names) or names[-1] in HOOK_FILES:
+    if any(name in HOOK_FOLDERS or name.endswith(REPOSITORY_ENDING) for name in names):
+        return True
+    # Elsewhere `head` is another name, and a usual one.
+    last = parts[-1].upper() if sys.platform == "darwin" else parts[-1]
+    if names[-1] in HOOK_FILES or last == REPOSITORY_FILE:
         return True
     if names[0] == "projects":
         # Who may write in a project stands in its meta.json.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import stat
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from shipmate.errors import TargetChangedError
 from shipmate.tools.file.change.rewind import Rewinds
+from shipmate.tools.exec.preview.effect import TooMuchError
 from tests.support.tree import read_tree
 from tests.tools.exec.preview.conftest import Bench
 
@@ -189,3 +191,21 @@ async def test_a_previewed_run_is_rewound(bench: Bench, root: Path) -> None:
     assert read_tree(root).keys() != before.keys()
     Rewinds(bench.context.layout).rewind(bench.context.run_id)
     assert read_tree(root) == before
+
+
+async def test_nothing_a_trial_does_reaches_the_workspace(bench: Bench, root: Path) -> None:
+    """Whatever is covered, closed or kept in its place for other commands: a trial gets it aside as well."""
+    protected = (
+        "projects/p/meta.json", "members/bo/Agent.md", "skills/k/SKILL.md", "sub/.env", "sub/deep/.vscode/x",
+        "sub/.git/HEAD", "memory/MEMORY.md", ".minds/x.md", "ship.json", "projects/p/notes/.husky/x",
+    )  # fmt: skip
+    for path in (*protected, "plain/a.txt", "projects/p/a.txt", "sub/deep/a.txt"):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text("{}\n")
+    (root / "link").symlink_to("projects/p")
+    before = read_tree(root)
+    everywhere = "find . -path ./.ship -prune -o -type d -print -o -type f -print"
+    for act in ('echo x > "$0/new"', 'echo x >> "$0"', 'chmod 700 "$0"', 'mv "$0" "$0.moved"', 'rm -rf "$0"'):
+        with contextlib.suppress(TooMuchError):
+            await bench.try_out(f"{everywhere} | while read -r p; do sh -c '{act}' \"$p\"; done")
+        assert read_tree(root) == before, act

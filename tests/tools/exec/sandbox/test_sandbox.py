@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -272,3 +274,43 @@ def test_the_seatbelt_profile_denies_after_it_allows(layout: Layout) -> None:
     assert "network" not in profile
     assert profile.count("(") == profile.count(")")
     assert "(allow network" in Seatbelt(layout).profile(Room(home=Path("/nowhere/home"), network=True))
+
+
+CLOSING = """
+import asyncio, sys
+from pathlib import Path
+from shipmate.tools.exec.exec import Exec
+from shipmate.tools.exec.job import Jobs
+from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.tools.tool import ToolContext
+from shipmate.workspace.layout import Layout
+
+async def main(root: Path, *commands: str) -> None:
+    layout = Layout(root)
+    tool = Exec(Sandbox(layout), Jobs(), {})
+    for number, command in enumerate(commands):
+        context = ToolContext(layout=layout, thread_id="web:room:1", run_id="r", call_id=f"c{number}")
+        print((await tool.run(tool.parse({"command": command}), context)).output)
+
+asyncio.run(main(Path(sys.argv[1]), *sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("folder", [".", "sub", "sub/deep"])
+def test_c2_closing_a_folder_hides_nothing_in_it(root: Path, folder: str) -> None:
+    """A folder that may be entered but not listed is one that git works in all the same."""
+    (root / "sub" / "deep").mkdir(parents=True)
+    (root / "shut").mkdir(mode=0o300)
+    (root / "Agent.md").write_text("# Captain\n")
+    made = f"mkdir {folder}/.git {folder}/.husky; echo x > {folder}/.git/config; chmod 311 {folder} sub"
+    line = [sys.executable, "-c", CLOSING, str(root), made, "echo pirate > Agent.md"]
+    if os.geteuid() == 0:
+        # Root may list whatever is closed.
+        powers = "-dac_override,-dac_read_search"
+        line = ["setpriv", f"--inh-caps={powers}", f"--bounding-set={powers}", *line]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.count("[refused:") >= 2, done.stdout
+    assert not (root / folder / ".git").exists()
+    assert not (root / folder / ".husky").exists()
+    assert (root / "Agent.md").read_text() == "# Captain\n"
+    assert stat.S_IMODE((root / "shut").stat().st_mode) == 0o300

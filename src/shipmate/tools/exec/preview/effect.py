@@ -80,9 +80,14 @@ def join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
 
 
-def refuse(effects: Sequence[Effect], root: Path, is_kept: Lock = is_locked) -> list[Effect]:
-    """Mark what is never put in place, and what cannot be without it."""
+def refuse(
+    effects: Sequence[Effect], root: Path, is_kept: Lock = is_locked, *, forbids: Lock | None = None
+) -> list[Effect]:
+    """Mark what is never put in place, and what cannot be without it; `forbids` speaks for the rules."""
     reasons = {effect.path: _refusal(effect, root, is_kept) for effect in effects}
+    for path in reasons if forbids else ():
+        if not reasons[path] and forbids(path.split("/")):
+            reasons[path] = "denied"
     for effect in sorted(effects, key=lambda each: each.path.count("/")):
         parent = effect.path.rpartition("/")[0]
         if not reasons[effect.path] and reasons.get(parent) and effect.after.kind != "absent":

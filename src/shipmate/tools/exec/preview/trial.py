@@ -140,7 +140,7 @@ class Trials:
         self, command: str, context: ToolContext, effects: Effects, note: str, printed: str
     ) -> Picture:
         """Give the result of what had no effect; keep the effects of the rest, and show them."""
-        found = refuse(effects.found, self._layout.root)
+        found = refuse(effects.found, self._layout.root, forbids=context.forbids)
         painter = Painter(self._layout.root, self._language)
         output = f"{printed}\n[{note}]" if printed else f"[{note}]"
         if refused := painter.name_refused(found):

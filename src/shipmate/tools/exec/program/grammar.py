@@ -15,6 +15,7 @@ option that is not there is not known, and what is not known is covered by no op
     default .                 the path that is read when none is given
     words                     options are whole words with one dash (`find`)
     literal                   every word is text (`echo`)
+    apart                     the value of an option with one dash is the next word, never joined to it
     digits                    a number with a dash is an option (`head -5`)
     repository                the files of git's repository are written
     refuses @                 no word may begin so: the program would read its options from a file
@@ -39,7 +40,7 @@ Times = Literal["one", "maybe", "many"]
 
 DATA = Path(__file__).parent / "data" / "grammar.txt"
 ALWAYS = "always"
-PLAIN_DIRECTIVES = ("words", "literal", "digits", "repository")
+PLAIN_DIRECTIVES = ("words", "literal", "apart", "digits", "repository")
 LISTS = ("needs", "below", "follows", "whole")
 
 
@@ -73,6 +74,7 @@ class Grammar(msgspec.Struct):
     refuses: str | None = None
     words: bool = False
     literal: bool = False
+    apart: bool = False
     digits: bool = False
     repository: bool = False
 

@@ -85,6 +85,8 @@ class _Reader:
         self.given: set[str] = set()
         self.values: list[tuple[Kind, str]] = []
         self.operands: list[str] = []
+        # A path among the operands; one that an option takes is not where the program looks.
+        self._has_place = False
 
     def read(self, words: Sequence[str]) -> str | None:
         """Take all words; return the first that is not known."""
@@ -135,6 +137,8 @@ class _Reader:
             if option is None:
                 return False
             if option.values:
+                if self.grammar.apart and len(word) > 2:
+                    return False
                 # Some programs take `-f=x` for `-f x`, others for a file named `=x`.
                 if word[at + 1 :].startswith("="):
                     return False
@@ -168,12 +172,13 @@ class _Reader:
                 if not _fits(slot.kind, word):
                     return word
                 self.values.append((slot.kind, word))
+                self._has_place |= slot.kind == "reads" and word != "-"
         return next(left, None)
 
     def result(self) -> Invocation:
         """Return what was read."""
         paths = [path for kind, text in self.values for path in self._paths(kind, text)]
-        if self.grammar.default is not None and not any(path.reads for path in paths):
+        if self.grammar.default is not None and not self._has_place:
             paths += self._paths("reads", self.grammar.default)
         if self._holds(self.grammar.whole):
             paths.append(PathOperand(text=".", reads=True, below=True))

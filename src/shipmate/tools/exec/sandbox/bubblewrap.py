@@ -70,8 +70,10 @@ class Bubblewrap:
     def _close(self, room: Room, locked: Sequence[LockedEntry]) -> list[str]:
         """Cover what is secret or Shipmate's own, and close what forms a member or runs elsewhere."""
         root = self._layout.root
-        # What something is mounted on cannot be renamed.
-        covers = [(folder, ["--bind", folder, folder]) for folder in pinned_folders(locked, root)]
+        # What something is mounted on cannot be renamed. A trial's folders stay open: theirs would lead
+        # past it to the workspace, and what it moves is judged afterwards.
+        pinned = () if room.is_trial else pinned_folders(locked, root)
+        covers = [(folder, ["--bind", folder, folder]) for folder in pinned]
         for place in [*closed_places(locked, root), *map(str, own_code(root))]:
             if place == str(root / ".git") and room.writes_repository:
                 covers.append((place, ["--bind", place, place]))

@@ -64,6 +64,11 @@ class LockedTree:
         # What the last look found.
         self.latest: tuple[LockedEntry, ...] = ()
 
+    @property
+    def closed(self) -> frozenset[str]:
+        """Return the folders that could not be looked through; of what lies in them nothing is known."""
+        return frozenset(self._unread)
+
     def look(self) -> tuple[LockedEntry, ...]:
         """Return what is locked now, parents before what lies in them."""
         with self._lock:
@@ -134,9 +139,11 @@ class LockedTree:
 
     def _read_one(self, path: str) -> _Folder | None:
         now = time.time_ns()
+        number = (0, 0)
         parts = tuple(path[len(self._root) + 1 :].split("/")) if path != self._root else ()
         try:
             status = os.lstat(path)
+            number = (status.st_dev, status.st_ino)
             with os.scandir(path) as found:
                 children = list(found)
             judge = _choose_judge(parts)
@@ -145,7 +152,7 @@ class LockedTree:
             return None
         except OSError:
             # What cannot be looked through is covered whole.
-            entry = LockedEntry(path, (0, 0), is_folder=True, is_hidden=True)
+            entry = LockedEntry(path, number, is_folder=True, is_hidden=True)
             self._unread.add(path)
             return _Folder([entry] if parts else [], {})
         self._unread.discard(path)

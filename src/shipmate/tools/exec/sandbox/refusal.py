@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
+import stat
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import quote
 
 from shipmate.tools.exec.sandbox.locked import LockedEntry
+from shipmate.tools.file.changeset import OWNER_ALL, set_mode
+from shipmate.tools.file.state import reach
 from shipmate.workspace.layout import Layout, make_private
 
 NAMED_LIMIT = 10
@@ -32,6 +35,17 @@ def refuse_new(
         _put_back(layout, entry)
     more = len(taken) - NAMED_LIMIT
     return taken[:NAMED_LIMIT] + ([f"[refused: {more} more of this kind]"] if more > 0 else [])
+
+
+def open_up(layout: Layout, folders: Iterable[str]) -> None:
+    """Let us look through folders that a command closed; who owns them keeps all rights to them."""
+    for folder in folders:
+        parts = Path(folder).relative_to(layout.root).parts
+        # What is gone by now hides nothing.
+        with suppress(OSError), reach(layout.root, parts) as parent:
+            name = parts[-1] if parts else "."
+            mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+            set_mode(parent, name, stat.S_IMODE(mode) | OWNER_ALL)
 
 
 def _find_new(before: Sequence[LockedEntry], after: Sequence[LockedEntry]) -> list[LockedEntry]:

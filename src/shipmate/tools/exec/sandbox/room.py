@@ -34,6 +34,11 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     stand_in: Path | None = None
 
     @property
+    def is_trial(self) -> bool:
+        """Tell whether the workspace itself must stay as it is."""
+        return self.overlay is not None or self.stand_in is not None
+
+    @property
     def folder(self) -> Path:
         """Return the folder that holds all that is made for this room."""
         return self.home.parent

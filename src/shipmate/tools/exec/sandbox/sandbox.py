@@ -20,7 +20,7 @@ from shipmate.tools.exec.sandbox.bubblewrap import find_bubblewraps
 from shipmate.tools.exec.sandbox.landlock import FIRST_VERSION, Landlock, watched
 from shipmate.tools.exec.sandbox.limit import Limiter, Limits, find_limiter
 from shipmate.tools.exec.sandbox.locked import LockedEntry, LockedTree
-from shipmate.tools.exec.sandbox.refusal import refuse_new
+from shipmate.tools.exec.sandbox.refusal import open_up, refuse_new
 from shipmate.tools.exec.sandbox.repository import GUARDED, read_guarded, restore_guarded
 from shipmate.tools.exec.sandbox.room import Overlay, Room, make_room, remove_folder, sweep_rooms
 from shipmate.tools.exec.sandbox.seatbelt import find_seatbelts
@@ -28,6 +28,8 @@ from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout, make_private
 
 PROBE_SECONDS = 10
+# How deep folders may lie in each other that a command closed; what lies deeper is taken away whole.
+DEPTH_LIMIT = 100
 # Given a file it may make, one it must not read and one it must not make; says `held` when all three hold.
 PROBE = 'echo yes >"$1" || exit 1; cat "$2" && exit 2; (echo no >"$3"); echo held'
 
@@ -79,6 +81,8 @@ class Sandbox:
         self._limits = limits or Limits()
         # What was locked when each open room's command began.
         self._before: dict[str, tuple[LockedEntry, ...]] = {}
+        # Which folders could not be looked through then: those were closed by a person.
+        self._closed: dict[str, frozenset[str]] = {}
         # The contents of what git acts on, where a command that writes the repository could write them too.
         self._contents: dict[str, dict[Path, bytes]] = {}
 
@@ -129,17 +133,19 @@ class Sandbox:
             if self._overlaying is None:
                 raise ToolError("No sandbox that can keep writes apart works here. Nothing ran.")
             confinement = self._overlaying
-        is_trial = room.overlay is not None or room.stand_in is not None
-        if confinement.level != "none" and not is_trial:
+        if confinement.level != "none" and not room.is_trial:
             # What does not exist cannot be covered, and no command may make Shipmate's configuration.
             with contextlib.suppress(FileExistsError), self._layout.config.open("x") as file:
                 file.write("{}\n")
         wrapped = confinement.wrap(command, room)
-        if not is_trial:
+        if not room.is_trial:
             # Each confinement offered here has just looked.
             looked = self._candidates is None and confinement.level != "none"
             locked = self._tree.latest if looked else self._tree.look()
+            if str(self._layout.root) in self._tree.closed:
+                raise ToolError("The workspace's folder cannot be listed, so nothing in it can be protected.")
             self._before[room.name] = (*locked, *self._guarded(room))
+            self._closed[room.name] = self._tree.closed
             if room.writes_repository and confinement.level == "landlock":
                 self._contents[room.name] = read_guarded(self._layout.root / ".git")
         return self._limiter[0].wrap(wrapped, room.name)
@@ -153,6 +159,7 @@ class Sandbox:
         """End what is left of a command, and remove its room."""
         self._limiter[0].end(room.name, None)
         self._before.pop(room.name, None)
+        self._closed.pop(room.name, None)
         self._contents.pop(room.name, None)
         remove_folder(room.folder)
 
@@ -164,8 +171,18 @@ class Sandbox:
         contents, repository = self._contents.pop(room.name, None), self._layout.root / ".git"
         changed = restore_guarded(repository, contents) if contents is not None else []
         notes = [f"[refused: {file.relative_to(self._layout.root)} was put back]" for file in changed]
-        after = (*self._tree.look(), *self._guarded(room))
+        after = (*self._look_through(self._closed[room.name]), *self._guarded(room))
         return notes + refuse_new(self._layout, before, after, call_id, made)
+
+    def _look_through(self, closed: frozenset[str]) -> tuple[LockedEntry, ...]:
+        """Return what is locked now, looked for also in folders that a command has closed since."""
+        found = self._tree.look()
+        for _ in range(DEPTH_LIMIT):
+            if not (new := self._tree.closed - closed):
+                break
+            open_up(self._layout, new)
+            found = self._tree.look()
+        return found
 
     def findings(self) -> list[Finding]:
         """Tell `doctor` how commands are confined."""
