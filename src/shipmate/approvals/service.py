@@ -121,9 +121,8 @@ class ApprovalService:
         Returns the call's result when it was tried again and there is nothing left to ask about.
         """
         old = await self.get(approval_id)
-        judgement = self.policy.judge(call, ())
-        if judgement.action == "deny":
-            raise ToolError(f"not allowed: {explain(self.language, judgement.why)}")
+        if verdict := self.forbid(call):
+            raise ToolError(f"not allowed: {verdict.reason}")
         verdict = await self._ask(call, Why("changed"))
         if verdict.action == "deny":
             raise ToolError(f"not allowed: {verdict.reason}")
@@ -183,6 +182,14 @@ class ApprovalService:
     def stop(self, thread_id: str) -> bool:
         """End what a model is suggesting about a message of a thread; tell whether it was."""
         return self._replies.stop(thread_id)
+
+    def forbid(self, call: Call) -> Verdict | None:
+        """Return why an approved call may not run after all: by a rule or mode that no answer lifts."""
+        judgement = self.policy.judge(call, ())
+        if judgement.action != "deny":
+            return None
+        reason = explain(self.language, judgement.why)
+        return Verdict("deny", reason, why=judgement.why, rule=judgement.rule)
 
     async def confirm(self, approval_id: str, call: Call) -> Call | None:
         """Return the call with the target it must find, if a stored decision approves it; None if none does.
