@@ -109,6 +109,7 @@ class Sandbox:
         *,
         network: bool = False,
         writes_repository: bool = False,
+        shows_received: bool = True,
         overlay: Overlay | None = None,
         stand_in: Path | None = None,
     ) -> Room:
@@ -117,6 +118,7 @@ class Sandbox:
             self._place,
             network=network,
             writes_repository=writes_repository,
+            shows_received=shows_received,
             overlay=overlay,
             stand_in=stand_in,
         )
