@@ -34,7 +34,7 @@ from shipmate.tools.tool import Picture, ToolResult
 from shipmate.values.event import ApprovalReplyEvent, TextEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.values.reason import Why
-from shipmate.workspace.config import Permissions
+from shipmate.workspace.config import Config, Permissions
 from shipmate.workspace.layout import Layout
 
 Suggest: TypeAlias = Callable[[str, Sequence[Approval]], Awaitable[Suggestion | None]]
@@ -67,9 +67,11 @@ class ApprovalService:
         zone: str = "",
         clock: Callable[[], datetime] = utc_now,
         mask: Callable[[str], str] | None = None,
+        # Says what else forms a member here.
+        config: Config | None = None,
     ) -> None:
         self.language = language
-        self.policy = MemberPolicy(layout, permissions, sandbox_works=sandbox_works)
+        self.policy = MemberPolicy(layout, permissions, sandbox_works=sandbox_works, config=config)
         self._permissions = permissions
         self._consents = store.consents
         self.audit = Audit(layout, mask)
