@@ -153,7 +153,7 @@ class Exec(Tool[ExecArguments]):
         room, command = await asyncio.to_thread(self._enter, plan, arguments)
         leave = partial(self._leave, room, context.call_id, made_repository(plan.words, context.folder))
         environment = make_environment(context, room, private, os.environ)
-        spool = Spool(log_of(context), self.budget)
+        spool = Spool(log_of(context), self.budget, private.values())
         try:
             return await Process.start(
                 command,
