@@ -64,6 +64,7 @@ class Shipmate:
             suggest=Suggester(model) if self.config.permissions.suggest else None,
             zone=self.config.timezone,
             mask=loaded.mask,
+            config=self.config,
         )
         self.context = ContextBuilder(layout, self.config, loaded.environ)
         self.snapshots = SnapshotLog(layout, loaded.environ, loaded.mask)

@@ -173,12 +173,21 @@ def test_a_head_that_lags_as_after_a_crash_is_mended(tmp_path: Path, lag: int) -
     assert all(entry["event"] == "ran" for entry in chain.backward())
 
 
-def test_a_crash_before_the_first_head_is_no_break(tmp_path: Path) -> None:
+def test_a_crash_before_the_first_entry_is_no_break(tmp_path: Path) -> None:
     fill(tmp_path, 1)
+    (tmp_path / "head").write_text(f"{0:020d} {'0' * 64}\n")
+    assert Chain(tmp_path).verify().holds
+    assert fill(tmp_path, 2).verify().holds
+
+
+@pytest.mark.parametrize("kept", [0, 1, 3])
+def test_a_log_that_lost_its_end_and_its_head_does_not_hold(tmp_path: Path, kept: int) -> None:
+    fill(tmp_path)
+    (path,) = files(tmp_path)
+    path.write_bytes(b"".join(lines_of(path)[:kept]))
     (tmp_path / "head").unlink()
-    assert Chain(tmp_path).verify().holds
-    Chain(tmp_path).append({"event": "ran"})
-    assert Chain(tmp_path).verify().holds
+    assert not Chain(tmp_path).verify().holds
+    assert not fill(tmp_path, 1).verify().holds
 
 
 def test_an_empty_file_left_by_a_crash_is_used(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from shipmate.tools.tool import Picture, ToolResult
 from shipmate.values.event import ApprovalReplyEvent, TextEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.values.reason import Why
-from shipmate.workspace.config import Permissions
+from shipmate.workspace.config import Config, Permissions
 from shipmate.workspace.layout import Layout
 
 Suggest: TypeAlias = Callable[[str, Sequence[Approval]], Awaitable[Suggestion | None]]
@@ -69,9 +69,11 @@ class ApprovalService:
         zone: str = "",
         clock: Callable[[], datetime] = utc_now,
         mask: Callable[[str], str] | None = None,
+        # Says what else forms a member here.
+        config: Config | None = None,
     ) -> None:
         self.language = language
-        self.policy = MemberPolicy(layout, permissions, sandbox_works=sandbox_works)
+        self.policy = MemberPolicy(layout, permissions, sandbox_works=sandbox_works, config=config)
         self._permissions = permissions
         self._consents = store.consents
         self.audit = Audit(layout, mask)
@@ -187,6 +189,14 @@ class ApprovalService:
     def stop(self, thread_id: str) -> bool:
         """End what a model is suggesting about a message of a thread; tell whether it was."""
         return self._replies.stop(thread_id)
+
+    def forbid(self, call: Call) -> Verdict | None:
+        """Return why an approved call may not run after all: by a rule or mode that no answer lifts."""
+        judgement = self.policy.judge(call, ())
+        if judgement.action != "deny":
+            return None
+        reason = explain(self.language, judgement.why)
+        return Verdict("deny", reason, why=judgement.why, rule=judgement.rule)
 
     async def confirm(self, approval_id: str, call: Call) -> Call | None:
         """Return the call with the target it must find, if a stored decision approves it; None if none does.

@@ -36,6 +36,13 @@ def follow(file: FileText, root: Path, files: FileCache) -> tuple[list[FileText]
     return walk.found, walk.problems
 
 
+def find_places(file: FileText, root: Path, files: FileCache) -> set[str]:
+    """Return the real paths a text refers to, directly or not, whether there is such a file yet or not."""
+    walk = _Walk(root, files)
+    walk.visit(file, DEPTH_LIMIT)
+    return walk.seen
+
+
 class _Walk:
     """Collect references, each file once, within the limits."""
 

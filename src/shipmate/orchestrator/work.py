@@ -87,13 +87,17 @@ class Worker:
             await asyncio.to_thread(Trials(self._layout).discard, approval.target)
 
     async def _confirm(self, turn: Turn, part: JsonObject, call: Call) -> Call | None:
+        if verdict := self._approvals.forbid(call):
+            await self._refuse(turn, call, verdict, f"not allowed: {verdict.reason}")
+            await self._forget(part["approval"]["id"])
+            return None
         try:
             confirmed = await self._approvals.confirm(part["approval"]["id"], call)
         except TargetChangedError:
             await self._ask_anew(turn, call)
             return None
         except ToolError as error:
-            await turn.commit(chunks.tool_output_error(call.call_id, str(error)))
+            await self._refuse(turn, call, Verdict("deny", str(error)), str(error))
             return None
         except ShipmateError:
             raise
@@ -101,14 +105,18 @@ class Worker:
         except Exception as error:
             log.exception("tool %s cannot be shown", call.tool.name)
             words = f"{call.tool.name} cannot be shown any more: {type(error).__name__}. It did not run."
-            await turn.commit(chunks.tool_output_error(call.call_id, words))
+            await self._refuse(turn, call, Verdict("deny", words), words)
             return None
         if confirmed is None:
             words = "the stored approval does not cover this call, so it did not run"
-            self._audit.refused(call, Verdict("deny", words))
-            await turn.commit(chunks.tool_output_error(call.call_id, words))
+            await self._refuse(turn, call, Verdict("deny", words), words)
             return None
         return replace(confirmed, approval=await self._approvals.get(part["approval"]["id"]))
+
+    async def _refuse(self, turn: Turn, call: Call, verdict: Verdict, words: str) -> None:
+        """Record that a call may not run, then tell it in the thread."""
+        self._audit.refused(call, verdict)
+        await turn.commit(chunks.tool_output_error(call.call_id, words))
 
     async def _ask_anew(self, turn: Turn, call: Call) -> None:
         """Put a call to a person again whose target changed after they approved it."""
@@ -117,7 +125,7 @@ class Worker:
         try:
             approval = await self._approvals.renew(part["approval"]["id"], call)
         except ToolError as error:
-            await turn.commit(chunks.tool_output_error(call.call_id, str(error)))
+            await self._refuse(turn, call, Verdict("deny", str(error)), str(error))
             return
         if isinstance(approval, ToolResult):
             await self._tell_tried(turn, call, approval)
@@ -129,8 +137,7 @@ class Worker:
         if verdict.action == "allow":
             return replace(call, verdict=verdict)
         if verdict.action == "deny":
-            self._audit.refused(call, verdict)
-            await turn.commit(chunks.tool_output_error(call.call_id, f"not allowed: {verdict.reason}"))
+            await self._refuse(turn, call, verdict, f"not allowed: {verdict.reason}")
             return None
         if verdict.picture is not None and verdict.picture.result is not None:
             await self._tell_tried(turn, replace(call, verdict=verdict), verdict.picture.result)

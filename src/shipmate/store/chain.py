@@ -99,7 +99,9 @@ class Chain:
             trouble.append({"event": "mended", "what": f"cut off {cut} bytes that a crash left unfinished"})
         last, is_readable = _last_link(files)
         head = self._read_head()
-        words = compare_end(head, last, self._find)
+        words = compare_end(head, last, self._find, begun=bool(files))
+        if head is None and not files:
+            self._write_head(NOTHING)
         if not is_readable:
             words = f"the last line of {files[-1].name} cannot be read"
         if words:

@@ -95,7 +95,7 @@ def join_checks(
         breaks += check.breaks
         if check.torn and check is not checks[-1]:
             breaks.append(Break(check.file, check.entries + 1, "the last line is unfinished"))
-    if words := compare_end(head, end, find):
+    if words := compare_end(head, end, find, begun=bool(checks)):
         breaks.append(Break("head", 0, words))
     return Verification(
         entries=sum(check.entries for check in checks),
@@ -104,14 +104,19 @@ def join_checks(
     )
 
 
-def compare_end(head: Link | None, last: Link, find: Callable[[int], Link | None]) -> str | None:
-    """Say what is wrong with the end of a log; a head that only lags is as a crash leaves it."""
+def compare_end(
+    head: Link | None, last: Link, find: Callable[[int], Link | None], *, begun: bool
+) -> str | None:
+    """Say what is wrong with the end of a log; a head that only lags is as a crash leaves it.
+
+    The head is there before the first entry: a log that has begun always has one.
+    """
     if head is None:
-        return (
-            "the file is missing or cannot be read, so a cut at the end would not show"
-            if last.seq > 1
-            else None
-        )
+        gone = "the file is missing or cannot be read, so a cut at the end would not show"
+        return gone if begun else None
+    if head == NOTHING:
+        # As a power cut leaves it when it takes back all later writes of the head.
+        return None
     if head.seq > last.seq:
         return f"the log ends with entry {last.seq}, but {head.seq} were written: its end was cut off"
     there = last if head.seq == last.seq else find(head.seq)

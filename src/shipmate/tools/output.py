@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from shipmate.tools.text import HEAD_SHARE, clean_terminal, join_ends, shorten
 from shipmate.tools.tool import ToolContext
 from shipmate.workspace.layout import make_private, write_private
+from shipmate.workspace.secret import MASK, MIN_LENGTH
 
 # A character takes at most four bytes in UTF-8.
 CHARACTER_BYTES = 4
@@ -30,10 +33,42 @@ def point_at(context: ToolContext) -> str:
     return f"the whole is in {log_of(context).relative_to(context.layout.root)}"
 
 
+class Cover:
+    """Masks secrets in a stream of bytes, wherever its pieces are cut."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        wanted = {secret.encode() for secret in secrets if len(secret) >= MIN_LENGTH}
+        # Longest first: a secret may contain another.
+        self._secrets = sorted(wanted, key=len, reverse=True)
+        self._pattern = re.compile(b"|".join(map(re.escape, self._secrets))) if wanted else None
+        self._held = b""
+
+    def take(self, data: bytes) -> bytes:
+        """Return what may be shown by now; what may be the beginning of a secret is held back."""
+        if self._pattern is None:
+            return data
+        covered = self._pattern.sub(MASK.encode(), self._held + data)
+        ends = (
+            size
+            for secret in self._secrets
+            for size in range(min(len(secret) - 1, len(covered)), 0, -1)
+            if covered.endswith(secret[:size])
+        )
+        held = max(ends, default=0)
+        self._held = covered[len(covered) - held :]
+        return covered[: len(covered) - held]
+
+    def end(self) -> bytes:
+        """Return what was held back."""
+        held, self._held = self._held, b""
+        return held
+
+
 class Spool:
     """Take output as it comes, of any size: to the log on disk, its two ends in memory."""
 
-    def __init__(self, path: Path, budget: int) -> None:
+    def __init__(self, path: Path, budget: int, secrets: Iterable[str] = ()) -> None:
+        self._cover = Cover(secrets)
         self._budget = budget
         self._head_room = int(budget * HEAD_SHARE) * CHARACTER_BYTES
         self._tail_room = budget * CHARACTER_BYTES - self._head_room
@@ -45,6 +80,9 @@ class Spool:
 
     def write(self, data: bytes) -> None:
         """Take a piece; past the log's limit only its end is kept."""
+        self._keep(self._cover.take(data))
+
+    def _keep(self, data: bytes) -> None:
         if room := max(0, LOG_LIMIT - self.size):
             os.write(self._log, data[:room])
         self.size += len(data)
@@ -57,6 +95,7 @@ class Spool:
     def close(self) -> None:
         """Close the log."""
         if self._log >= 0:
+            self._keep(self._cover.end())
             os.close(self._log)
             self._log = -1
 

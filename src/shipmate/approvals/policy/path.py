@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
+from shipmate.approvals.policy.forming import forms_by_name
 from shipmate.approvals.policy.judgement import Judgement
 from shipmate.approvals.policy.rule import PermissionRule
 from shipmate.approvals.policy.subject import PathSubject
 from shipmate.approvals.value import Call
-from shipmate.tools.file.protection import fold, forms_member, refuse_writing
+from shipmate.tools.file.protection import fold, refuse_writing
 from shipmate.values.reason import Why
 from shipmate.workspace.file import FileCache
 from shipmate.workspace.project import read_projects
@@ -25,6 +26,8 @@ class PathRules(msgspec.Struct, frozen=True, kw_only=True):
     mode: str
     allow: Sequence[PermissionRule]
     ask: Sequence[PermissionRule]
+    # Whether a path forms a member.
+    forms: Callable[[PathSubject], bool] = forms_by_name
 
 
 class ProjectRights:
@@ -57,7 +60,7 @@ def judge_writing(rules: PathRules, tool: str, place: PathSubject, call: Call) -
         return Judgement("ask", Why("kept", place.text))
     if rule := next((rule for rule in rules.ask if rule.restricts_path(tool, place)), None):
         return Judgement("ask", Why("asked", rule.text), rule=rule.text)
-    forms = any(forms_member(way) for way in place.ways)
+    forms = rules.forms(place)
     if not call.tainted and (rule := _find_allowing(rules.allow, tool, place, exact=forms)):
         return Judgement("allow", Why("allowed", rule.text), rule=rule.text)
     if place.real is not None and place.real[:2] == SCRATCH:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from shipmate.approvals.policy.forming import forms_by_name
 from shipmate.approvals.policy.judgement import Judgement
 from shipmate.approvals.policy.operand import doubt_command, doubt_reading, hold_operands, refuse_operands
 from shipmate.approvals.policy.path import EDITING, PathRules, ProjectRights, judge_writing
@@ -30,13 +31,19 @@ from shipmate.workspace.finding import Finding
 class Policy:
     """Judges calls by the permissions of one workspace."""
 
-    def __init__(self, permissions: Permissions, *, sandbox_works: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        permissions: Permissions,
+        *,
+        sandbox_works: Callable[[], bool],
+        forms: Callable[[PathSubject], bool] = forms_by_name,
+    ) -> None:
         self.mode = permissions.mode
         self.sandbox_works = sandbox_works
         self.allow, self._broken_allow = parse_rules(permissions.allow)
         self.ask, self._broken_ask = parse_rules(permissions.ask)
         self.deny, self._broken_deny = parse_rules(permissions.deny)
-        self._paths = PathRules(mode=permissions.mode, allow=self.allow, ask=self.ask)
+        self._paths = PathRules(mode=permissions.mode, allow=self.allow, ask=self.ask, forms=forms)
         self._projects = ProjectRights()
 
     @property

@@ -7,11 +7,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from shipmate.approvals.policy.forming import Forming
 from shipmate.approvals.policy.policy import Judgement, Policy
 from shipmate.approvals.policy.rule import parse_rules
 from shipmate.approvals.value import Call, Grant
 from shipmate.values.message import JsonObject
-from shipmate.workspace.config import Permissions
+from shipmate.workspace.config import Config, Permissions
 from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
@@ -99,8 +100,14 @@ class MemberPolicy:
     """Judges each call by the permissions of the workspace, tightened by the Agent.md of its member."""
 
     def __init__(
-        self, layout: Layout, permissions: Permissions, *, sandbox_works: Callable[[], bool]
+        self,
+        layout: Layout,
+        permissions: Permissions,
+        *,
+        sandbox_works: Callable[[], bool],
+        config: Config | None = None,
     ) -> None:
+        self._forming = Forming(layout, config or Config())
         self._layout = layout
         self._permissions = permissions
         self._sandbox_works = sandbox_works
@@ -124,7 +131,7 @@ class MemberPolicy:
 
     def _make_policy(self, file: FileText) -> Policy:
         permissions = tighten(self._permissions, read_preferences(file))
-        return Policy(permissions, sandbox_works=self._sandbox_works)
+        return Policy(permissions, sandbox_works=self._sandbox_works, forms=self._forming.covers)
 
 
 def findings(layout: Layout) -> list[Finding]:

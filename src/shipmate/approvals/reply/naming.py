@@ -15,7 +15,13 @@ QUOTED = re.compile(r"([`'\"])(.+)\1")
 # A command may be called by its first words only if all of it is plain words: of `git status && rm x` nobody
 # names the half.
 PLAIN = re.compile(r"[\w ./:=@,+%-]+")
-HAN = re.compile(r"[\u3400-\u9fff]")
+# Tools that are called by a verb: of `just write` nobody knows whether it means the tool.
+VERBAL = ("read", "write", "edit")
+# Words that speech does not have: an option, a path from the top or with an ending, an address, a_tool.
+CODE = re.compile(
+    r"-{1,2}\w[\w.=-]*|(?:\.{0,2}/)[\w./@+-]*|[\w./@+-]*\w{2,}\.[a-z][a-z0-9]{0,7}|https?://\S+|[a-z]\w*_\w+",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 def names_of(approval: Approval) -> list[str]:
@@ -31,13 +37,22 @@ def find_spoken(words: str, names: Sequence[str]) -> str | None:
     said = quoted[2].strip() if quoted else words
     if not any(calls_by_name(said, name) for name in names):
         return None
-    return said if quoted or not _is_speech(said) else ""
+    return said if quoted or _is_code(said) else ""
 
 
-def _is_speech(words: str) -> bool:
-    """Tell whether words could be speech: a call can be named so that it swallows a condition."""
-    spoken = re.split(r"[\s,]+", words.casefold())
-    return HAN.search(words) is not None or not read_table().speech.isdisjoint(spoken)
+def _is_code(words: str) -> bool:
+    """Tell whether words cannot be speech: a call can be named so that it swallows a condition."""
+    table = read_table()
+    program, *rest = words.split() or [""]
+    if not table.speech.isdisjoint(re.split(r"[\s,]+", words.casefold())):
+        return False
+    if program in KINDS and program not in VERBAL and not rest:
+        return True
+    verbs = table.names.get(program)
+    if verbs and rest[:1] and rest[0] in verbs:
+        rest = rest[1:]
+    is_known = verbs is not None or program in table.names["alone"]
+    return (is_known or CODE.fullmatch(program) is not None) and all(map(CODE.fullmatch, rest))
 
 
 def calls_by_name(words: str, name: str) -> bool:

@@ -40,6 +40,8 @@ class Table(msgspec.Struct, frozen=True):
 
     words: dict[str, tuple[str, ...]]
     until: dict[str, tuple[str, ...]]
+    # What may be named without quotes: programs with their verbs.
+    names: dict[str, tuple[str, ...]]
     speech: frozenset[str]
     meanings: tuple[Meaning, ...]
 
@@ -51,7 +53,7 @@ Row: TypeAlias = tuple[str | tuple[str, ...], ...]
 @cache
 def read_table() -> Table:
     """Return the table as it stands in the file."""
-    lists: dict[str, dict[str, tuple[str, ...]]] = {"words": {}, "until": {}, "speech": {}}
+    lists: dict[str, dict[str, tuple[str, ...]]] = {"words": {}, "until": {}, "names": {}, "speech": {}}
     meanings: list[Meaning] = []
     section: dict[str, tuple[str, ...]] = {}
     for line in FILE.read_text(encoding="utf-8").splitlines():
@@ -69,7 +71,13 @@ def read_table() -> Table:
         else:
             language: Language = "zh" if line.startswith("zh: ") else "en"
             meanings[-1].messages[language] += _split(line[4:])
-    return Table(lists["words"], lists["until"], frozenset(lists["speech"]["en"]), tuple(meanings))
+    return Table(
+        words=lists["words"],
+        until=lists["until"],
+        names=lists["names"],
+        speech=frozenset(lists["speech"]["en"]),
+        meanings=tuple(meanings),
+    )
 
 
 def _split(words: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from shipmate.tools.exec.preview.effect import TooMuchError
 from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.exec.process import Process
 from shipmate.tools.exec.sandbox.repository import advise_on_git, made_repository, writes_repository
-from shipmate.tools.exec.sandbox.room import Room
+from shipmate.tools.exec.sandbox.room import Room, asks_for_state
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.exec.target import command_target
 from shipmate.tools.file.target import check_target
@@ -67,8 +67,8 @@ class Exec(Tool[ExecArguments]):
         self._network = network
 
     def labels_for(self, arguments: ExecArguments) -> Labels:
-        # What strangers sent lies in `.ship`.
-        is_untrusted = self._reaches_out(arguments) or ".ship" in arguments.command.casefold()
+        # What strangers sent lies in `.ship`; a command that does not name it is not shown it.
+        is_untrusted = self._reaches_out(arguments) or asks_for_state(arguments.command)
         return Labels(acts=True, reads_private=True, reads_untrusted=is_untrusted)
 
     def _reaches_out(self, arguments: ExecArguments) -> bool:
@@ -149,10 +149,10 @@ class Exec(Tool[ExecArguments]):
         private = choose_private(self._private, arguments.variables)
         plan = plan_command(arguments.command, context.folder)
         # The first call tries what confines here, which starts processes and waits for them.
-        room, command = await asyncio.to_thread(self._enter, plan, self._reaches_out(arguments))
+        room, command = await asyncio.to_thread(self._enter, plan, arguments)
         leave = partial(self._leave, room, plan, context)
         environment = make_environment(context, room, private, os.environ)
-        spool = Spool(log_of(context), self.budget)
+        spool = Spool(log_of(context), self.budget, private.values())
         try:
             return await Process.start(
                 command,
@@ -167,10 +167,14 @@ class Exec(Tool[ExecArguments]):
             await asyncio.to_thread(leave, None)
             raise ToolError(f"The command could not be started: {error.strerror}.") from error
 
-    def _enter(self, plan: CommandPlan, network: bool) -> tuple[Room, list[str]]:
+    def _enter(self, plan: CommandPlan, arguments: ExecArguments) -> tuple[Room, list[str]]:
         """Make the command's room, and return the line to start in it."""
         writes = plan.program is not None and writes_repository(plan.words)
-        room = self.sandbox.open_room(network=network, writes_repository=writes)
+        room = self.sandbox.open_room(
+            network=self._reaches_out(arguments),
+            writes_repository=writes,
+            shows_received=asks_for_state(arguments.command),
+        )
         try:
             return room, self.sandbox.wrap(plan.argv, room)
         except (ToolError, OSError):

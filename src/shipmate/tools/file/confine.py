@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from shipmate.errors import TargetChangedError, ToolError
-from shipmate.tools.file.protection import refuse_reading
+from shipmate.tools.file.protection import names_state, refuse_reading
 
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
@@ -64,6 +64,9 @@ def locate(
         walk = _Walk(root, path, opened, check, parents, expected)
         place = walk.go(steps)
         walk.refuse(place.parts)
+        if names_state(place.parts) and not names_state(steps):
+            # What a path says decides whether what it gives is trusted.
+            raise ToolError(f"{path} is a link to {place.path}. Use that path itself.")
         walk.compare(place.parts)
         yield place
 

@@ -98,6 +98,11 @@ def is_locked(parts: Sequence[str]) -> bool:
     return forms_member(parts) or refuse_writing(parts) is not None
 
 
+def names_state(parts: Sequence[str]) -> bool:
+    """Tell whether a path names `.ship`, where what strangers sent lies."""
+    return any(fold(part) == ".ship" for part in parts)
+
+
 def _may_see(names: Sequence[str], allowed: frozenset[str]) -> bool:
     """Tell whether a path stays out of `.ship`, or within the folders of it that are allowed."""
     if ".ship" not in names:

@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from shipmate.skills.location import resolve
 from shipmate.tools.file.confine import open_file
+from shipmate.tools.file.protection import names_state
 from shipmate.tools.file.search.tree import list_folder
 from shipmate.tools.file.target import check_target, real_path
 from shipmate.tools.text import clean
@@ -32,9 +33,10 @@ class ReadArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def labels_by_path(path: str) -> Labels:
     """Label a read: what strangers sent lies in `.ship`, beside the member's memory."""
-    _, inside, rest = f"/{path}/".partition("/.ship/")
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    _, _, rest = f"/{path}/".partition("/.ship/")
     is_memory = rest.startswith("memory/") and ".." not in rest
-    return Labels(reads_private=True, reads_untrusted=bool(inside) and not is_memory)
+    return Labels(reads_private=True, reads_untrusted=names_state(parts) and not is_memory)
 
 
 class Read(Tool[ReadArguments]):

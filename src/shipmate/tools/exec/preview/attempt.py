@@ -14,7 +14,7 @@ from shipmate.tools.exec.environment import make_environment
 from shipmate.tools.exec.preview.trial import Aside
 from shipmate.tools.exec.process import Process
 from shipmate.tools.exec.sandbox.repository import advise_on_git
-from shipmate.tools.exec.sandbox.room import Overlay, Room
+from shipmate.tools.exec.sandbox.room import Overlay, Room, asks_for_state
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.output import Spool, log_of, point_at
 from shipmate.tools.tool import ToolContext
@@ -36,7 +36,7 @@ class Attempt:
     async def __call__(self, aside: Aside) -> tuple[str, str]:
         """Run the command; return how it ended and what it printed."""
         sandbox, context = self._place(aside)
-        room = await asyncio.to_thread(_open_room, sandbox, aside)
+        room = await asyncio.to_thread(self._open_room, sandbox, aside)
         process = await self._start(sandbox, context, room)
         try:
             in_time = await process.wait(self._seconds)
@@ -48,6 +48,14 @@ class Attempt:
         note = f"exit {process.exit_code}" if in_time else f"stopped after {self._seconds} s"
         printed = process.spool.text(point_at(self._context)).rstrip("\n")
         return note, "\n".join(filter(None, [printed, *process.notes]))
+
+    def _open_room(self, sandbox: Sandbox, aside: Aside) -> Room:
+        shown = asks_for_state(self._command)
+        if aside.upper is not None and aside.work is not None:
+            overlay = Overlay(upper=aside.upper, work=aside.work)
+            return sandbox.open_room(overlay=overlay, shows_received=shown)
+        stand_in = aside.copy if sandbox.level == "bubblewrap" else None
+        return sandbox.open_room(stand_in=stand_in, shows_received=shown)
 
     def _place(self, aside: Aside) -> tuple[Sandbox, ToolContext]:
         """Return where it runs: inside a copy, when that cannot be put in the workspace's place."""
@@ -72,12 +80,6 @@ class Attempt:
             if isinstance(error, ToolError):
                 raise
             raise ToolError(f"The command could not be started: {error.strerror}.") from error
-
-
-def _open_room(sandbox: Sandbox, aside: Aside) -> Room:
-    if aside.upper is not None and aside.work is not None:
-        return sandbox.open_room(overlay=Overlay(upper=aside.upper, work=aside.work))
-    return sandbox.open_room(stand_in=aside.copy if sandbox.level == "bubblewrap" else None)
 
 
 def _leave(sandbox: Sandbox, room: Room, plan: CommandPlan, code: int | None) -> list[str]:

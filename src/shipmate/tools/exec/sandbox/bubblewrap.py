@@ -24,7 +24,6 @@ from shipmate.tools.exec.sandbox.room import Room
 from shipmate.tools.exec.sandbox.system import own_code, readable_places
 from shipmate.workspace.layout import Layout
 
-READ_ONLY_OF_SHIP = ("memory", "uploads", "logs/calls")
 # What commands put into /tmp is memory.
 TEMPORARY_BYTES = 1 << 30
 FILTER_HANDLE = 9
@@ -79,7 +78,7 @@ class Bubblewrap:
                 covers.append((place, ["--bind", place, place]))
             else:
                 covers.append((place, ["--ro-bind-try", place, place]))
-        covers += [(str(ship), _cover_state(ship)) for ship in state_folders(locked)]
+        covers += [(str(ship), _cover_state(ship, room)) for ship in state_folders(locked)]
         covers += [(place, _cover(Path(place))) for place in hidden_places(locked)]
         covers += self._cover_repositories(room, locked)
         # Parents first: a mount covers what was mounted below its place before.
@@ -107,11 +106,12 @@ def _open_workspace(workspace: str, room: Room) -> list[str]:
     return ["--overlay-src", workspace, "--overlay", upper, work, workspace]
 
 
-def _cover_state(ship: Path) -> list[str]:
+def _cover_state(ship: Path, room: Room) -> list[str]:
     words = ["--tmpfs", str(ship)]
-    for name in READ_ONLY_OF_SHIP:
+    for name in room.readable_of_ship:
         words += ["--ro-bind-try", str(ship / name), str(ship / name)]
-    words += ["--bind-try", str(ship / "scratch"), str(ship / "scratch")]
+    for name in room.writable_of_ship:
+        words += ["--bind-try", str(ship / name), str(ship / name)]
     return [*words, "--remount-ro", str(ship)]
 
 

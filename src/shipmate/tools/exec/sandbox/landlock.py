@@ -15,7 +15,6 @@ from shipmate.tools.exec.sandbox.system import own_code, readable_places
 from shipmate.workspace.layout import Layout
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
-READ_ONLY_OF_SHIP = ("memory", "uploads", "logs/calls")
 # Older kernels let a command end any process of its user, those included that watch over it.
 FIRST_VERSION = 6
 
@@ -61,12 +60,13 @@ class Landlock:
             closed.discard(str(root / ".git"))
         yield from _open(str(root), "--write", hidden, closed, _folders_around((*hidden, *closed)))
         for ship in states:
-            for name in READ_ONLY_OF_SHIP:
+            for name in room.readable_of_ship:
                 yield from ("--read", str(ship / name))
-            scratch = str(ship / "scratch")
-            yield from _open(
-                scratch, "--write", hidden - {scratch}, closed, _folders_around((*hidden, *closed))
-            )
+            for name in room.writable_of_ship:
+                place = str(ship / name)
+                yield from _open(
+                    place, "--write", hidden - {place}, closed, _folders_around((*hidden, *closed))
+                )
 
 
 def _open(path: str, right: str, hidden: set[str], closed: set[str], around: set[str]) -> Iterator[str]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from shipmate.tools.exec.sandbox.locked import LockedEntry
-from shipmate.tools.file.changeset import OWNER_ALL, set_mode
-from shipmate.tools.file.state import reach
+from shipmate.tools.file.change.changeset import OWNER_ALL, set_mode
+from shipmate.tools.file.change.state import reach
 from shipmate.workspace.layout import Layout, make_private
 
 NAMED_LIMIT = 10

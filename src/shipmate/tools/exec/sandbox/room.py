@@ -12,6 +12,14 @@ import msgspec
 
 # The process that made a room stands in its name, so that others can see whether it is still needed.
 ROOM_PREFIX = "shipmate-"
+# What of `.ship` commands may read, and what of that strangers may have written.
+READABLE_OF_SHIP = ("memory", "uploads", "logs/calls")
+RECEIVED_OF_SHIP = ("uploads", "logs/calls")
+
+
+def asks_for_state(command: str) -> bool:
+    """Tell whether a command names `.ship`, where strangers' words lie; only then it is shown them."""
+    return ".ship" in command.casefold()
 
 
 class Overlay(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +37,8 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     network: bool = False
     # The command is git itself, run without a shell: it may write the repository, but no hook and no setting.
     writes_repository: bool = False
+    # Whether it is shown what strangers sent and what members put aside, in `.ship`.
+    shows_received: bool = True
     overlay: Overlay | None = None
     # A copy that a trial changes in the workspace's place, where no overlay works.
     stand_in: Path | None = None
@@ -42,6 +52,16 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     def folder(self) -> Path:
         """Return the folder that holds all that is made for this room."""
         return self.home.parent
+
+    @property
+    def readable_of_ship(self) -> tuple[str, ...]:
+        """Return the folders of `.ship` to read."""
+        return tuple(name for name in READABLE_OF_SHIP if self.shows_received or name not in RECEIVED_OF_SHIP)
+
+    @property
+    def writable_of_ship(self) -> tuple[str, ...]:
+        """Return the folders of `.ship` to write."""
+        return ("scratch",) if self.shows_received else ()
 
     @property
     def temporary(self) -> Path:
@@ -59,6 +79,7 @@ def make_room(
     *,
     network: bool = False,
     writes_repository: bool = False,
+    shows_received: bool = True,
     overlay: Overlay | None = None,
     stand_in: Path | None = None,
 ) -> Room:
@@ -68,6 +89,7 @@ def make_room(
         home=folder / "home",
         network=network,
         writes_repository=writes_repository,
+        shows_received=shows_received,
         overlay=overlay,
         stand_in=stand_in,
     )

@@ -113,6 +113,7 @@ class Sandbox:
         *,
         network: bool = False,
         writes_repository: bool = False,
+        shows_received: bool = True,
         overlay: Overlay | None = None,
         stand_in: Path | None = None,
     ) -> Room:
@@ -121,6 +122,7 @@ class Sandbox:
             self._place,
             network=network,
             writes_repository=writes_repository,
+            shows_received=shows_received,
             overlay=overlay,
             stand_in=stand_in,
         )

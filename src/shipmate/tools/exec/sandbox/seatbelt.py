@@ -18,7 +18,6 @@ SYSTEM = (
     "/System", "/Library", "/usr", "/bin", "/sbin", "/opt", "/private/etc", "/private/var/db", "/dev",
     "/Applications/Xcode.app",
 )  # fmt: skip
-READ_ONLY_OF_SHIP = ("memory", "uploads", "logs/calls")
 # Rules further down win over those above.
 START = """(version 1)
 (deny default)
@@ -67,8 +66,9 @@ class Seatbelt:
             _rule("deny file-read* file-write*", [*states, *hidden, layout.config, layout.env]),
         ]
         for ship in states:
-            rules.append(_rule("allow file-read*", [ship / name for name in READ_ONLY_OF_SHIP]))
-            rules.append(_rule("allow file-read* file-write*", [ship / "scratch"]))
+            rules.append(_rule("allow file-read*", [ship / name for name in room.readable_of_ship]))
+            writable = [ship / name for name in room.writable_of_ship]
+            rules.append(_rule("allow file-read* file-write*", writable))
         return (
             START
             + "\n".join(filter(None, rules))
