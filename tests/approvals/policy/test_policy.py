@@ -285,6 +285,26 @@ def test_writes_outside_the_workspace_ask_in_every_mode_but_yolo(tmp_path: Path)
         assert (verdict.action, verdict.why.key) == ("ask", "outside")
 
 
+def test_reading_outside_the_workspace_asks_and_no_rule_or_grant_covers_it(tmp_path: Path) -> None:
+    grant = make_grant("read", "../a")
+    for tool in ("read", "grep", "glob", "show_image"):
+        verdict = judge(tmp_path, tool, {"path": "../a"}, allow=("*", tool), grants=(grant,))
+        assert (verdict.action, verdict.why.key) == ("ask", "outside")
+
+
+def test_c11_a_tainted_read_that_is_asked_about_is_granted_only_as_that_very_call(tmp_path: Path) -> None:
+    call = ("read", {"path": "docs/a.md"})
+    by_path = make_grant("read", "docs/a.md")
+    very = make_grant("read", "docs/a.md", digest=make_call(tmp_path, *call).call_digest)
+    for tainted, grant, action in (
+        (False, by_path, "allow"),
+        (True, by_path, "ask"),
+        (True, very, "allow"),
+    ):
+        verdict = judge(tmp_path, *call, ask=("read(docs/**)",), grants=(grant,), tainted=tainted)
+        assert verdict.action == action
+
+
 @pytest.mark.parametrize(
     "path", [".env", "sub/.env.local", ".ship/token", ".ship/approvals/a.json", "ship.json", "docs/../.ENV"]
 )

@@ -4,7 +4,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -144,17 +143,15 @@ def test_the_network_is_out_of_reach(confinement: Confinement, layout: Layout, f
         server.bind(("::1" if version == socket.AF_INET6 else "127.0.0.1", 0))
         if kind == socket.SOCK_STREAM:
             server.listen()
-        server.settimeout(0.3)
+        server.settimeout(0)
         address = server.getsockname()[:2]
         connect = f"s = socket.socket(socket.{family}); s.settimeout(1); s.connect({address})"
         script = f"import socket; {connect}; s.send(b'out')"
         command = f'{sys.executable} -I -S -c "{script}" && echo sent'
-        taken: list[bytes] = []
-        thread = threading.Thread(target=lambda: taken.append(_take(server, kind)))
-        thread.start()
         run(confinement, layout, command)
-        thread.join()
-    assert taken == [b""]
+        # What had reached us would lie in the queue by now, however slow the machine is.
+        taken = _take(server, kind)
+    assert taken == b""
 
 
 def _take(server: socket.socket, kind: int) -> bytes:
@@ -163,8 +160,8 @@ def _take(server: socket.socket, kind: int) -> bytes:
             return server.recv(10)
         connection, _ = server.accept()
         with connection:
-            return connection.recv(10)
-    except TimeoutError:
+            return connection.recv(10) or b"connected"
+    except BlockingIOError:
         return b""
 
 
