@@ -285,6 +285,14 @@ def test_writes_outside_the_workspace_ask_in_every_mode_but_yolo(tmp_path: Path)
         assert (verdict.action, verdict.why.key) == ("ask", "outside")
 
 
+@pytest.mark.parametrize("tool", ["write", "send_file"])
+def test_what_acts_outside_the_workspace_asks_whatever_was_granted(tmp_path: Path, tool: str) -> None:
+    call = (tool, {"path": "../a"})
+    very = make_grant(tool, None, digest=make_call(tmp_path, *call).call_digest)
+    verdict = judge(tmp_path, *call, allow=("*", tool), grants=(very, make_grant(tool, "../a")))
+    assert (verdict.action, verdict.why.key) == ("ask", "outside")
+
+
 def test_reading_outside_the_workspace_asks_and_no_rule_or_grant_covers_it(tmp_path: Path) -> None:
     grant = make_grant("read", "../a")
     for tool in ("read", "grep", "glob", "show_image"):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import signal
 import socket
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.tools.exec.sandbox import sandbox as sandbox_module
-from shipmate.tools.exec.sandbox.bubblewrap import Bubblewrap, find_bubblewraps
+from shipmate.tools.exec.sandbox.bubblewrap import TEMPORARY_BYTES, Bubblewrap, find_bubblewraps
 from shipmate.tools.exec.sandbox.landlock import Landlock
 from shipmate.tools.exec.sandbox.limit import Limiter
 from shipmate.tools.exec.sandbox.room import Room
@@ -171,6 +172,42 @@ def test_the_network_is_there_when_allowed(confinement: Confinement, layout: Lay
         assert (
             run(confinement, layout, f'{sys.executable} -I -S -c "{script}" && echo sent', network=True)
             == "sent\n"
+        )
+
+
+# io_uring makes sockets without socket(2), and numbers of the x32 kind name the same calls once more.
+@linux_only
+@pytest.mark.parametrize("call", ["425, 1, 0", "0x40000000 + 41, 1, 1, 0"], ids=["io_uring", "x32"])
+def test_c6_calls_that_would_go_round_the_filter_are_refused(
+    confinement: Confinement, layout: Layout, call: str
+) -> None:
+    # Without a network of its own bubblewrap needs no filter.
+    script = (
+        f"import ctypes; c = ctypes.CDLL(None, use_errno=True); print(c.syscall({call}), ctypes.get_errno())"
+    )
+    shown = run(confinement, layout, f'{sys.executable} -I -S -c "{script}"', network=True)
+    assert shown == f"-1 {errno.EPERM}\n"
+
+
+def test_nothing_is_made_beside_the_workspace_and_little_in_its_state(
+    confinement: Confinement, layout: Layout
+) -> None:
+    for name in (".ship/logs/calls/one", ".ship/uploads/one", ".ssh/one"):
+        (layout.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (layout.root / name).write_text("shown\n")
+    places = "/new /etc/new /usr/new .ship/new .ship/logs/calls/new .ship/uploads/new .ssh/new"
+    made = run(confinement, layout, f"for place in {places}; do (echo x >$place) && echo $place; done; true")
+    assert made == ""
+    shown = run(confinement, layout, "cat .ship/logs/calls/one .ship/uploads/one .ssh/one")
+    assert shown == "shown\nshown\n"
+    assert run(confinement, layout, "echo x >.ship/scratch/new && echo made") == "made\n"
+
+
+@linux_only
+def test_c13_what_is_put_into_memory_as_files_is_bounded(layout: Layout) -> None:
+    for confinement in find_bubblewraps(layout):
+        assert run(confinement, layout, "df --output=size /tmp | tail -1").strip() == str(
+            TEMPORARY_BYTES >> 10
         )
 
 
