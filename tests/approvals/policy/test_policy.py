@@ -8,12 +8,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from shipmate.approvals.policy.policy import Judgement, Policy, findings
 from shipmate.approvals.policy.rule import parse_rule
 from shipmate.approvals.value import Grant
+from shipmate.tools.exec.exec import Exec
+from shipmate.tools.exec.job import Jobs
+from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.exec.shell import read_command
 from shipmate.workspace.config import Permissions
+from shipmate.workspace.layout import Layout
 from tests.support.approval import make_call, make_grant
 
 EVASIVE = Path(__file__).with_name("evasive.txt")
@@ -402,6 +407,19 @@ def test_taint_leaves_what_a_rule_covers_and_only_looks(tmp_path: Path) -> None:
         assert run(tmp_path, command, tainted=True).action == "ask"
         call = {"command": command, "network": True}
         assert judge(tmp_path, "exec", call, allow=("exec",), tainted=True).action == "ask"
+
+
+@pytest.mark.parametrize(("network", "action"), [(False, "allow"), (True, "ask")])
+def test_c11_a_tainted_look_asks_where_commands_have_the_network(
+    tmp_path: Path, network: bool, action: str
+) -> None:
+    tool = Exec(Sandbox(Layout(tmp_path)), Jobs(), {}, network)
+    raw = {"command": "cat a.txt"}
+    call = structs.replace(
+        make_call(tmp_path, "exec", raw, tainted=True), tool=tool, arguments=tool.parse(raw)
+    )
+    policy = Policy(Permissions(allow=("exec(cat *)",)), sandbox_works=lambda: True)
+    assert policy.judge(call, ()).action == action
 
 
 def test_c11_a_file_is_sent_only_when_asked_or_allowed(tmp_path: Path) -> None:
