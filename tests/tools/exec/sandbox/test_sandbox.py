@@ -134,6 +134,16 @@ def test_another_process_keeps_its_environment_to_itself(confinement: Confinemen
         other.wait()
 
 
+def test_c6_a_command_ends_no_process_outside(confinement: Confinement, layout: Layout) -> None:
+    other = subprocess.Popen(["sleep", "30"])
+    try:
+        assert run(confinement, layout, f"kill -9 {other.pid} && echo sent; kill -0 $PPID; true") == ""
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
 @pytest.mark.parametrize(
     "family", ["AF_INET, socket.SOCK_STREAM", "AF_INET, socket.SOCK_DGRAM", "AF_INET6, socket.SOCK_STREAM"]
 )
