@@ -55,7 +55,14 @@ def test_only_named_variables_are_chosen_and_unknown_ones_refused() -> None:
 
 
 def git(environment: dict[str, str], folder: Path, *words: str) -> str:
-    done = subprocess.run(["git", *words], cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", *words],
+        cwd=folder,
+        env=environment,
+        input="host=x\nprotocol=https\n",
+        capture_output=True,
+        text=True,
+    )
     return done.stdout
 
 
@@ -78,6 +85,8 @@ def test_c1_git_runs_nothing_that_a_repository_or_the_machine_names(
         "core.attributesFile": str(folder / "attributes"),
         "core.excludesFile": str(folder / "ignored"),
         "filter.evil.clean": f"touch {canary}; cat",
+        "credential.helper": f"!touch {canary}",
+        "core.askPass": str(hook),
         "protocol.ext.allow": "always",
         "commit.gpgSign": "true",
         "gpg.program": str(hook),
@@ -88,6 +97,7 @@ def test_c1_git_runs_nothing_that_a_repository_or_the_machine_names(
     git(made, folder, "add", "a.txt")
     git(made, folder, "commit", "-m", "one")
     git(made, folder, "commit", "--amend")
+    git(made, folder, "credential", "fill")
     git(made, folder, "ls-remote", f"ext::touch {canary}")
     assert git(made, folder, "log", "--format=%s") == "one\n"
     assert not canary.exists()
@@ -113,3 +123,4 @@ def test_c1_settings_of_the_person_and_of_the_machine_are_not_read(context: Tool
         "1",
         "1",
     )
+    assert made["NPM_CONFIG_SCRIPT_SHELL"] == "/bin/sh"
