@@ -221,6 +221,16 @@ def test_c13_what_is_put_into_memory_as_files_is_bounded(layout: Layout) -> None
         )
 
 
+@linux_only
+def test_every_confinement_that_can_work_on_this_machine_holds(layout: Layout) -> None:
+    """Without this a broken one would only be left out, here and by the tests of each confinement."""
+    for confinement in list_confinements(layout):
+        program = confinement.describe().removeprefix("bubblewrap (").removesuffix(")")
+        trial = [program, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
+        if confinement.level == "landlock" or subprocess.run(trial, check=False).returncode == 0:
+            assert holds(confinement, layout), confinement.describe()
+
+
 def test_a_probe_that_does_not_hold_counts_for_nothing(layout: Layout) -> None:
     class Open:
         level = limits = "open"
