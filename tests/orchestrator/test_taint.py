@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.errors import ToolError
+from shipmate.errors import ToolError, ToolInputError
 from shipmate.models.scripted import ScriptedModel, call
-from shipmate.values.message import UIMessage, new_id
+from shipmate.values.message import JsonObject, UIMessage, new_id
 from shipmate.values.thread_id import ThreadId
-from tests.support.workspace import ROOM, Probe, open_workspace, talk
+from tests.support.workspace import ROOM, Mark, Probe, open_workspace, talk
 
 
 async def test_a_result_that_comes_late_into_an_earlier_message_taints(tmp_path: Path) -> None:
@@ -52,6 +52,42 @@ async def test_c11_taint_outlives_a_course(tmp_path: Path) -> None:
         async with app.threads.open(thread_id) as thread:
             await thread.append(new_course(thread.course + 1))
             assert len(thread.current()) == 1
+        outcome = await talk(app, "now act")
+    assert (outcome.status, act.marks) == ("suspended", [])
+
+
+async def test_c11_taint_stays_however_much_is_said_after(tmp_path: Path) -> None:
+    fetch, look, act = Probe("fetch", untrusted=True), Probe("look"), Probe("act", acts=True)
+    said = [
+        [call("fetch")],
+        "Read it.",
+        [call("look")],
+        "Looked.",
+        [call("look")],
+        "Again.",
+        [call("act")],
+        "never",
+    ]
+    async with open_workspace(tmp_path, ScriptedModel(said), [fetch, look, act], allow=["act"]) as app:
+        for words in ("go", "look", "look again"):
+            await talk(app, words)
+        outcome = await talk(app, "now act")
+    assert (outcome.status, look.marks, act.marks) == ("suspended", ["", ""], [])
+
+
+class Stricter(Probe):
+    """A tool that no longer takes what it once took."""
+
+    def parse(self, arguments: JsonObject) -> Mark:
+        raise ToolInputError("fetch: it takes an address by now. Nothing ran.")
+
+
+async def test_c11_what_a_tool_brought_in_taints_when_its_arguments_have_changed(tmp_path: Path) -> None:
+    fetch, act = Probe("fetch", untrusted=True), Probe("act", acts=True)
+    async with open_workspace(tmp_path, ScriptedModel([[call("fetch")], "Read it."]), [fetch, act]) as app:
+        await talk(app, "go")
+    tools = [Stricter("fetch", untrusted=True), act]
+    async with open_workspace(tmp_path, ScriptedModel([[call("act")], "never"]), tools, allow=["act"]) as app:
         outcome = await talk(app, "now act")
     assert (outcome.status, act.marks) == ("suspended", [])
 

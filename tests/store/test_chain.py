@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shipmate.errors import StorageError
 from shipmate.store import chain as chain_module
 from shipmate.store.chain import Chain
+from tests.support.sync import record_syncs
 
 
 def fill(folder: Path, count: int = 6) -> Chain:
@@ -41,6 +42,29 @@ def test_a_log_holds_and_reads_newest_first(tmp_path: Path) -> None:
 def test_a_log_that_is_not_there_holds(tmp_path: Path) -> None:
     assert Chain(tmp_path / "none").verify().holds
     assert list(Chain(tmp_path / "none").backward()) == []
+
+
+def test_each_entry_is_on_disk_when_append_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = record_syncs(monkeypatch)
+    monkeypatch.setattr(chain_module, "FILE_LIMIT", 400)
+    chain = Chain(tmp_path / "audit")
+    for number in range(5):
+        chain.append({"event": "ran", "what": f"call {number}"})
+        assert disk.holds(files(tmp_path / "audit")[-1])
+    assert disk.holds(tmp_path / "audit" / "head")
+    assert len(files(tmp_path / "audit")) > 1
+
+
+def test_what_was_cut_off_stays_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = fill(tmp_path / "audit", 2)
+    (newest,) = files(tmp_path / "audit")
+    whole = newest.stat().st_size
+    with newest.open("ab") as file:
+        file.write(b'{"torn": ')
+    sizes: list[int] = []
+    monkeypatch.setattr("os.fsync", lambda _: sizes.append(newest.stat().st_size))
+    chain.append({"event": "ran", "what": "call 2"})
+    assert sizes[0] == whole
 
 
 def test_files_are_private(tmp_path: Path) -> None:

@@ -8,12 +8,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from shipmate.approvals.policy.policy import Judgement, Policy, findings
 from shipmate.approvals.policy.rule import parse_rule
 from shipmate.approvals.value import Grant
+from shipmate.tools.exec.exec import Exec
+from shipmate.tools.exec.job import Jobs
+from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.exec.shell import read_command
 from shipmate.workspace.config import Permissions
+from shipmate.workspace.layout import Layout
 from tests.support.approval import make_call, make_grant
 
 EVASIVE = Path(__file__).with_name("evasive.txt")
@@ -285,6 +290,34 @@ def test_writes_outside_the_workspace_ask_in_every_mode_but_yolo(tmp_path: Path)
         assert (verdict.action, verdict.why.key) == ("ask", "outside")
 
 
+@pytest.mark.parametrize("tool", ["write", "send_file"])
+def test_what_acts_outside_the_workspace_asks_whatever_was_granted(tmp_path: Path, tool: str) -> None:
+    call = (tool, {"path": "../a"})
+    very = make_grant(tool, None, digest=make_call(tmp_path, *call).call_digest)
+    verdict = judge(tmp_path, *call, allow=("*", tool), grants=(very, make_grant(tool, "../a")))
+    assert (verdict.action, verdict.why.key) == ("ask", "outside")
+
+
+def test_reading_outside_the_workspace_asks_and_no_rule_or_grant_covers_it(tmp_path: Path) -> None:
+    grant = make_grant("read", "../a")
+    for tool in ("read", "grep", "glob", "show_image"):
+        verdict = judge(tmp_path, tool, {"path": "../a"}, allow=("*", tool), grants=(grant,))
+        assert (verdict.action, verdict.why.key) == ("ask", "outside")
+
+
+def test_c11_a_tainted_read_that_is_asked_about_is_granted_only_as_that_very_call(tmp_path: Path) -> None:
+    call = ("read", {"path": "docs/a.md"})
+    by_path = make_grant("read", "docs/a.md")
+    very = make_grant("read", "docs/a.md", digest=make_call(tmp_path, *call).call_digest)
+    for tainted, grant, action in (
+        (False, by_path, "allow"),
+        (True, by_path, "ask"),
+        (True, very, "allow"),
+    ):
+        verdict = judge(tmp_path, *call, ask=("read(docs/**)",), grants=(grant,), tainted=tainted)
+        assert verdict.action == action
+
+
 @pytest.mark.parametrize(
     "path", [".env", "sub/.env.local", ".ship/token", ".ship/approvals/a.json", "ship.json", "docs/../.ENV"]
 )
@@ -374,6 +407,19 @@ def test_taint_leaves_what_a_rule_covers_and_only_looks(tmp_path: Path) -> None:
         assert run(tmp_path, command, tainted=True).action == "ask"
         call = {"command": command, "network": True}
         assert judge(tmp_path, "exec", call, allow=("exec",), tainted=True).action == "ask"
+
+
+@pytest.mark.parametrize(("network", "action"), [(False, "allow"), (True, "ask")])
+def test_c11_a_tainted_look_asks_where_commands_have_the_network(
+    tmp_path: Path, network: bool, action: str
+) -> None:
+    tool = Exec(Sandbox(Layout(tmp_path)), Jobs(), {}, network)
+    raw = {"command": "cat a.txt"}
+    call = structs.replace(
+        make_call(tmp_path, "exec", raw, tainted=True), tool=tool, arguments=tool.parse(raw)
+    )
+    policy = Policy(Permissions(allow=("exec(cat *)",)), sandbox_works=lambda: True)
+    assert policy.judge(call, ()).action == action
 
 
 def test_c11_a_file_is_sent_only_when_asked_or_allowed(tmp_path: Path) -> None:

@@ -81,9 +81,14 @@ import asyncio, sys
 from pathlib import Path
 from shipmate.tools.exec.exec import Exec
 from shipmate.tools.exec.job import Jobs
+from shipmate.tools.exec.sandbox import limit
 from shipmate.tools.exec.sandbox.sandbox import Sandbox, list_confinements
 from shipmate.tools.tool import ToolContext
 from shipmate.workspace.layout import Layout
+
+# Any other process of this machine ends what it finds in control groups that were left behind; here only the
+# confinement itself counts.
+limit.find_groups = lambda: None
 
 async def main():
     layout = Layout(Path(sys.argv[1]))

@@ -277,6 +277,8 @@ class _Walk:
             if self.parents == "named":
                 return False
             os.mkdir(step, 0o755, dir_fd=folder)
+            # What is put into it would be lost with it.
+            os.fsync(folder)
             handle = os.open(step, FOLDER_FLAGS, dir_fd=folder)
         self.folders.append(self._keep(handle))
         self.names.append(step)

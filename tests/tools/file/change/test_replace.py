@@ -15,6 +15,7 @@ from shipmate.tools.file.change.replace import replace_bytes
 from shipmate.tools.file.confine import locate
 from shipmate.tools.file.protection import refuse_writing
 from shipmate.tools.file.target import read_state
+from tests.support.sync import record_syncs
 
 ROUNDS = 600
 
@@ -49,6 +50,20 @@ def test_a_new_file_takes_a_free_name(root: Path) -> None:
         replace_bytes(place, b"new", None)
     assert (root / "deep" / "a.md").read_bytes() == b"new"
     assert listing(root / "deep") == {"a.md"}
+
+
+@pytest.mark.usefixtures("renaming")
+def test_what_is_written_is_on_disk_when_the_call_returns(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = record_syncs(monkeypatch)
+    (root / "a.md").write_bytes(b"old")
+    with locate(root, "a.md", refuse_writing) as place:
+        replace_bytes(place, b"newer", read_state(place))
+    with locate(root, "deep/er/b.md", refuse_writing, parents="made") as place:
+        replace_bytes(place, b"new", None)
+    for name in ("a.md", "deep", "deep/er", "deep/er/b.md"):
+        assert disk.holds(root / name), name
 
 
 def change_content(path: Path) -> None:
