@@ -1,4 +1,4 @@
-"""The cost of consent: judging a command, running it confined, trying it out, recording it; in 50,000 files."""
+"""The cost of consent in 50,000 files: judging a command, confining it, trying it out, recording it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,14 @@ from shipmate.workspace.layout import Layout
 FOLDERS, FILES_EACH, TRACKED = 5_000, 10, 300
 REPOSITORY = Path(__file__).parents[1]
 RULES = Permissions(
-    allow=("exec(git status)", "exec(git log *)", "exec(ls *)", "exec(grep *)", "exec(cat *)", "write(docs/**)"),
+    allow=(
+        "exec(git status)",
+        "exec(git log *)",
+        "exec(ls *)",
+        "exec(grep *)",
+        "exec(cat *)",
+        "write(docs/**)",
+    ),
     ask=("exec(git push *)", "write(docs/plan/**)"),
     deny=("exec(rm *)", "exec(sudo *)", "read(private/**)", "write(infra/**)"),
 )
@@ -39,7 +46,7 @@ LINES = {
     "covered": "git status",
     "covered, with paths": "grep -n tide part-1/folder-7/file-3.txt part-2/folder-9/file-4.txt",
     "uncovered": "make test",
-    "shell text": "for f in part-1/*/*.txt; do wc -l \"$f\"; done | sort -n | tail -5 && git log --oneline",
+    "shell text": 'for f in part-1/*/*.txt; do wc -l "$f"; done | sort -n | tail -5 && git log --oneline',
 }
 JUDGED, PAIRS, APPENDS = 300, 40, 100
 Act = Callable[[], Awaitable[Any]]

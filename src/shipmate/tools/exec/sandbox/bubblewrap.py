@@ -20,7 +20,8 @@ from shipmate.tools.exec.sandbox.locked import (
     state_folders,
 )
 from shipmate.tools.exec.sandbox.repository import GUARDED, clean_config
-from shipmate.tools.exec.sandbox.room import Room
+from shipmate.tools.exec.sandbox.room import Room, choose_place
+from shipmate.tools.exec.sandbox.settings import settings_copy
 from shipmate.tools.exec.sandbox.system import own_code, readable_places
 from shipmate.workspace.layout import Layout
 
@@ -28,6 +29,7 @@ READ_ONLY_OF_SHIP = ("memory", "uploads", "logs/calls")
 # What commands put into /tmp is memory.
 TEMPORARY_BYTES = 1 << 30
 FILTER_HANDLE = 9
+SETTINGS_FOLDER = Path("/etc")
 
 
 class Bubblewrap:
@@ -135,7 +137,14 @@ def _cover_config(config: Path, room: Room) -> list[tuple[str, list[str]]]:
 def _system(workspace: Path) -> list[str]:
     size = ["--size", str(TEMPORARY_BYTES)]
     options = ["--proc", "/proc", "--dev", "/dev", *size, "--tmpfs", "/tmp", "--dir", "/var/tmp"]  # noqa: S108 - inside
-    for place in readable_places(workspace):
+    places = readable_places(workspace)
+    if not workspace.is_relative_to(SETTINGS_FOLDER):
+        # A mount each would take longer than all the rest; what lies in single files is shown by one.
+        settings = [place for place in places if place.is_relative_to(SETTINGS_FOLDER)]
+        copy = settings_copy(choose_place(workspace)).refresh(settings, SETTINGS_FOLDER)
+        options += ["--ro-bind", str(copy), str(SETTINGS_FOLDER)]
+        places = [place for place in places if place not in settings or place.is_dir()]
+    for place in places:
         if place.is_symlink() and place.parent == Path("/"):
             options += ["--symlink", str(place.readlink()), str(place)]
         else:
