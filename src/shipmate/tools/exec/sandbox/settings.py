@@ -23,7 +23,7 @@ class SettingsCopy:
         # Named like a room, so that it is removed as one when this process is killed.
         self.folder = place / f"{ROOM_PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
         self.folder.mkdir(mode=0o700)
-        weakref.finalize(self, remove_folder, self.folder)
+        weakref.finalize(self, _remove, self.folder, os.getpid())
         self._stamps: dict[Path, Stamp] = {}
         self._lock = threading.Lock()
 
@@ -58,7 +58,17 @@ def _copy(place: Path, copy: Path) -> None:
         beside.replace(copy)
 
 
-@cache
 def settings_copy(place: Path) -> SettingsCopy:
     """Return this process's copy below a place."""
+    # A process that was split off from another, perhaps as another user, makes its own.
+    return _settings_copy(place, os.getpid(), os.geteuid())
+
+
+@cache
+def _settings_copy(place: Path, owner: int, user: int) -> SettingsCopy:
     return SettingsCopy(place)
+
+
+def _remove(folder: Path, owner: int) -> None:
+    if os.getpid() == owner:
+        remove_folder(folder)
