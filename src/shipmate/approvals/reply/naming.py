@@ -15,7 +15,6 @@ QUOTED = re.compile(r"([`'\"])(.+)\1")
 # A command may be called by its first words only if all of it is plain words: of `git status && rm x` nobody
 # names the half.
 PLAIN = re.compile(r"[\w ./:=@,+%-]+")
-HAN = re.compile(r"[\u3400-\u9fff]")
 
 
 def names_of(approval: Approval) -> list[str]:
@@ -37,7 +36,8 @@ def find_spoken(words: str, names: Sequence[str]) -> str | None:
 def _is_speech(words: str) -> bool:
     """Tell whether words could be speech: a call can be named so that it swallows a condition."""
     spoken = re.split(r"[\s,]+", words.casefold())
-    return HAN.search(words) is not None or not read_table().speech.isdisjoint(spoken)
+    has_han = any("\u3400" <= character <= "\u9fff" for character in words)
+    return has_han or not read_table().speech.isdisjoint(spoken)
 
 
 def calls_by_name(words: str, name: str) -> bool:
