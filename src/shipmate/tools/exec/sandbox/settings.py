@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 import threading
@@ -53,9 +52,13 @@ def _copy(place: Path, copy: Path) -> None:
         return
     # Put in place whole: a command that runs already sees the old or the new one.
     beside = copy.with_name(f".{copy.name}-{secrets.token_hex(4)}")
-    with contextlib.suppress(OSError):
+    try:
         beside.write_bytes(place.read_bytes())
         beside.replace(copy)
+    except OSError:
+        # What is gone or closed by now is not there for a command either.
+        for path in (beside, copy):
+            path.unlink(missing_ok=True)
 
 
 def settings_copy(place: Path) -> SettingsCopy:

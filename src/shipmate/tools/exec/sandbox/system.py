@@ -44,14 +44,16 @@ def _overlaps(place: Path, workspace: Path) -> bool:
     return workspace.is_relative_to(place) or place.is_relative_to(workspace)
 
 
-@lru_cache(maxsize=64)
 def own_code(workspace: Path) -> tuple[Path, ...]:
     """List folders of Shipmate's own code inside the workspace; commands must not change them."""
+    return _own_code(workspace, _interpreter())
+
+
+@lru_cache(maxsize=64)
+def _own_code(workspace: Path, interpreter: tuple[Path, ...]) -> tuple[Path, ...]:
     package = Path(shipmate.__file__).resolve().parent
     return tuple(
-        place
-        for place in (*_interpreter(), package)
-        if place != workspace and place.is_relative_to(workspace)
+        place for place in (*interpreter, package) if place != workspace and place.is_relative_to(workspace)
     )
 
 
@@ -61,6 +63,10 @@ def search_path() -> list[Path]:
     return [folder for folder in folders if folder.is_absolute()]
 
 
-@cache
 def _interpreter() -> tuple[Path, ...]:
-    return Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()
+    return _resolve(sys.prefix), _resolve(sys.base_prefix)
+
+
+@cache
+def _resolve(place: str) -> Path:
+    return Path(place).resolve()
