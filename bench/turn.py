@@ -42,7 +42,7 @@ class Echo:
 
 def measure() -> list[dict[str, Any]]:
     """Measure everything once."""
-    rows = [_version(), _one_shot()]
+    rows = [_version(), *_one_shot()]
     rows += asyncio.run(_overheads())
     rows += _in_child("memory")
     with provider() as url:
@@ -55,27 +55,27 @@ def _version() -> dict[str, Any]:
         "name": "shipmate --version, CPU",
         "value": statistics.median(spent),
         "unit": "s",
-        "bar": "<= 0.15",
+        "bar": "<= 0.05",
     }
 
 
-def _one_shot() -> dict[str, Any]:
+def _one_shot() -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "Agent.md").write_text("# Captain\n")
         command = [str(SHIPMATE), "-C", folder, "ask", "ping"]
         environ = {"PATH": os.environ["PATH"], "OLLAMA_HOST": "127.0.0.1:9", "HOME": folder}
         spent = [_wall(command, environ) for _ in range(7)]
-    return {
-        "name": "one-shot turn offline, start to exit",
-        "value": statistics.median(spent),
-        "unit": "s",
-        "bar": "<= 0.4",
-    }
+        busy = [_cpu(command, environ) for _ in range(7)]
+    name = "one-shot turn offline, start to exit"
+    return [
+        {"name": name, "value": statistics.median(spent), "unit": "s", "bar": "<= 0.4"},
+        {"name": f"{name}, CPU", "value": statistics.median(busy), "unit": "s", "bar": "<= 0.35"},
+    ]
 
 
-def _cpu(command: list[str]) -> float:
+def _cpu(command: list[str], environ: dict[str, str] | None = None) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True, env=environ)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -110,6 +110,8 @@ class Audit:
         if call.approval is None and call.tool.labels_for(call.arguments).is_read_only:
             return
         try:
+            # On disk like every other entry, though nothing waits for it: the head may reach the disk by
+            # itself, and one that names a line which was lost would look like a cut.
             self._note("ran", call, {"outcome": outcome})
         except StorageError:
             log.exception("the end of a call is not in the audit log")

@@ -30,7 +30,7 @@ MARKS = 4
 SPACES = 80
 LINES = 20
 # Scripts without combining marks of their own; in the rest of Unicode marks are counted one by one.
-_MARKED = re.compile(r"[^\x00-\u02ff\u30a0-\u9fff\uac00-\ud7a3]{5,}")
+_MARKED = r"[^\x00-\u02ff\u30a0-\u9fff\uac00-\ud7a3]{5,}"
 _WIDE = re.compile(rf"[ \t]{{{SPACES + 1},}}")
 _TALL = re.compile(rf"\n{{{LINES + 1},}}")
 
@@ -39,7 +39,8 @@ def reveal(text: str) -> str:
     """Return the text with hidden characters written as `\\u{200b}`; newlines and tabs stay as they are."""
     shown = text.translate(_TABLE)
     if not shown.isascii():
-        shown = _MARKED.sub(_unpile, shown)
+        # Not compiled before it is needed: that takes as long as importing several modules.
+        shown = re.sub(_MARKED, _unpile, shown)
     return _TALL.sub(_count_lines, _WIDE.sub(_count_spaces, shown))
 
 

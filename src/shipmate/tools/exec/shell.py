@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -82,6 +82,13 @@ def commands_within(command: str) -> tuple[list[tuple[str, ...]], bool]:
     """List every command found anywhere in a command line, and whether all of it could be read."""
     if len(command) > COMMAND_LIMIT:
         return [], False
+    found, is_clear = _commands_within(command)
+    return list(found), is_clear
+
+
+# Every rule about commands asks for it.
+@lru_cache(maxsize=16)
+def _commands_within(command: str) -> tuple[tuple[tuple[str, ...], ...], bool]:
     root = _parse(command)
     found: list[tuple[str, ...]] = []
     is_clear = not root.has_error
@@ -92,7 +99,7 @@ def commands_within(command: str) -> tuple[list[tuple[str, ...]], bool]:
             )
             is_clear = is_clear and bool(words) and BARE.fullmatch(words[0]) is not None
             found.append(words)
-    return found, is_clear
+    return tuple(found), is_clear
 
 
 def _loose_word(node: Node) -> str:

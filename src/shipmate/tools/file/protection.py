@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 SECRET_NAMES = frozenset(
     {
@@ -39,8 +40,11 @@ REPOSITORY_FILE = "HEAD"
 REPOSITORY_ENDING = ".git"
 
 
+@lru_cache(maxsize=65_536)
 def fold(name: str) -> str:
     """Make names equal that a case-insensitive or normalising file system takes for one."""
+    if name.isascii():
+        return name.lower()
     visible = "".join(character for character in name if unicodedata.category(character) != "Cf")
     return unicodedata.normalize("NFKC", visible).casefold()
 
@@ -91,6 +95,11 @@ def forms_member(parts: Sequence[str]) -> bool:
         # Who may write in a project stands in its meta.json.
         return len(names) == 3 and names[2] == "meta.json"
     return names[0] in FORMING_FOLDERS or (len(names) == 1 and names[0] in FORMING_FILES)
+
+
+def is_placed(parts: Sequence[str]) -> bool:
+    """Tell whether it matters for what lies in an open folder that it is this one and no other."""
+    return not parts or fold(parts[0]) in FORMING_FOLDERS or fold(parts[0]) == "projects"
 
 
 def is_locked(parts: Sequence[str]) -> bool:

@@ -12,7 +12,6 @@ from shipmate.decoding.process import Work, call_aside
 from shipmate.errors import DecodingError, ToolError
 from shipmate.tools.output import keep
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
-from shipmate.tools.web.page import EXTRACTED_TAGS, is_html, to_markdown
 
 if TYPE_CHECKING:
     from shipmate.tools.web.fetcher import Fetcher, Page
@@ -59,6 +58,9 @@ class WebFetch(Tool[WebFetchArguments]):
 
 async def read_fetched(page: Page) -> str | None:
     """Return a page's text, None when it has none; HTML is taken apart in a child process."""
+    # Most turns fetch nothing.
+    from shipmate.tools.web.page import is_html, to_markdown
+
     if not is_html(page.body, page.kind):
         return to_markdown(page.body, page.kind, page.charset, page.url)
     try:
@@ -69,6 +71,8 @@ async def read_fetched(page: Page) -> str | None:
 
 async def _extract(page: Page) -> str:
     """Let the library for it find the content, where it is installed and the page is an ordinary one."""
+    from shipmate.tools.web.page import EXTRACTED_TAGS
+
     if page.body.count(b"<") > EXTRACTED_TAGS or find_spec("trafilatura") is None:
         return ""
     try:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import TargetChangedError
-from shipmate.tools.file.change.rewind import Rewinds
 from shipmate.tools.exec.preview.effect import TooMuchError
+from shipmate.tools.file.change.rewind import Rewinds
 from tests.support.tree import read_tree
 from tests.tools.exec.preview.conftest import Bench
 

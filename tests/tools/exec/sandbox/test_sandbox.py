@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import os
 import errno
+import os
 import signal
 import socket
 import stat

@@ -36,8 +36,7 @@ class Attempt:
     async def __call__(self, aside: Aside) -> tuple[str, str]:
         """Run the command; return how it ended and what it printed."""
         sandbox, context = self._place(aside)
-        room = await asyncio.to_thread(self._open_room, sandbox, aside)
-        process = await self._start(sandbox, context, room)
+        process = await self._start(sandbox, context, aside)
         try:
             in_time = await process.wait(self._seconds)
         except asyncio.CancelledError:
@@ -64,22 +63,36 @@ class Attempt:
         layout = Layout(aside.copy)
         return Sandbox(layout), msgspec.structs.replace(self._context, layout=layout)
 
-    async def _start(self, sandbox: Sandbox, context: ToolContext, room: Room) -> Process:
+    async def _start(self, sandbox: Sandbox, context: ToolContext, aside: Aside) -> Process:
         plan = plan_command(self._command, context.folder)
+        try:
+            room, command = await asyncio.to_thread(self._enter, sandbox, plan, aside)
+        except OSError as error:
+            raise _not_started(error) from error
         leave = partial(_leave, sandbox, room, plan)
         spool = Spool(log_of(self._context), self._budget)
         try:
-            command = await asyncio.to_thread(sandbox.wrap, plan.argv, room)
             environment = make_environment(context, room, {}, os.environ)
             return await Process.start(
                 command, context.folder, environment, spool, leave=leave, kill_signal=sandbox.kill_signal
             )
-        except (ToolError, OSError) as error:
+        except OSError as error:
             spool.close()
             await asyncio.to_thread(leave, None)
-            if isinstance(error, ToolError):
-                raise
-            raise ToolError(f"The command could not be started: {error.strerror}.") from error
+            raise _not_started(error) from error
+
+    def _enter(self, sandbox: Sandbox, plan: CommandPlan, aside: Aside) -> tuple[Room, list[str]]:
+        """Make the command's room, and return the line to start in it."""
+        room = self._open_room(sandbox, aside)
+        try:
+            return room, sandbox.wrap(plan.argv, room)
+        except (ToolError, OSError):
+            sandbox.close_room(room)
+            raise
+
+
+def _not_started(error: OSError) -> ToolError:
+    return ToolError(f"The command could not be started: {error.strerror}.")
 
 
 def _leave(sandbox: Sandbox, room: Room, plan: CommandPlan, code: int | None) -> list[str]:

@@ -8,6 +8,7 @@ import hashlib
 import stat
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -61,19 +62,14 @@ class Trials:
         `start` runs it with its changes going aside and returns how it ended and what it printed. Raises
         TooMuchError when it cannot be tried, or did more than can be shown.
         """
-        trial_id = name_trial(context)
-        folder = self._layout.trial(trial_id)
-        await asyncio.to_thread(discard, folder)
-        make_private(folder)
+        folder = self._layout.trial(name_trial(context))
         try:
-            effects, note, printed = await self._try(folder, start, can_overlay=can_overlay)
-            return await asyncio.to_thread(self._settle, command, context, effects, note, printed)
+            aside, read = await asyncio.to_thread(self._prepare, folder, can_overlay=can_overlay)
+            note, printed = await start(aside)
+            return await asyncio.to_thread(self._settle, command, context, read, note, printed)
         except BaseException:
             await asyncio.to_thread(discard, folder)
             raise
-        finally:
-            for name in (UPPER, WORK, COPY):
-                await asyncio.to_thread(discard, folder / name)
 
     def picture(self, expected: JsonObject) -> Picture:
         """Return the target of a kept trial, if what it would change still stands as it was shown."""
@@ -121,26 +117,27 @@ class Trials:
                 if time.time() - folder.stat().st_mtime > LONGEST_SECONDS and not (folder / MARK).exists():
                     discard(folder)
 
-    async def _try(self, folder: Path, start: Run, *, can_overlay: bool) -> tuple[Effects, str, str]:
+    def _prepare(self, folder: Path, *, can_overlay: bool) -> tuple[Aside, Callable[[], Effects]]:
+        """Make the place changes go to; return it, and how to read from it what was changed."""
+        discard(folder)
+        make_private(folder)
         root = self._layout.root
-        if can_overlay:
-            upper, work = folder / UPPER, folder / WORK
-            # The top of an overlay has the mode of its upper layer.
-            upper.mkdir(mode=0o700)
-            upper.chmod(stat.S_IMODE(root.stat().st_mode))
-            work.mkdir(mode=0o700)
-            note, printed = await start(Aside(upper=upper, work=work))
-            return await asyncio.to_thread(read_upper, upper, root), note, printed
-        replica = Replica(root, folder / COPY)
-        await asyncio.to_thread(replica.make)
-        note, printed = await start(Aside(copy=replica.folder))
-        return await asyncio.to_thread(replica.read), note, printed
+        if not can_overlay:
+            replica = Replica(root, folder / COPY)
+            replica.make()
+            return Aside(copy=replica.folder), replica.read
+        upper, work = folder / UPPER, folder / WORK
+        # The top of an overlay has the mode of its upper layer.
+        upper.mkdir(mode=0o700)
+        upper.chmod(stat.S_IMODE(root.stat().st_mode))
+        work.mkdir(mode=0o700)
+        return Aside(upper=upper, work=work), partial(read_upper, upper, root)
 
     def _settle(
-        self, command: str, context: ToolContext, effects: Effects, note: str, printed: str
+        self, command: str, context: ToolContext, read: Callable[[], Effects], note: str, printed: str
     ) -> Picture:
         """Give the result of what had no effect; keep the effects of the rest, and show them."""
-        found = refuse(effects.found, self._layout.root, forbids=context.forbids)
+        found = refuse(read().found, self._layout.root, forbids=context.forbids)
         painter = Painter(self._layout.root, self._language)
         output = f"{printed}\n[{note}]" if printed else f"[{note}]"
         if refused := painter.name_refused(found):
@@ -152,6 +149,8 @@ class Trials:
             return Picture(None, result=ToolResult(output=output))
         text = painter.paint(command, note, printed, point_at(context), found)
         changes = self._keep(folder, done, output)
+        for name in (UPPER, WORK, COPY):
+            discard(folder / name)
         return Picture(text, {"trial": folder.name, "changes": changes.digest})
 
     def _keep(self, folder: Path, effects: Sequence[Effect], output: str) -> Changeset:

@@ -95,7 +95,17 @@ def program_names() -> frozenset[str]:
 
 def has_verbs(name: str) -> bool:
     """Tell whether a program's next word names what it does."""
-    return any(section.startswith(f"{name} ") for section in _sections())
+    return name in _with_verbs()
+
+
+@cache
+def _with_verbs() -> frozenset[str]:
+    return frozenset(name for section in _sections() for name in _beginnings(section))
+
+
+def _beginnings(section: str) -> list[str]:
+    words = section.split(" ")
+    return [" ".join(words[:count]) for count in range(1, len(words))]
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -52,6 +53,12 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_invocation(name: str, words: Sequence[str]) -> Invocation | Why:
     """Return what a program does with its words, or what of them is not known."""
+    return _read_known(name, tuple(words))
+
+
+# Every rule about commands asks for it. What it returns cannot be changed.
+@lru_cache(maxsize=64)
+def _read_known(name: str, words: tuple[str, ...]) -> Invocation | Why:
     grammar, rest = _find(name, words)
     if grammar is None:
         return Why("no-grammar", name)

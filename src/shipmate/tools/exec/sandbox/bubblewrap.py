@@ -8,6 +8,7 @@ import shutil
 import signal
 import stat
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from shipmate.tools.exec.sandbox import jail
@@ -20,13 +21,15 @@ from shipmate.tools.exec.sandbox.locked import (
     state_folders,
 )
 from shipmate.tools.exec.sandbox.repository import GUARDED, clean_config
-from shipmate.tools.exec.sandbox.room import Room
+from shipmate.tools.exec.sandbox.room import Room, choose_place
+from shipmate.tools.exec.sandbox.settings import settings_copy
 from shipmate.tools.exec.sandbox.system import own_code, readable_places
 from shipmate.workspace.layout import Layout
 
 # What commands put into /tmp is memory.
 TEMPORARY_BYTES = 1 << 30
 FILTER_HANDLE = 9
+SETTINGS_FOLDER = Path("/etc")
 
 
 class Bubblewrap:
@@ -134,15 +137,37 @@ def _cover_config(config: Path, room: Room) -> list[tuple[str, list[str]]]:
     return [(f"{config}/", ["--ro-bind", str(cleaned), str(config)])]
 
 
-def _system(workspace: Path) -> list[str]:
+def _system(workspace: Path) -> Sequence[str]:
+    """Return what shows the machine; that of the settings which lies in single files is copied together."""
+    places = readable_places(workspace)
+    if workspace.is_relative_to(SETTINGS_FOLDER):
+        return _show(places)
+    settings = _settings_of(places)
+    copy = settings_copy(choose_place(workspace)).refresh(settings, SETTINGS_FOLDER)
+    return _show(places, copy)
+
+
+@lru_cache(maxsize=16)
+def _settings_of(places: tuple[Path, ...]) -> tuple[Path, ...]:
+    return tuple(place for place in places if place.is_relative_to(SETTINGS_FOLDER))
+
+
+@lru_cache(maxsize=16)
+def _show(places: tuple[Path, ...], settings: Path | None = None) -> tuple[str, ...]:
+    """Return the options that show places of the machine, the settings among them as copied."""
     size = ["--size", str(TEMPORARY_BYTES)]
     options = ["--proc", "/proc", "--dev", "/dev", *size, "--tmpfs", "/tmp", "--dir", "/var/tmp"]  # noqa: S108 - inside
-    for place in readable_places(workspace):
+    if settings is not None:
+        # Each mount takes its time, the more of it the more there are.
+        options += ["--ro-bind", str(settings), str(SETTINGS_FOLDER)]
+    for place in places:
+        if settings is not None and place.is_relative_to(SETTINGS_FOLDER) and not place.is_dir():
+            continue
         if place.is_symlink() and place.parent == Path("/"):
             options += ["--symlink", str(place.readlink()), str(place)]
         else:
             options += ["--ro-bind-try", str(place), str(place)]
-    return options
+    return tuple(options)
 
 
 def find_bubblewraps(layout: Layout, tree: LockedTree | None = None) -> list[Bubblewrap]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from shipmate.tools.exec.sandbox.watch import FolderWatch, is_local
-from shipmate.tools.file.protection import fold, is_locked, refuse_reading
+from shipmate.tools.file.protection import fold, is_locked, is_placed, refuse_reading
 
 # Rules about a place, such as the top of the workspace or of a project, reach no deeper than this;
 # below it a name alone decides, so that one judgement serves every file of that name.
@@ -60,6 +60,8 @@ class LockedTree:
         # Those that could not be read, and have to be tried again.
         self._unread: set[str] = set()
         self._watch: FolderWatch | None = None
+        # Until it is known whether there are many folders.
+        self._may_watch = True
         self._lock = threading.Lock()
         # What the last look found.
         self.latest: tuple[LockedEntry, ...] = ()
@@ -80,7 +82,6 @@ class LockedTree:
                 is_same = not changed
             else:
                 self._read(self._root)
-                self._begin_watch()
                 is_same = False
             for ship in state_folders(self.latest):
                 # A state folder is not looked through, so its own change does not show.
@@ -92,17 +93,16 @@ class LockedTree:
                 self.latest = tuple(sorted(found, key=lambda entry: entry.path.split("/")))
             return self.latest
 
-    def _begin_watch(self) -> None:
+    def _begin_watch(self) -> bool:
         """Let the kernel tell what changes, where there is too much to ask for each time."""
-        if len(self._folders) < WATCHED_FOLDERS or sys.platform != "linux" or not is_local(self._root):
-            return
+        self._may_watch = False
+        if sys.platform != "linux" or not is_local(self._root):
+            return False
         try:
             self._watch = FolderWatch()
         except OSError:
-            return
-        # Read anew, each folder after its watch began.
-        self._folders.clear()
-        self._read(self._root)
+            return False
+        return True
 
     def _changed(self) -> list[str]:
         told = self._watch.take() if self._watch else None
@@ -123,6 +123,11 @@ class LockedTree:
                 self._forget([path])
                 continue
             self._folders[path] = folder
+            if self._may_watch and len(self._folders) >= WATCHED_FOLDERS and self._begin_watch():
+                # Read anew, each folder after its watch began.
+                self._folders.clear()
+                waiting = [self._root]
+                continue
             known = before.folders.items() if before else ()
             self._forget(inner for inner, number in known if folder.folders.get(inner) != number)
             waiting += (inner for inner in folder.folders if inner not in self._folders)
@@ -199,7 +204,9 @@ def _choose_judge(parts: tuple[str, ...]) -> Callable[[str], tuple[bool, bool]]:
     if parts and is_locked(parts):
         # It is closed as a whole; only what must not even be seen counts.
         return _judge_secret
-    return _judge_name if len(parts) >= PLACED_DEPTH else lambda name: _judge_place((*parts, name))
+    if len(parts) >= PLACED_DEPTH or not is_placed(parts):
+        return _judge_name
+    return lambda name: _judge_place((*parts, name))
 
 
 @lru_cache(maxsize=65_536)

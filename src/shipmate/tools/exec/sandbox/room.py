@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import shutil
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -72,6 +73,14 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """Return the name no other room has."""
         return self.folder.name
+
+
+def choose_place(workspace: Path) -> Path:
+    """Return where rooms are made: never where a tool could write before."""
+    place = Path(tempfile.gettempdir()).resolve()
+    if place.is_relative_to(workspace.resolve()):
+        return Path("/var/tmp")  # noqa: S108 - rooms are private, their names cannot be guessed
+    return place
 
 
 def make_room(

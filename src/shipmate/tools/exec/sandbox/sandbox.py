@@ -22,7 +22,14 @@ from shipmate.tools.exec.sandbox.limit import Limiter, Limits, find_limiter
 from shipmate.tools.exec.sandbox.locked import LockedEntry, LockedTree
 from shipmate.tools.exec.sandbox.refusal import open_up, refuse_new
 from shipmate.tools.exec.sandbox.repository import GUARDED, read_guarded, restore_guarded
-from shipmate.tools.exec.sandbox.room import Overlay, Room, make_room, remove_folder, sweep_rooms
+from shipmate.tools.exec.sandbox.room import (
+    Overlay,
+    Room,
+    choose_place,
+    make_room,
+    remove_folder,
+    sweep_rooms,
+)
 from shipmate.tools.exec.sandbox.seatbelt import find_seatbelts
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout, make_private
@@ -245,10 +252,8 @@ class Sandbox:
 
     @cached_property
     def _place(self) -> Path:
-        """Return where rooms are made: never where a tool could write before."""
-        place = Path(tempfile.gettempdir()).resolve()
-        if place.is_relative_to(self._layout.root.resolve()):
-            place = Path("/var/tmp")  # noqa: S108 - rooms are private, their names cannot be guessed
+        """Return where rooms are made, cleared of what was left there."""
+        place = choose_place(self._layout.root)
         sweep_rooms(place)
         return place
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import shipmate
@@ -24,7 +24,7 @@ SETTINGS = (
 
 def readable_places(workspace: Path) -> tuple[Path, ...]:
     """List existing files and folders, apart from the workspace, that commands may read."""
-    return _readable_places(workspace, tuple(search_path()), tuple(_interpreter()))
+    return _readable_places(workspace, tuple(search_path()), _interpreter())
 
 
 @lru_cache(maxsize=64)
@@ -44,14 +44,17 @@ def _overlaps(place: Path, workspace: Path) -> bool:
     return workspace.is_relative_to(place) or place.is_relative_to(workspace)
 
 
-def own_code(workspace: Path) -> list[Path]:
+def own_code(workspace: Path) -> tuple[Path, ...]:
     """List folders of Shipmate's own code inside the workspace; commands must not change them."""
+    return _own_code(workspace, _interpreter())
+
+
+@lru_cache(maxsize=64)
+def _own_code(workspace: Path, interpreter: tuple[Path, ...]) -> tuple[Path, ...]:
     package = Path(shipmate.__file__).resolve().parent
-    return [
-        place
-        for place in (*_interpreter(), package)
-        if place != workspace and place.is_relative_to(workspace)
-    ]
+    return tuple(
+        place for place in (*interpreter, package) if place != workspace and place.is_relative_to(workspace)
+    )
 
 
 def search_path() -> list[Path]:
@@ -60,5 +63,10 @@ def search_path() -> list[Path]:
     return [folder for folder in folders if folder.is_absolute()]
 
 
-def _interpreter() -> list[Path]:
-    return [Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()]
+def _interpreter() -> tuple[Path, ...]:
+    return _resolve(sys.prefix), _resolve(sys.base_prefix)
+
+
+@cache
+def _resolve(place: str) -> Path:
+    return Path(place).resolve()

@@ -65,6 +65,8 @@ def _fits(segments: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> b
                 step[index] = True
             elif segment.match(part):
                 step[index + 1] = True
+        if True not in step:
+            return False
         reached = _skip_folders(segments, step)
     return reached[-1]
 
