@@ -140,4 +140,5 @@ def describe_basis(entry: AuditEntry) -> str:
         case "person":
             return entry.who or ""
         case _:
-            return entry.why or entry.outcome or ""
+            # What was tried without effect passed because of the mode `preview`.
+            return "preview" if entry.why == "tried" else entry.why or entry.outcome or ""

@@ -250,7 +250,10 @@ def findings(permissions: Permissions) -> list[Finding]:
     if permissions.mode == "yolo":
         found.append(
             Finding(
-                "warn", "permissions: mode", "yolo: everything runs unasked except what deny names", "use ask"
+                "warn",
+                "permissions: mode",
+                "yolo: everything runs unasked except what deny and ask name",
+                "use ask",
             )
         )
     return found or [

@@ -213,7 +213,8 @@ class Sandbox:
         return Finding("ok", "sandbox", described)
 
     def _missing(self) -> list[Finding]:
-        if self.can_overlay or not _is_linux():
+        # Where no sandbox works nothing is tried at all.
+        if self.can_overlay or not self.works or not _is_linux():
             return []
         message = "no bubblewrap here has --overlay, so preview mode tries commands in a copy"
         return [Finding("warn", "preview", message, "Install the extra: pip install 'shipmate[sandbox]'.")]
