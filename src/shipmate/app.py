@@ -128,7 +128,7 @@ class Shipmate:
 
 
 def _take_up(layout: Layout) -> None:
-    """Finish what a crash cut off: file changes, what commands made and may not make, trials nobody answers."""
+    """Finish what a crash cut off, and forget trials nobody can answer any more."""
     if layout.rooms.is_dir():
         for line in Sandbox(layout).recover():
             log.warning("after a command that was cut off: %s", line)
