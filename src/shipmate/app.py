@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,8 @@ from shipmate.values.event import EgressMessage, IngressEvent, Outcome
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import Loaded, load_config
+
+log = logging.getLogger(__name__)
 
 
 class Shipmate:
@@ -126,7 +129,10 @@ class Shipmate:
 
 
 def _take_up(layout: Layout) -> None:
-    """Finish file changes that a crash cut off, and forget trials nobody can answer any more."""
+    """Finish what a crash cut off, and forget trials nobody can answer any more."""
+    if layout.rooms.is_dir():
+        for line in Sandbox(layout).recover():
+            log.warning("after a command that was cut off: %s", line)
     if layout.trials.is_dir():
         recover(layout)
         Trials(layout).sweep()

@@ -316,7 +316,9 @@ def _is_covered(effect: str, setting: str, tainted: bool) -> bool:
         # `exec(git *)` lets git commit.
         return setting != "documented"
     if setting == "auto-edit":
-        return name in ("git", "package.json", ".gitattributes") or name.startswith("docs/")
+        # With `exec`, what `cp` and `mv` may write is what `write` may.
+        plain = ("a.md", "docs", "docs2", "git", "package.json", ".gitattributes")
+        return name in plain or name.startswith(("docs/", "docs2/"))
     return name.startswith("docs/")
 
 

@@ -150,6 +150,11 @@ class Layout:
         return self.trials / _file_name(trial_id)
 
     @property
+    def rooms(self) -> Path:
+        """Return the folder that says what was locked when each command that runs now began."""
+        return self.ship / "rooms"
+
+    @property
     def rewinds(self) -> Path:
         """Return the folder that keeps what files held before runs changed them."""
         return self.ship / "rewind"

@@ -370,3 +370,21 @@ def test_c2_closing_a_folder_hides_nothing_in_it(root: Path, folder: str) -> Non
     assert not (root / folder / ".husky").exists()
     assert (root / "Agent.md").read_text() == "# Captain\n"
     assert stat.S_IMODE((root / "shut").stat().st_mode) == 0o300
+
+
+def test_c2_a_kill_of_our_process_leaves_nothing_that_a_command_made(root: Path) -> None:
+    """Whoever opens the workspace next does what the killed process could not do any more."""
+    (root / "Agent.md").write_text("# Captain\n")
+    (root / "skills").mkdir()
+    os.mkfifo(root / "told")
+    made = "mkdir -p .husky sub/.vscode; echo x > .husky/x; echo x > SOUL.md; echo x > plain; echo > told"
+    with subprocess.Popen([sys.executable, "-c", CLOSING, str(root), f"{made}; sleep 60"]) as process:
+        (root / "told").read_text()
+        process.kill()
+    (line, *_) = lines = Sandbox(Layout(root)).recover()
+    assert line.startswith("[refused: ")
+    assert len(lines) == 3
+    assert not any((root / name).exists() for name in (".husky", "sub/.vscode", "SOUL.md"))
+    assert (root / "plain").exists()
+    assert (root / "Agent.md").exists()
+    assert Sandbox(Layout(root)).recover() == []

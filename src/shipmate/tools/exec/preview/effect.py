@@ -85,8 +85,8 @@ def refuse(
 ) -> list[Effect]:
     """Mark what is never put in place, and what cannot be without it; `forbids` speaks for the rules."""
     reasons = {effect.path: _refusal(effect, root, is_kept) for effect in effects}
-    for path in reasons if forbids else ():
-        if not reasons[path] and forbids(path.split("/")):
+    for path, reason in reasons.items():
+        if forbids is not None and not reason and forbids(path.split("/")):
             reasons[path] = "denied"
     for effect in sorted(effects, key=lambda each: each.path.count("/")):
         parent = effect.path.rpartition("/")[0]

@@ -112,11 +112,12 @@ def sweep_rooms(place: Path) -> None:
     for folder in place.glob(f"{ROOM_PREFIX}*-*"):
         owner = folder.name.removeprefix(ROOM_PREFIX).partition("-")[0]
         with contextlib.suppress(OSError):
-            if owner.isdigit() and folder.lstat().st_uid == os.getuid() and not _is_running(int(owner)):
+            if owner.isdigit() and folder.lstat().st_uid == os.getuid() and not is_running(int(owner)):
                 remove_folder(folder)
 
 
-def _is_running(process: int) -> bool:
+def is_running(process: int) -> bool:
+    """Tell whether a process is there, whoever owns it."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 import signal
 import subprocess
@@ -17,11 +16,11 @@ from typing import Protocol
 from shipmate.errors import ToolError
 from shipmate.tools.exec.sandbox import jail
 from shipmate.tools.exec.sandbox.bubblewrap import find_bubblewraps
+from shipmate.tools.exec.sandbox.journal import Journal
 from shipmate.tools.exec.sandbox.landlock import FIRST_VERSION, Landlock, watched
 from shipmate.tools.exec.sandbox.limit import Limiter, Limits, find_limiter
-from shipmate.tools.exec.sandbox.locked import LockedEntry, LockedTree
-from shipmate.tools.exec.sandbox.refusal import open_up, refuse_new
-from shipmate.tools.exec.sandbox.repository import GUARDED, read_guarded, restore_guarded
+from shipmate.tools.exec.sandbox.locked import LockedTree
+from shipmate.tools.exec.sandbox.repository import read_guarded
 from shipmate.tools.exec.sandbox.room import (
     Overlay,
     Room,
@@ -35,8 +34,6 @@ from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout, make_private
 
 PROBE_SECONDS = 10
-# How deep folders may lie in each other that a command closed; what lies deeper is taken away whole.
-DEPTH_LIMIT = 100
 # Given a file it may make, one it must not read and one it must not make; says `held` when all three hold.
 PROBE = 'echo yes >"$1" || exit 1; cat "$2" && exit 2; (echo no >"$3"); echo held'
 
@@ -87,11 +84,7 @@ class Sandbox:
         self._candidates = candidates
         self._limits = limits or Limits()
         # What was locked when each open room's command began.
-        self._before: dict[str, tuple[LockedEntry, ...]] = {}
-        # Which folders could not be looked through then: those were closed by a person.
-        self._closed: dict[str, frozenset[str]] = {}
-        # The contents of what git acts on, where a command that writes the repository could write them too.
-        self._contents: dict[str, dict[Path, bytes]] = {}
+        self._journal = Journal(layout, self._tree)
 
     @property
     def works(self) -> bool:
@@ -149,14 +142,13 @@ class Sandbox:
         wrapped = confinement.wrap(command, room)
         if not room.is_trial:
             # Each confinement offered here has just looked.
-            looked = self._candidates is None and confinement.level != "none"
-            locked = self._tree.latest if looked else self._tree.look()
+            if self._candidates is not None or confinement.level == "none":
+                self._tree.look()
             if str(self._layout.root) in self._tree.closed:
                 raise ToolError("The workspace's folder cannot be listed, so nothing in it can be protected.")
-            self._before[room.name] = (*locked, *self._guarded(room))
-            self._closed[room.name] = self._tree.closed
-            if room.writes_repository and confinement.level == "landlock":
-                self._contents[room.name] = read_guarded(self._layout.root / ".git")
+            is_open = room.writes_repository and confinement.level == "landlock"
+            contents = read_guarded(self._layout.root / ".git") if is_open else None
+            self._journal.begin(room.name, writes_repository=room.writes_repository, contents=contents)
         return self._limiter[0].wrap(wrapped, room.name)
 
     def end_room(self, room: Room, code: int | None = None) -> str | None:
@@ -167,31 +159,16 @@ class Sandbox:
     def close_room(self, room: Room) -> None:
         """End what is left of a command, and remove its room."""
         self._limiter[0].end(room.name, None)
-        self._before.pop(room.name, None)
-        self._closed.pop(room.name, None)
-        self._contents.pop(room.name, None)
+        self._journal.end(room.name)
         remove_folder(room.folder)
 
     def refuse_new(self, room: Room, call_id: str, made: Path | None = None) -> list[str]:
         """Take away what the room's command made and may not make; return a line for each."""
-        before = self._before.get(room.name)
-        if before is None:
-            return []
-        contents, repository = self._contents.pop(room.name, None), self._layout.root / ".git"
-        changed = restore_guarded(repository, contents) if contents is not None else []
-        notes = [f"[refused: {file.relative_to(self._layout.root)} was put back]" for file in changed]
-        after = (*self._look_through(self._closed[room.name]), *self._guarded(room))
-        return notes + refuse_new(self._layout, before, after, call_id, made)
+        return self._journal.refuse(room.name, call_id, made)
 
-    def _look_through(self, closed: frozenset[str]) -> tuple[LockedEntry, ...]:
-        """Return what is locked now, looked for also in folders that a command has closed since."""
-        found = self._tree.look()
-        for _ in range(DEPTH_LIMIT):
-            if not (new := self._tree.closed - closed):
-                break
-            open_up(self._layout, new)
-            found = self._tree.look()
-        return found
+    def recover(self) -> list[str]:
+        """Take away what commands of a process that was killed made and may not make."""
+        return self._journal.recover()
 
     def findings(self) -> list[Finding]:
         """Tell `doctor` how commands are confined."""
@@ -239,17 +216,6 @@ class Sandbox:
     @cached_property
     def _limiter(self) -> tuple[Limiter, bool]:
         return find_limiter(self._limits)
-
-    def _guarded(self, room: Room) -> list[LockedEntry]:
-        """Return what git may not make in the repository it may write."""
-        if not room.writes_repository:
-            return []
-        paths = [self._layout.root / ".git" / name for name in GUARDED]
-        stats = [(path, path.lstat()) for path in paths if os.path.lexists(path)]
-        return [
-            LockedEntry(str(path), (status.st_dev, status.st_ino), path.is_dir(), is_hidden=False)
-            for path, status in stats
-        ]
 
     @cached_property
     def _place(self) -> Path:
