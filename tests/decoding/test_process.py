@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.decoding.process import Work, call, call_aside, end_idle
+from shipmate.decoding.process import ANSWER_LIMIT, Work, call, call_aside, end_idle
 from shipmate.errors import DecodingError, DecodingLimitError
 
 HERE = Path(__file__).parent
@@ -70,9 +70,17 @@ def test_waiting_without_end_is_ended() -> None:
         call(work("wait", wall_seconds=0.5), b"")
 
 
-def test_memory_without_end_is_refused() -> None:
+def test_more_memory_than_a_call_may_take_is_refused() -> None:
     with pytest.raises(DecodingLimitError):
         call(work("hoard"), b"")
+    assert call(work("hoard", memory=1_000_000_000), b"") == b"x"
+
+
+def test_an_answer_without_end_is_not_taken() -> None:
+    plenty = work("echo", memory=1_000_000_000)
+    with pytest.raises(DecodingLimitError):
+        call(plenty, b"x" * 1_000_000, times=ANSWER_LIMIT // 1_000_000 + 1)
+    assert len(call(plenty, b"x" * 1_000_000, times=60)) == 60_000_000
 
 
 def test_what_it_prints_is_no_answer() -> None:

@@ -144,3 +144,13 @@ async def test_a_persons_mistake_fails_the_run_in_plain_sight(
     assert (outcome.status, outcome.error) == ("failed", "ship.json: mend line 3")
     assert messages[1]["parts"][-1]["data"]["message"] == "ship.json: mend line 3"
     assert (text_of(messages[2]), after.text) == ("again", "x")
+
+
+async def test_what_acts_waits_behind_an_earlier_call_that_is_not_decided(tmp_path: Path) -> None:
+    first, second = Probe("first", acts=True), Probe("second", acts=True)
+    model = ScriptedModel([[call("first"), call("second")], "Done."])
+    async with open_workspace(tmp_path, model, [first, second], allow=["second"]) as app:
+        assert (await talk(app, "go")).status == "suspended"
+        assert (first.marks, second.marks) == ([], [])
+        assert (await talk(app, "yes")).text == "Done."
+    assert (first.marks, second.marks) == ([""], [""])

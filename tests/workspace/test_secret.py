@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shipmate.workspace.secret import MASK, Mask
+from shipmate.workspace.secret import MASK, Mask, secret_values
 from tests.support.search import examples
 
 
@@ -34,3 +34,12 @@ def test_a_known_key_never_stays(key: str, before: str, after: str) -> None:
 def test_leaves_ordinary_words_alone() -> None:
     text = "The model gpt-4.1 was not found; ask for a monkey or a keyboard instead."
     assert Mask([None, ""])(text) == text
+
+
+def test_a_password_in_an_address_of_the_environment_is_masked_by_itself() -> None:
+    mask = Mask(secret_values({"DATABASE_URL": "postgres://ann:blue-whale@db.example/x"}))
+    assert mask("wrong password blue-whale for ann") == f"wrong password {MASK} for ann"
+
+
+def test_a_secret_that_contains_another_goes_whole() -> None:
+    assert Mask(["whale", "whale-blue"])("it was whale-blue") == f"it was {MASK}"

@@ -106,6 +106,15 @@ def test_c19_what_is_harmless_is_shown_as_it_is() -> None:
 )
 def test_c19_of_an_address_only_whom_it_reaches_is_shown(address: str, shown: str) -> None:
     assert hide_address(address) == shown
+    config = {"llm": {"baseUrl": address}}
+    assert hide_secrets(config, lambda text: text) == {"llm": {"baseUrl": shown}}
+
+
+def test_c19_arguments_in_the_wrong_place_and_behind_a_telling_option_are_hidden() -> None:
+    server = {"command": "npx --with my.word", "args": ["--token", "my.word", "--port", "./docs"]}
+    shown = {"command": "set", "args": ["--token", "set", "--port", "./docs"]}
+    config = {"mcp": {"servers": {"x": server}}}
+    assert hide_secrets(config, lambda text: text) == {"mcp": {"servers": {"x": shown}}}
 
 
 @given(
