@@ -308,3 +308,11 @@ def test_a_grant_lifts_doubt_but_not_a_denied_path(root: Path) -> None:
         call = make_call(root, "exec", {"command": command})
         grant = make_grant("exec", None, digest=call.call_digest)
         assert policy.judge(call, (grant,)).action == action, command
+
+
+@pytest.mark.parametrize("command", ["mv docs old", "rm -r docs"])
+def test_a_folder_around_a_denied_path_is_not_written_unasked(root: Path, command: str) -> None:
+    allow = ("exec(mv *)", "exec(rm *)", "write(**)", f"exec({command})")
+    assert run(root, command, allow=allow).action == "allow"
+    verdict = run(root, command, allow=allow, deny=("write(docs/plans/**)",))
+    assert (verdict.action, verdict.rule or verdict.why.what) == ("ask", "write(docs/plans/**)")

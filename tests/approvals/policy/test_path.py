@@ -98,3 +98,12 @@ def test_the_rule_that_decided_is_named(tmp_path: Path) -> None:
     assert write(tmp_path, "docs/a", ask=("write(docs/**)",)).rule == "write(docs/**)"
     assert write(tmp_path, "docs/a", deny=("write(docs/**)",)).rule == "write(docs/**)"
     assert write(tmp_path, "docs/a").rule is None
+
+
+def test_c12_a_link_out_of_scratch_is_judged_by_where_it_leads(tmp_path: Path) -> None:
+    for name in ("docs", ".ship/scratch"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / ".ship/scratch/link").symlink_to("../../docs")
+    assert write(tmp_path, ".ship/scratch/plain.md").why.key == "scratch"
+    verdict = write(tmp_path, ".ship/scratch/link/plan.md")
+    assert (verdict.action, verdict.why.key) == ("ask", "no-rule")

@@ -501,3 +501,12 @@ def test_findings_name_broken_idle_and_loud_settings() -> None:
     assert [finding.level for finding in broken] == ["error", "warn", "warn", "warn"]
     fine = ("exec(git *)", "exec(git diff *)", "exec(git stash list *)", "exec(bash build.sh)", "exec")
     assert [finding.level for finding in findings(Permissions(allow=fine))] == ["ok"]
+
+
+def test_a_rule_about_a_path_holds_in_whatever_letters_either_is_written(tmp_path: Path) -> None:
+    for rule, path in (
+        ("read(Plans/**)", "plans/a"),
+        ("read(plans/**)", "PLANS/a"),
+        ("read(PLANS/**)", "Plans/a"),
+    ):
+        assert judge(tmp_path, "read", {"path": path}, deny=(rule,)).action == "deny"
