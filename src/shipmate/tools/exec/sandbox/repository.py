@@ -22,6 +22,9 @@ BY_ITSELF = (
     "run git add, git commit and their like each as a command of its own]"
 )
 MAKING_VERBS = frozenset({"clone", "init"})
+# With these a repository is made as git alone makes it; a template or a setting would bring hooks along.
+MAKING_OPTIONS = frozenset({"-q", "--quiet", "-v", "--verbose", "--single-branch", "--no-tags"})
+MAKING_VALUES = frozenset({"-b", "--branch", "--initial-branch", "--depth", "-o", "--origin"})
 # Settings that are plain values: no program, no credential, no path to more settings.
 SETTINGS = {
     "core": {
@@ -85,12 +88,30 @@ def made_repository(words: Sequence[str] | None, folder: Path) -> Path | None:
     """Return the folder in which `git init` or `git clone` makes a repository."""
     if words is None or not writes_repository(words) or words[1] not in MAKING_VERBS:
         return None
-    operands = [word for word in words[2:] if not word.startswith("-")]
+    operands = _making_operands(words[2:])
+    if operands is None:
+        return None
     if words[1] == "init":
         return folder / operands[-1] if operands else folder
     if not operands:
         return None
     return folder / (operands[-1] if len(operands) > 1 else _clone_name(operands[0]))
+
+
+def _making_operands(words: Sequence[str]) -> list[str] | None:
+    """Return the words that are no options; None when an option is not known to bring nothing along."""
+    operands: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        name, joined, _ = word.partition("=")
+        if not word.startswith("-"):
+            operands.append(word)
+        elif name in MAKING_VALUES:
+            if not joined and next(rest, None) is None:
+                return None
+        elif word not in MAKING_OPTIONS:
+            return None
+    return operands
 
 
 def _clone_name(address: str) -> str:
