@@ -17,12 +17,13 @@ from shipmate.approvals.record import Records
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Approval, Call, Suggestion
 from shipmate.approvals.wording import describe
-from shipmate.errors import ModelDownError, NotFoundError
+from shipmate.errors import ModelDownError, NotFoundError, TargetChangedError
 from shipmate.store.sqlite import SqliteStore
+from shipmate.tools.tool import Picture, ToolContext
 from shipmate.values.event import Attachment
 from shipmate.workspace.config import Permissions
 from shipmate.workspace.layout import Layout
-from tests.support.approval import THREAD, make_call, press, say
+from tests.support.approval import THREAD, AnyArguments, StandIn, make_call, press, say
 
 
 class Ship:
@@ -88,6 +89,40 @@ async def test_an_approved_call_is_confirmed_and_no_other(ship: Ship) -> None:
     assert not await service.confirm(asked.id, ship.call(call_id="call-2"))
     assert not await service.confirm(asked.id, ship.call(thread_id="telegram:group:8"))
     assert not await service.confirm("apr_unknown", call)
+
+
+class Moving(StandIn):
+    """A tool whose target is another by the time of the answer, and that does not look itself."""
+
+    state = "as shown"
+
+    async def picture(self, arguments: AnyArguments, context: ToolContext) -> Picture:
+        return Picture("push", {"state": self.state})
+
+
+async def test_c7_a_call_whose_target_is_not_as_shown_is_not_confirmed(ship: Ship) -> None:
+    tool = Moving("exec")
+    call = msgspec.structs.replace(ship.call(), tool=tool)
+    service = ship.service()
+    asked = await service.request(call, await service.judge(call))
+    assert await ship.answer("yes") == ({"call-1": True}, "", True)
+    confirmed = await service.confirm(asked.id, call)
+    assert confirmed is not None
+    assert confirmed.context.expected == {"state": "as shown"}
+    tool.state = "another"
+    with pytest.raises(TargetChangedError):
+        await service.confirm(asked.id, call)
+
+
+async def test_a_grant_with_private_variables_covers_that_very_call_alone(ship: Ship) -> None:
+    raw = {"command": "git fetch", "variables": ["TOKEN"]}
+    call = make_call(ship.root, "exec", raw)
+    service = ship.service()
+    await service.request(call, await service.judge(call))
+    await ship.answer("always allow")
+    (grant,) = await service.grants()
+    assert (grant.pattern, grant.digest) == (None, call.call_digest)
+    assert (await service.judge(ship.call("git fetch"))).action == "ask"
 
 
 async def test_a_denied_call_is_never_confirmed_and_keeps_its_reason(ship: Ship) -> None:

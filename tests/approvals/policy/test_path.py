@@ -83,6 +83,14 @@ def test_c18_a_closed_project_is_denied_in_every_mode(tmp_path: Path, text: str)
     assert write(tmp_path, "projects/moon/x", member="bosun", mode="auto-edit").action == may
 
 
+def test_c18_a_closed_project_is_denied_whatever_letters_its_folder_has(tmp_path: Path) -> None:
+    meta = tmp_path / "projects" / "Moon" / "meta.json"
+    meta.parent.mkdir(parents=True)
+    meta.write_text('{"editors": ["bosun"]}')
+    for path in ("projects/Moon/x", "projects/moon/x"):
+        assert write(tmp_path, path, mode="auto-edit").action == "deny"
+
+
 def test_c18_rights_are_read_anew_when_they_change(tmp_path: Path) -> None:
     meta = tmp_path / "projects" / "moon" / "meta.json"
     meta.parent.mkdir(parents=True)

@@ -510,3 +510,34 @@ def test_a_rule_about_a_path_holds_in_whatever_letters_either_is_written(tmp_pat
         ("read(PLANS/**)", "Plans/a"),
     ):
         assert judge(tmp_path, "read", {"path": path}, deny=(rule,)).action == "deny"
+
+
+def test_a_host_below_another_is_told_from_one_that_ends_alike(tmp_path: Path) -> None:
+    for url in ("https://notexample.com", "https://example.com", "https://a.example.com.evil.org"):
+        assert judge(tmp_path, "web_fetch", {"url": url}, allow=("web_fetch(*.example.com)",)).action == "ask"
+
+
+def test_an_address_in_doubt_falls_under_every_deny(tmp_path: Path) -> None:
+    for url in ("https://a.org\\@bad.org", "https://a.org@bad.org", "https://bad.org\t/x"):
+        verdict = judge(tmp_path, "web_fetch", {"url": url}, deny=("web_fetch(bad.org)",), mode="yolo")
+        assert verdict.action == "deny"
+
+
+def test_what_a_call_asks_for_is_read_as_the_tool_reads_it(tmp_path: Path) -> None:
+    verdict = judge(tmp_path, "exec", {"command": "ls", "network": "true"}, allow=("exec(ls)",))
+    assert (verdict.action, verdict.why.key) == ("ask", "network")
+
+
+def test_options_before_a_verb_neither_hide_a_denied_command_nor_lift_a_rule_that_names_them(
+    tmp_path: Path,
+) -> None:
+    allow = ("exec(git *)",)
+    assert run(tmp_path, "git log", allow=allow).action == "allow"
+    assert run(tmp_path, "git --no-pager log", allow=allow, deny=("exec(git log)",)).action == "deny"
+    assert run(tmp_path, "git log", allow=allow, deny=("exec(git --no-pager log)",)).action == "ask"
+
+
+def test_a_search_above_what_a_pattern_may_name_is_denied(tmp_path: Path) -> None:
+    for rule in ("read(*/private/**)", "read(docs/*/private.md)", "read(docs/private/**)"):
+        assert judge(tmp_path, "grep", {"path": "docs"}, deny=(rule,)).action == "deny"
+    assert judge(tmp_path, "grep", {"path": "src"}, deny=("read(docs/private/**)",)).action == "allow"

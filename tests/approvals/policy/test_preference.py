@@ -143,3 +143,7 @@ def test_tightening_keeps_everything_else() -> None:
     tightened = tighten(permissions, read_preferences(file))
     assert (tightened.ask, tightened.deny) == (("a", "c"), ("b", "d"))
     assert (tightened.mode, tightened.allow, tightened.admins) == ("auto-edit", ("exec(ls)",), ("root",))
+
+
+def test_an_agent_file_that_cannot_be_read_may_have_meant_to_tighten() -> None:
+    assert read_preferences(FileText("Agent.md", problem="it is too large")).broken == ("it is too large",)
