@@ -61,7 +61,7 @@ async def test_c8_a_call_that_waits_is_named_and_cannot_be_approved_here(
     assert "approval" in words
     assert "`write`: c.md" in words
     assert "`shipmate approvals`" in words
-    for consent in ("yes", "approve all", "同意", "yes, always", "approve write", "1 yes"):
+    for consent in ("yes", "approve all", "同意", "yes, always", "approve `write`", "1 yes"):
         assert "does not count here" in await ask(consent), consent
     ship = await served.ship()
     (waiting,) = await ship.approvals.pending()

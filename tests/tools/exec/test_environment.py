@@ -133,7 +133,7 @@ def test_c1_settings_of_the_person_and_of_the_machine_are_not_read(context: Tool
     assert "evil" not in git(made, context.folder, "config", "-l")
     scopes = git(made, context.folder, "config", "-l", "--show-scope")
     assert {line.split("\t")[0] for line in scopes.splitlines()} <= {"command", "local"}
-    told = ("NPM_CONFIG_USERCONFIG", "NPM_CONFIG_GLOBALCONFIG", "PIP_CONFIG_FILE", "HISTFILE")
+    told = ("NPM_CONFIG_GLOBALCONFIG", "PIP_CONFIG_FILE", "HISTFILE")
     assert {made[name] for name in told} == {"/dev/null"}
     assert (made["PYTHONNOUSERSITE"], made["GIT_CONFIG_NOSYSTEM"], made["GIT_ATTR_NOSYSTEM"]) == (
         "1",

@@ -22,6 +22,7 @@ from shipmate.models.address import fill_key
 from shipmate.models.catalog import PROVIDERS
 from shipmate.models.choose import choose_model
 from shipmate.models.port import Model, ModelRequest, TextDelta
+from shipmate.models.relay import close_model
 from shipmate.server import shape
 from shipmate.server.error import hide_root
 from shipmate.server.reply import Json, tells
@@ -80,7 +81,10 @@ async def test_key(site: TheSite, body: shape.KeyTest) -> Response:
     try:
         model = choose_model(fill_key(llm, configured, environ), environ)
         result["model"] = model.name
-        result["reply"] = await _ask(model)
+        try:
+            result["reply"] = await _ask(model)
+        finally:
+            await close_model(model)
     except (ModelError, ConfigError) as error:
         result |= {"ok": False, "code": _code(error), "message": _words(error, body.api_key, environ, site)}
     return Json({**result, "ms": round((time.perf_counter() - began) * 1000)})
