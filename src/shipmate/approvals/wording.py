@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 
 from shipmate.approvals.policy.subject import KINDS
@@ -13,11 +12,10 @@ from shipmate.approvals.reply.naming import names_of
 from shipmate.approvals.value import Approval, Grant
 from shipmate.values.reason import Why
 from shipmate.values.reveal import reveal, reveal_line
+from shipmate.values.saying import fill, load_sayings
 
 FOLDER = Path(__file__).parent / "words"
-HEADING = re.compile(r"^# ([a-z0-9-]+)\n", re.MULTILINE)
 LETTERS = re.compile(r"(?:[^\W_]|[ ./:=@,+%-])+")
-PLACE = re.compile(r"\{([a-z]+)\}")
 # What a chat can show in one piece; longer calls are shown whole only on the owner's own surfaces.
 CHAT_LIMIT = 12_000
 ITEM_LIMIT = 80
@@ -28,18 +26,14 @@ LONG_CHARACTERS = 300
 SCOPES = ("10m", "thread", "always")
 
 
-@cache
 def load_words(language: str) -> dict[str, str]:
-    """Read one language's file; English stands in for a language that has none."""
-    path = FOLDER / f"{language}.md"
-    text = (path if path.is_file() else FOLDER / "en.md").read_text(encoding="utf-8")
-    pieces = HEADING.split(text)
-    return {key: body.strip() for key, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+    """Return this room's sayings in a language."""
+    return load_sayings(FOLDER, language)
 
 
 def say(language: str, key: str, **values: object) -> str:
-    """Give a saying with its places filled."""
-    return PLACE.sub(lambda place: str(values[place[1]]), load_words(language)[key])
+    """Return a saying with its places filled."""
+    return fill(load_words(language)[key], values)
 
 
 def explain(language: str, why: Why) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 from shipmate.tools.exec.preview.effect import Effect, TooMuchError
@@ -13,10 +11,9 @@ from shipmate.tools.file.change.state import State, read_file
 from shipmate.tools.file.diff import unified
 from shipmate.tools.text import shorten
 from shipmate.values.reveal import reveal
+from shipmate.values.saying import fill, load_sayings
 
 FOLDER = Path(__file__).parent / "words"
-HEADING = re.compile(r"^# ([a-z-]+)\n", re.MULTILINE)
-PLACE = re.compile(r"\{([a-z]+)\}")
 OUTPUT_LIMIT = 4_000
 # A longer file is shown by its size and digest.
 TEXT_LIMIT = 1_000_000
@@ -28,18 +25,14 @@ PICTURE_LIMIT = 1_000_000
 USUAL_MODES = {"file": (0o644, 0o664), "folder": (0o755, 0o775)}
 
 
-@cache
 def load_words(language: str) -> dict[str, str]:
-    """Read one language's file; English stands in for a language that has none."""
-    path = FOLDER / f"{language}.md"
-    text = (path if path.is_file() else FOLDER / "en.md").read_text(encoding="utf-8")
-    pieces = HEADING.split(text)
-    return {key: body.strip() for key, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+    """Return this room's sayings in a language."""
+    return load_sayings(FOLDER, language)
 
 
 def say(language: str, key: str, **values: object) -> str:
     """Return a saying with its places filled."""
-    return PLACE.sub(lambda place: str(values[place[1]]), load_words(language)[key])
+    return fill(load_words(language)[key], values)
 
 
 class Painter:
