@@ -19,7 +19,8 @@ from shipmate.models.port import Model
 from shipmate.models.relay import close_model
 from shipmate.orchestrator.feed import Feed
 from shipmate.orchestrator.lane import Lane
-from shipmate.orchestrator.lanes import Lanes, Receipt
+from shipmate.orchestrator.lanes import Lanes
+from shipmate.orchestrator.receipt import Receipt
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.store.port import Store
 from shipmate.store.sqlite import SqliteStore

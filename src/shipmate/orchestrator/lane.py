@@ -143,7 +143,9 @@ class Lane:
             await thread.append(*decision_rows(thread, answer.decisions), reply_row(about, event, words))
         run_id = self._run_of(thread, about)
         if words:
-            self._feed.publish(str(thread.id), run_id, chunks.data("notice", {"text": words}, transient=True))
+            self._feed.publish(
+                str(thread.id), about or "", chunks.data("notice", {"text": words}, transient=True)
+            )
         if here:
             await self._converse(thread, [row], run_id)
         else:
@@ -186,7 +188,7 @@ class Lane:
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
         )
         answers = frozenset(row.event.message_id for row in rows)
-        run = Run(run_id=run_id, answers=answers, message_id=turn.message["id"], before=written)
+        run = Run(run_id=run_id, answers=answers, message_id=turn.message["id"])
         self._feed.begin(str(thread.id), run)
         if max(row.attempts for row in rows) > MAX_ATTEMPTS and turn.ending is None:
             turn.start()

@@ -12,6 +12,7 @@ import msgspec
 from shipmate.errors import ShipmateError, UserError
 from shipmate.orchestrator.feed import Feed
 from shipmate.orchestrator.lane import Lane
+from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.port import InboxRow, Store
 from shipmate.values import chunk as chunks
 from shipmate.values.event import IngressEvent, Outcome, TextEvent
@@ -28,18 +29,6 @@ CLOSED = Outcome(
     retryable=True,
 )
 log = logging.getLogger(__name__)
-
-
-class Receipt(msgspec.Struct, frozen=True):
-    """Confirm that an event is stored; await `outcome` for how its run ends."""
-
-    row: InboxRow
-    is_new: bool
-    _future: asyncio.Future[Outcome]
-
-    async def outcome(self) -> Outcome:
-        """Wait for the run that answers the event; a repeat gets the stored outcome at once."""
-        return await asyncio.shield(self._future)
 
 
 class _Waiting(msgspec.Struct, frozen=True):
@@ -138,7 +127,7 @@ class Lanes:
         )
         run = self._feed.running(str(thread_id))
         run_id = run.run_id if run else ""
-        self._feed.publish(str(thread_id), run_id, chunks.error(words))
+        self._feed.publish(str(thread_id), run.message_id if run else "", chunks.error(words))
         outcome = Outcome(run_id=run_id, status="failed", error=words, retryable=True)
         self._feed.end(str(thread_id), outcome)
         self._tell_waiting(thread_id, outcome)

@@ -89,6 +89,7 @@ class Turn:
 
     def start(self) -> None:
         """Open the message for the watchers."""
+        self._feed.open(self.thread_id, self.message)
         metadata: JsonObject = {}
         if self._is_new:
             metadata = {
@@ -105,7 +106,7 @@ class Turn:
         """Take chunks over into the message and show them; they reach the disk with the next commit."""
         for chunk in map(chunks.storable, told):
             self._reducer.apply(chunk)
-            self._feed.publish(self.thread_id, self.run_id, chunk)
+            self._feed.publish(self.thread_id, self.message["id"], chunk)
 
     async def commit(self, *told: Chunk) -> None:
         """Take chunks over, put everything new on disk, and only then show them."""
@@ -117,7 +118,7 @@ class Turn:
             if row is not None:
                 await self.thread.append(row)
         for chunk in taken:
-            self._feed.publish(self.thread_id, self.run_id, chunk)
+            self._feed.publish(self.thread_id, self.message["id"], chunk)
 
     async def reply(self, reason: str) -> Outcome:
         """End the run with what was said."""

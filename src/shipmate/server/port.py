@@ -8,7 +8,8 @@ from shipmate.approvals.service import ApprovalService
 from shipmate.context.builder import ContextBuilder
 from shipmate.models.port import Model
 from shipmate.orchestrator.feed import Feed
-from shipmate.orchestrator.lanes import Lanes, Receipt
+from shipmate.orchestrator.lanes import Lanes
+from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.port import Store
 from shipmate.thread.service import ThreadService
 from shipmate.tools.toolset import Toolset

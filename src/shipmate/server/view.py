@@ -61,10 +61,7 @@ def without_running(ship: Ship, thread_id: ThreadId, messages: list[UIMessage]) 
     run = ship.feed.running(str(thread_id))
     if run is None:
         return messages
-    kept = [message for message in messages[-2:] if message["id"] != run.message_id]
-    if run.before is not None:
-        kept = [run.before if message["id"] == run.message_id else message for message in messages[-2:]]
-    return [*messages[:-2], *kept]
+    return [message for message in messages if message["id"] != run.message_id]
 
 
 def _place_of(messages: Sequence[UIMessage], before: str | None) -> int:

@@ -18,9 +18,12 @@ class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
     event: IngressEvent
     received_at: str
     status: Literal["waiting", "running", "done", "withdrawn"]
-    attempts: int
-    run_id: str | None
-    outcome: Outcome | None
+    # How often its run reached the model and broke off without getting further.
+    attempts: int = 0
+    run_id: str | None = None
+    # A person stopped its run; whoever takes it up ends it instead of going on.
+    is_stopped: bool = False
+    outcome: Outcome | None = None
 
 
 class OutboxRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,43 +96,52 @@ class SearchHit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Inbox(Protocol):
-    """Keep every event that came in, once."""
+    """Keep every event that came in, once, until the thread itself shows what became of it."""
 
     async def accept(self, event: IngressEvent) -> tuple[InboxRow, bool]:
-        """Store an event durably; give its row, and whether it is new."""
+        """Store an event durably; return its row, and whether it is new.
+
+        The key is thread, platform and message id. An event whose row was forgotten is answered from its
+        thread, which the caller looks at first.
+        """
+        ...
+
+    async def find(self, event: IngressEvent) -> InboxRow | None:
+        """Return the row of an event of the same key, while it is remembered."""
         ...
 
     async def open(self, thread_id: str) -> list[InboxRow]:
         """List what waits or was being worked on when a process ended, oldest first."""
         ...
 
-    async def take(self, rows: Sequence[InboxRow], run_id: str, progress: int = 0) -> list[InboxRow]:
-        """Mark rows as worked on by a run; give those that were still to be had.
+    async def threads(self) -> list[str]:
+        """List the threads that have open rows."""
+        ...
 
-        Their `attempts` say how often the run was begun without getting further than this.
-        """
+    async def take(self, rows: Sequence[InboxRow], run_id: str) -> list[InboxRow]:
+        """Mark rows as worked on by a run; return those that were still to be had."""
+        ...
+
+    async def ask(self, run_id: str, progress: int) -> None:
+        """Count an attempt: the run asks a model now, having got as far as `progress`."""
+        ...
+
+    async def leave(self, run_id: str) -> None:
+        """Take the last attempt back: the run did not break, its process leaves or its disk refused."""
+        ...
+
+    async def stop(self, run_id: str) -> None:
+        """Put on disk that a person stopped a run."""
+        ...
+
+    async def withdraw(self, thread_id: str, message_id: str) -> InboxRow | None:
+        """Take back an event that still waits, durably; return its row, or None when it does not wait."""
         ...
 
     async def finish(
         self, rows: Sequence[InboxRow], outcome: Outcome, sends: Sequence[EgressMessage] = ()
     ) -> None:
-        """Record the outcome and what must be sent, in one transaction."""
-        ...
-
-    async def withdraw(self, thread_id: str, message_id: str) -> bool:
-        """Take back an event that still waits."""
-        ...
-
-    async def threads(self) -> list[str]:
-        """List the threads that have open rows."""
-        ...
-
-    async def find(self, platform: str, message_id: str) -> InboxRow | None:
-        """Give the row of one event."""
-        ...
-
-    async def forget(self, before: str) -> int:
-        """Drop finished rows older than a moment; at least eight hours must stay for deduplication."""
+        """Record the outcome and what must be sent, in one step."""
         ...
 
 

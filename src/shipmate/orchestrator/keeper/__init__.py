@@ -1,0 +1,1 @@
+"""The one process that works a workspace's threads, and how others reach it."""

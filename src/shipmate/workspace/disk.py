@@ -1,0 +1,212 @@
+"""The calls on a disk that what must last is written with, and the few ways of writing made of them."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+BLOCK = 65536
+
+
+class Disk(Protocol):
+    """The system's calls on files, and no more: a simulated disk can lose whatever was not synced."""
+
+    def open(self, path: Path, flags: int, mode: int = 0o600) -> int: ...
+    def close(self, handle: int) -> None: ...
+    def write(self, handle: int, data: bytes) -> int: ...
+    def pread(self, handle: int, size: int, offset: int) -> bytes: ...
+    def ftruncate(self, handle: int, size: int) -> None: ...
+    def fstat(self, handle: int) -> os.stat_result: ...
+    def stat(self, path: Path) -> os.stat_result: ...
+    def fdatasync(self, handle: int) -> None: ...
+    def fsync(self, handle: int) -> None: ...
+    def rename(self, source: Path, target: Path) -> None: ...
+    def link(self, source: Path, target: Path) -> None: ...
+    def unlink(self, path: Path) -> None: ...
+    def mkdir(self, path: Path, mode: int = 0o700) -> None: ...
+    def listdir(self, path: Path) -> list[str]: ...
+    def flock(self, handle: int, operation: int) -> None: ...
+
+
+class OsDisk:
+    """The disk of this machine."""
+
+    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
+        return os.open(path, flags | os.O_CLOEXEC, mode)
+
+    def close(self, handle: int) -> None:
+        os.close(handle)
+
+    def write(self, handle: int, data: bytes) -> int:
+        return os.write(handle, data)
+
+    def pread(self, handle: int, size: int, offset: int) -> bytes:
+        return os.pread(handle, size, offset)
+
+    def ftruncate(self, handle: int, size: int) -> None:
+        os.ftruncate(handle, size)
+
+    def fstat(self, handle: int) -> os.stat_result:
+        return os.fstat(handle)
+
+    def stat(self, path: Path) -> os.stat_result:
+        return path.stat()
+
+    # macOS has no fdatasync.
+    def fdatasync(self, handle: int) -> None:
+        getattr(os, "fdatasync", os.fsync)(handle)
+
+    def fsync(self, handle: int) -> None:
+        os.fsync(handle)
+
+    def rename(self, source: Path, target: Path) -> None:
+        source.rename(target)
+
+    def link(self, source: Path, target: Path) -> None:
+        os.link(source, target)
+
+    def unlink(self, path: Path) -> None:
+        path.unlink()
+
+    def mkdir(self, path: Path, mode: int = 0o700) -> None:
+        path.mkdir(mode=mode)
+
+    def listdir(self, path: Path) -> list[str]:
+        return [entry.name for entry in path.iterdir()]
+
+    def flock(self, handle: int, operation: int) -> None:
+        fcntl.flock(handle, operation)
+
+
+DISK = OsDisk()
+
+
+@contextmanager
+def opened(disk: Disk, path: Path, flags: int, mode: int = 0o600) -> Generator[int]:
+    """Hold a file open."""
+    handle = disk.open(path, flags, mode)
+    try:
+        yield handle
+    finally:
+        disk.close(handle)
+
+
+def read_from(disk: Disk, handle: int, offset: int = 0) -> bytes:
+    """Return what a file holds from a place on."""
+    pieces: list[bytes] = []
+    while piece := disk.pread(handle, BLOCK * 16, offset):
+        pieces.append(piece)
+        offset += len(piece)
+    return b"".join(pieces)
+
+
+def read_file(disk: Disk, path: Path) -> bytes:
+    """Return what a file holds."""
+    with opened(disk, path, os.O_RDONLY) as handle:
+        return read_from(disk, handle)
+
+
+def write_all(disk: Disk, handle: int, data: bytes) -> None:
+    """Write all of some bytes; one write may take only a part of them."""
+    view = memoryview(data)
+    while view:
+        view = view[disk.write(handle, bytes(view)) :]
+
+
+def exists(disk: Disk, path: Path) -> bool:
+    """Tell whether there is something at a path."""
+    try:
+        disk.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def names_in(disk: Disk, folder: Path) -> list[str]:
+    """List what lies in a folder, in order; nothing when there is none."""
+    try:
+        return sorted(disk.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def make_folder(disk: Disk, folder: Path) -> None:
+    """Create a folder and its parents, readable by the owner alone, each on disk before this returns."""
+    if exists(disk, folder):
+        return
+    make_folder(disk, folder.parent)
+    with contextlib.suppress(FileExistsError):
+        disk.mkdir(folder)
+    sync_entries(disk, folder.parent)
+
+
+def sync_entries(disk: Disk, folder: Path) -> None:
+    """Put a folder's entries on disk, so that a new name survives a power cut."""
+    with opened(disk, folder, os.O_RDONLY) as handle:
+        disk.fsync(handle)
+
+
+def replace_file(disk: Disk, path: Path, data: bytes) -> None:
+    """Replace a file in one step, readable by its owner alone, on disk before this returns."""
+    make_folder(disk, path.parent)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with opened(disk, temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as handle:
+            write_all(disk, handle, data)
+            disk.fsync(handle)
+        disk.rename(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            disk.unlink(temporary)
+        raise
+    sync_entries(disk, path.parent)
+
+
+def cut_torn_tail(disk: Disk, handle: int) -> int:
+    """Cut off a last line that a crash left unfinished; return the file's size."""
+    size = end = disk.fstat(handle).st_size
+    while end > 0:
+        start = max(0, end - BLOCK)
+        place = disk.pread(handle, end - start, start).rfind(b"\n")
+        if place >= 0:
+            end = start + place + 1
+            break
+        end = start
+    if end < size:
+        disk.ftruncate(handle, end)
+    return end
+
+
+def append_to(disk: Disk, path: Path, data: bytes, *, waits: bool = True) -> None:
+    """Append whole lines to a file; it stays as it was when the disk refuses.
+
+    What `waits` is on disk before this returns; what does not survives a crash of the process, not a power
+    cut.
+    """
+    is_new = not exists(disk, path)
+    if is_new:
+        make_folder(disk, path.parent)
+    with opened(disk, path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as handle:
+        size = cut_torn_tail(disk, handle)
+        try:
+            write_all(disk, handle, data)
+            if waits:
+                disk.fdatasync(handle)
+        except OSError:
+            disk.ftruncate(handle, size)
+            raise
+    if is_new:
+        sync_entries(disk, path.parent)
+
+
+def move_file(disk: Disk, source: Path, target: Path) -> None:
+    """Move a file to another folder; both folders are on disk before this returns."""
+    make_folder(disk, target.parent)
+    disk.rename(source, target)
+    sync_entries(disk, target.parent)
+    sync_entries(disk, source.parent)
