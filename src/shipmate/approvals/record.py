@@ -101,9 +101,7 @@ class Records:
         """Decide several approvals in one step; their own files follow."""
         path = self._layout.joint_decisions / f"{new_id('joint')}.json"
         with self._refusals(path):
-            replace_file(
-                self._disk, path, msgspec.json.encode(JointDecision(tuple(decided), tuple(grants)))
-            )
+            replace_file(self._disk, path, msgspec.json.encode(JointDecision(tuple(decided), tuple(grants))))
         self.spread(JointDecision(tuple(decided), tuple(grants)))
         return path
 
