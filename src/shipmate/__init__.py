@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shipmate.models.to_model import to_model_messages
     from shipmate.orchestrator.loop import AgentOrchestrator
     from shipmate.orchestrator.reduce import to_ui_messages_delta
-    from shipmate.store.sqlite import MemoryStore
+    from shipmate.store.memory import MemoryStore
     from shipmate.thread.memory_log import MemoryLog
     from shipmate.thread.service import ThreadService
     from shipmate.values.event import AdapterCapabilities, EgressMessage, IngressEvent
@@ -32,7 +32,7 @@ _HOMES = {
     "EgressMessage": "values.event",
     "IngressEvent": "values.event",
     "MemoryLog": "thread.memory_log",
-    "MemoryStore": "store.sqlite",
+    "MemoryStore": "store.memory",
     "RehearsalModel": "models.rehearsal",
     "ScriptedModel": "models.scripted",
     "Shipmate": "app",

@@ -171,9 +171,8 @@ class ApprovalService:
             expires_at=timestamp(now + timedelta(minutes=self._permissions.expires_minutes)),
         )
         approval = msgspec.structs.replace(approval, coverage=self._coverage(call, approval))
-        # The index first: a crash in between leaves an entry without a file, which counts for nothing.
-        await self._index(approval)
         self._records.write(approval)
+        await self._index(approval)
         return approval
 
     def _coverage(self, call: Call, approval: Approval) -> Coverage | None:
@@ -283,14 +282,6 @@ class ApprovalService:
             raise NotFoundError(
                 f"there is no grant {grant_id} in force. `shipmate approvals grants` lists them."
             )
-
-    async def reindex(self) -> int:
-        """Rebuild the index from the files; give how many there are."""
-        await self._decisions.complete()
-        found = self._read_all(self._records.ids())
-        for approval in found:
-            await self._index(approval)
-        return len(found)
 
     async def _initiators(self, call: Call) -> tuple[str, ...]:
         """Return whose words started the run; a decider's answer only takes it up again."""
