@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from contextlib import AbstractContextManager
 
 import msgspec
 
@@ -52,13 +53,23 @@ class JournalConsents:
         self, *, status: str | None = None, thread_id: str | None = None, limit: int = 500
     ) -> list[str]:
         """List approval ids, newest first."""
-        self.catch_up()
-        return self._database.do(lambda: self._table.list(status, thread_id, limit))
+
+        def work() -> list[str]:
+            self._catch_up(every=False)
+            return self._table.list(status, thread_id, limit)
+
+        with self._refusals():
+            return self._database.do(work)
 
     async def waiting(self) -> dict[str, int]:
         """Count the approvals that wait, by thread."""
-        self.catch_up()
-        return self._database.do(self._table.waiting)
+
+        def work() -> dict[str, int]:
+            self._catch_up(every=False)
+            return self._table.waiting()
+
+        with self._refusals():
+            return self._database.do(work)
 
     async def add_grant(self, grant_id: str, data: JsonObject, until: str | None) -> None:
         """Put a grant on disk."""
@@ -78,20 +89,24 @@ class JournalConsents:
         """Take a grant back; tell whether it was in force."""
         return self._grants.revoke(grant_id)
 
-    def catch_up(self, *, every: bool = False) -> None:
-        """Bring the list up to date: what is new, gone or was open; or every one that differs.
+    def catch_up(self) -> None:
+        """Bring the list up to date with every file."""
+        with self._refusals():
+            self._database.do(lambda: self._catch_up(every=True))
 
-        A question that the index does not know would be taken for nothing, so this is never put off.
-        """
-        with refusals(self._layout.approvals, self._layout.root):
-            self._database.do(lambda: self._catch_up(every))
+    def _refusals(self) -> AbstractContextManager[None]:
+        return refusals(self._layout.approvals, self._layout.root)
 
     def clear(self) -> None:
         """Empty the list of approvals."""
         self._database.do(self._table.clear)
         self._watch.forget()
 
-    def _catch_up(self, every: bool) -> None:
+    def _catch_up(self, *, every: bool) -> None:
+        """Bring the list up to date: what is new, gone or was open; or every one that differs.
+
+        A question that the index does not know would be taken for nothing, so this is never put off.
+        """
         is_other = self._database.serial != self._serial
         if not self._watch.look() and not is_other and not every:
             return

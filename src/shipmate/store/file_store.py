@@ -38,8 +38,8 @@ class FileStore:
         self._index = make_index(layout, disk, database, marks)
         self.outbox = JournalOutbox(layout, disk, clock)
         self.inbox = JournalInbox(layout, self.outbox, disk, clock)
-        self.threads = IndexedThreads(self._index, marks, database)
-        self.search = IndexedSearch(self._index, database)
+        self.threads = IndexedThreads(self._index, marks)
+        self.search = IndexedSearch(self._index)
         self.ledger = JournalLedger(UsageFiles(layout, disk), SignatureFiles(layout, disk), database)
         self.consents = JournalConsents(layout, disk, database, GrantFiles(layout, disk))
 
@@ -50,7 +50,7 @@ class FileStore:
         if anew:
             self.consents.clear()
             self.ledger.clear()
-        self.consents.catch_up(every=True)
+        self.consents.catch_up()
         self.ledger.catch_up()
         return await self._index.reconcile(progress, anew=anew)
 

@@ -33,6 +33,7 @@ from shipmate.workspace.layout import CAPTAIN, Layout
 
 log = logging.getLogger(__name__)
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 # How long whoever asks for a list waits for an index that is being brought up to date.
 PATIENCE_SECONDS = 0.5
 # How long the event loop is kept at a time.
@@ -162,6 +163,16 @@ class Index:
                     self.threads.put(apply_mark(known, mark, stamp))
 
         self._database.do(work)
+
+    async def ask(self, work: Callable[[], Result]) -> Result:
+        """Ask the index about all threads; one that turns out to be another is compared first."""
+        await self.catch_up()
+        serial = self._database.serial
+        found = self._database.do(work)
+        if self._database.serial != serial:
+            await self.catch_up()
+            found = self._database.do(work)
+        return found
 
     async def catch_up(self) -> None:
         """Wait a little for an index that is not the one that was compared with the files."""

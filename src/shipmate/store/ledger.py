@@ -26,8 +26,12 @@ class JournalLedger:
 
     async def usage(self, since: str, thread_id: str | None = None) -> list[StepUsage]:
         """List the steps since a time, oldest first."""
-        self.catch_up()
-        return self._database.do(lambda: self._table.list(since, thread_id))
+
+        def work() -> list[StepUsage]:
+            self._catch_up()
+            return self._table.list(since, thread_id)
+
+        return self._database.do(work)
 
     def catch_up(self) -> None:
         """Read into the index what was appended to the files since, by whichever process."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from shipmate.store.index import Index
 from shipmate.store.journal.mark import MarkFiles
 from shipmate.store.port import SearchHit, ThreadInfo
-from shipmate.store.sqlite.database import Database
 from shipmate.thread.mark import ThreadMark
 from shipmate.values.message import JsonObject, UIMessage, timestamp
 from shipmate.values.thread_id import ThreadId
@@ -20,10 +19,9 @@ LIST_TRIES = 3
 class IndexedThreads:
     """Keep the list of threads and their marks; a thread is listed while it has a file."""
 
-    def __init__(self, index: Index, marks: MarkFiles, database: Database) -> None:
+    def __init__(self, index: Index, marks: MarkFiles) -> None:
         self._index = index
         self._marks = marks
-        self._database = database
 
     async def create(
         self,
@@ -63,10 +61,9 @@ class IndexedThreads:
         limit: int = 50,
     ) -> list[ThreadInfo]:
         """List threads, the one that changed last first; `before` is the `cursor` of the last one seen."""
-        await self._index.catch_up()
         found: list[ThreadInfo] = []
         for _ in range(LIST_TRIES):
-            found = self._database.do(
+            found = await self._index.ask(
                 lambda: self._index.threads.list(query, archived, binned, before, limit)
             )
             ghosts = [each for each in found if not self._index.has_file(each.thread_id, binned=binned)]
@@ -105,13 +102,11 @@ class IndexedThreads:
 class IndexedSearch:
     """Find messages by words, in any language."""
 
-    def __init__(self, index: Index, database: Database) -> None:
+    def __init__(self, index: Index) -> None:
         self._index = index
-        self._database = database
 
     async def find(self, query: str, limit: int = 50) -> list[SearchHit]:
         """Find messages that have all words of a query, in threads outside the bin."""
-        await self._index.catch_up()
-        hits = self._database.do(lambda: self._index.search.find(query, limit))
+        hits = await self._index.ask(lambda: self._index.search.find(query, limit))
         present = {each: self._index.has_file(each, binned=False) for each in {hit.thread_id for hit in hits}}
         return [hit for hit in hits if present[hit.thread_id]]
