@@ -18,7 +18,7 @@ class FeedEvent(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     """One thing that happened in a run: where it stands when a watcher joins, a chunk, or its end."""
 
     run_id: str
-    # The message a chunk or snapshot is of. A run also works calls of earlier messages that were decided late.
+    # The message a chunk or snapshot is of. A run also works late-decided calls of earlier messages.
     message_id: str = ""
     # The platform messages its run answers, so that a watcher knows its own run from others of the thread.
     answers: frozenset[str] = frozenset()
@@ -105,7 +105,7 @@ class Feed:
     async def subscribe(
         self, thread_id: str, queue: asyncio.Queue[FeedEvent] | None = None
     ) -> AsyncGenerator[asyncio.Queue[FeedEvent]]:
-        """Watch a thread: a queue of events that begins with where the run in flight stands, if there is one."""
+        """Watch a thread: a queue of events that begins with where the run in flight stands."""
         queue = asyncio.Queue() if queue is None else queue
         for event in self.look(thread_id):
             queue.put_nowait(event)

@@ -16,7 +16,6 @@ from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.port import InboxRow
 from shipmate.values.event import IngressEvent, Outcome
 
-
 # How long a keeper may take to answer: one that is halted would be waited for in vain.
 PATIENCE_SECONDS = 30.0
 
