@@ -225,7 +225,7 @@ class Lane:
         answers = frozenset(row.event.message_id for row in rows)
         run = Run(run_id=run_id, answers=answers, message_id=turn.message["id"])
         self._feed.begin(str(thread.id), run)
-        if max(row.attempts for row in rows) > MAX_ATTEMPTS and turn.ending is None:
+        if max(row.attempts for row in rows) >= MAX_ATTEMPTS and turn.ending is None:
             turn.start()
             outcome = await turn.fail(GaveUpError(), UNKNOWN)
         elif stopped:
