@@ -22,7 +22,7 @@ from shipmate.orchestrator.lane import Lane
 from shipmate.orchestrator.lanes import Lanes
 from shipmate.orchestrator.receipt import Receipt
 from shipmate.orchestrator.loop import AgentOrchestrator
-from shipmate.store.port import Store
+from shipmate.store.port import InboxRow, Store
 from shipmate.store.sqlite import SqliteStore
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
@@ -94,6 +94,7 @@ class Shipmate:
             sends=self._sends,
         )
         self.lanes = Lanes(store, self.feed, make_lane)
+        self.keeper = _LanesAsKeeper(self.lanes, self.feed, store)
 
     @classmethod
     async def open(
@@ -127,6 +128,23 @@ class Shipmate:
         if thread_id.platform not in self.push_platforms or not words:
             return ()
         return (EgressMessage(thread_id=str(thread_id), text=words),)
+
+
+class _LanesAsKeeper:
+    """Stand in until the keeper is here."""
+
+    def __init__(self, lanes: Lanes, feed: Feed, store: Store) -> None:
+        self._lanes, self._feed, self._store = lanes, feed, store
+        self.receive = lanes.receive
+        self.withdraw = lanes.withdraw
+        self.running = feed.running
+        self.watch = feed.subscribe
+
+    async def stop(self, thread_id: str) -> bool:
+        return self._lanes.stop(thread_id)
+
+    async def queue(self, thread_id: str) -> list[InboxRow]:
+        return await self._store.inbox.open(thread_id)
 
 
 def _take_up(layout: Layout) -> None:
