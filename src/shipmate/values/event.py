@@ -63,7 +63,13 @@ class ApprovalReplyEvent(_Event, frozen=True, kw_only=True, tag="approval-reply"
 
 
 class RetryEvent(_Event, frozen=True, kw_only=True, tag="retry"):
-    """Ask for another answer in place of the last one, which stays in the thread."""
+    """Ask for another answer in place of the last one, which stays in the thread.
+
+    Its message id is the key of the one who asks: the same key starts nothing twice.
+    """
+
+    # The answer to replace; when another one is the last by now, nothing is replaced and nothing runs.
+    replaces: str | None = None
 
 
 IngressEvent: TypeAlias = TextEvent | VoiceEvent | ApprovalReplyEvent | RetryEvent
