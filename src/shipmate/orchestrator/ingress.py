@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from shipmate.approvals.value import Decision
 from shipmate.thread.service import Thread
-from shipmate.values.event import ApprovalReplyEvent, Attachment, IngressEvent, TextEvent, VoiceEvent
+from shipmate.values.event import (
+    ApprovalReplyEvent,
+    Attachment,
+    IngressEvent,
+    RetryEvent,
+    TextEvent,
+    VoiceEvent,
+)
 from shipmate.values.message import (
     JsonObject,
     UIMessage,
@@ -60,12 +67,21 @@ def reply_id(event: IngressEvent) -> str:
     return f"reply-{user_message_id(event)}"
 
 
-def replaced_row(thread: Thread, by: str) -> list[UIMessage]:
-    """Mark the last answer as replaced by another; it stays in the thread and leaves the model's view."""
+def is_outdated(thread: Thread, event: IngressEvent) -> bool:
+    """Tell whether a retry names an answer that is no longer the last."""
+    last = thread.messages[-1]["id"] if thread.messages else None
+    return isinstance(event, RetryEvent) and event.replaces is not None and event.replaces != last
+
+
+def replaced_row(thread: Thread, by: str, key: str) -> list[UIMessage]:
+    """Mark the last answer as replaced by another; it stays in the thread and leaves the model's view.
+
+    The key of the retry stands beside it, so that the same retry is known again.
+    """
     last = thread.messages[-1] if thread.messages else None
     if last is None or last["role"] != "assistant" or last["id"] == by:
         return []
-    part = data_part("replaced", {"by": by}, "replaced")
+    part = data_part("replaced", {"by": by, "key": key}, "replaced")
     return [{"id": last["id"], "role": "assistant", "metadata": {"replacedBy": by}, "parts": [part]}]
 
 

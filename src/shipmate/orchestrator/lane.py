@@ -16,6 +16,7 @@ from shipmate.orchestrator.ingress import (
     decision_rows,
     initiators_of,
     is_kept,
+    is_outdated,
     replaced_row,
     reply_row,
     speaker_of,
@@ -34,6 +35,11 @@ from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
 MAX_ATTEMPTS = 5
+OUTDATED = Outcome(
+    run_id="",
+    status="failed",
+    error="that answer is no longer the last one of the thread, so it was not replaced",
+)
 log = logging.getLogger(__name__)
 
 
@@ -100,6 +106,9 @@ class Lane:
             return
         notice: str | None = None
         for row in rows:
+            if is_outdated(thread, row.event):
+                await self._finish(thread, [row], OUTDATED)
+                return
             answer = await self._read_answer(thread, row)
             if answer.stopped:
                 await self._converse(thread, rows, new_id("run"), stopped=True)
@@ -204,7 +213,7 @@ class Lane:
         said: list[UIMessage] = []
         for row in rows:
             if isinstance(row.event, RetryEvent):
-                said += await self._replace_last(thread, run_id)
+                said += await self._replace_last(thread, run_id, row.event.message_id)
             elif not is_kept(thread, row.event):
                 said.append(user_row(row.event, thread))
         if said:
@@ -213,9 +222,9 @@ class Lane:
                 # Lists show a thread while its first run is still going on.
                 await self._list(thread, ())
 
-    async def _replace_last(self, thread: Thread, run_id: str) -> list[UIMessage]:
+    async def _replace_last(self, thread: Thread, run_id: str, key: str) -> list[UIMessage]:
         """Replace the last answer for a retry; what it asked is asked no more."""
-        replaced = replaced_row(thread, message_id_of(run_id))
+        replaced = replaced_row(thread, message_id_of(run_id), key)
         for row in replaced:
             await self._approvals.supersede(str(thread.id), row["id"])
             await self._settle_decided(thread)
@@ -248,11 +257,10 @@ class Lane:
     def _decided(self, turn: Turn) -> list[Turn]:
         """Open the earlier messages whose calls can go on."""
         found = [turn.thread.find(each) for each in turn.thread.waiting if each != turn.message["id"]]
-        # Nobody watches these: a stream tells of one message, and clients refuse calls it does not hold.
         opened = [
             Turn(
                 turn.thread,
-                Feed(),
+                self._feed,
                 turn.run_id,
                 user_id=turn.user_id,
                 initiators=initiators_of(turn.thread, message["id"]),
