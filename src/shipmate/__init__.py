@@ -22,7 +22,17 @@ if TYPE_CHECKING:
     from shipmate.thread.service import ThreadService
     from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
     from shipmate.tools.toolset import Toolset
-    from shipmate.values.event import AdapterCapabilities, ApprovalReplyEvent, Attachment, EgressMessage, IngressEvent, Outcome, RetryEvent, TextEvent, VoiceEvent
+    from shipmate.values.event import (
+        AdapterCapabilities,
+        ApprovalReplyEvent,
+        Attachment,
+        EgressMessage,
+        IngressEvent,
+        Outcome,
+        RetryEvent,
+        TextEvent,
+        VoiceEvent,
+    )
     from shipmate.values.message import UIMessage, timestamp
     from shipmate.values.thread_id import ThreadId
 

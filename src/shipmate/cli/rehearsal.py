@@ -44,9 +44,7 @@ async def run_rehearsal(
                 await ship.store.threads.set(str(thread_id), binned=True)
 
 
-async def _say(
-    ship: Shipmate, thread_id: ThreadId, said: UIMessage, member: str, model: str | None
-) -> Heard:
+async def _say(ship: Shipmate, thread_id: ThreadId, said: UIMessage, member: str, model: str | None) -> Heard:
     known = {message["id"] for message in (await _read(ship, thread_id))}
     files = [part for part in said["parts"] if part.get("type") == "file"]
     event = msgspec.structs.replace(
