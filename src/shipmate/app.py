@@ -25,12 +25,8 @@ from shipmate.orchestrator.keeper.unix_socket import UnixSocket
 from shipmate.orchestrator.lane import Lane
 from shipmate.orchestrator.lanes import Lanes
 from shipmate.orchestrator.loop import AgentOrchestrator
-<<<<<<< HEAD
 from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.port import Store
-=======
-from shipmate.store.port import InboxRow, Store
->>>>>>> stream
 from shipmate.store.sqlite import SqliteStore
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
@@ -91,22 +87,8 @@ class Shipmate:
         )
         # Platforms whose adapter pushes replies out get them through the outbox.
         self.push_platforms: set[str] = set()
-<<<<<<< HEAD
         self.keeper = Keeping(UnixSocket(layout), self._begin_to_keep)
         self._reconciling: asyncio.Task[None] | None = None
-=======
-        make_lane: Callable[..., Lane] = partial(
-            Lane,
-            threads=self.threads,
-            store=store,
-            orchestrator=self.orchestrator,
-            approvals=self.approvals,
-            feed=self.feed,
-            sends=self._sends,
-        )
-        self.lanes = Lanes(store, self.feed, make_lane)
-        self.keeper = _LanesAsKeeper(self.lanes, self.feed, store)
->>>>>>> stream
 
     @classmethod
     def open(
@@ -190,7 +172,6 @@ class Shipmate:
         return (EgressMessage(thread_id=str(thread_id), text=words),)
 
 
-<<<<<<< HEAD
 class Opening:
     """A workspace about to be opened: awaited, it is open; entered, it is closed at the end as well."""
 
@@ -210,23 +191,6 @@ class Opening:
     ) -> None:
         if self._ship is not None:
             await self._ship.close()
-=======
-class _LanesAsKeeper:
-    """Stand in until the keeper is here."""
-
-    def __init__(self, lanes: Lanes, feed: Feed, store: Store) -> None:
-        self._lanes, self._feed, self._store = lanes, feed, store
-        self.receive = lanes.receive
-        self.withdraw = lanes.withdraw
-        self.running = feed.running
-        self.watch = feed.subscribe
-
-    async def stop(self, thread_id: str) -> bool:
-        return self._lanes.stop(thread_id)
-
-    async def queue(self, thread_id: str) -> list[InboxRow]:
-        return await self._store.inbox.open(thread_id)
->>>>>>> stream
 
 
 def _take_up(layout: Layout) -> None:
