@@ -47,7 +47,11 @@ async def _measure(root: Path) -> list[dict[str, Any]]:
     return [
         {"name": "attach to the keeper, p50", "value": _ms(attaching), "unit": "ms", "bar": "<= 20"},
         {"name": "attach to the keeper, slowest", "value": max(attaching) * 1000, "unit": "ms"},
-        {"name": "a chunk at an attached process behind the keeper's, p50", "value": _ms(delays), "unit": "ms"},
+        {
+            "name": "a chunk at an attached process behind the keeper's, p50",
+            "value": _ms(delays),
+            "unit": "ms",
+        },
         {
             "name": "a chunk at an attached process behind the keeper's, p99",
             "value": statistics.quantiles(delays, n=100)[98] * 1000,
@@ -66,7 +70,10 @@ def _ms(seconds: list[float]) -> float:
 def _start(root: Path) -> subprocess.Popen[str]:
     """Start a keeper; each of its chunks says when it was made."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "bench.keeper_child", str(root)], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "bench.keeper_child", str(root)],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"

@@ -88,7 +88,6 @@ def opener_for(model: Model) -> Opener:
 
     async def open_ship(root: Path) -> Ship:
         ship = await Shipmate.open(root, model=model, environ={})
-        await ship.lanes.resume()
         return ship
 
     return open_ship

@@ -57,7 +57,9 @@ async def test_d1_a_message_of_another_process_waits_for_the_command_of_the_firs
     assert work.marks == ["A"]
 
 
-async def test_d9_whoever_watches_a_thread_sees_the_answer_that_another_process_asked_for(tmp_path: Path) -> None:
+async def test_d9_whoever_watches_a_thread_sees_the_answer_that_another_process_asked_for(
+    tmp_path: Path,
+) -> None:
     async with (
         open_workspace(tmp_path, ScriptedModel({"": ["Aye."]})) as first,
         open_workspace(tmp_path, ScriptedModel([])) as second,
@@ -72,7 +74,10 @@ async def test_d9_whoever_watches_a_thread_sees_the_answer_that_another_process_
 async def test_an_attached_process_that_joins_late_is_told_the_running_message_first(tmp_path: Path) -> None:
     go_on = asyncio.Event()
     model = ScriptedModel([[say("First half, "), hold(go_on), say("second half.")]])
-    async with open_workspace(tmp_path, model) as first, open_workspace(tmp_path, ScriptedModel([])) as second:
+    async with (
+        open_workspace(tmp_path, model) as first,
+        open_workspace(tmp_path, ScriptedModel([])) as second,
+    ):
         receipt = await first.receive(said("tell"))
         async with first.keeper.watch(ROOM) as here:
             while "First half, " not in words_in([event := await here.get()]):
@@ -91,7 +96,11 @@ async def test_an_attached_process_stops_a_run_steers_decides_and_takes_back(tmp
     forever = asyncio.Event()
     work = Probe("work", acts=True)
     model = ScriptedModel(
-        {"wait": [[say("I wait."), hold(forever)]], "act": [[call("work", mark="x")], "Acted."], "more": ["More."]}
+        {
+            "wait": [[say("I wait."), hold(forever)]],
+            "act": [[call("work", mark="x")], "Acted."],
+            "more": ["More."],
+        }
     )
     async with (
         open_workspace(tmp_path, model, [work]) as first,
@@ -119,7 +128,10 @@ async def test_an_attached_process_stops_a_run_steers_decides_and_takes_back(tmp
 
 async def test_a_repeat_through_an_attached_process_starts_nothing(tmp_path: Path) -> None:
     model = ScriptedModel({"": ["Once."]})
-    async with open_workspace(tmp_path, model) as first, open_workspace(tmp_path, ScriptedModel([])) as second:
+    async with (
+        open_workspace(tmp_path, model) as first,
+        open_workspace(tmp_path, ScriptedModel([])) as second,
+    ):
         await talk(first, "hello", message_id="same")
         again = await second.receive(said("hello", message_id="same"))
         assert (await asyncio.wait_for(again.outcome(), LONG)).text == "Once."
@@ -128,7 +140,10 @@ async def test_a_repeat_through_an_attached_process_starts_nothing(tmp_path: Pat
 
 
 async def test_trouble_at_the_keeper_reaches_the_one_who_asked(tmp_path: Path) -> None:
-    async with open_workspace(tmp_path, ScriptedModel([])), open_workspace(tmp_path, ScriptedModel([])) as second:
+    async with (
+        open_workspace(tmp_path, ScriptedModel([])),
+        open_workspace(tmp_path, ScriptedModel([])) as second,
+    ):
         with pytest.raises(UserError, match="half a character"):
             await second.receive(said("half \ud83d"))
 
@@ -157,7 +172,9 @@ async def test_a_keeper_that_leaves_lets_what_acts_come_to_its_end(tmp_path: Pat
     work.hold = asyncio.Event()
     model = ScriptedModel([[call("work", mark="once"), call("work", mark="twice")], "Not said by this one."])
     first = await _open(tmp_path, model, [work])
-    async with open_workspace(tmp_path, ScriptedModel({"": ["Both are done."]}), [work], mode="yolo") as second:
+    async with open_workspace(
+        tmp_path, ScriptedModel({"": ["Both are done."]}), [work], mode="yolo"
+    ) as second:
         receipt = await second.receive(said("act"))
         await work.begun.wait()
         closing = asyncio.create_task(first.close())
@@ -216,7 +233,7 @@ async def test_a_workspace_whose_path_is_longer_than_a_socket_takes_can_be_share
 async def test_a_process_that_a_tool_started_is_not_let_in(tmp_path: Path) -> None:
     knock = (
         "import socket, sys; s = socket.socket(socket.AF_UNIX); s.settimeout(20); s.connect(sys.argv[1]);"
-        "b = b'{\"is\":\"hello\",\"number\":1,\"version\":1}'; s.sendall(len(b).to_bytes(4, 'big') + b);"
+        'b = b\'{"is":"hello","number":1,"version":1}\'; s.sendall(len(b).to_bytes(4, \'big\') + b);'
         "print(repr(s.recv(99)))"
     )
     async with open_workspace(tmp_path, ScriptedModel([])) as app:
