@@ -15,7 +15,7 @@ from shipmate.values.message import text_of, tool_parts
 from tests.support.wait import LONG
 from tests.support.workspace import ROOM, Probe, messages_of, open_workspace, pressed, said, talk
 
-OTHER = "cli:dm:bob"
+SILENT = ScriptedModel([])
 
 
 async def until_outcome(queue: asyncio.Queue[FeedEvent]) -> list[FeedEvent]:
@@ -46,7 +46,7 @@ async def test_d1_a_message_of_another_process_waits_for_the_command_of_the_firs
     model = ScriptedModel({"slow": [[call("work", mark="A")], "A is done."], "next": ["Now B."]})
     async with (
         open_workspace(tmp_path, model, [work], mode="yolo") as first,
-        open_workspace(tmp_path, ScriptedModel([])) as second,
+        open_workspace(tmp_path, SILENT) as second,
     ):
         one = await first.receive(said("slow"))
         await work.begun.wait()
@@ -57,12 +57,12 @@ async def test_d1_a_message_of_another_process_waits_for_the_command_of_the_firs
     assert work.marks == ["A"]
 
 
-async def test_d9_whoever_watches_a_thread_sees_the_answer_that_another_process_asked_for(
+async def test_d9_whoever_watches_sees_the_answer_that_another_process_asked_for(
     tmp_path: Path,
 ) -> None:
     async with (
         open_workspace(tmp_path, ScriptedModel({"": ["Aye."]})) as first,
-        open_workspace(tmp_path, ScriptedModel([])) as second,
+        open_workspace(tmp_path, SILENT) as second,
         first.keeper.watch(ROOM) as here,
         second.keeper.watch(ROOM) as there,
     ):
@@ -76,7 +76,7 @@ async def test_an_attached_process_that_joins_late_is_told_the_running_message_f
     model = ScriptedModel([[say("First half, "), hold(go_on), say("second half.")]])
     async with (
         open_workspace(tmp_path, model) as first,
-        open_workspace(tmp_path, ScriptedModel([])) as second,
+        open_workspace(tmp_path, SILENT) as second,
     ):
         receipt = await first.receive(said("tell"))
         async with first.keeper.watch(ROOM) as here:
@@ -130,7 +130,7 @@ async def test_a_repeat_through_an_attached_process_starts_nothing(tmp_path: Pat
     model = ScriptedModel({"": ["Once."]})
     async with (
         open_workspace(tmp_path, model) as first,
-        open_workspace(tmp_path, ScriptedModel([])) as second,
+        open_workspace(tmp_path, SILENT) as second,
     ):
         await talk(first, "hello", message_id="same")
         again = await second.receive(said("hello", message_id="same"))
@@ -141,8 +141,8 @@ async def test_a_repeat_through_an_attached_process_starts_nothing(tmp_path: Pat
 
 async def test_trouble_at_the_keeper_reaches_the_one_who_asked(tmp_path: Path) -> None:
     async with (
-        open_workspace(tmp_path, ScriptedModel([])),
-        open_workspace(tmp_path, ScriptedModel([])) as second,
+        open_workspace(tmp_path, SILENT),
+        open_workspace(tmp_path, SILENT) as second,
     ):
         with pytest.raises(UserError, match="half a character"):
             await second.receive(said("half \ud83d"))
@@ -151,7 +151,7 @@ async def test_trouble_at_the_keeper_reaches_the_one_who_asked(tmp_path: Path) -
 async def test_a_keeper_that_leaves_hands_over_what_it_began(tmp_path: Path) -> None:
     never = asyncio.Event()
     begun = ScriptedModel([[say("I begin "), hold(never)]])
-    async with open_workspace(tmp_path, ScriptedModel([])) as second:
+    async with open_workspace(tmp_path, SILENT) as second:
         pass
     first = await _open(tmp_path, begun)
     async with open_workspace(tmp_path, ScriptedModel({"": ["and the next one ends."]})) as second:
@@ -215,7 +215,7 @@ async def test_a_one_shot_finishes_what_it_found_when_nobody_else_is_there(tmp_p
     await first.close()
     second = await _open(tmp_path, ScriptedModel({"": ["Finished."]}))
     await second.close(finish=True)
-    async with open_workspace(tmp_path, ScriptedModel([])) as third:
+    async with open_workspace(tmp_path, SILENT) as third:
         assert third.keeper.taken_up == []
         assert [text_of(message) for message in await messages_of(third)] == ["tell", "Finished."]
 
@@ -236,7 +236,7 @@ async def test_a_process_that_a_tool_started_is_not_let_in(tmp_path: Path) -> No
         'b = b\'{"is":"hello","number":1,"version":1}\'; s.sendall(len(b).to_bytes(4, \'big\') + b);'
         "print(repr(s.recv(99)))"
     )
-    async with open_workspace(tmp_path, ScriptedModel([])) as app:
+    async with open_workspace(tmp_path, SILENT) as app:
         # Through a shell that goes on living, so that the visitor is a grandchild.
         child = await asyncio.create_subprocess_exec(
             "sh", "-c", 'python3 -c "$1" "$2"; true', "sh", knock, str(app.layout.keeper_socket),
