@@ -291,8 +291,10 @@ class ApprovalService:
         return newest[0].initiators if is_same_run else own
 
     async def _supersede_equals(self, approval: Approval, waiting: Sequence[Approval]) -> None:
+        """Close what the same call asked before; calls that stand beside it are questions of their own."""
         for older in waiting:
-            if older.call_digest == approval.call_digest and older.id != approval.id:
+            is_beside = older.message_id == approval.message_id and older.call_id != approval.call_id
+            if older.call_digest == approval.call_digest and older.id != approval.id and not is_beside:
                 await self._close(older, "superseded", superseded_by=approval.id)
 
     async def _close(

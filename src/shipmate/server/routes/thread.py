@@ -16,7 +16,7 @@ from shipmate.server.error import ApiError, missing
 from shipmate.server.port import Ship
 from shipmate.server.reply import Json, empty, tells
 from shipmate.server.site import TheShip, TheSite
-from shipmate.server.view import list_threads, page_of, show_thread
+from shipmate.server.stream.view import list_threads, page_of, show_thread
 from shipmate.store.port import ThreadInfo
 from shipmate.values.message import text_of, timestamp
 from shipmate.values.thread_id import ThreadId
@@ -85,7 +85,7 @@ async def bin_thread(ship: TheShip, thread_id: str) -> Response:
     info = await find_thread(ship, thread_id)
     if info.binned:
         raise missing("such thread outside the bin")
-    if ship.feed.running(info.thread_id):
+    if ship.keeper.running(info.thread_id):
         raise ApiError(409, "conflict", "The thread is being answered.", "Stop it first.")
     await ship.threads.bin(ThreadId.parse(info.thread_id))
     await ship.store.threads.refresh(info.thread_id)
