@@ -45,6 +45,10 @@ class TalkingModel:
                     ],
                     "Done with both.",
                 ],
+                "log it three times": [
+                    [call("exec", command="echo one; echo two") for _ in range(3)],
+                    "Done three times.",
+                ],
                 "fail": [[say("I begin "), fail(ModelDownError("the provider cannot be reached"))]],
             }
         )
