@@ -26,8 +26,8 @@ from shipmate.orchestrator.lane import Lane
 from shipmate.orchestrator.lanes import Lanes
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.orchestrator.receipt import Receipt
-from shipmate.store.port import Store
 from shipmate.store.file_store import open_store
+from shipmate.store.port import Store
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.tools.exec.preview.trial import Trials
