@@ -30,6 +30,16 @@ async def test_the_client_holds_what_is_stored(served: Served, version: str) -> 
     counted = "".join(f"{number} " for number in range(1, COUNT + 1))
     assert said(threads["leaveAndResume"]) == counted
     assert said(threads["queue"]) == counted
+    for name in (
+        "resumeAfterApproval",
+        "cutConnection",
+        "cutAfterApproval",
+        "repeatWhileRunning",
+        "twoClients",
+    ):
+        assert said(threads[name]) == counted, name
+    assert states(threads["decideAndGoOn"]) == ["output-denied", "approval-requested"]
+    assert [message["role"] for message in threads["retryNamed"]] == ["user", *["assistant"] * 3]
     assert [message["role"] for message in threads["retry"]] == ["user", "assistant", "assistant"]
     assert threads["image"][0]["parts"][0]["filename"] == "dot.png"
     assert any(part["type"] == "data-error" for part in threads["failure"][1]["parts"])

@@ -38,12 +38,17 @@ class TalkingModel:
                     "That went wrong.",
                 ],
                 "write one file": [[call("write", path="c.md", content="gamma\n")], "Done with it."],
+                "write and count": [[call("write", path="c.md", content="gamma\n")], COUNTED],
                 "write both files": [
                     [
                         call("write", path="c.md", content="gamma\n"),
                         call("write", path="d.md", content="delta\n"),
                     ],
                     "Done with both.",
+                ],
+                "log it three times": [
+                    [call("exec", command="echo one; echo two") for _ in range(3)],
+                    "Done three times.",
                 ],
                 "fail": [[say("I begin "), fail(ModelDownError("the provider cannot be reached"))]],
             }
@@ -65,5 +70,12 @@ class TalkingModel:
                 await asyncio.sleep(STEP_SECONDS)
             yield Finish("stop")
             return
+        is_slow = "and count" in last_said(request)
         async for event in self._script.stream(request):
-            yield event
+            if isinstance(event, TextDelta) and is_slow:
+                for number in event.text.split():
+                    yield TextDelta(f"{number} ")
+                    await self._going.wait()
+                    await asyncio.sleep(STEP_SECONDS)
+            else:
+                yield event

@@ -57,11 +57,13 @@ def make_site(root: Path, opener: Opener = refuse_to_open) -> Site:
 
 
 @asynccontextmanager
-async def serving(site: Site, *, listen: str = "127.0.0.1") -> AsyncGenerator[Served]:
+async def serving(site: Site, *, listen: str = "127.0.0.1", port: int = 0) -> AsyncGenerator[Served]:
     """Serve a site until the block ends."""
     family = socket.AF_INET6 if ":" in listen else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listening:
-        listening.bind((listen, 0))
+        # A server that comes back takes its port again though old connections linger.
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((listen, port))
         port = listening.getsockname()[1]
         address = f"http://[{listen}]:{port}" if ":" in listen else f"http://{listen}:{port}"
         config = uvicorn.Config(

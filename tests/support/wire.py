@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 import msgspec
 
+from shipmate.orchestrator.feed import FeedEvent
 from shipmate.values.message import JsonObject
 from tests.support.server import Served
 from tests.support.wait import LONG
@@ -70,8 +71,14 @@ async def running(served: Served, thread: str) -> None:
     """Wait until a run of the thread has said something."""
     ship = await served.ship()
     async with asyncio.timeout(LONG), ship.keeper.watch(f"web:room:{thread}") as queue:
-        while (chunk := (await queue.get()).chunk) is None or chunk["type"] != "text-delta":
+        while not _is_speaking(await queue.get()):
             pass
+
+
+def _is_speaking(event: FeedEvent) -> bool:
+    if event.snapshot is not None:
+        return bool(event.snapshot.open)
+    return event.chunk is not None and event.chunk["type"] == "text-delta"
 
 
 async def queued(served: Served, thread: str, count: int) -> list[JsonObject]:

@@ -35,14 +35,18 @@ class Projection:
         told = self._begin(now.message)
         missing, is_exact = difference(self._copy.snapshot(), now)
         self.is_exact = self.is_exact and is_exact
+        if missing and missing[-1]["type"] == "start-step":
+            # Clients show a step only with the next thing they are told.
+            missing.append(chunks.message_metadata(metadata_of(now.message)))
         return [*told, *self._apply(missing)]
 
     def take(self, chunk: Chunk) -> list[Chunk]:
         """Return what to tell of a chunk that just happened."""
         self.is_finished = chunk["type"] in ENDINGS
         if chunk["type"] != "start" or not self._is_begun:
+            told = [] if self._is_begun or chunk["type"] == "start" else [self._start()]
             self._is_begun = True
-            return self._apply([chunk])
+            return self._apply([*told, chunk])
         # A message that goes on is opened once.
         metadata = chunk.get("messageMetadata")
         return self._apply([chunks.message_metadata(metadata)] if metadata else [])
@@ -62,6 +66,9 @@ class Projection:
             return []
         self._is_begun = True
         return self._apply([chunks.start(message["id"], metadata)])
+
+    def _start(self) -> Chunk:
+        return chunks.start(self._copy.message["id"], {})
 
     def _apply(self, told: list[Chunk]) -> list[Chunk]:
         for chunk in told:
