@@ -272,8 +272,10 @@ class JournalInbox:
         """Drop from memory what was finished long ago."""
         before = timestamp(self._clock() - REMEMBERED)
         while self._done and self._kept[self._done[0]].done_at < before:
-            kept = self._kept.pop(self._done.popleft())
-            self._seqs.pop(_key(kept.row.event), None)
+            row = self._kept.pop(self._done.popleft()).row
+            # It may have been sent anew since.
+            if self._seqs.get(_key(row.event)) == row.seq:
+                del self._seqs[_key(row.event)]
 
 
 def _key(event: IngressEvent) -> Key:
