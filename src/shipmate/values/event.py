@@ -39,6 +39,8 @@ class TextEvent(_Event, frozen=True, kw_only=True, tag="text"):
     steer: bool = False
     # Text for the model about where this was said; never stored in the thread.
     extra_context: str | None = None
+    # The model that answers, as provider:model; None means the member's own.
+    model: str | None = None
     # Words that were heard, not typed: a yes among them is put back as a question.
     spoken: bool = False
 
@@ -65,10 +67,10 @@ class ApprovalReplyEvent(_Event, frozen=True, kw_only=True, tag="approval-reply"
 class RetryEvent(_Event, frozen=True, kw_only=True, tag="retry"):
     """Ask for another answer in place of the last one, which stays in the thread.
 
-    Its message id is the key of the one who asks: the same key starts nothing twice.
+    Its message id is the client's key: the same key replaces nothing twice.
     """
 
-    # The answer to replace; when another one is the last by now, nothing is replaced and nothing runs.
+    # The answer to replace; None means whichever is the last.
     replaces: str | None = None
 
 
