@@ -30,7 +30,13 @@ async def test_the_client_holds_what_is_stored(served: Served, version: str) -> 
     counted = "".join(f"{number} " for number in range(1, COUNT + 1))
     assert said(threads["leaveAndResume"]) == counted
     assert said(threads["queue"]) == counted
-    for name in ("resumeAfterApproval", "cutConnection", "cutAfterApproval", "repeatWhileRunning", "twoClients"):
+    for name in (
+        "resumeAfterApproval",
+        "cutConnection",
+        "cutAfterApproval",
+        "repeatWhileRunning",
+        "twoClients",
+    ):
         assert said(threads[name]) == counted, name
     assert states(threads["decideAndGoOn"]) == ["output-denied", "approval-requested"]
     assert [message["role"] for message in threads["retryNamed"]] == ["user", *["assistant"] * 3]

@@ -37,6 +37,7 @@ from shipmate.values.event import ApprovalReplyEvent, TextEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.values.reason import Why
 from shipmate.workspace.config import Config, Permissions
+from shipmate.workspace.disk import DISK, Disk
 from shipmate.workspace.layout import Layout
 
 Suggest: TypeAlias = Callable[[str, Sequence[Approval]], Awaitable[Suggestion | None]]
@@ -71,13 +72,14 @@ class ApprovalService:
         mask: Callable[[str], str] | None = None,
         # Says what else forms a member here.
         config: Config | None = None,
+        disk: Disk = DISK,
     ) -> None:
         self.language = language
         self.policy = MemberPolicy(layout, permissions, sandbox_works=sandbox_works, config=config)
         self._permissions = permissions
         self._consents = store.consents
-        self.audit = Audit(layout, mask)
-        self._records = Records(layout, self.audit)
+        self.audit = Audit(layout, mask, disk)
+        self._records = Records(layout, self.audit, disk)
         self._clock = clock
         self._decisions = DecisionLog(self._records, self._consents, clock)
         self._replies = ReplyService(
@@ -169,9 +171,8 @@ class ApprovalService:
             expires_at=timestamp(now + timedelta(minutes=self._permissions.expires_minutes)),
         )
         approval = msgspec.structs.replace(approval, coverage=self._coverage(call, approval))
-        # The index first: a crash in between leaves an entry without a file, which counts for nothing.
-        await self._index(approval)
         self._records.write(approval)
+        await self._index(approval)
         return approval
 
     def _coverage(self, call: Call, approval: Approval) -> Coverage | None:
@@ -281,14 +282,6 @@ class ApprovalService:
             raise NotFoundError(
                 f"there is no grant {grant_id} in force. `shipmate approvals grants` lists them."
             )
-
-    async def reindex(self) -> int:
-        """Rebuild the index from the files; give how many there are."""
-        await self._decisions.complete()
-        found = self._read_all(self._records.ids())
-        for approval in found:
-            await self._index(approval)
-        return len(found)
 
     async def _initiators(self, call: Call) -> tuple[str, ...]:
         """Return whose words started the run; a decider's answer only takes it up again."""

@@ -41,7 +41,7 @@ async def run_rehearsal(
         finally:
             if await ship.threads.exists(thread_id):
                 await ship.threads.bin(thread_id)
-                await ship.store.threads.set(str(thread_id), binned=True)
+                await ship.store.threads.refresh(str(thread_id))
 
 
 async def _say(ship: Shipmate, thread_id: ThreadId, said: UIMessage, member: str, model: str | None) -> Heard:

@@ -27,7 +27,7 @@ from shipmate.server.port import Ship
 from shipmate.server.stream.view import run_of
 from shipmate.thread.service import Thread
 from shipmate.values.event import IngressEvent, RetryEvent, TextEvent
-from shipmate.values.message import JsonObject, UIMessage, text_of, user_message
+from shipmate.values.message import JsonObject, UIMessage, text_of
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
@@ -54,7 +54,7 @@ async def admit(ship: Ship, thread_id: ThreadId, body: ChatBody, key: str | None
     if message["role"] == "user":
         event = text_event(thread_id, message, body.member)
         await refuse_edit(ship, event)
-        await _list(ship, event, body.member)
+        await _mark(ship, event, body.member)
         return Admission([*_decisions(await _read(ship, thread_id), body), event])
     return await _admit_decisions(ship, thread_id, body)
 
@@ -192,11 +192,10 @@ def _is_in_bin(ship: Ship, thread_id: ThreadId, message_id: str) -> bool:
         return any(b'"id":' + sought in line.replace(b'"id": ', b'"id":') for line in lines)
 
 
-async def _list(ship: Ship, event: TextEvent, member: str | None) -> None:
-    """Put a new thread into the list from its first word on, not only after its first answer."""
-    if await ship.store.threads.find(event.thread_id) is None:
-        said = user_message(event.message_id, event.text, {"timestamp": event.timestamp})
-        await ship.store.threads.note(event.thread_id, [said], member=member or CAPTAIN)
+async def _mark(ship: Ship, event: TextEvent, member: str | None) -> None:
+    """Note whose a new thread is, before its first word makes it."""
+    if member not in (None, CAPTAIN) and await ship.store.threads.find(event.thread_id) is None:
+        await ship.store.threads.create(event.thread_id, member=member or CAPTAIN)
 
 
 async def _read(ship: Ship, thread_id: ThreadId) -> Thread | None:

@@ -135,4 +135,11 @@ def message(*parts: JsonObject) -> UIMessage:
 
 def decided(state: str, **more: object) -> JsonObject:
     approval = {"id": "a", "approved": True}
-    return {"type": "tool-write", "toolCallId": "c", "state": state, "input": {}, "approval": approval, **more}
+    return {
+        "type": "tool-write",
+        "toolCallId": "c",
+        "state": state,
+        "input": {},
+        "approval": approval,
+        **more,
+    }

@@ -14,7 +14,7 @@ from shipmate.orchestrator.keeper.frame import Frame
 from shipmate.orchestrator.keeper.socket import Link
 from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.port import InboxRow
-from shipmate.values.event import IngressEvent, Outcome
+from shipmate.values.event import IngressEvent, Outcome, encode_event
 
 # How long a keeper may take to answer: one that is halted would be waited for in vain.
 PATIENCE_SECONDS = 30.0
@@ -46,6 +46,8 @@ class AttachedKeeper:
             self._runs.update(welcome.runs)
 
     async def receive(self, event: IngressEvent) -> Receipt:
+        # Refuses what cannot be written down, here as the inbox does.
+        encode_event(event)
         number = self._next()
         outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         # Nobody may be waiting any more when the keeper goes.
