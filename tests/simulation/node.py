@@ -87,9 +87,9 @@ class FolderNode:
 
     number: int
     mtime: int
-    entries: dict[str, Node] = field(default_factory=lambda: {})
+    entries: dict[str, Node] = field(default_factory=dict["str", "Node"])
     # The names that are on disk for certain.
-    base: dict[str, Node] = field(default_factory=lambda: {})
+    base: dict[str, Node] = field(default_factory=dict["str", "Node"])
 
 
 Node: TypeAlias = FileNode | FolderNode

@@ -1,4 +1,4 @@
-"""The simulated loop: the same seed gives the same order, time passes without waiting, the dead do nothing."""
+"""The simulated loop: a seed gives one order, time passes without waiting, the dead do nothing."""
 
 from __future__ import annotations
 
