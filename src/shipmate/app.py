@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Self
+from types import TracebackType
+from typing import Any
 
 from shipmate.approvals.reply.suggest import Suggester
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.snapshot import SnapshotLog
 from shipmate.context.trace import Trace
-from shipmate.models.choose import choose_model
+from shipmate.errors import StorageError
+from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
-from shipmate.models.relay import close_model
 from shipmate.orchestrator.feed import Feed
+from shipmate.orchestrator.keeper.keeping import Keeping
+from shipmate.orchestrator.keeper.local import LocalKeeper
+from shipmate.orchestrator.keeper.unix_socket import UnixSocket
 from shipmate.orchestrator.lane import Lane
 from shipmate.orchestrator.lanes import Lanes
-from shipmate.orchestrator.receipt import Receipt
 from shipmate.orchestrator.loop import AgentOrchestrator
+from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.port import Store
 from shipmate.store.sqlite import SqliteStore
 from shipmate.thread.log import FileLog
@@ -39,13 +43,13 @@ log = logging.getLogger(__name__)
 
 
 class Shipmate:
-    """Be one open workspace: take events in, run members, keep everything."""
+    """One open workspace: it takes events in and has them answered, by this process or the one that keeps."""
 
     def __init__(
         self,
         layout: Layout,
         loaded: Loaded,
-        model: Model,
+        models: ModelChoice,
         store: Store,
         sandbox: Sandbox,
         toolset: Toolset | None,
@@ -53,11 +57,10 @@ class Shipmate:
         self.layout = layout
         self.loaded = loaded
         self.config = loaded.config
-        self.model = model
+        self.models = models
         self.store = store
         self.sandbox = sandbox
         self.toolset = toolset or default_toolset(layout, self.config, sandbox)
-        self.feed = Feed()
         self.threads = ThreadService(FileLog(layout))
         self.approvals = ApprovalService(
             layout,
@@ -65,7 +68,7 @@ class Shipmate:
             store,
             language=self.config.language,
             sandbox_works=lambda: sandbox.works,
-            suggest=Suggester(model) if self.config.permissions.suggest else None,
+            suggest=Suggester(models.default) if self.config.permissions.suggest else None,
             zone=self.config.timezone,
             mask=loaded.mask,
             config=self.config,
@@ -74,7 +77,7 @@ class Shipmate:
         self.snapshots = SnapshotLog(layout, loaded.environ, loaded.mask)
         self.orchestrator = AgentOrchestrator(
             layout=layout,
-            model=model,
+            models=models,
             toolset=self.toolset,
             approvals=self.approvals,
             context=self.context,
@@ -84,49 +87,110 @@ class Shipmate:
         )
         # Platforms whose adapter pushes replies out get them through the outbox.
         self.push_platforms: set[str] = set()
-        make_lane: Callable[..., Lane] = partial(
-            Lane,
-            threads=self.threads,
-            store=store,
-            orchestrator=self.orchestrator,
-            approvals=self.approvals,
-            feed=self.feed,
-            sends=self._sends,
-        )
-        self.lanes = Lanes(store, self.feed, make_lane)
+        self.keeper = Keeping(UnixSocket(layout), self._begin_to_keep)
+        self._reconciling: asyncio.Task[None] | None = None
 
     @classmethod
-    async def open(
+    def open(
         cls,
         root: Path,
         *,
         model: Model | None = None,
         environ: Mapping[str, str] | None = None,
         toolset: Toolset | None = None,
-    ) -> Self:
-        """Open the workspace a folder lies in."""
+    ) -> Opening:
+        """Open the workspace a folder lies in: `async with Shipmate.open(path) as ship:`, or await it.
+
+        What a process left unfinished is taken up. While another process keeps the workspace, its model and
+        tools answer; the ones given here do when this process keeps.
+        """
+        return Opening(lambda: cls._open(root, model, environ, toolset))
+
+    @classmethod
+    async def _open(
+        cls, root: Path, model: Model | None, environ: Mapping[str, str] | None, toolset: Toolset | None
+    ) -> Shipmate:
         layout = Layout.find(root)
         loaded = load_config(layout, environ)
-        await asyncio.to_thread(_take_up, layout)
-        chosen = model or choose_model(loaded.config.llm, loaded.environ)
-        return cls(layout, loaded, chosen, SqliteStore(layout.state), Sandbox(layout), toolset)
+        models = ModelChoice(loaded.config.llm, loaded.environ, model)
+        ship = cls(layout, loaded, models, SqliteStore(layout.state), Sandbox(layout), toolset)
+        try:
+            await ship.keeper.open()
+        except BaseException:
+            await ship.close()
+            raise
+        return ship
+
+    @property
+    def model(self) -> Model:
+        """The model that answers when a question names none."""
+        return self.models.default
 
     async def receive(self, event: IngressEvent) -> Receipt:
         """Take an event in; once this returns it cannot be lost, and a repeat starts nothing."""
-        return await self.lanes.receive(event)
+        return await self.keeper.receive(event)
 
-    async def close(self) -> None:
-        """End cleanly; runs in flight are taken up at the next start."""
-        await self.lanes.close()
+    async def close(self, *, finish: bool = False) -> None:
+        """End cleanly; runs in flight go on with the next keeper. `finish` works them off first."""
+        await self.keeper.close(finish=finish)
+        if self._reconciling is not None:
+            self._reconciling.cancel()
+            await asyncio.gather(self._reconciling, return_exceptions=True)
         await self.toolset.close()
-        await close_model(self.model)
+        await self.models.close()
         await self.store.close()
+
+    async def _begin_to_keep(self) -> LocalKeeper:
+        """Make the lanes of the keeper, after finishing what a crash cut off."""
+        await asyncio.to_thread(_take_up, self.layout)
+        await self.store.inbox.load()
+        await self.store.outbox.load()
+        feed = Feed()
+        make_lane: Callable[..., Lane] = partial(
+            Lane,
+            threads=self.threads,
+            store=self.store,
+            orchestrator=self.orchestrator,
+            approvals=self.approvals,
+            feed=feed,
+            sends=self._sends,
+        )
+        self._reconciling = asyncio.create_task(self._reconcile())
+        return LocalKeeper(Lanes(self.store, self.threads, feed, make_lane), feed)
+
+    async def _reconcile(self) -> None:
+        """Bring lists and search up to date with the files, while everything else goes on."""
+        try:
+            await self.store.reconcile()
+        except StorageError as error:
+            log.warning("lists and search are not up to date: %s", error)
 
     def _sends(self, thread_id: ThreadId, outcome: Outcome) -> Sequence[EgressMessage]:
         words = outcome.text or outcome.error
         if thread_id.platform not in self.push_platforms or not words:
             return ()
         return (EgressMessage(thread_id=str(thread_id), text=words),)
+
+
+class Opening:
+    """A workspace about to be opened: awaited, it is open; entered, it is closed at the end as well."""
+
+    def __init__(self, work: Callable[[], Coroutine[Any, Any, Shipmate]]) -> None:
+        self._work = work
+        self._ship: Shipmate | None = None
+
+    def __await__(self) -> Generator[Any, Any, Shipmate]:
+        return self._work().__await__()
+
+    async def __aenter__(self) -> Shipmate:
+        self._ship = await self
+        return self._ship
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._ship is not None:
+            await self._ship.close()
 
 
 def _take_up(layout: Layout) -> None:

@@ -11,7 +11,8 @@
     │   ├── PrimingError          a priming script that breaks the format
     │   ├── ApprovalError         an answer that cannot be taken
     │   └── RewindError           a run whose files can no longer be put back
-    ├── StorageError              the disk or database refused: nothing stored was lost
+    ├── StorageError              the disk or database refused
+    ├── KeeperError               the process that keeps the workspace does not answer
     ├── ModelError                trouble at a model
     │   ├── ModelAuthError        the key is missing or refused
     │   ├── ModelRequestError     the provider does not accept the request
@@ -84,6 +85,10 @@ class RewindError(UserError):
 
 class StorageError(ShipmateError):
     """The disk refused a write. Free space or mend the permissions, then send the message again."""
+
+
+class KeeperError(ShipmateError):
+    """The process that keeps this workspace does not answer. Its number is in .ship/keeper.lock: end it."""
 
 
 class ModelError(ShipmateError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -18,7 +18,7 @@ class FeedEvent(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     """One thing that happened in a run: where it stands when a watcher joins, a chunk, or its end."""
 
     run_id: str
-    # The message a chunk or snapshot is of. A run also works calls of earlier messages that were decided late.
+    # The message a chunk or snapshot is of. A run also works late-decided calls of earlier messages.
     message_id: str = ""
     # The platform messages its run answers, so that a watcher knows its own run from others of the thread.
     answers: frozenset[str] = frozenset()
@@ -43,6 +43,12 @@ class Feed:
         self._runs: dict[str, Run] = {}
         # What was told of each message of the run in flight, by thread and message.
         self._told: dict[str, dict[str, Reducer]] = {}
+        # Hears of every run that begins, and with None of its end.
+        self.on_run: Callable[[str, Run | None], None] = lambda _thread_id, _run: None
+
+    def runs(self) -> dict[str, Run]:
+        """Return the runs in flight, by thread."""
+        return dict(self._runs)
 
     def running(self, thread_id: str) -> Run | None:
         """Return the run in flight of a thread."""
@@ -52,6 +58,7 @@ class Feed:
         """Open a run."""
         self._runs[thread_id] = run
         self._told[thread_id] = {}
+        self.on_run(thread_id, run)
 
     def open(self, thread_id: str, message: UIMessage) -> None:
         """Name a message that the run in flight writes, as it stands now."""
@@ -81,6 +88,8 @@ class Feed:
             run_id=outcome.run_id, message_id=outcome.message_id or "", answers=answers, outcome=outcome
         )
         self._tell(thread_id, event)
+        if run is not None:
+            self.on_run(thread_id, None)
 
     def look(self, thread_id: str) -> list[FeedEvent]:
         """Return where the run in flight stands: a snapshot of each message it writes."""
@@ -93,9 +102,11 @@ class Feed:
         ]
 
     @asynccontextmanager
-    async def subscribe(self, thread_id: str) -> AsyncGenerator[asyncio.Queue[FeedEvent]]:
-        """Watch a thread: a queue of events that begins with where the run in flight stands, if there is one."""
-        queue: asyncio.Queue[FeedEvent] = asyncio.Queue()
+    async def subscribe(
+        self, thread_id: str, queue: asyncio.Queue[FeedEvent] | None = None
+    ) -> AsyncGenerator[asyncio.Queue[FeedEvent]]:
+        """Watch a thread: a queue of events that begins with where the run in flight stands."""
+        queue = asyncio.Queue() if queue is None else queue
         for event in self.look(thread_id):
             queue.put_nowait(event)
         watchers = self._watchers.setdefault(thread_id, set())

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from shipmate.approvals.value import Decision
+from shipmate.orchestrator.turn import describe_outcome, message_id_of, run_id_of
 from shipmate.thread.service import Thread
-from shipmate.values.event import ApprovalReplyEvent, Attachment, IngressEvent, TextEvent, VoiceEvent
+from shipmate.values.event import (
+    ApprovalReplyEvent,
+    Attachment,
+    IngressEvent,
+    Outcome,
+    RetryEvent,
+    TextEvent,
+    VoiceEvent,
+)
 from shipmate.values.message import (
     JsonObject,
     UIMessage,
@@ -14,8 +23,11 @@ from shipmate.values.message import (
 )
 
 
-def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread) -> UIMessage:
-    """Make the user message of an event. Its id follows from the event, so that it is stored once."""
+def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread, run_id: str) -> UIMessage:
+    """Make the user message of an event. Its id follows from the event, so that it is stored once.
+
+    It names the run that answers it: after a crash that run goes on, and a repeat finds its answer.
+    """
     parts = [_file_part(attachment) for attachment in _attached(event)]
     text = "" if isinstance(event, VoiceEvent) else event.text
     if text or not parts:
@@ -27,6 +39,7 @@ def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread)
         "messageId": event.message_id,
         "threadId": event.thread_id,
         "course": thread.course,
+        "runId": run_id,
     }
     if event.correlation_id:
         metadata["correlationId"] = event.correlation_id
@@ -52,7 +65,55 @@ def _file_part(attachment: Attachment) -> JsonObject:
 
 def is_kept(thread: Thread, event: IngressEvent) -> bool:
     """Tell whether an event is in the thread already, as a message or as an answer to approvals."""
-    return thread.find(user_message_id(event)) is not None or reply_id(event) in thread.replies
+    return thread.find(user_message_id(event)) is not None or _kept_aside(thread, event) is not None
+
+
+def _kept_aside(thread: Thread, event: IngressEvent) -> JsonObject | None:
+    """Return the data part that keeps an event which is no message: an answer to approvals, or a retry."""
+    wanted = ("data-replaced", f"retry-{event.message_id}") if isinstance(event, RetryEvent) else None
+    wanted = wanted or ("data-reply", reply_id(event))
+    if wanted[0] == "data-reply" and wanted[1] not in thread.replies:
+        return None
+    for message in reversed(thread.messages):
+        for part in message["parts"]:
+            if (part.get("type"), part.get("id")) == wanted:
+                return part
+    return None
+
+
+def run_of(thread: Thread, event: IngressEvent) -> str | None:
+    """Return the run that answers an event, once the thread says so."""
+    message = thread.find(user_message_id(event))
+    known = metadata_of(message).get("runId") if message is not None else None
+    if message is None and (part := _kept_aside(thread, event)) is not None:
+        by = part["data"].get("by")
+        known = run_id_of(by) if isinstance(by, str) else part["data"].get("runId")
+    return known if isinstance(known, str) else None
+
+
+def outcome_of(thread: Thread, event: IngressEvent) -> Outcome | None:
+    """Return how the run that answers an event ended, as far as the thread says."""
+    run_id = run_of(thread, event)
+    if run_id is None:
+        part = _kept_aside(thread, event)
+        # An answer that let nothing go on is over with the words said to it.
+        return None if part is None else Outcome(run_id="", status="replied", text=_said_to(thread, event))
+    message = thread.find(message_id_of(run_id))
+    if message is None:
+        return None
+    ending = metadata_of(message).get("outcome")
+    if ending is None and any(part["state"] == "approval-requested" for part in tool_parts(message)):
+        ending = "suspended"
+    return None if ending is None else describe_outcome(message, run_id, ending)
+
+
+def _said_to(thread: Thread, event: IngressEvent) -> str:
+    notice = f"notice-{user_message_id(event)}"
+    for message in reversed(thread.messages):
+        for part in message["parts"]:
+            if part.get("type") == "data-notice" and part.get("id") == notice:
+                return str(part["data"].get("text", ""))
+    return ""
 
 
 def reply_id(event: IngressEvent) -> str:
@@ -60,12 +121,15 @@ def reply_id(event: IngressEvent) -> str:
     return f"reply-{user_message_id(event)}"
 
 
-def replaced_row(thread: Thread, by: str) -> list[UIMessage]:
-    """Mark the last answer as replaced by another; it stays in the thread and leaves the model's view."""
+def replaced_row(thread: Thread, by: str, key: str) -> list[UIMessage]:
+    """Mark the last answer as replaced by another; it stays in the thread and leaves the model's view.
+
+    The key of the retry is kept with it, so that the same one replaces nothing twice.
+    """
     last = thread.messages[-1] if thread.messages else None
     if last is None or last["role"] != "assistant" or last["id"] == by:
         return []
-    part = data_part("replaced", {"by": by}, "replaced")
+    part = data_part("replaced", {"by": by}, f"retry-{key}")
     return [{"id": last["id"], "role": "assistant", "metadata": {"replacedBy": by}, "parts": [part]}]
 
 
@@ -141,9 +205,17 @@ def _waiting_part(message: UIMessage, decision: Decision) -> JsonObject | None:
     return None
 
 
-def reply_row(message_id: str, event: TextEvent | ApprovalReplyEvent, say: str | None) -> UIMessage:
-    """Keep an answer to approvals, and any words back, beside the calls it is about."""
-    parts = [data_part("reply", {"text": event.text, "userId": event.user_id}, reply_id(event))]
+def reply_row(
+    message_id: str, event: TextEvent | ApprovalReplyEvent, say: str | None, run_id: str | None
+) -> UIMessage:
+    """Keep an answer to approvals, and any words back, beside the calls it is about.
+
+    It names the run that it lets go on, if it does.
+    """
+    data: JsonObject = {"text": event.text, "userId": event.user_id}
+    if run_id is not None:
+        data["runId"] = run_id
+    parts = [data_part("reply", data, reply_id(event))]
     if say:
         parts.append(data_part("notice", {"text": say}, f"notice-{user_message_id(event)}"))
     return {"id": message_id, "role": "assistant", "parts": parts}

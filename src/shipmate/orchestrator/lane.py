@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Answer
@@ -16,14 +18,15 @@ from shipmate.orchestrator.ingress import (
     decision_rows,
     initiators_of,
     is_kept,
+    outcome_of,
     replaced_row,
     reply_row,
+    run_of,
     speaker_of,
-    user_message_id,
     user_row,
 )
 from shipmate.orchestrator.loop import AgentOrchestrator
-from shipmate.orchestrator.turn import UNKNOWN, Turn, message_id_of, progress_of
+from shipmate.orchestrator.turn import UNKNOWN, Turn, message_id_of
 from shipmate.orchestrator.work import is_cancelled
 from shipmate.store.port import InboxRow, Store
 from shipmate.thread.service import Thread, ThreadService
@@ -35,6 +38,10 @@ from shipmate.workspace.layout import CAPTAIN
 
 MAX_ATTEMPTS = 5
 log = logging.getLogger(__name__)
+
+
+class NotLastError(ShipmateError):
+    """That answer is no longer the last one, so it was not replaced. Branch from it instead."""
 
 
 class GaveUpError(ShipmateError):
@@ -66,40 +73,50 @@ class Lane:
         self._finished = finished
         self._turn: Turn | None = None
         self._run: asyncio.Task[Outcome] | None = None
+        self._is_leaving = False
 
     async def drain(self) -> None:
         """Take turns until nothing waits."""
-        while await self._store.inbox.open(str(self.thread_id)):
+        while await self._store.inbox.open(str(self.thread_id)) and not self._is_leaving:
             async with self._threads.open(self.thread_id) as thread:
-                # Another process may have worked the rows while this one waited for the thread.
                 rows = await self._store.inbox.open(str(self.thread_id))
-                if rows:
+                if rows and not self._is_leaving:
                     await self._revive(thread)
                     await self._take(thread, rows)
+
+    async def leave(self) -> None:
+        """Begin no further turn, and wait until nothing acts in the one in flight."""
+        self._is_leaving = True
+        if (turn := self._turn) is not None:
+            turn.leave_asked = True
+            await turn.is_quiet.wait()
 
     def steer(self) -> None:
         """Ask the run in flight to end with its step."""
         if self._turn is not None:
             self._turn.steer_asked = True
 
-    def stop(self) -> bool:
-        """End the run in flight where it is; tell whether there was one."""
-        if self._turn is None or self._run is None:
+    async def stop(self) -> bool:
+        """End the run in flight where it is, also after a crash; tell whether there was one."""
+        turn, run = self._turn, self._run
+        if turn is None or run is None:
             # No run yet: a model may be reading an answer for it.
             return self._approvals.stop(str(self.thread_id))
-        self._turn.stop_asked = True
-        return self._run.cancel()
+        turn.stop_asked = True
+        await self._store.inbox.stop(turn.run_id)
+        return run.cancel()
 
     async def _take(self, thread: Thread, rows: list[InboxRow]) -> None:
         """Take one turn's worth of rows: an interrupted run first, then an answer, then the rest as one."""
         await self._settle_decided(thread)
-        running = [row for row in rows if row.status == "running"]
-        if running:
-            run_id = running[0].run_id or new_id("run")
-            await self._converse(thread, [row for row in running if row.run_id == run_id], run_id)
+        if await self._go_on(thread, rows):
             return
         notice: str | None = None
         for row in rows:
+            if _is_late(thread, row):
+                failed = Outcome(run_id=new_id("run"), status="failed", error=str(NotLastError()))
+                await self._finish(thread, [row], failed)
+                return
             answer = await self._read_answer(thread, row)
             if answer.stopped:
                 await self._converse(thread, rows, new_id("run"), stopped=True)
@@ -110,10 +127,25 @@ class Lane:
             notice = answer.say or notice
         await self._converse(thread, rows, new_id("run"), notice=notice)
 
+    async def _go_on(self, thread: Thread, rows: list[InboxRow]) -> bool:
+        """Go on with a run that a process left unfinished; tell whether there was one."""
+        # The row, or what the thread keeps of its event, names the run.
+        begun = [(row, run_id) for row in rows if (run_id := row.run_id or run_of(thread, row.event))]
+        if begun:
+            run_id = begun[0][1]
+            own = [row for row, other in begun if other == run_id]
+            await self._converse(thread, own, run_id, stopped=any(row.is_stopped for row in own))
+            return True
+        for row in rows:
+            if (outcome := outcome_of(thread, row.event)) is not None:
+                await self._finish(thread, [row], outcome)
+                return True
+        return False
+
     async def _revive(self, thread: Thread) -> None:
         """Go on with a thread that was moved to the bin: a second one of its id would hide the first."""
         if await self._threads.revive(thread):
-            await self._list(thread, [message["id"] for message in thread.messages])
+            await self._list(thread)
 
     async def _settle_decided(self, thread: Thread) -> None:
         """Bring decisions into the thread that an expiry, a crash or another process left outside."""
@@ -139,9 +171,10 @@ class Lane:
         here = [each.message_id for each in answer.decisions if thread.find(each.message_id) is not None]
         words = say(self._approvals.language, "elsewhere") if answer.decisions and not here else answer.say
         about = here[-1] if here else next(reversed(thread.waiting), None)
-        if about is not None:
-            await thread.append(*decision_rows(thread, answer.decisions), reply_row(about, event, words))
         run_id = self._run_of(thread, about)
+        if about is not None:
+            kept = reply_row(about, event, words, run_id if here else None)
+            await thread.append(*decision_rows(thread, answer.decisions), kept)
         if words:
             self._feed.publish(
                 str(thread.id), about or "", chunks.data("notice", {"text": words}, transient=True)
@@ -169,7 +202,7 @@ class Lane:
     ) -> None:
         """Put what was said into the thread and run."""
         written = thread.find(message_id_of(run_id))
-        rows = await self._store.inbox.take(rows, run_id, progress_of(written))
+        rows = await self._store.inbox.take(rows, run_id)
         if not rows:
             # Withdrawn while this lane was making up its mind.
             return
@@ -186,6 +219,8 @@ class Lane:
             member=event.member or await self._member(),
             message=written,
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
+            model=event.model if isinstance(event, TextEvent) else None,
+            count_attempt=partial(self._store.inbox.ask, run_id),
         )
         answers = frozenset(row.event.message_id for row in rows)
         run = Run(run_id=run_id, answers=answers, message_id=turn.message["id"])
@@ -204,18 +239,18 @@ class Lane:
         said: list[UIMessage] = []
         for row in rows:
             if isinstance(row.event, RetryEvent):
-                said += await self._replace_last(thread, run_id)
+                said += await self._replace_last(thread, run_id, row.event)
             elif not is_kept(thread, row.event):
-                said.append(user_row(row.event, thread))
+                said.append(user_row(row.event, thread, run_id))
         if said:
             await thread.append(*said)
             if len(thread.messages) == len(said):
                 # Lists show a thread while its first run is still going on.
-                await self._list(thread, ())
+                await self._list(thread)
 
-    async def _replace_last(self, thread: Thread, run_id: str) -> list[UIMessage]:
+    async def _replace_last(self, thread: Thread, run_id: str, event: RetryEvent) -> list[UIMessage]:
         """Replace the last answer for a retry; what it asked is asked no more."""
-        replaced = replaced_row(thread, message_id_of(run_id))
+        replaced = replaced_row(thread, message_id_of(run_id), event.message_id)
         for row in replaced:
             await self._approvals.supersede(str(thread.id), row["id"])
             await self._settle_decided(thread)
@@ -228,11 +263,20 @@ class Lane:
             return await self._run
         except asyncio.CancelledError:
             if is_cancelled():
-                # The process ends; the run is taken up at the next start.
+                # The process ends; the run is taken up by the next keeper, and this was no attempt.
+                await self._leave_run(turn.run_id)
                 raise
             return await (self._stop(turn) if turn.stop_asked else turn.fail(ModelStreamError(), UNKNOWN))
+        except StorageError:
+            await self._leave_run(turn.run_id)
+            raise
         finally:
             self._turn = self._run = None
+
+    async def _leave_run(self, run_id: str) -> None:
+        # A disk that refuses even this makes the run count as tried once more, no worse.
+        with contextlib.suppress(StorageError):
+            await self._store.inbox.leave(run_id)
 
     async def _work(self, turn: Turn) -> Outcome:
         """Work calls of earlier messages that a person decided after the talk had moved on; then run."""
@@ -248,11 +292,10 @@ class Lane:
     def _decided(self, turn: Turn) -> list[Turn]:
         """Open the earlier messages whose calls can go on."""
         found = [turn.thread.find(each) for each in turn.thread.waiting if each != turn.message["id"]]
-        # Nobody watches these: a stream tells of one message, and clients refuse calls it does not hold.
         opened = [
             Turn(
                 turn.thread,
-                Feed(),
+                self._feed,
                 turn.run_id,
                 user_id=turn.user_id,
                 initiators=initiators_of(turn.thread, message["id"]),
@@ -268,23 +311,28 @@ class Lane:
         """Store the outcome and what must be sent, then bring lists and search up to date."""
         await self._store.inbox.finish(rows, outcome, self._sends(self.thread_id, outcome))
         if outcome.message_id is not None and outcome.status != "suspended":
-            await self._store.ledger.drop_signatures(outcome.message_id)
+            await self._store.ledger.drop_signatures(str(self.thread_id), outcome.message_id)
         self._feed.end(str(self.thread_id), outcome)
         self._finished(rows, outcome)
-        await self._list(thread, [outcome.message_id, *(user_message_id(row.event) for row in rows)])
+        await self._list(thread)
 
-    async def _list(self, thread: Thread, changed: Sequence[str | None]) -> None:
-        """Bring lists and search up to date; both can be rebuilt, so trouble with them costs no answer."""
-        found = [message for message_id in changed if message_id and (message := thread.find(message_id))]
+    async def _list(self, thread: Thread) -> None:
+        """Bring lists and search up to date; both heal by themselves, so trouble costs no answer."""
         try:
             if thread.messages:
                 member = await self._member()
                 await self._store.threads.note(str(self.thread_id), thread.messages, member=member)
-                if found:
-                    await self._store.search.index(str(self.thread_id), found)
         except StorageError as error:
-            log.warning("%s is missing from lists or search (%s). Run `shipmate reindex`.", thread.id, error)
+            log.warning("%s is missing from lists or search until they are rebuilt (%s)", thread.id, error)
 
     async def _member(self) -> str:
         info = await self._store.threads.find(str(self.thread_id))
         return info.member if info else CAPTAIN
+
+
+def _is_late(thread: Thread, row: InboxRow) -> bool:
+    """Tell whether a retry is about an answer that is not, or no longer, the last one."""
+    if not isinstance(row.event, RetryEvent):
+        return False
+    last = thread.messages[-1] if thread.messages else None
+    return last is None or (row.event.replaces is not None and last["id"] != row.event.replaces)

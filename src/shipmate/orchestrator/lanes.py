@@ -5,22 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from shipmate.errors import ShipmateError, UserError
+from shipmate.errors import KeeperError, ShipmateError
 from shipmate.orchestrator.feed import Feed
+from shipmate.orchestrator.ingress import is_kept, outcome_of
 from shipmate.orchestrator.lane import Lane
 from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.port import InboxRow, Store
+from shipmate.thread.service import ThreadService
 from shipmate.values import chunk as chunks
 from shipmate.values.event import IngressEvent, Outcome, TextEvent
 from shipmate.values.message import timestamp
 from shipmate.values.thread_id import ThreadId
 
-# How long a repeat of an answered message is known as one.
-REMEMBERED = timedelta(days=30)
+# How often a thread is taken up again whose lane broke, at first and at most.
+SWEEP_SECONDS = 2.0
+SWEEP_LIMIT_SECONDS = 60.0
+# How long a leaving keeper waits for calls that act; after that their outcome is unknown.
+ACTING_SECONDS = 10.0
 WITHDRAWN = Outcome(run_id="", status="stopped")
 CLOSED = Outcome(
     run_id="",
@@ -39,20 +43,29 @@ class _Waiting(msgspec.Struct, frozen=True):
 class Lanes:
     """Hold the lanes of all threads that have something to do."""
 
-    def __init__(self, store: Store, feed: Feed, make_lane: Callable[..., Lane]) -> None:
+    def __init__(
+        self, store: Store, threads: ThreadService, feed: Feed, make_lane: Callable[..., Lane]
+    ) -> None:
         self._store = store
+        self._threads = threads
         self._feed = feed
         self._make_lane = make_lane
         self._lanes: dict[ThreadId, Lane] = {}
         self._tasks: dict[ThreadId, asyncio.Task[None]] = {}
         self._waiting: dict[ThreadId, dict[int, _Waiting]] = {}
+        # When a thread whose lane broke is taken up again, and how long it was left alone for that.
+        self._broken: dict[ThreadId, tuple[float, float]] = {}
+        self._sweeper: asyncio.Task[None] | None = None
+        self._is_closing = False
 
     async def receive(self, event: IngressEvent) -> Receipt:
         """Store an event and see that it is answered; from here on it cannot be lost."""
+        if self._is_closing:
+            raise KeeperError("Shipmate is closing; the next process takes this up.")
         thread_id = ThreadId.parse(event.thread_id)
+        if (known := await self._answered(thread_id, event)) is not None:
+            return known
         row, is_new = await self._store.inbox.accept(event)
-        if row.event.thread_id != event.thread_id:
-            raise UserError(f"message id {event.message_id} was used in another thread; use a new one")
         waiting = self._waiting.get(thread_id, {}).get(row.seq)
         future = waiting.future if waiting else asyncio.get_running_loop().create_future()
         if row.outcome is not None:
@@ -66,27 +79,50 @@ class Lanes:
                 self._lanes[thread_id].steer()
         return Receipt(row, is_new, future)
 
+    async def _answered(self, thread_id: ThreadId, event: IngressEvent) -> Receipt | None:
+        """Answer a repeat from the thread, when the inbox has forgotten the event."""
+        if await self._store.inbox.find(event) is not None or not await self._threads.exists(thread_id):
+            return None
+        thread = await self._threads.read(thread_id)
+        outcome = outcome_of(thread, event) if is_kept(thread, event) else None
+        if outcome is None:
+            return None
+        row = InboxRow(
+            seq=0,
+            event=event,
+            received_at=timestamp(),
+            status="done",
+            run_id=outcome.run_id or None,
+            outcome=outcome,
+        )
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        future.set_result(outcome)
+        return Receipt(row, False, future)
+
     async def resume(self) -> list[str]:
-        """Take up what a process left unfinished; give the threads concerned."""
-        await self._store.inbox.forget(timestamp(datetime.now(UTC) - REMEMBERED))
+        """Take up what a process left unfinished, now and whenever a lane broke; list the threads."""
         unfinished = await self._store.inbox.threads()
         for thread_id in unfinished:
             self._wake(ThreadId.parse(thread_id))
+        if self._sweeper is None:
+            self._sweeper = asyncio.create_task(self._sweep())
         return unfinished
 
-    def stop(self, thread_id: str) -> bool:
+    async def queue(self, thread_id: str) -> list[InboxRow]:
+        """List what waits or runs in a thread."""
+        return await self._store.inbox.open(thread_id)
+
+    async def stop(self, thread_id: str) -> bool:
         """Stop the run in flight of a thread; tell whether there was one."""
         lane = self._lanes.get(ThreadId.parse(thread_id))
-        return lane is not None and lane.stop()
+        return lane is not None and await lane.stop()
 
     async def withdraw(self, thread_id: str, message_id: str) -> bool:
         """Take back an event that still waits, and tell whoever waits for its outcome."""
-        if not await self._store.inbox.withdraw(thread_id, message_id):
-            return False
-        for waiting in list(self._waiting.get(ThreadId.parse(thread_id), {}).values()):
-            if waiting.row.event.message_id == message_id:
-                self._finished([waiting.row], WITHDRAWN)
-        return True
+        row = await self._store.inbox.withdraw(thread_id, message_id)
+        if row is not None:
+            self._finished([row], WITHDRAWN)
+        return row is not None
 
     async def idle(self) -> None:
         """Wait until no lane has anything to do."""
@@ -94,23 +130,42 @@ class Lanes:
             await asyncio.wait(self._tasks.values())
 
     async def close(self) -> None:
-        """Leave all runs where they are; they are taken up at the next start."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        """Let what acts come to its end, and leave all runs where they are for the next keeper."""
+        self._is_closing = True
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        await asyncio.gather(*(self._leave(thread_id) for thread_id in list(self._tasks)))
         for thread_id in list(self._waiting):
             self._tell_waiting(thread_id, CLOSED)
+
+    async def _leave(self, thread_id: ThreadId) -> None:
+        lane, task = self._lanes[thread_id], self._tasks[thread_id]
+        leaving = asyncio.ensure_future(lane.leave())
+        await asyncio.wait({leaving, task}, timeout=ACTING_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        leaving.cancel()
+        task.cancel()
+        await asyncio.gather(leaving, task, return_exceptions=True)
 
     def _wake(self, thread_id: ThreadId) -> None:
         if thread_id not in self._tasks:
             self._lanes[thread_id] = self._make_lane(thread_id, finished=self._finished)
             self._tasks[thread_id] = asyncio.create_task(self._work(thread_id))
 
+    async def _sweep(self) -> None:
+        """Take up again, each time later, what waits in threads whose lane broke."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            now = loop.time()
+            for name in await self._store.inbox.threads():
+                thread_id = ThreadId.parse(name)
+                if now >= self._broken.get(thread_id, (0.0, 0.0))[0]:
+                    self._wake(thread_id)
+
     async def _work(self, thread_id: ThreadId) -> None:
         try:
             await self._lanes[thread_id].drain()
-            await self._settle_elsewhere(thread_id)
+            self._broken.pop(thread_id, None)
         # The process edge: trouble of one thread is shown to its watchers and logged; other threads go on.
         except Exception as error:
             if not isinstance(error, ShipmateError):
@@ -121,14 +176,15 @@ class Lanes:
             self._tasks.pop(thread_id, None)
 
     def _report(self, thread_id: ThreadId, error: Exception) -> None:
-        """Tell watchers and waiting callers; the rows stay open and are tried again with the next message."""
+        """Tell watchers and waiting callers; the rows stay open and are swept up later."""
+        pause = min(max(SWEEP_SECONDS, 2 * self._broken.get(thread_id, (0.0, 0.0))[1]), SWEEP_LIMIT_SECONDS)
+        self._broken[thread_id] = (asyncio.get_running_loop().time() + pause, pause)
         words = (
             str(error) if isinstance(error, ShipmateError) else "an internal error; the log has the details"
         )
         run = self._feed.running(str(thread_id))
-        run_id = run.run_id if run else ""
         self._feed.publish(str(thread_id), run.message_id if run else "", chunks.error(words))
-        outcome = Outcome(run_id=run_id, status="failed", error=words, retryable=True)
+        outcome = Outcome(run_id=run.run_id if run else "", status="failed", error=words, retryable=True)
         self._feed.end(str(thread_id), outcome)
         self._tell_waiting(thread_id, outcome)
 
@@ -136,15 +192,6 @@ class Lanes:
         for waiting in self._waiting.pop(thread_id, {}).values():
             if not waiting.future.done():
                 waiting.future.set_result(outcome)
-
-    async def _settle_elsewhere(self, thread_id: ThreadId) -> None:
-        """Answer callers whose rows another process worked or took back."""
-        for waiting in list(self._waiting.get(thread_id, {}).values()):
-            row = await self._store.inbox.find(waiting.row.event.platform, waiting.row.event.message_id)
-            if row is not None and row.outcome is not None:
-                self._finished([row], row.outcome)
-            elif row is not None and row.status == "withdrawn":
-                self._finished([row], WITHDRAWN)
 
     def _finished(self, rows: Sequence[InboxRow], outcome: Outcome) -> None:
         for row in rows:

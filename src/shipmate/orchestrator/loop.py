@@ -12,7 +12,8 @@ from shipmate.context.request import Context, ContextRequest
 from shipmate.context.snapshot import SnapshotLog
 from shipmate.context.trace import Trace
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError
-from shipmate.models.port import Finish, Model, ModelRequest
+from shipmate.models.choice import ModelChoice
+from shipmate.models.port import Finish, ModelRequest
 from shipmate.orchestrator.attachment import Attachments
 from shipmate.orchestrator.history import History
 from shipmate.orchestrator.step import Asked, StepReader
@@ -39,7 +40,7 @@ class AgentOrchestrator:
         self,
         *,
         layout: Layout,
-        model: Model,
+        models: ModelChoice,
         toolset: Toolset,
         approvals: ApprovalService,
         context: ContextBuilder,
@@ -47,7 +48,7 @@ class AgentOrchestrator:
         trace: Trace,
         snapshots: SnapshotLog,
     ) -> None:
-        self.model = model
+        self._models = models
         self._attachments = Attachments(layout)
         self._toolset = toolset
         self._context = context
@@ -55,7 +56,7 @@ class AgentOrchestrator:
         self._trace = trace
         self._snapshots = snapshots
         self._history = History()
-        self._worker = Worker(layout, toolset, approvals, ledger)
+        self._worker = Worker(layout, toolset, approvals)
 
     async def run(self, turn: Turn) -> Outcome:
         """Run a turn to its end; what it had said or done before trouble is kept."""
@@ -72,6 +73,7 @@ class AgentOrchestrator:
 
     async def work(self, turn: Turn) -> None:
         """Work the decided calls of a message without asking the model."""
+        turn.open()
         await self._toolset.load()
         await self._worker.work(turn)
         await turn.commit()
@@ -99,8 +101,9 @@ class AgentOrchestrator:
         turn.tell(chunks.start_step())
         known = {part["toolCallId"] for part in turn.message["parts"] if "toolCallId" in part}
         reader = StepReader(turn.tell, known, str(turn.steps))
+        await turn.count_attempt()
         began = time.perf_counter()
-        finish = await reader.read(self.model.stream(request))
+        finish = await reader.read(self._models.named(turn.model).stream(request))
         for asked in reader.calls:
             if (error := asked.error or self._refuse(asked)) is not None:
                 turn.tell(chunks.tool_input_error(asked.call_id, asked.name, asked.input, error))
@@ -136,7 +139,7 @@ class AgentOrchestrator:
                 member=turn.member,
                 user_id=turn.user_id,
                 platform=turn.thread.id.platform,
-                model=self.model.name,
+                model=self._models.named(turn.model).name,
                 tools=self._toolset.specs(),
                 last_text=said,
                 extra_context=turn.extra_context,
@@ -146,7 +149,7 @@ class AgentOrchestrator:
         return context
 
     async def _request(self, turn: Turn, context: Context) -> ModelRequest:
-        signatures = await self._ledger.signatures(turn.message["id"])
+        signatures = await self._ledger.signatures(turn.thread_id, turn.message["id"])
         return ModelRequest(
             system=context.system,
             messages=self._attachments.show(turn.thread),
@@ -158,11 +161,12 @@ class AgentOrchestrator:
     async def _keep_signatures(self, turn: Turn, reader: StepReader) -> None:
         """Keep what the provider needs to recognise its thinking while this turn is open."""
         if reader.signatures:
-            known = await self._ledger.signatures(turn.message["id"])
-            await self._ledger.keep_signatures(turn.message["id"], [*known, *reader.signatures])
+            where = turn.thread_id, turn.message["id"]
+            known = await self._ledger.signatures(*where)
+            await self._ledger.keep_signatures(*where, [*known, *reader.signatures])
 
     async def _record(self, turn: Turn, finish: Finish, context: Context, milliseconds: int) -> None:
-        model = finish.model or self.model.name
+        model = finish.model or self._models.named(turn.model).name
         estimated = context.tokens + self._history.tokens(turn.thread)
         self._context.calibrate(model, estimated, finish.usage.input_tokens)
         await self._ledger.add_usage(

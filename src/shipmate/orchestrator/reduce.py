@@ -109,6 +109,10 @@ class Reducer:
         """Give the chunks that close texts a stop or failure left open."""
         return [{"type": f"{key.split(' ')[0]}-end", "id": key.split(" ", 1)[1]} for key in self._open]
 
+    def touch(self, call_id: str) -> None:
+        """Put a call's part into the next row, though it did not change: metadata alone makes no row."""
+        self._changed.add(self._calls[call_id])
+
     def call(self, call_id: str) -> JsonObject | None:
         """Give the tool part of a call."""
         place = self._calls.get(call_id)

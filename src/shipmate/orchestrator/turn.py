@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Literal
 
 from shipmate.errors import ModelError, ShipmateError
@@ -25,6 +27,11 @@ from shipmate.values.message import (
 Ending = Literal["replied", "stopped", "steered", "failed"]
 NOT_RUN = "the run failed before this call; it did not run"
 UNKNOWN = "stopped; what it had done by then is not known"
+INTERRUPTED = "interrupted, outcome unknown: it had begun when the process ended. Check before repeating it."
+
+
+async def _count_nothing(_progress: int) -> None:
+    """Count no attempt."""
 
 
 class Turn:
@@ -42,6 +49,8 @@ class Turn:
         message: UIMessage | None = None,
         notice: str | None = None,
         extra_context: str | None = None,
+        model: str | None = None,
+        count_attempt: Callable[[int], Awaitable[None]] = _count_nothing,
     ) -> None:
         self.thread = thread
         self.run_id = run_id
@@ -52,6 +61,15 @@ class Turn:
         # Set by a person: `stop` ends the run where it is, `steer` at the end of its step.
         self.stop_asked = False
         self.steer_asked = False
+        # Set when the process leaves: nothing that acts begins any more.
+        self.leave_asked = False
+        # The model that answers, when the question named one.
+        self.model = model
+        self._count_attempt = count_attempt
+        # Set while nothing acts: only then may the run be cut off without leaving anything in doubt.
+        self.is_quiet = asyncio.Event()
+        self.is_quiet.set()
+        self._acting = 0
         # What the answer tells the person before anything else.
         self._notice = notice
         self._feed = feed
@@ -79,17 +97,63 @@ class Turn:
 
     @property
     def is_decided(self) -> bool:
-        """Tell whether open calls could go on: they wait for nobody, or a person has decided on one."""
-        states = {part["state"] for part in self.open_calls()}
-        return bool(states) and ("approval-requested" not in states or "approval-responded" in states)
+        """Tell whether open calls could go on: they wait for nobody, are decided on, or had begun."""
+        calls = self.open_calls()
+        states = {part["state"] for part in calls}
+        has_begun = any(self.has_begun(part["toolCallId"]) for part in calls)
+        is_free = "approval-requested" not in states or "approval-responded" in states
+        return bool(states) and (is_free or has_begun)
 
     def open_calls(self) -> list[JsonObject]:
         """List the calls without a result, in call order."""
         return [part for part in tool_parts(self.message) if not is_settled(part)]
 
+    def has_begun(self, call_id: str) -> bool:
+        """Tell whether an acting call was claimed: it may have acted, and must not run again."""
+        begun = metadata_of(self.message).get("begun")
+        return isinstance(begun, dict) and bool(begun.get(call_id))
+
+    async def claim(self, call_id: str) -> bool:
+        """Put on disk that an acting call begins; False means that it had begun before."""
+        if self.leave_asked:
+            # The process leaves as soon as nothing acts; the next keeper makes this call.
+            await asyncio.get_running_loop().create_future()
+        if self.has_begun(call_id):
+            return False
+        await self._mark_begun(call_id, timestamp())
+        return True
+
+    async def release(self, call_id: str) -> None:
+        """Give a claim back whose call has surely done nothing."""
+        await self._mark_begun(call_id, None)
+
+    async def _mark_begun(self, call_id: str, at: str | None) -> None:
+        self._reducer.touch(call_id)
+        await self.commit(chunks.message_metadata({"begun": {call_id: at}}))
+
+    @asynccontextmanager
+    async def acting(self) -> AsyncGenerator[None]:
+        """Hold the run together while a call acts, until its result is on disk."""
+        self._acting += 1
+        self.is_quiet.clear()
+        try:
+            yield
+        finally:
+            self._acting -= 1
+            if not self._acting:
+                self.is_quiet.set()
+
+    async def count_attempt(self) -> None:
+        """Count that the model is asked, having got as far as this."""
+        await self._count_attempt(progress_of(self.message))
+
+    def open(self) -> None:
+        """Name the message to those who watch the run."""
+        self._feed.open(self.thread_id, self.message)
+
     def start(self) -> None:
         """Open the message for the watchers."""
-        self._feed.open(self.thread_id, self.message)
+        self.open()
         metadata: JsonObject = {}
         if self._is_new:
             metadata = {
@@ -162,20 +226,30 @@ class Turn:
         """Close texts and calls that will not go on; calls that wait for a person stay."""
         waiting = ("approval-requested", "input-streaming")
         calls = [part for part in self.open_calls() if part["state"] not in waiting]
-        return [*self._reducer.close_open_text(), *(_close_call(part, words) for part in calls)]
+        closed = (_close_call(part, self._fate_of(part, words)) for part in calls)
+        return [*self._reducer.close_open_text(), *closed]
+
+    def _fate_of(self, part: JsonObject, words: str) -> str:
+        """Say what became of a call: one that had begun was not left out, whatever the others were."""
+        return INTERRUPTED if words == NOT_RUN and self.has_begun(part["toolCallId"]) else words
 
     def outcome(self, status: OutcomeStatus) -> Outcome:
         """Describe how the run ended, from what its message says."""
-        shown = [part["data"] for part in self.message["parts"] if part["type"] == "data-error"]
-        error: JsonObject = shown[-1] if shown and status == "failed" else {}
-        return Outcome(
-            run_id=self.run_id,
-            status=status,
-            message_id=self.message["id"],
-            text=text_of(_since_answer(self.message)),
-            error=error.get("message"),
-            retryable=error.get("retryable", False),
-        )
+        return describe_outcome(self.message, self.run_id, status)
+
+
+def describe_outcome(message: UIMessage, run_id: str, status: OutcomeStatus) -> Outcome:
+    """Describe how a run ended, from what its message says."""
+    shown = [part["data"] for part in message["parts"] if part["type"] == "data-error"]
+    error: JsonObject = shown[-1] if shown and status == "failed" else {}
+    return Outcome(
+        run_id=run_id,
+        status=status,
+        message_id=message["id"],
+        text=text_of(_since_answer(message)),
+        error=error.get("message"),
+        retryable=error.get("retryable", False),
+    )
 
 
 def _close_call(part: JsonObject, words: str) -> Chunk:
@@ -194,6 +268,11 @@ def _since_answer(message: UIMessage) -> UIMessage:
 def message_id_of(run_id: str) -> str:
     """Name the message a run writes; the same run writes the same message after a crash."""
     return f"msg_{run_id.removeprefix('run_')}"
+
+
+def run_id_of(message_id: str) -> str:
+    """Name the run that writes a message."""
+    return f"run_{message_id.removeprefix('msg_')}"
 
 
 def progress_of(message: UIMessage | None) -> int:

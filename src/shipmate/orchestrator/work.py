@@ -13,8 +13,7 @@ from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call, Verdict
 from shipmate.errors import NotFoundError, ShipmateError, TargetChangedError, ToolError
 from shipmate.orchestrator.taint import Taint, tell_gone
-from shipmate.orchestrator.turn import Turn
-from shipmate.store.port import Ledger
+from shipmate.orchestrator.turn import INTERRUPTED, Turn
 from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.tool import ToolContext, ToolResult
 from shipmate.tools.toolset import Toolset
@@ -23,19 +22,17 @@ from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, tool_name
 from shipmate.workspace.layout import Layout
 
-INTERRUPTED = "interrupted, outcome unknown: it had begun when the process ended. Check before repeating it."
 log = logging.getLogger(__name__)
 
 
 class Worker:
     """Run calls: read-only neighbours together, what acts in call order, nothing that acts twice."""
 
-    def __init__(self, layout: Layout, toolset: Toolset, approvals: ApprovalService, ledger: Ledger) -> None:
+    def __init__(self, layout: Layout, toolset: Toolset, approvals: ApprovalService) -> None:
         self._layout = layout
         self._toolset = toolset
         self._approvals = approvals
         self._audit = approvals.audit
-        self._ledger = ledger
         self._taint = Taint(toolset)
 
     async def work(self, turn: Turn) -> bool:
@@ -69,7 +66,7 @@ class Worker:
         if isinstance(call, str):
             await turn.commit(chunks.tool_output_error(part["toolCallId"], call))
             return None
-        if await self._ledger.has_begun(turn.thread_id, turn.message["id"], call.call_id):
+        if turn.has_begun(call.call_id):
             await turn.commit(chunks.tool_output_error(call.call_id, INTERRUPTED))
             self._audit.ended(call, "interrupted")
             return None
@@ -204,17 +201,24 @@ class Worker:
         acts = not call.tool.labels_for(call.arguments).is_read_only
         # Recorded before it is claimed: what cannot be recorded does not run.
         self._audit.allowed(call)
-        if acts and not await self._ledger.begin_call(turn.thread_id, turn.message["id"], call.call_id):
+        if not acts:
+            await self._act(turn, call)
+        elif await turn.claim(call.call_id):
+            async with turn.acting():
+                await self._act(turn, call)
+        else:
             await turn.commit(chunks.tool_output_error(call.call_id, INTERRUPTED))
             self._audit.ended(call, "interrupted")
-            return
+
+    async def _act(self, turn: Turn, call: Call) -> None:
+        """Run a call and keep its result."""
         began = time.perf_counter()
         try:
             result = await _result_of(call)
         except TargetChangedError:
             # Nothing was done, so there is nothing to guard against: the claim goes back.
-            if acts:
-                await self._ledger.release_call(turn.thread_id, turn.message["id"], call.call_id)
+            if turn.has_begun(call.call_id):
+                await turn.release(call.call_id)
             self._audit.ended(call, "changed")
             await self._ask_anew(turn, call)
             return

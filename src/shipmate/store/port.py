@@ -1,14 +1,15 @@
-"""Define what any store keeps. SQLite implements it here; a fleet's PostgreSQL implements the same."""
+"""Define what any store keeps. Files with an index implement it here; a fleet's PostgreSQL does the same."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 import msgspec
 
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome
 from shipmate.values.message import JsonObject, UIMessage
+from shipmate.workspace.layout import CAPTAIN
 
 
 class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +57,11 @@ class ThreadInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     binned: bool
     settings: JsonObject
 
+    @property
+    def cursor(self) -> str:
+        """Return what the next page of a list begins behind."""
+        return f"{self.last_at} {self.thread_id}"
+
 
 class StepUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Record what one step used, and what was estimated before."""
@@ -95,8 +101,26 @@ class SearchHit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     text: str
 
 
+class Reconciled(msgspec.Struct, frozen=True, kw_only=True):
+    """What bringing the index up to date with the files took."""
+
+    threads: int = 0
+    messages: int = 0
+    # Threads that were read because they differed, and those that were dropped because they have no file.
+    changed: int = 0
+    dropped: int = 0
+    problems: int = 0
+
+
 class Inbox(Protocol):
-    """Keep every event that came in, once, until the thread itself shows what became of it."""
+    """Keep every event that came in, once, until the thread itself shows what became of it.
+
+    One process at a time uses it: the keeper.
+    """
+
+    async def load(self) -> None:
+        """Read the file anew. Whoever becomes the keeper calls this first; else the first use does."""
+        ...
 
     async def accept(self, event: IngressEvent) -> tuple[InboxRow, bool]:
         """Store an event durably; return its row, and whether it is new.
@@ -146,7 +170,11 @@ class Inbox(Protocol):
 
 
 class Outbox(Protocol):
-    """Keep every intended send until its receipt."""
+    """Keep every intended send until its receipt. One process at a time uses it: the keeper."""
+
+    async def load(self) -> None:
+        """Read the file anew, as the inbox does."""
+        ...
 
     async def next(self, platform: str) -> OutboxRow | None:
         """Claim the oldest waiting send of a platform; it counts as being sent from now on."""
@@ -163,13 +191,24 @@ class Outbox(Protocol):
 
 
 class ThreadIndex(Protocol):
-    """Keep the list of threads."""
+    """Keep the list of threads and their marks; a thread is listed while it has a file."""
 
     async def create(
-        self, thread_id: str, *, title: str = "", member: str = "captain", settings: JsonObject | None = None
-    ) -> None: ...
-    async def note(self, thread_id: str, messages: Sequence[UIMessage], *, member: str = "captain") -> None:
-        """Bring the list up to date with a thread's messages."""
+        self, thread_id: str, *, title: str = "", member: str = CAPTAIN, settings: JsonObject | None = None
+    ) -> None:
+        """Put the marks of a new thread on disk. It is listed by `refresh`, once its file is there."""
+        ...
+
+    async def note(self, thread_id: str, messages: Sequence[UIMessage], *, member: str = CAPTAIN) -> None:
+        """Bring list and search up to date with all messages of a thread, by whoever holds it.
+
+        What changed is found by the rows that were appended since the last time. A thread without marks
+        gets them when its member is not the captain.
+        """
+        ...
+
+    async def refresh(self, thread_id: str) -> None:
+        """Bring list and search up to date with a thread's file: there, in the bin, or gone."""
         ...
 
     async def find(self, thread_id: str) -> ThreadInfo | None: ...
@@ -181,37 +220,34 @@ class ThreadIndex(Protocol):
         binned: bool = False,
         before: str | None = None,
         limit: int = 50,
-    ) -> list[ThreadInfo]: ...
+    ) -> list[ThreadInfo]:
+        """List threads, the one that changed last first; `before` is the `cursor` of the last one seen."""
+        ...
+
     async def rename(self, thread_id: str, title: str) -> None: ...
     async def set(
         self,
         thread_id: str,
         *,
         archived: bool | None = None,
-        binned: bool | None = None,
         read_at: str | None = None,
         settings: JsonObject | None = None,
     ) -> None: ...
-    async def remove(self, thread_id: str) -> None: ...
+    async def remove(self, thread_id: str) -> None:
+        """Take back the marks of a thread that came to nothing."""
+        ...
 
 
 class Ledger(Protocol):
-    """Keep what runs used, which calls were begun, and the signatures of open turns."""
+    """Keep what runs used, and the signatures of open turns."""
 
     async def add_usage(self, usage: StepUsage) -> None: ...
     async def usage(self, since: str, thread_id: str | None = None) -> list[StepUsage]: ...
-    async def begin_call(self, thread_id: str, message_id: str, call_id: str) -> bool:
-        """Claim an acting call; False means it was begun before and must not run again."""
-        ...
-
-    async def release_call(self, thread_id: str, message_id: str, call_id: str) -> None:
-        """Give a claim back whose call has surely done nothing."""
-        ...
-
-    async def has_begun(self, thread_id: str, message_id: str, call_id: str) -> bool: ...
-    async def keep_signatures(self, message_id: str, signatures: list[JsonObject]) -> None: ...
-    async def signatures(self, message_id: str) -> list[JsonObject]: ...
-    async def drop_signatures(self, message_id: str) -> None: ...
+    async def keep_signatures(
+        self, thread_id: str, message_id: str, signatures: list[JsonObject]
+    ) -> None: ...
+    async def signatures(self, thread_id: str, message_id: str) -> list[JsonObject]: ...
+    async def drop_signatures(self, thread_id: str, message_id: str) -> None: ...
 
 
 class Consents(Protocol):
@@ -239,19 +275,13 @@ class Consents(Protocol):
 
 
 class Search(Protocol):
-    """Find messages by words, in any language."""
-
-    async def index(self, thread_id: str, messages: Sequence[UIMessage]) -> None:
-        """Add messages, replacing what was known of them."""
-        ...
+    """Find messages by words, in any language. `ThreadIndex.note` and `refresh` keep it up to date."""
 
     async def find(self, query: str, limit: int = 50) -> list[SearchHit]: ...
-    async def drop(self, thread_id: str) -> None: ...
-    async def clear(self) -> None: ...
 
 
 class Store(Protocol):
-    """Hold all tables of one workspace."""
+    """Hold what one workspace keeps beside its threads."""
 
     @property
     def inbox(self) -> Inbox: ...
@@ -265,4 +295,14 @@ class Store(Protocol):
     def consents(self) -> Consents: ...
     @property
     def search(self) -> Search: ...
+
+    async def reconcile(
+        self, progress: Callable[[int, int], None] | None = None, *, anew: bool = False
+    ) -> Reconciled:
+        """Compare the index with the files and bring it up to date, or make it anew.
+
+        The event loop goes on meanwhile; `progress` is told how many threads of how many are done.
+        """
+        ...
+
     async def close(self) -> None: ...

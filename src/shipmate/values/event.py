@@ -39,6 +39,8 @@ class TextEvent(_Event, frozen=True, kw_only=True, tag="text"):
     steer: bool = False
     # Text for the model about where this was said; never stored in the thread.
     extra_context: str | None = None
+    # The model that answers, as provider:model; None means the member's own.
+    model: str | None = None
     # Words that were heard, not typed: a yes among them is put back as a question.
     spoken: bool = False
 
@@ -63,7 +65,13 @@ class ApprovalReplyEvent(_Event, frozen=True, kw_only=True, tag="approval-reply"
 
 
 class RetryEvent(_Event, frozen=True, kw_only=True, tag="retry"):
-    """Ask for another answer in place of the last one, which stays in the thread."""
+    """Ask for another answer in place of the last one, which stays in the thread.
+
+    Its message id is the client's key: the same key replaces nothing twice.
+    """
+
+    # The answer to replace; None means whichever is the last.
+    replaces: str | None = None
 
 
 IngressEvent: TypeAlias = TextEvent | VoiceEvent | ApprovalReplyEvent | RetryEvent

@@ -122,6 +122,15 @@ class Layout:
         return self.ship / "state.db"
 
     @property
+    def keeper_lock(self) -> Path:
+        """Return the file whose lock says which process keeps the workspace."""
+        return self.ship / "keeper.lock"
+
+    @property
+    def keeper_socket(self) -> Path:
+        return self.ship / "keeper.sock"
+
+    @property
     def threads(self) -> Path:
         return self.ship / "threads"
 

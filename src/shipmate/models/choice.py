@@ -1,0 +1,48 @@
+"""The models of one workspace: the configured one, and others that a question names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from shipmate.errors import UserError
+from shipmate.models.choose import choose_model
+from shipmate.models.port import Model
+from shipmate.models.relay import close_model
+from shipmate.workspace.config import Llm
+
+
+class ModelChoice:
+    """Models by name, each made when first asked for and closed with the workspace."""
+
+    def __init__(self, llm: Llm, environ: Mapping[str, str], default: Model | None = None) -> None:
+        self._llm = llm
+        self._environ = environ
+        self._models: dict[str | None, Model] = {} if default is None else {None: default}
+
+    @property
+    def default(self) -> Model:
+        """The model that answers when a question names none."""
+        return self.named(None)
+
+    def named(self, name: str | None) -> Model:
+        """Return the model `provider:model` names; the rest of `llm` in ship.json holds for its provider."""
+        if name not in self._models:
+            llm = self._llm if name is None else _name_model(self._llm, name)
+            self._models[name] = choose_model(llm, self._environ)
+        return self._models[name]
+
+    async def close(self) -> None:
+        """Close the models that hold connections."""
+        for model in self._models.values():
+            await close_model(model)
+
+
+def _name_model(llm: Llm, name: str) -> Llm:
+    provider, _, model = name.partition(":")
+    if not model and provider != "rehearsal":
+        raise UserError(f"--model {name}: write provider:model, for example anthropic:claude-sonnet-4-6.")
+    if llm.provider != provider:
+        llm = replace(llm, base_url=None, api_key=None, fallback=())
+    return replace(llm, provider=provider, model=model or None)

@@ -1,0 +1,166 @@
+"""What an attached process and the keeper say to each other, one frame at a time."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from shipmate import errors
+from shipmate.errors import ShipmateError
+from shipmate.orchestrator.feed import FeedEvent, Run
+from shipmate.store.port import InboxRow
+from shipmate.values.event import IngressEvent, Outcome
+
+# Raised when a frame changes its meaning: two versions of Shipmate must not misread each other.
+VERSION = 1
+
+
+class _Frame(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", rename="camel", omit_defaults=True):
+    """What is said; `number` tells answers from each other."""
+
+    number: int = 0
+
+
+class Hello(_Frame, frozen=True, kw_only=True, tag="hello"):
+    """Open a link."""
+
+    version: int = VERSION
+
+
+class Receive(_Frame, frozen=True, kw_only=True, tag="receive"):
+    """Hand an event over."""
+
+    event: IngressEvent
+
+
+class Withdraw(_Frame, frozen=True, kw_only=True, tag="withdraw"):
+    """Take an event back."""
+
+    thread_id: str
+    message_id: str
+
+
+class Stop(_Frame, frozen=True, kw_only=True, tag="stop"):
+    """Stop the run in flight of a thread."""
+
+    thread_id: str
+
+
+class Queue(_Frame, frozen=True, kw_only=True, tag="queue"):
+    """Ask for what waits or runs in a thread."""
+
+    thread_id: str
+
+
+class Watch(_Frame, frozen=True, kw_only=True, tag="watch"):
+    """Follow a thread under this number."""
+
+    thread_id: str
+
+
+class Unwatch(_Frame, frozen=True, kw_only=True, tag="unwatch"):
+    """Follow it no more."""
+
+
+class Welcome(_Frame, frozen=True, kw_only=True, tag="welcome"):
+    """Answer a hello with the runs in flight, by thread."""
+
+    version: int = VERSION
+    runs: dict[str, Run] = {}
+
+
+class Received(_Frame, frozen=True, kw_only=True, tag="received"):
+    """Confirm that an event is stored."""
+
+    row: InboxRow
+    is_new: bool
+
+
+class Settled(_Frame, frozen=True, kw_only=True, tag="settled"):
+    """Tell how the run of a received event ended."""
+
+    outcome: Outcome
+
+
+class Done(_Frame, frozen=True, kw_only=True, tag="done"):
+    """Answer a withdrawal or a stop."""
+
+    value: bool
+
+
+class Rows(_Frame, frozen=True, kw_only=True, tag="rows"):
+    """Answer a queue."""
+
+    rows: list[InboxRow]
+
+
+class Told(_Frame, frozen=True, kw_only=True, tag="told"):
+    """Carry what happened in a watched thread."""
+
+    event: FeedEvent
+
+
+class Began(_Frame, frozen=True, kw_only=True, tag="began"):
+    """Tell that a run began in a thread, or with None that it ended."""
+
+    thread_id: str
+    run: Run | None = None
+
+
+class Refused(_Frame, frozen=True, kw_only=True, tag="refused"):
+    """Tell why something was not done."""
+
+    kind: str
+    words: str
+
+
+class Leaving(_Frame, frozen=True, kw_only=True, tag="leaving"):
+    """Tell that the keeper takes nothing more: the next one does."""
+
+
+Frame: TypeAlias = (
+    Hello
+    | Receive
+    | Withdraw
+    | Stop
+    | Queue
+    | Watch
+    | Unwatch
+    | Welcome
+    | Received
+    | Settled
+    | Done
+    | Rows
+    | Told
+    | Began
+    | Refused
+    | Leaving
+)
+
+_decoder: msgspec.json.Decoder[Frame] = msgspec.json.Decoder(Frame)
+
+
+def encode(frame: Frame) -> bytes:
+    """Return the bytes of a frame."""
+    return msgspec.json.encode(frame)
+
+
+def decode(data: bytes) -> Frame:
+    """Read a frame; raise ConnectionError when it is none."""
+    try:
+        return _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ConnectionError("the other side does not speak as a keeper does") from error
+
+
+def refuse(number: int, error: ShipmateError) -> Refused:
+    """Make the frame that carries an error."""
+    return Refused(number=number, kind=type(error).__name__, words=str(error))
+
+
+def error_of(frame: Refused) -> ShipmateError:
+    """Make the error that a frame carries; one this version does not know is a plain one."""
+    kind = getattr(errors, frame.kind, ShipmateError)
+    known = isinstance(kind, type) and issubclass(kind, ShipmateError)
+    return kind(frame.words) if known else ShipmateError(frame.words)

@@ -1,0 +1,238 @@
+"""This process's part in keeping a workspace: it keeps, or is attached to the one that does."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from shipmate.errors import KeeperError
+from shipmate.orchestrator.feed import FeedEvent, Run
+from shipmate.orchestrator.keeper.attached import AttachedKeeper, KeeperGoneError
+from shipmate.orchestrator.keeper.listener import Listener
+from shipmate.orchestrator.keeper.local import LocalKeeper
+from shipmate.orchestrator.keeper.port import Keeper
+from shipmate.orchestrator.keeper.socket import Socket
+from shipmate.orchestrator.receipt import Receipt
+from shipmate.store.port import InboxRow
+from shipmate.values.event import IngressEvent, Outcome
+
+# How long another keeper may take to answer while it starts, leaves, or is halted.
+PATIENCE_SECONDS = 30.0
+# How often a seat that is neither free nor listening is looked at again.
+RETRY_SECONDS = 0.02
+
+Answer = TypeVar("Answer")
+log = logging.getLogger(__name__)
+
+
+class Keeping:
+    """The keeper's verbs, whoever keeps; when the keeper goes, this process or another takes over."""
+
+    def __init__(self, socket: Socket, begin: Callable[[], Awaitable[LocalKeeper]]) -> None:
+        self._socket = socket
+        # Makes the lanes of a keeper and takes up what was left; called when this process begins to keep.
+        self._begin = begin
+        self._listener: Listener | None = None
+        self._local: LocalKeeper | None = None
+        self._attached: AttachedKeeper | None = None
+        self._seating = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closing = False
+
+    @property
+    def keeps(self) -> bool:
+        """Tell whether this process is the keeper."""
+        return self._local is not None
+
+    @property
+    def is_needed(self) -> bool:
+        """Tell whether others are attached to this process."""
+        return self._listener is not None and self._listener.has_visitors
+
+    async def open(self) -> None:
+        """Keep, or attach to whoever keeps; from then on stand ready to take over."""
+        await self._current()
+
+    async def receive(self, event: IngressEvent) -> Receipt:
+        """Store an event; whoever keeps until then, its outcome comes."""
+        receipt = await self._try(lambda keeper: keeper.receive(event))
+        if self._local is not None:
+            return receipt
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._start(self._follow_outcome(event, receipt, future))
+        return Receipt(receipt.row, receipt.is_new, future)
+
+    async def withdraw(self, thread_id: str, message_id: str) -> bool:
+        """Take back an event that still waits."""
+        return await self._try(lambda keeper: keeper.withdraw(thread_id, message_id))
+
+    async def stop(self, thread_id: str) -> bool:
+        """Stop the run in flight of a thread."""
+        return await self._try(lambda keeper: keeper.stop(thread_id))
+
+    async def queue(self, thread_id: str) -> list[InboxRow]:
+        """List what waits or runs in a thread."""
+        return await self._try(lambda keeper: keeper.queue(thread_id))
+
+    def running(self, thread_id: str) -> Run | None:
+        """Return the run in flight of a thread, as far as this process knows."""
+        keeper = self._local or self._attached
+        return None if keeper is None else keeper.running(thread_id)
+
+    @asynccontextmanager
+    async def watch(self, thread_id: str) -> AsyncGenerator[asyncio.Queue[FeedEvent]]:
+        """Follow a thread through every change of keeper; after one, the queue goes on with a snapshot."""
+        if self._local is not None:
+            async with self._local.watch(thread_id) as queue:
+                yield queue
+            return
+        queue = asyncio.Queue[FeedEvent]()
+        ready = asyncio.Event()
+        pump = asyncio.create_task(self._pump(thread_id, queue, ready))
+        waiting = asyncio.create_task(ready.wait())
+        try:
+            await asyncio.wait({pump, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            if pump.done():
+                pump.result()
+            yield queue
+        finally:
+            waiting.cancel()
+            pump.cancel()
+            await asyncio.gather(pump, return_exceptions=True)
+
+    async def close(self, *, finish: bool = False) -> None:
+        """Leave: a keeper lets acting calls end and hands the rest over; `finish` works off all of it first.
+
+        What was attached is let go; the keeper goes on with what it was handed.
+        """
+        self._is_closing = True
+        local, self._local = self._local, None
+        if local is not None:
+            await self._leave(local, finish=finish)
+        if self._attached is not None:
+            self._attached.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _leave(self, local: LocalKeeper, *, finish: bool) -> None:
+        listener = self._listener
+        assert listener is not None, "a keeper listens"
+        if finish:
+            # As long as nobody is there to take over.
+            ends = [asyncio.create_task(local.lanes.idle()), asyncio.create_task(listener.visited.wait())]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for end in ends:
+                end.cancel()
+        await self._socket.close()
+        listener.leave()
+        await local.lanes.close()
+        await listener.close()
+        self._socket.release()
+
+    async def _try(self, ask: Callable[[Keeper], Coroutine[Any, Any, Answer]]) -> Answer:
+        """Ask whoever keeps; ask the next one when it goes meanwhile. Every verb may be repeated."""
+        while True:
+            keeper = await self._current()
+            try:
+                return await ask(keeper)
+            except KeeperGoneError:
+                continue
+
+    async def _follow_outcome(
+        self, event: IngressEvent, receipt: Receipt, future: asyncio.Future[Outcome]
+    ) -> None:
+        """Wait for an outcome through every change of keeper: the next one knows the event, or is told it."""
+        while True:
+            try:
+                outcome = await receipt.outcome()
+            except KeeperGoneError:
+                receipt = await self._try(lambda keeper: keeper.receive(event))
+            else:
+                if not future.done():
+                    future.set_result(outcome)
+                return
+
+    async def _pump(self, thread_id: str, queue: asyncio.Queue[FeedEvent], ready: asyncio.Event) -> None:
+        """Keep a queue filled: by the keeper there is, then by the next."""
+        while True:
+            keeper = await self._current()
+            with contextlib.suppress(KeeperGoneError):
+                async with keeper.watch(thread_id, queue):
+                    ready.set()
+                    await asyncio.shield(keeper.gone)
+
+    async def _current(self) -> LocalKeeper | AttachedKeeper:
+        """Return whoever keeps; take the seat when it is free."""
+        if self._local is not None:
+            return self._local
+        if self._attached is not None and not self._attached.gone.done():
+            return self._attached
+        async with self._seating:
+            return await self._seat()
+
+    async def _seat(self) -> LocalKeeper | AttachedKeeper:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + PATIENCE_SECONDS
+        while loop.time() < deadline:
+            if self._is_closing:
+                raise KeeperError("Shipmate is closing; the next process takes this up.")
+            if self._local is not None:
+                return self._local
+            if self._attached is not None and not self._attached.gone.done():
+                return self._attached
+            if self._socket.hold():
+                return await self._keep()
+            if (found := await self._attach(deadline)) is not None:
+                return found
+            await asyncio.sleep(RETRY_SECONDS)
+        raise KeeperError
+
+    async def _keep(self) -> LocalKeeper:
+        try:
+            local = await self._begin()
+            self._listener = Listener(local)
+            await self._socket.listen(self._listener.welcome)
+        except BaseException:
+            self._socket.release()
+            raise
+        self._attached = None
+        self._local = local
+        await local.lanes.resume()
+        return local
+
+    async def _attach(self, deadline: float) -> AttachedKeeper | None:
+        link = await self._socket.connect()
+        if link is None:
+            return None
+        attached = AttachedKeeper(link)
+        try:
+            async with asyncio.timeout_at(deadline):
+                await attached.greet()
+        except (KeeperGoneError, TimeoutError):
+            attached.close()
+            return None
+        except BaseException:
+            attached.close()
+            raise
+        self._attached = attached
+        self._start(self._stand_by(attached))
+        return attached
+
+    async def _stand_by(self, attached: AttachedKeeper) -> None:
+        """Take over as soon as the keeper is gone, whether or not anybody asks for something."""
+        await asyncio.shield(attached.gone)
+        try:
+            await self._current()
+        except KeeperError as error:
+            if not self._is_closing:
+                log.warning("%s", error)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,175 @@
+"""Meet on one machine: a file lock says who keeps, a Unix socket in `.ship` leads to it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import socket
+import struct
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Generator
+from pathlib import Path
+
+from shipmate.workspace.layout import Layout, make_private
+
+# What a socket's path may hold, on the strictest system.
+PATH_LIMIT = 100
+FRAME_LIMIT = 256 << 20
+HEAD = struct.Struct(">I")
+# Socket options of macOS that Python has no names for.
+SOL_LOCAL, LOCAL_PEERPID = 0, 2
+log = logging.getLogger(__name__)
+
+
+class UnixSocket:
+    """The lock and the socket of one workspace."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._lock: int | None = None
+        self._server: asyncio.Server | None = None
+
+    def hold(self) -> bool:
+        """Take the lock if it is free; the system frees it when the process ends, however it ends."""
+        make_private(self._layout.ship)
+        handle = os.open(self._layout.keeper_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return False
+        # For people: who keeps. Nothing is decided by it.
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        self._lock = handle
+        return True
+
+    def release(self) -> None:
+        """Let another process keep."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    async def listen(self, welcome: Callable[[StreamLink], Awaitable[None]]) -> None:
+        """Let processes of the same user connect that no tool started."""
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            link = StreamLink(reader, writer)
+            if (refusal := _refuse(writer.get_extra_info("socket"))) is not None:
+                log.warning("a process was not let in: %s", refusal)
+                link.close()
+                return
+            await welcome(link)
+
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        with contextlib.suppress(FileNotFoundError):
+            self._layout.keeper_socket.unlink()
+        with _short(self._layout.keeper_socket) as path:
+            listening.bind(path)
+        self._layout.keeper_socket.chmod(0o600)
+        self._server = await asyncio.start_unix_server(serve, sock=listening)
+
+    async def connect(self) -> StreamLink | None:
+        """Reach the keeper; None while it starts, leaves or is not there."""
+        connecting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connecting.setblocking(False)
+        try:
+            with _short(self._layout.keeper_socket) as path:
+                await asyncio.get_running_loop().sock_connect(connecting, path)
+            reader, writer = await asyncio.open_unix_connection(sock=connecting)
+        except (FileNotFoundError, ConnectionError, BlockingIOError):
+            connecting.close()
+            return None
+        return StreamLink(reader, writer)
+
+    async def close(self) -> None:
+        """Let nobody in any more; who is in stays."""
+        if self._server is not None:
+            self._layout.keeper_socket.unlink(missing_ok=True)
+            self._server.close()
+            self._server = None
+
+
+class StreamLink:
+    """A connection: each frame behind its length."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def send(self, frame: bytes) -> None:
+        """Hand a frame over."""
+        if self._writer.is_closing():
+            raise ConnectionResetError("the link is closed")
+        self._writer.write(HEAD.pack(len(frame)) + frame)
+        await self._writer.drain()
+
+    async def receive(self) -> bytes | None:
+        """Return the next frame, or None when the other side is gone."""
+        try:
+            (size,) = HEAD.unpack(await self._reader.readexactly(HEAD.size))
+            if size > FRAME_LIMIT:
+                raise ConnectionError(f"a frame of {size:,} bytes is too long")
+            return await self._reader.readexactly(size)
+        except (asyncio.IncompleteReadError, ConnectionResetError, BrokenPipeError):
+            return None
+
+    def close(self) -> None:
+        """Cut the connection."""
+        self._writer.close()
+
+
+@contextlib.contextmanager
+def _short(path: Path) -> Generator[str]:
+    """Name a socket within the length its path may have: through a link to its folder when it is too long."""
+    if len(os.fsencode(path)) <= PATH_LIMIT:
+        yield str(path)
+        return
+    with tempfile.TemporaryDirectory(prefix="shipmate-") as folder:
+        link = Path(folder) / "s"
+        link.symlink_to(path.parent, target_is_directory=True)
+        yield str(link / path.name)
+
+
+def _refuse(connection: socket.socket) -> str | None:
+    """Say why the process at the other end may not attach, if it may not.
+
+    A command that a tool runs could approve itself; whatever this process started is therefore refused.
+    """
+    pid, uid = _peer(connection)
+    if uid is not None and uid != os.getuid():
+        return f"it runs as user {uid}"
+    if pid is not None and os.getpid() in _ancestors(pid):
+        return f"process {pid} was started by a tool of this one"
+    return None
+
+
+def _peer(connection: socket.socket) -> tuple[int | None, int | None]:
+    if sys.platform == "linux":
+        raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        pid, uid, _ = struct.unpack("3i", raw)
+        return pid, uid
+    raw = connection.getsockopt(SOL_LOCAL, LOCAL_PEERPID, struct.calcsize("i"))
+    return struct.unpack("i", raw)[0], None
+
+
+def _ancestors(pid: int) -> set[int]:
+    """List the processes that a process descends from."""
+    found: set[int] = set()
+    while pid > 1 and (parent := _parent(pid)) is not None and parent not in found:
+        found.add(parent)
+        pid = parent
+    return found
+
+
+def _parent(pid: int) -> int | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+    except OSError:
+        return None
+    # The name in parentheses may hold anything; what follows it is regular.
+    return int(text.rpartition(")")[2].split()[1])
