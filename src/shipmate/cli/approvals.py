@@ -133,7 +133,7 @@ async def _answer(layout: Layout, approval_id: str, words: str) -> tuple[Approva
     async with open_ship(layout) as ship:
         approval = await _find(ship.approvals, approval_id)
         event = _make_event(approval, words)
-        async with ship.feed.subscribe(approval.thread_id) as queue:
+        async with ship.keeper.watch(approval.thread_id) as queue:
             outcome = await (await ship.receive(event)).outcome()
             told = [queue.get_nowait() for _ in range(queue.qsize())]
         decided = await ship.approvals.get(approval.id)

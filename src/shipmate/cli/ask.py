@@ -123,16 +123,19 @@ async def _ask(
     model: str | None,
     printer: _Printer,
 ) -> Outcome:
-    async with open_ship(layout, model) as ship, ship.feed.subscribe(str(thread_id)) as queue:
+    async with open_ship(layout) as ship, ship.keeper.watch(str(thread_id)) as queue:
+        if model is not None:
+            # Whoever keeps makes it anew; a name that cannot be used is refused here and now.
+            ship.models.named(model)
         await prime(ship, thread_id, refs)
-        event = make_text(thread_id, text)
+        event = make_text(thread_id, text, model=model)
         receipt = await ship.receive(event)
         answering = asyncio.ensure_future(receipt.outcome())
         try:
             await _follow(ship, event, queue, answering, printer)
         except asyncio.CancelledError:
             # Ctrl-C: the run ends here and now, instead of being taken up at the next start.
-            if ship.lanes.stop(str(thread_id)):
+            if await ship.keeper.stop(str(thread_id)):
                 await answering
             raise
         printer.end(answering.result())
@@ -147,25 +150,24 @@ async def _follow(
     printer: _Printer,
 ) -> None:
     """Print the run that answers an event, until its outcome is known."""
-    told: list[FeedEvent] = []
+    from shipmate.cli.watching import Watching
+
+    watching = Watching()
     while not answering.done() or not queue.empty():
-        told += await _next(queue, answering)
-        run = ship.feed.running(event.thread_id)
-        if run is not None and event.message_id in run.answers:
-            told = _print(told, run.run_id, printer)
-    _print(told, answering.result().run_id, printer)
-
-
-def _print(told: list[FeedEvent], run_id: str, printer: _Printer) -> list[FeedEvent]:
-    """Print what one run told; give what others did."""
-    for event in told:
-        if event.run_id == run_id and event.chunk is not None:
-            printer.take(event.chunk)
-    return [event for event in told if event.run_id != run_id]
+        for told in await _next(queue, answering):
+            if event.message_id in told.answers:
+                for chunk in watching.take(told):
+                    printer.take(chunk)
+    # What was told while the keeper changed is in the thread.
+    message_id, thread_id = answering.result().message_id, ThreadId.parse(event.thread_id)
+    if message_id is not None and await ship.threads.exists(thread_id):
+        stored = (await ship.threads.read(thread_id)).find(message_id)
+        for chunk in watching.complete(stored) if stored is not None else ():
+            printer.take(chunk)
 
 
 async def _next(queue: asyncio.Queue[FeedEvent], answering: asyncio.Future[Outcome]) -> list[FeedEvent]:
-    """Wait for something told, or for the outcome; the queue holds all chunks before the outcome is known."""
+    """Wait for something told, or for the outcome."""
     getting = asyncio.ensure_future(queue.get())
     await asyncio.wait({getting, answering}, return_when=asyncio.FIRST_COMPLETED)
     if getting.done():

@@ -42,6 +42,8 @@ async def _chat(
 ) -> None:
     from shipmate.cli.conversation import Conversation
 
-    async with open_ship(layout, model) as ship:
+    async with open_ship(layout, finishes=False) as ship:
+        if model is not None:
+            ship.models.named(model)
         await prime(ship, thread_id, refs, show_in_ui=shows_priming)
-        await Conversation(ship, thread_id).hold()
+        await Conversation(ship, thread_id, model).hold()

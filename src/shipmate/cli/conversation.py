@@ -20,6 +20,7 @@ from shipmate.cli.show import write_message
 from shipmate.cli.slash import Slash, help_lines, parse_slash
 from shipmate.cli.threads import EMPTY, format_threads
 from shipmate.cli.transcript import Item, Transcript
+from shipmate.cli.watching import Watching
 from shipmate.context.request import ContextRequest
 from shipmate.errors import ThreadIdError, UserError
 from shipmate.orchestrator.feed import FeedEvent
@@ -40,12 +41,14 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 class Conversation:
     """Talk in one thread at a time; runs go on while the next line is typed."""
 
-    def __init__(self, ship: Shipmate, thread_id: ThreadId) -> None:
+    def __init__(self, ship: Shipmate, thread_id: ThreadId, model: str | None = None) -> None:
         self.thread_id = thread_id
         self._ship = ship
-        self._prompt = Prompt(ship.layout.history, live=self._live, interrupt=self._interrupt)
+        self._model = model
+        self._prompt = Prompt(ship.layout.history, live=self._live, interrupt=self._stop_soon)
         self._screen = Screen(self._prompt.print)
         self._transcript = Transcript()
+        self._watching = Watching()
         self._tasks: set[asyncio.Task[None]] = set()
         self._follower: asyncio.Task[None] | None = None
         # Messages sent here whose run has not ended: their words, by message id.
@@ -54,10 +57,10 @@ class Conversation:
 
     async def hold(self) -> None:
         """Talk until the person leaves."""
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupt)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._stop_soon)
         self._greet()
         await self._enter(self.thread_id)
-        if unfinished := await self._ship.lanes.resume():
+        if unfinished := self._ship.keeper.taken_up:
             self._screen.say(f"taking up what was left unfinished in {', '.join(unfinished)}")
         try:
             with self._prompt.hold():
@@ -98,7 +101,7 @@ class Conversation:
             case "thread":
                 await self._switch(slash.rest)
             case "stop":
-                if not self._interrupt():
+                if not await self._ship.keeper.stop(str(self.thread_id)):
                     self._screen.say("nothing is running")
             case "steer":
                 await self._say(slash.rest, steer=True)
@@ -111,7 +114,7 @@ class Conversation:
         return False
 
     async def _say(self, text: str, *, steer: bool = False) -> None:
-        event = make_text(self.thread_id, text, steer=steer)
+        event = make_text(self.thread_id, text, steer=steer, model=self._model)
         if self._open:
             self._screen.say(f"{'steering' if steer else 'queued'}: {shorten(text)}")
         else:
@@ -138,7 +141,7 @@ class Conversation:
 
     async def _follow(self, thread_id: ThreadId) -> None:
         """Show what happens in a thread, whoever caused it."""
-        async with self._ship.feed.subscribe(str(thread_id)) as queue:
+        async with self._ship.keeper.watch(str(thread_id)) as queue:
             while True:
                 told = [await queue.get()]
                 while not queue.empty():
@@ -152,8 +155,8 @@ class Conversation:
         for event in told:
             if event.chunk is not None and event.chunk["type"] == "start":
                 self._busy_since = self._busy_since if self._open else time.monotonic()
-                items += await self._catch_up()
-            items += self._transcript.apply(event.chunk) if event.chunk is not None else []
+            for chunk in self._watching.take(event):
+                items += self._transcript.apply(chunk)
             items += self._transcript.end() if event.outcome is not None else []
             ended = ended or event.outcome is not None
         questions = [item for item in items if item.kind == "question"]
@@ -163,12 +166,6 @@ class Conversation:
         if ended:
             self._screen.gap()
         self._prompt.redraw()
-
-    async def _catch_up(self) -> list[Item]:
-        """Show how calls of earlier messages ended that were decided after the talk had moved on."""
-        if not self._transcript.is_waiting:
-            return []
-        return self._transcript.catch_up((await self._ship.threads.read(self.thread_id)).messages)
 
     async def _show_questions(self, ids: set[str] | None = None) -> None:
         waiting = await self._ship.approvals.pending(str(self.thread_id))
@@ -180,12 +177,17 @@ class Conversation:
         """Follow a thread from here on; show how it stands when it has been used before."""
         if self._follower is not None:
             self._follower.cancel()
-        self.thread_id, self._transcript = thread_id, Transcript()
+        self.thread_id, self._transcript, self._watching = thread_id, Transcript(), Watching()
         self._screen.say(f"thread {thread_id}")
         if await self._ship.threads.exists(thread_id):
             thread = await self._ship.threads.read(thread_id)
             self._transcript.remember(thread.messages)
-            shown = await self._visible(thread)
+            run = self._ship.keeper.running(str(thread_id))
+            # What is being written is told by the keeper, from its beginning.
+            stored = [each for each in await self._visible(thread) if run is None or each["id"] != run.message_id]
+            for message in stored:
+                self._watching.remember(message)
+            shown = stored
             recap = [write_message(message, with_output=False) for message in shown[-RECAP_MESSAGES:]]
             self._screen.show(Item("text", clean(text)) for text in recap if text)
             await self._show_questions()
@@ -207,7 +209,7 @@ class Conversation:
 
     async def _rewind(self, wanted: str) -> None:
         """Put the files of a run back, once the person has seen which and said yes."""
-        if self._ship.feed.running(str(self.thread_id)) is not None:
+        if self._ship.keeper.running(str(self.thread_id)) is not None:
             self._screen.say("a run is going on; /stop it first", "red")
             return
         try:
@@ -243,7 +245,7 @@ class Conversation:
         self._screen.say(f"{name} · {self._ship.model.name} · /help for help, Ctrl-D to leave")
 
     async def _leave(self) -> None:
-        if self._ship.lanes.stop(str(self.thread_id)):
+        if self._open and await self._ship.keeper.stop(str(self.thread_id)):
             self._screen.say("the run is stopped")
         for task in self._tasks:
             task.cancel()
@@ -251,16 +253,21 @@ class Conversation:
         if await self._ship.threads.exists(self.thread_id):
             self._screen.say(f"Go on with: shipmate chat --thread {self.thread_id}")
 
-    def _interrupt(self) -> bool:
-        """Stop the run; tell whether there was one."""
-        return self._ship.lanes.stop(str(self.thread_id))
+    def _stop_soon(self) -> bool:
+        """Stop the run; tell whether there is one."""
+        is_running = self._ship.keeper.running(str(self.thread_id)) is not None
+        self._start(self._stop())
+        return is_running
+
+    async def _stop(self) -> None:
+        await self._ship.keeper.stop(str(self.thread_id))
 
     def _live(self) -> list[tuple[str, str]]:
         """Give the lines above the prompt: what is being said and done, and how long it has taken."""
         width = shutil.get_terminal_size().columns
         style = "italic fg:ansibrightblack" if self._transcript.is_thinking else ""
         lines = [(style, line) for line in _wrap(self._transcript.live(), width)[-LIVE_LINES:]]
-        run = self._ship.feed.running(str(self.thread_id))
+        run = self._ship.keeper.running(str(self.thread_id))
         if not self._open and run is None:
             return lines
         spent = time.monotonic() - self._busy_since

@@ -31,10 +31,10 @@ async def run_rehearsal(
 ) -> Rehearsal:
     """Hold the rehearsal in a thread of its own, which ends in the bin."""
     thread_id = ThreadId(PLATFORM, "rehearsal", secrets.token_hex(8))
-    async with open_ship(layout, model) as ship:
+    async with open_ship(layout) as ship:
 
         async def say(said: UIMessage) -> Heard:
-            return await _say(ship, thread_id, said, member)
+            return await _say(ship, thread_id, said, member, model)
 
         try:
             return await rehearse(script, say, ignore=ignore)
@@ -44,11 +44,13 @@ async def run_rehearsal(
                 await ship.store.threads.set(str(thread_id), binned=True)
 
 
-async def _say(ship: Shipmate, thread_id: ThreadId, said: UIMessage, member: str) -> Heard:
+async def _say(
+    ship: Shipmate, thread_id: ThreadId, said: UIMessage, member: str, model: str | None
+) -> Heard:
     known = {message["id"] for message in (await _read(ship, thread_id))}
     files = [part for part in said["parts"] if part.get("type") == "file"]
     event = msgspec.structs.replace(
-        make_text(thread_id, text_of(said)),
+        make_text(thread_id, text_of(said), model=model),
         member=member,
         attachments=tuple(
             Attachment(url=part["url"], media_type=part["mediaType"], filename=part.get("filename"))

@@ -56,9 +56,7 @@ async def _serve(
     settings = load_config(layout).config.server
 
     async def open_ship(root: Path) -> Shipmate:
-        ship = await Shipmate.open(root)
-        await ship.lanes.resume()
-        return ship
+        return await Shipmate.open(root)
 
     where = settings.host if host is None else host
     # Beyond loopback only a token that is already there counts: nobody should be surprised by an open door.

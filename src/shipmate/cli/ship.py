@@ -7,11 +7,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-import msgspec
+import click
 
 from shipmate.cli.place import PLATFORM
-from shipmate.errors import UserError
-from shipmate.models.port import Model
 from shipmate.values.event import TextEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.values.thread_id import ThreadId
@@ -22,16 +20,23 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def open_ship(layout: Layout, model_name: str | None = None) -> AsyncGenerator[Shipmate]:
-    """Compose the workspace, with another model when one is named."""
+async def open_ship(layout: Layout, *, finishes: bool = True) -> AsyncGenerator[Shipmate]:
+    """Compose the workspace for a command.
+
+    One that `finishes` works off what it began or found unfinished, unless another process is there to do so.
+    """
     from shipmate.app import Shipmate
 
-    model = name_model(layout, model_name) if model_name else None
-    ship = await Shipmate.open(layout.root, model=model)
+    ship = await Shipmate.open(layout.root)
     try:
         yield ship
-    finally:
+    except BaseException:
         await ship.close()
+        raise
+    if finishes and (busy := ship.keeper.busy()):
+        threads = ", ".join(busy)
+        click.echo(f"shipmate: finishing {threads}. Ctrl-C leaves that to the next start.", err=True)
+    await ship.close(finish=finishes)
 
 
 async def prime(
@@ -47,22 +52,9 @@ async def prime(
         await create_dialog(library, ship.threads, ship.store, thread_id=thread_id, priming=priming)
 
 
-def name_model(layout: Layout, name: str) -> Model:
-    """Choose the model `provider:model` names; the rest of `llm` in ship.json holds for its provider."""
-    from shipmate.models.choose import choose_model
-    from shipmate.workspace.load import load_config
-
-    provider, _, model = name.partition(":")
-    if not model and provider != "rehearsal":
-        raise UserError(f"--model {name}: write provider:model, for example anthropic:claude-sonnet-4-6.")
-    loaded = load_config(layout)
-    llm = loaded.config.llm
-    if llm.provider != provider:
-        llm = msgspec.structs.replace(llm, base_url=None, api_key=None, fallback=())
-    return choose_model(msgspec.structs.replace(llm, provider=provider, model=model or None), loaded.environ)
-
-
-def make_text(thread_id: ThreadId, text: str, *, steer: bool = False) -> TextEvent:
+def make_text(
+    thread_id: ThreadId, text: str, *, steer: bool = False, model: str | None = None
+) -> TextEvent:
     """Make the event of words typed here."""
     return TextEvent(
         platform=PLATFORM,
@@ -72,6 +64,7 @@ def make_text(thread_id: ThreadId, text: str, *, steer: bool = False) -> TextEve
         timestamp=timestamp(),
         text=text,
         steer=steer,
+        model=model,
     )
 
 

@@ -61,9 +61,12 @@ class Feed:
         self.on_run(thread_id, run)
 
     def open(self, thread_id: str, message: UIMessage) -> None:
-        """Name a message that the run in flight writes, as it stands now."""
-        if thread_id in self._told:
-            self._told[thread_id][message["id"]] = Reducer(message)
+        """Name a message that the run in flight writes, and tell every watcher how it stands."""
+        run = self._runs.get(thread_id)
+        if run is None:
+            return
+        told = self._told[thread_id][message["id"]] = Reducer(message)
+        self._tell(thread_id, _stand(run, told))
 
     def publish(self, thread_id: str, message_id: str, chunk: Chunk) -> None:
         """Give a chunk of a message to every watcher."""
@@ -96,10 +99,7 @@ class Feed:
         run = self._runs.get(thread_id)
         if run is None:
             return []
-        return [
-            FeedEvent(run_id=run.run_id, message_id=key, answers=run.answers, snapshot=told.snapshot())
-            for key, told in self._told[thread_id].items()
-        ]
+        return [_stand(run, told) for told in self._told[thread_id].values()]
 
     @asynccontextmanager
     async def subscribe(
@@ -121,3 +121,9 @@ class Feed:
     def _tell(self, thread_id: str, event: FeedEvent) -> None:
         for queue in self._watchers.get(thread_id, ()):
             queue.put_nowait(event)
+
+
+def _stand(run: Run, told: Reducer) -> FeedEvent:
+    return FeedEvent(
+        run_id=run.run_id, message_id=told.message["id"], answers=run.answers, snapshot=told.snapshot()
+    )

@@ -124,6 +124,10 @@ class Lanes:
             self._finished([row], WITHDRAWN)
         return row is not None
 
+    def busy(self) -> list[str]:
+        """List the threads that have something to do."""
+        return [str(thread_id) for thread_id in self._tasks]
+
     async def idle(self) -> None:
         """Wait until no lane has anything to do."""
         while self._tasks:

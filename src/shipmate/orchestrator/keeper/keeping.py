@@ -42,16 +42,18 @@ class Keeping:
         self._seating = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closing = False
+        # The threads that a process before this one had left unfinished.
+        self.taken_up: list[str] = []
 
     @property
     def keeps(self) -> bool:
         """Tell whether this process is the keeper."""
         return self._local is not None
 
-    @property
-    def is_needed(self) -> bool:
-        """Tell whether others are attached to this process."""
-        return self._listener is not None and self._listener.has_visitors
+    def busy(self) -> list[str]:
+        """List the threads this process works on as the keeper, while nobody else is there to do so."""
+        is_alone = self._listener is not None and not self._listener.has_visitors
+        return self._local.lanes.busy() if self._local is not None and is_alone else []
 
     async def open(self) -> None:
         """Keep, or attach to whoever keeps; from then on stand ready to take over."""
@@ -202,7 +204,7 @@ class Keeping:
             raise
         self._attached = None
         self._local = local
-        await local.lanes.resume()
+        self.taken_up = await local.lanes.resume()
         return local
 
     async def _attach(self, deadline: float) -> AttachedKeeper | None:
