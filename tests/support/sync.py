@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.store import chain
-
 
 class Disk:
     """What was synced: of each file how long it was then, of each folder which names it had."""
@@ -41,6 +39,6 @@ class Disk:
 def record_syncs(monkeypatch: pytest.MonkeyPatch) -> Disk:
     """Record every sync from now on."""
     disk = Disk()
-    for module, name in ((os, "fsync"), (os, "fdatasync"), (chain, "_sync")):
+    for module, name in ((os, "fsync"), (os, "fdatasync")):
         monkeypatch.setattr(module, name, disk.record(getattr(module, name)))
     return disk

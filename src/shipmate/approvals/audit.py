@@ -16,6 +16,7 @@ from shipmate.store.chain import Chain
 from shipmate.store.verification import Verification
 from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal_line
+from shipmate.workspace.disk import DISK, Disk
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.secret import Mask
 
@@ -69,8 +70,8 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 class Audit:
     """The audit log of one workspace."""
 
-    def __init__(self, layout: Layout, mask: Callable[[str], str] | None = None) -> None:
-        self._chain = Chain(layout.audit)
+    def __init__(self, layout: Layout, mask: Callable[[str], str] | None = None, disk: Disk = DISK) -> None:
+        self._chain = Chain(layout.audit, disk)
         self._mask = mask or Mask(())
 
     def append(self, entry: AuditEntry) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -14,7 +12,18 @@ from shipmate.approvals.audit import Audit
 from shipmate.approvals.value import Approval, Grant
 from shipmate.errors import StorageError
 from shipmate.values.message import new_id
-from shipmate.workspace.layout import Layout, make_private, sync_folder, write_private
+from shipmate.workspace.disk import (
+    DISK,
+    Disk,
+    exists,
+    locked,
+    names_in,
+    read_file,
+    refusals,
+    remove_file,
+    replace_file,
+)
+from shipmate.workspace.layout import Layout
 
 
 class JointDecision(msgspec.Struct, frozen=True):
@@ -31,35 +40,37 @@ _joint_decoder = msgspec.json.Decoder(JointDecision)
 class Records:
     """The approvals of one workspace, on disk."""
 
-    def __init__(self, layout: Layout, audit: Audit | None = None) -> None:
+    def __init__(self, layout: Layout, audit: Audit | None = None, disk: Disk = DISK) -> None:
         self._layout = layout
         self._audit = audit
+        self._disk = disk
 
     @contextmanager
     def lock(self) -> Generator[None]:
         """Keep others, also other processes, from deciding meanwhile; held for a few writes and no await."""
-        make_private(self._layout.approvals)
-        handle = os.open(self._layout.approvals / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        path = self._layout.approvals / ".lock"
+        with self._refusals(path), locked(self._disk, path):
             yield
-        finally:
-            os.close(handle)
 
     def read(self, approval_id: str) -> Approval | None:
         """Return an approval, or None when there is no such file."""
         path = self._layout.approval(approval_id)
+        if len(path.name) > 255:
+            return None
+        found = self._read(path)
+        return self._jointly_decided(found) if found is not None and found.is_open else found
+
+    def _read(self, path: Path) -> Approval | None:
         try:
-            found = _decoder.decode(path.read_bytes())
-        except (FileNotFoundError, OSError) as error:
-            if isinstance(error, FileNotFoundError) or len(path.name) > 255:
-                return None
-            raise StorageError(f"{path}: {error.strerror}") from error
+            with self._refusals(path):
+                return _decoder.decode(read_file(self._disk, path))
+        except FileNotFoundError:
+            return None
         except msgspec.DecodeError as error:
             raise StorageError(
-                f"{path} is not a readable approval ({error}). Nothing in it counts as decided."
+                f"{self._layout.name_of(path)} is not a readable approval ({error}). "
+                "Nothing in it counts as decided."
             ) from error
-        return self._jointly_decided(found) if found.is_open else found
 
     def _jointly_decided(self, approval: Approval) -> Approval:
         """Return what a joint decision made of an open approval, though its own file does not say so yet."""
@@ -72,46 +83,46 @@ class Records:
 
     def joint_decisions(self) -> list[Path]:
         """List the joint decisions that are not yet in the files of their approvals, oldest first."""
-        folder = self._layout.joint_decisions
-        if not folder.is_dir():
-            return []
-        return sorted(path for path in folder.glob("*.json") if not path.name.startswith("."))
+        return self._json_files(self._layout.joint_decisions)
 
     def read_joint(self, path: Path) -> JointDecision | None:
         """Return a joint decision; None when it has been completed meanwhile."""
         try:
-            return _joint_decoder.decode(path.read_bytes())
+            with self._refusals(path):
+                return _joint_decoder.decode(read_file(self._disk, path))
         except FileNotFoundError:
             return None
         except msgspec.DecodeError as error:
             raise StorageError(
-                f"{path} is not a readable decision ({error}). Nothing in it counts."
+                f"{self._layout.name_of(path)} is not a readable decision ({error}). Nothing in it counts."
             ) from error
 
     def write_joint(self, decided: Sequence[Approval], grants: Sequence[Grant]) -> Path:
         """Decide several approvals in one step; their own files follow."""
         path = self._layout.joint_decisions / f"{new_id('joint')}.json"
-        write_private(path, msgspec.json.encode(JointDecision(tuple(decided), tuple(grants))))
+        with self._refusals(path):
+            replace_file(self._disk, path, msgspec.json.encode(JointDecision(tuple(decided), tuple(grants))))
         self.spread(JointDecision(tuple(decided), tuple(grants)))
         return path
 
     def spread(self, joint: JointDecision) -> None:
         """Bring a joint decision into the files of its approvals."""
         for decided in joint.approvals:
-            path = self._layout.approval(decided.id)
-            if path.is_file() and _decoder.decode(path.read_bytes()).is_open:
+            current = self._read(self._layout.approval(decided.id))
+            if current is not None and current.is_open:
                 self.write(decided)
 
     def drop_joint(self, path: Path) -> None:
         """Forget a joint decision that is in the files of its approvals."""
-        path.unlink(missing_ok=True)
-        sync_folder(path.parent)
+        with self._refusals(path):
+            remove_file(self._disk, path)
 
     def write(self, approval: Approval) -> None:
         """Put an approval on disk, and what was asked or decided by it into the audit log."""
         path = self._layout.approval(approval.id)
-        is_new = not path.exists()
-        write_private(path, msgspec.json.format(msgspec.json.encode(approval), indent=2))
+        with self._refusals(path):
+            is_new = not exists(self._disk, path)
+            replace_file(self._disk, path, msgspec.json.format(msgspec.json.encode(approval), indent=2))
         if self._audit is None:
             return
         if is_new:
@@ -121,8 +132,12 @@ class Records:
 
     def ids(self) -> list[str]:
         """List all approvals there are files of, oldest first."""
-        if not self._layout.approvals.is_dir():
-            return []
-        return sorted(
-            path.stem for path in self._layout.approvals.glob("*.json") if not path.name.startswith(".")
-        )
+        return [path.stem for path in self._json_files(self._layout.approvals)]
+
+    def _json_files(self, folder: Path) -> list[Path]:
+        with self._refusals(folder):
+            names = names_in(self._disk, folder)
+        return [folder / name for name in names if name.endswith(".json") and not name.startswith(".")]
+
+    def _refusals(self, path: Path) -> AbstractContextManager[None]:
+        return refusals(path, self._layout.root)

@@ -37,6 +37,7 @@ from shipmate.values.event import ApprovalReplyEvent, TextEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.values.reason import Why
 from shipmate.workspace.config import Config, Permissions
+from shipmate.workspace.disk import DISK, Disk
 from shipmate.workspace.layout import Layout
 
 Suggest: TypeAlias = Callable[[str, Sequence[Approval]], Awaitable[Suggestion | None]]
@@ -71,13 +72,14 @@ class ApprovalService:
         mask: Callable[[str], str] | None = None,
         # Says what else forms a member here.
         config: Config | None = None,
+        disk: Disk = DISK,
     ) -> None:
         self.language = language
         self.policy = MemberPolicy(layout, permissions, sandbox_works=sandbox_works, config=config)
         self._permissions = permissions
         self._consents = store.consents
-        self.audit = Audit(layout, mask)
-        self._records = Records(layout, self.audit)
+        self.audit = Audit(layout, mask, disk)
+        self._records = Records(layout, self.audit, disk)
         self._clock = clock
         self._decisions = DecisionLog(self._records, self._consents, clock)
         self._replies = ReplyService(

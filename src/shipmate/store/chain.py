@@ -17,7 +17,21 @@ from shipmate.errors import StorageError
 from shipmate.store.link import NOTHING, Link, decode, encode, link_of, seal
 from shipmate.store.verification import FileCheck, Verification, check_file, compare_end, join_checks
 from shipmate.values.message import JsonObject, timestamp
-from shipmate.workspace.layout import make_private, sync_folder
+from shipmate.workspace.disk import (
+    DISK,
+    Disk,
+    append_to,
+    cut_torn_tail,
+    exists,
+    make_folder,
+    name_of,
+    names_in,
+    opened,
+    read_file,
+    read_from,
+    settle,
+    write_all,
+)
 
 # A file is named after its first entry and its month; a new one begins with the month or at this size.
 FILE_NAME = re.compile(r"(\d{10})-\d{4}-\d{2}\.jsonl")
@@ -25,22 +39,20 @@ FILE_LIMIT = 2 * 1024 * 1024
 HEAD = re.compile(rb"(\d{20}) ([0-9a-f]{64})\n")
 TAIL = 8 * 1024
 
-# macOS has no fdatasync.
-_sync = getattr(os, "fdatasync", os.fsync)
-
 
 class Chain:
     """The chained log in one folder; several processes may append."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, disk: Disk = DISK) -> None:
         self._folder = folder
+        self._disk = disk
         # Files that were checked before and have not changed since, by their stat.
         self._checked: dict[Path, tuple[tuple[int, ...], FileCheck]] = {}
 
     def append(self, entry: JsonObject) -> JsonObject:
         """Put an entry at the end, on disk before this returns; what is not as it was left is noted first."""
         try:
-            make_private(self._folder)
+            make_folder(self._disk, self._folder)
             with self._lock(fcntl.LOCK_EX):
                 end, trouble = self._find_end()
                 for note in trouble:
@@ -48,56 +60,53 @@ class Chain:
                 return self._write(end, {"at": timestamp(), **entry})
         except OSError as error:
             raise StorageError(
-                f"cannot write {self._folder}: {error.strerror}. What cannot be recorded does not run."
+                f"cannot write {name_of(self._folder, self._folder.parent.parent)}: {error.strerror}. "
+                "What cannot be recorded does not run."
             ) from error
 
     def backward(self) -> Iterator[JsonObject]:
         """Go over the entries, newest first; what cannot be read is left out."""
         for path in reversed(self._files()):
-            for line in reversed(path.read_bytes().split(b"\n")):
+            for line in reversed(read_file(self._disk, path).split(b"\n")):
                 entry = decode(line)
                 if entry is not None:
                     yield entry
 
     def verify(self) -> Verification:
         """Check every line, the order of the files, and that the end is the one that was written."""
-        if not self._folder.is_dir():
+        if not exists(self._disk, self._folder):
             return Verification()
         with self._lock(fcntl.LOCK_SH):
             files = self._files()
             return join_checks([self._check(path) for path in files], self._read_head(), self._find)
 
     def _check(self, path: Path) -> FileCheck:
-        status = path.stat()
+        status = self._disk.stat(path)
         stamp = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         known = self._checked.get(path)
         if known is None or known[0] != stamp:
-            known = self._checked[path] = (stamp, check_file(path))
+            known = self._checked[path] = (stamp, check_file(path.name, read_file(self._disk, path)))
         return known[1]
 
     @contextmanager
     def _lock(self, kind: int) -> Generator[None]:
         """Lock the folder itself: nothing that could be deleted stands between two processes."""
-        handle = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(handle, kind)
+        with opened(self._disk, self._folder, os.O_RDONLY) as handle:
+            self._disk.flock(handle, kind)
             yield
-        finally:
-            os.close(handle)
 
     def _files(self) -> list[Path]:
         """List the files of the log in the order of their entries."""
-        if not self._folder.is_dir():
-            return []
-        return sorted(path for path in self._folder.iterdir() if FILE_NAME.fullmatch(path.name))
+        names = names_in(self._disk, self._folder)
+        return [self._folder / name for name in names if FILE_NAME.fullmatch(name)]
 
     def _find_end(self) -> tuple[Link, list[JsonObject]]:
         """Return what the next entry follows, and notes on what is not as it was left."""
         trouble: list[JsonObject] = []
         files = self._files()
-        if files and (cut := _cut_torn_line(files[-1])):
+        if files and (cut := self._cut_torn_line(files[-1])):
             trouble.append({"event": "mended", "what": f"cut off {cut} bytes that a crash left unfinished"})
-        last, is_readable = _last_link(files)
+        last, is_readable = self._last_link(files)
         head = self._read_head()
         words = compare_end(head, last, self._find, begun=bool(files))
         if head is None and not files:
@@ -112,102 +121,70 @@ class Chain:
     def _find(self, seq: int) -> Link | None:
         for path in reversed(self._files()):
             if int(path.name[:10]) <= seq:
-                entries = filter(None, map(decode, path.read_bytes().split(b"\n")))
+                entries = filter(None, map(decode, read_file(self._disk, path).split(b"\n")))
                 return next((link_of(entry) for entry in entries if entry["seq"] == seq), None)
         return None
 
     def _write(self, end: Link, entry: JsonObject) -> JsonObject:
         sealed = seal(entry, end)
         line = encode(sealed) + b"\n"
-        path, is_new = self._place(sealed, len(line))
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            _write_line(handle, line)
-        finally:
-            os.close(handle)
-        if is_new:
-            sync_folder(self._folder)
+        append_to(self._disk, self._place(sealed, len(line)), line)
         self._write_head(link_of(sealed))
         return sealed
 
-    def _place(self, entry: JsonObject, length: int) -> tuple[Path, bool]:
+    def _place(self, entry: JsonObject, length: int) -> Path:
         """Choose the file an entry goes to."""
         files, month = self._files(), str(entry["at"])[:7]
         if files:
             newest = files[-1]
-            size = newest.stat().st_size
+            size = self._disk.stat(newest).st_size
             if not size or (newest.stem[11:] == month and size + length <= FILE_LIMIT):
-                return newest, False
-        return self._folder / f"{entry['seq']:010d}-{month}.jsonl", True
+                return newest
+        return self._folder / f"{entry['seq']:010d}-{month}.jsonl"
 
     def _read_head(self) -> Link | None:
         try:
-            found = HEAD.fullmatch((self._folder / "head").read_bytes())
+            found = HEAD.fullmatch(read_file(self._disk, self._folder / "head"))
         except FileNotFoundError:
             return None
         return Link(int(found[1]), found[2].decode()) if found else None
 
     def _write_head(self, link: Link) -> None:
         path = self._folder / "head"
-        is_new = not path.exists()
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
+        is_new = not exists(self._disk, path)
+        with opened(self._disk, path, os.O_WRONLY | os.O_CREAT) as handle:
             # One small write in place. It is not synced: the line is, and a head that lags behind is no harm.
-            os.pwrite(handle, f"{link.seq:020d} {link.hash}\n".encode(), 0)
+            write_all(self._disk, handle, f"{link.seq:020d} {link.hash}\n".encode())
             if is_new:
-                os.fsync(handle)
-        finally:
-            os.close(handle)
-        if is_new:
-            sync_folder(self._folder)
+                self._disk.fsync(handle)
+        settle(self._disk, path, is_new=is_new)
 
+    def _last_link(self, files: list[Path]) -> tuple[Link, bool]:
+        """Return the link of the last line that can be read, and whether that is the last line."""
+        is_readable = True
+        for path in reversed(files):
+            for line in self._last_lines(path):
+                if (entry := decode(line)) is not None:
+                    return link_of(entry), is_readable
+                is_readable = False
+        return NOTHING, is_readable
 
-def _last_link(files: list[Path]) -> tuple[Link, bool]:
-    """Return the link of the last line that can be read, and whether that is the last line."""
-    is_readable = True
-    for path in reversed(files):
-        for line in _last_lines(path):
-            if (entry := decode(line)) is not None:
-                return link_of(entry), is_readable
-            is_readable = False
-    return NOTHING, is_readable
+    def _last_lines(self, path: Path) -> Iterator[bytes]:
+        """Go over the lines of a file from its end; all of it is read only when its last line is odd."""
+        with opened(self._disk, path, os.O_RDONLY) as handle:
+            size = self._disk.fstat(handle).st_size
+            lines = self._disk.pread(handle, TAIL, max(0, size - TAIL)).split(b"\n")
+            if size > TAIL:
+                # The first piece may be the end of a line.
+                yield from reversed(lines[1:-1])
+                lines = read_from(self._disk, handle).split(b"\n")
+            yield from reversed(lines[:-1])
 
-
-def _last_lines(path: Path) -> Iterator[bytes]:
-    """Go over the lines of a file from its end; the whole file is read only when its last line is odd."""
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - TAIL))
-        lines = file.read().split(b"\n")
-        if size > TAIL:
-            # The first piece may be the end of a line.
-            yield from reversed(lines[1:-1])
-            file.seek(0)
-            lines = file.read(size).split(b"\n")
-        yield from reversed(lines[:-1])
-
-
-def _cut_torn_line(path: Path) -> int:
-    """Cut off what stands behind the last newline; return how many bytes that were."""
-    with path.open("rb+") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - 1))
-        if file.read() in (b"", b"\n"):
-            return 0
-        file.seek(0)
-        whole = file.read(size).rfind(b"\n") + 1
-        file.truncate(whole)
-        os.fsync(file.fileno())
-        return size - whole
-
-
-def _write_line(handle: int, line: bytes) -> None:
-    size = os.fstat(handle).st_size
-    try:
-        view = memoryview(line)
-        while view:
-            view = view[os.write(handle, view) :]
-        _sync(handle)
-    except OSError:
-        os.ftruncate(handle, size)
-        raise
+    def _cut_torn_line(self, path: Path) -> int:
+        """Cut off what stands behind the last newline; return how many bytes that were."""
+        with opened(self._disk, path, os.O_RDWR) as handle:
+            size = self._disk.fstat(handle).st_size
+            whole = cut_torn_tail(self._disk, handle)
+            if whole < size:
+                self._disk.fsync(handle)
+            return size - whole

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import msgspec
 
@@ -50,9 +49,9 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
         return not self.breaks
 
 
-def check_file(path: Path) -> FileCheck:
+def check_file(name: str, data: bytes) -> FileCheck:
     """Check the lines of one file by themselves."""
-    *lines, rest = path.read_bytes().split(b"\n")
+    *lines, rest = data.split(b"\n")
     begins: Link | None = None
     ends = NOTHING
     entries = 0
@@ -60,7 +59,7 @@ def check_file(path: Path) -> FileCheck:
     for number, line in enumerate(lines, 1):
         entry = decode(line)
         if entry is None:
-            breaks.append(Break(path.name, number, "this line is no entry"))
+            breaks.append(Break(name, number, "this line is no entry"))
             continue
         follows = Link(entry["seq"] - 1, entry["prev"])
         words = _compare_neighbours(ends, follows) if begins is not None else None
@@ -69,10 +68,10 @@ def check_file(path: Path) -> FileCheck:
         elif entry.get("event") == "broken":
             words = words or str(entry.get("what"))
         if words:
-            breaks.append(Break(path.name, number, words))
+            breaks.append(Break(name, number, words))
         begins, ends, entries = begins or follows, link_of(entry), entries + 1
     return FileCheck(
-        file=path.name,
+        file=name,
         begins=begins,
         ends=ends,
         entries=entries,

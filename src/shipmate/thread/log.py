@@ -6,20 +6,37 @@ import asyncio
 import contextlib
 import fcntl
 import os
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from shipmate.errors import NotFoundError, StorageError, ThreadIdError, UserError
+from shipmate.errors import NotFoundError, ThreadIdError, UserError
+from shipmate.thread.mark import decode_mark
 from shipmate.thread.row import RowProblem, decode_row, encode_row, split_lines
 from shipmate.values.message import UIMessage
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import Layout, make_private, sync_folder
+from shipmate.workspace.disk import (
+    DISK,
+    Disk,
+    append_to,
+    create_file,
+    exists,
+    make_folder,
+    move_file,
+    names_in,
+    opened,
+    read_file,
+    read_from,
+    refusals,
+)
+from shipmate.workspace.layout import Layout
 
 LOCK_POLL_SECONDS = 0.02
+SUFFIX = ".jsonl"
+CUT = "the file is empty: its rows were cut off, or a crash came before the first was written"
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -56,127 +73,111 @@ class Log(Protocol):
 class FileLog:
     """Keep each thread as one JSONL file of the workspace."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, disk: Disk = DISK) -> None:
         self._layout = layout
+        self._disk = disk
 
     @asynccontextmanager
     async def lock(self, thread_id: ThreadId) -> AsyncGenerator[None]:
         """Hold a thread alone, also against other processes on this machine; a dead holder's lock is free."""
         path = self._layout.thread_lock(thread_id)
-        with _storage(path):
-            make_private(path.parent)
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with self._refusals(path):
+            if not exists(self._disk, path.parent):
+                make_folder(self._disk, path.parent)
+            handle = self._disk.open(path, os.O_RDWR | os.O_CREAT)
         try:
             while True:
                 try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    self._disk.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except BlockingIOError:
                     # The kernel offers no awaitable lock; a blocking one in a thread could not be cancelled.
                     await asyncio.sleep(LOCK_POLL_SECONDS)
             yield
         finally:
-            os.close(handle)
+            self._disk.close(handle)
 
     async def exists(self, thread_id: ThreadId) -> bool:
-        return self._layout.thread(thread_id).exists()
+        return exists(self._disk, self._layout.thread(thread_id))
 
     async def ids(self) -> list[ThreadId]:
         """List the threads on disk; a foreign file in the folder is no thread."""
-        found: list[ThreadId] = []
-        if self._layout.threads.is_dir():
-            for path in sorted(self._layout.threads.glob("*.jsonl")):
-                with contextlib.suppress(ThreadIdError):
-                    found.append(ThreadId.decode(path.stem))
-        return found
+        with self._refusals(self._layout.threads):
+            return thread_ids(names_in(self._disk, self._layout.threads))
 
     async def read(self, thread_id: ThreadId, position: Position) -> Tail:
         """Read the complete lines after a position; a last line still being written is left for later."""
         path = self._layout.thread(thread_id)
         try:
-            with _storage(path), path.open("rb") as file:
-                status = os.fstat(file.fileno())
+            with self._refusals(path), opened(self._disk, path, os.O_RDONLY) as handle:
+                status = self._disk.fstat(handle)
                 is_same = status.st_ino == position.inode and status.st_size >= position.offset
                 restarted = position.offset > 0 and not is_same
                 start = Position() if restarted else position
-                file.seek(start.offset)
-                data = file.read()
+                data = read_from(self._disk, handle, start.offset)
         except FileNotFoundError:
             return Tail([], [], Position(), restarted=position.offset > 0)
         data = data[: data.rfind(b"\n") + 1]
         rows, problems, lines = split_lines(data, start.line + 1)
+        if status.st_size == 0 and start.line == 0 and not self._is_new(thread_id):
+            problems = [RowProblem(0, CUT)]
         end = Position(start.offset + len(data), start.line + lines, status.st_ino)
         return Tail(rows, problems, end, restarted)
+
+    def _is_new(self, thread_id: ThreadId) -> bool:
+        """Tell whether a thread was made without words and has none yet."""
+        try:
+            return decode_mark(read_file(self._disk, self._layout.mark(thread_id))).is_new
+        except (OSError, ValueError):
+            return False
 
     async def append(self, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:
         """Append rows and put them on disk; a failed write leaves the file as it was."""
         path = self._layout.thread(thread_id)
         data = b"".join(map(encode_row, rows))
-        with _storage(path):
-            is_new = not path.exists()
-            if is_new:
-                make_private(path.parent)
-            handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                size = cut_torn_tail(handle)
-                _write_all(handle, data, size)
-            finally:
-                os.close(handle)
-            if is_new:
-                sync_folder(path.parent)
+        with self._refusals(path):
+            append_to(self._disk, path, data, is_whole=_is_row)
 
     async def create(self, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:
         """Make a thread with all its first rows, or none."""
         path = self._layout.thread(thread_id)
-        with _storage(path):
-            make_private(path.parent)
-            # A link makes the file appear whole or not at all, and refuses an existing name.
-            temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            try:
-                try:
-                    _write_all(handle, b"".join(map(encode_row, rows)), 0)
-                finally:
-                    os.close(handle)
-                os.link(temporary, path)
-            except FileExistsError as error:
-                raise UserError(f"thread {thread_id} exists already; choose another id") from error
-            finally:
-                temporary.unlink(missing_ok=True)
-            sync_folder(path.parent)
+        try:
+            with self._refusals(path):
+                create_file(self._disk, path, b"".join(map(encode_row, rows)))
+        except FileExistsError as error:
+            raise UserError(f"thread {thread_id} exists already; choose another id") from error
 
     async def is_binned(self, thread_id: ThreadId) -> bool:
-        return self._layout.thread_bin(thread_id).exists()
+        return exists(self._disk, self._layout.thread_bin(thread_id))
 
     async def bin(self, thread_id: ThreadId) -> None:
         """Move a thread to the bin, from where it can be restored."""
-        _move(self._layout.thread(thread_id), self._layout.thread_bin(thread_id))
+        self._move(self._layout.thread(thread_id), self._layout.thread_bin(thread_id))
 
     async def restore(self, thread_id: ThreadId) -> None:
         """Bring a thread back from the bin."""
-        _move(self._layout.thread_bin(thread_id), self._layout.thread(thread_id))
+        self._move(self._layout.thread_bin(thread_id), self._layout.thread(thread_id))
+
+    def _move(self, source: Path, target: Path) -> None:
+        with self._refusals(source):
+            if not exists(self._disk, source):
+                raise NotFoundError(f"no such thread file: {source.name}")
+            if exists(self._disk, target):
+                raise UserError(f"{target.name} exists already in the {target.parent.name}; remove it first")
+            move_file(self._disk, source, target)
+
+    def _refusals(self, path: Path) -> AbstractContextManager[None]:
+        return refusals(path, self._layout.root)
 
 
-def cut_torn_tail(handle: int) -> int:
-    """Cut off a last line that a crash left unfinished; give the file's size."""
-    size = os.fstat(handle).st_size
-    end = size
-    while end > 0:
-        start = max(0, end - 65536)
-        block = os.pread(handle, end - start, start)
-        at = block.rfind(b"\n")
-        if at >= 0:
-            end = start + at + 1
-            break
-        end = start
-    if end == size:
-        return size
-    if _is_row(os.pread(handle, size - end, end)):
-        # A whole row that only lacks its newline, as an editor may leave it.
-        os.write(handle, b"\n")
-        return size + 1
-    os.ftruncate(handle, end)
-    return end
+def thread_ids(names: Sequence[str]) -> list[ThreadId]:
+    """Return the threads whose files have these names; other names are left out."""
+    found: list[ThreadId] = []
+    for name in names:
+        if name.endswith(SUFFIX) and not name.startswith("."):
+            with contextlib.suppress(ThreadIdError):
+                found.append(ThreadId.decode(name.removesuffix(SUFFIX)))
+    return found
 
 
 def _is_row(line: bytes) -> bool:
@@ -185,43 +186,3 @@ def _is_row(line: bytes) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _write_all(handle: int, data: bytes, size: int) -> None:
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(handle, view) :]
-        _sync(handle)
-    except OSError:
-        os.ftruncate(handle, size)
-        raise
-
-
-# macOS has no fdatasync.
-_sync = getattr(os, "fdatasync", os.fsync)
-
-
-def _move(source: Path, target: Path) -> None:
-    with _storage(source):
-        make_private(target.parent)
-        if not source.exists():
-            raise NotFoundError(f"no such thread file: {source.name}")
-        if target.exists():
-            raise UserError(f"{target.name} exists already in the {target.parent.name}; remove it first")
-        source.rename(target)
-        sync_folder(target.parent)
-
-
-@contextlib.contextmanager
-def _storage(path: Path) -> Generator[None]:
-    """Turn a refusal of the disk into a StorageError that names the file; absence passes through."""
-    try:
-        yield
-    except (FileNotFoundError, FileExistsError):
-        raise
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        raise StorageError(
-            f"cannot use {path}: {reason}. Nothing stored was lost; mend this and try again."
-        ) from error

@@ -84,7 +84,8 @@ class Thread:
                 self.edition += 1
             for row in tail.rows:
                 self._take(row)
-            self.problems += tail.problems
+            # An empty file is found anew at each look.
+            self.problems += [each for each in tail.problems if each not in self.problems]
             self._position = tail.position
 
     def _take(self, row: UIMessage) -> None:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
+from weakref import WeakKeyDictionary
+
+from shipmate.errors import StorageError
 
 BLOCK = 65536
+# The folder of a workspace whose own entries are put on disk as well.
+SHIP = ".ship"
 
 
 class Disk(Protocol):
@@ -120,11 +125,15 @@ def write_all(disk: Disk, handle: int, data: bytes) -> None:
 
 def exists(disk: Disk, path: Path) -> bool:
     """Tell whether there is something at a path."""
+    return stat_of(disk, path) is not None
+
+
+def stat_of(disk: Disk, path: Path) -> os.stat_result | None:
+    """Return what the system says of a path, or None when nothing is there."""
     try:
-        disk.stat(path)
+        return disk.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        return False
-    return True
+        return None
 
 
 def names_in(disk: Disk, folder: Path) -> list[str]:
@@ -135,14 +144,34 @@ def names_in(disk: Disk, folder: Path) -> list[str]:
         return []
 
 
+# The entries that are known to be on disk, by the disk. A process that was killed may have left a name that
+# no power cut survives, so each process puts the name of what it writes to on disk once.
+_settled: WeakKeyDictionary[Disk, set[Path]] = WeakKeyDictionary()
+SETTLED_LIMIT = 10_000
+
+
 def make_folder(disk: Disk, folder: Path) -> None:
     """Create a folder and its parents, readable by the owner alone, each on disk before this returns."""
-    if exists(disk, folder):
-        return
-    make_folder(disk, folder.parent)
-    with contextlib.suppress(FileExistsError):
-        disk.mkdir(folder)
-    sync_entries(disk, folder.parent)
+    if not exists(disk, folder):
+        make_folder(disk, folder.parent)
+        with contextlib.suppress(FileExistsError):
+            disk.mkdir(folder)
+        settle(disk, folder, is_new=True)
+    elif SHIP in folder.parent.parts:
+        make_folder(disk, folder.parent)
+        settle(disk, folder)
+    elif folder.name == SHIP:
+        settle(disk, folder)
+
+
+def settle(disk: Disk, path: Path, *, is_new: bool = False) -> None:
+    """Put the name of a file or folder on disk, once a process unless it is new."""
+    known = _settled.setdefault(disk, set())
+    if is_new or path not in known:
+        sync_entries(disk, path.parent)
+        if len(known) >= SETTLED_LIMIT:
+            known.clear()
+        known.add(path)
 
 
 def sync_entries(disk: Disk, folder: Path) -> None:
@@ -154,21 +183,47 @@ def sync_entries(disk: Disk, folder: Path) -> None:
 def replace_file(disk: Disk, path: Path, data: bytes) -> None:
     """Replace a file in one step, readable by its owner alone, on disk before this returns."""
     make_folder(disk, path.parent)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = write_beside(disk, path, data)
     try:
-        with opened(disk, temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as handle:
-            write_all(disk, handle, data)
-            disk.fsync(handle)
         disk.rename(temporary, path)
     except OSError:
         with contextlib.suppress(OSError):
             disk.unlink(temporary)
         raise
-    sync_entries(disk, path.parent)
+    settle(disk, path, is_new=True)
 
 
-def cut_torn_tail(disk: Disk, handle: int) -> int:
-    """Cut off a last line that a crash left unfinished; return the file's size."""
+def create_file(disk: Disk, path: Path, data: bytes) -> None:
+    """Make a file appear whole or not at all; raise FileExistsError when the name is taken."""
+    make_folder(disk, path.parent)
+    temporary = write_beside(disk, path, data)
+    try:
+        disk.link(temporary, path)
+    finally:
+        with contextlib.suppress(OSError):
+            disk.unlink(temporary)
+    settle(disk, path, is_new=True)
+
+
+def write_beside(disk: Disk, path: Path, data: bytes) -> Path:
+    """Put some bytes on disk under a passing name beside a path; nothing is left when the disk refuses."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with opened(disk, temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as handle:
+            write_all(disk, handle, data)
+            disk.fsync(handle)
+    except OSError:
+        with contextlib.suppress(OSError):
+            disk.unlink(temporary)
+        raise
+    return temporary
+
+
+def cut_torn_tail(disk: Disk, handle: int, is_whole: Callable[[bytes], bool] | None = None) -> int:
+    """Cut off a last line that a crash left unfinished; return the file's size.
+
+    A line that lacks only its newline, as an editor may leave it, is whole and gets one.
+    """
     size = end = disk.fstat(handle).st_size
     while end > 0:
         start = max(0, end - BLOCK)
@@ -177,22 +232,36 @@ def cut_torn_tail(disk: Disk, handle: int) -> int:
             end = start + place + 1
             break
         end = start
-    if end < size:
-        disk.ftruncate(handle, end)
+    if end == size:
+        return size
+    if is_whole is not None and is_whole(read_from(disk, handle, end)):
+        write_all(disk, handle, b"\n")
+        return size + 1
+    disk.ftruncate(handle, end)
     return end
 
 
-def append_to(disk: Disk, path: Path, data: bytes, *, waits: bool = True) -> None:
+def append_to(
+    disk: Disk,
+    path: Path,
+    data: bytes,
+    *,
+    waits: bool = True,
+    is_shared: bool = False,
+    is_whole: Callable[[bytes], bool] | None = None,
+) -> None:
     """Append whole lines to a file; it stays as it was when the disk refuses.
 
     What `waits` is on disk before this returns; what does not survives a crash of the process, not a power
-    cut.
+    cut. A file that `is_shared` is locked meanwhile: two processes may append to it.
     """
     is_new = not exists(disk, path)
     if is_new:
         make_folder(disk, path.parent)
     with opened(disk, path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as handle:
-        size = cut_torn_tail(disk, handle)
+        if is_shared:
+            disk.flock(handle, fcntl.LOCK_EX)
+        size = cut_torn_tail(disk, handle, is_whole)
         try:
             write_all(disk, handle, data)
             if waits:
@@ -200,13 +269,53 @@ def append_to(disk: Disk, path: Path, data: bytes, *, waits: bool = True) -> Non
         except OSError:
             disk.ftruncate(handle, size)
             raise
-    if is_new:
-        sync_entries(disk, path.parent)
+    if waits:
+        make_folder(disk, path.parent)
+        settle(disk, path, is_new=is_new)
 
 
 def move_file(disk: Disk, source: Path, target: Path) -> None:
     """Move a file to another folder; both folders are on disk before this returns."""
     make_folder(disk, target.parent)
     disk.rename(source, target)
-    sync_entries(disk, target.parent)
+    settle(disk, target, is_new=True)
     sync_entries(disk, source.parent)
+
+
+def remove_file(disk: Disk, path: Path) -> bool:
+    """Remove a file, and its name from disk; tell whether it was there."""
+    try:
+        disk.unlink(path)
+    except FileNotFoundError:
+        return False
+    sync_entries(disk, path.parent)
+    return True
+
+
+@contextmanager
+def locked(disk: Disk, path: Path, kind: int = fcntl.LOCK_EX) -> Generator[None]:
+    """Keep other processes out while this holds; the lock's own file need not last."""
+    if not exists(disk, path.parent):
+        make_folder(disk, path.parent)
+    with opened(disk, path, os.O_RDWR | os.O_CREAT) as handle:
+        disk.flock(handle, kind)
+        yield
+
+
+@contextmanager
+def refusals(path: Path, root: Path) -> Generator[None]:
+    """Turn a refusal of the disk into a StorageError that names the file; absence passes through."""
+    try:
+        yield
+    except (FileNotFoundError, FileExistsError):
+        raise
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise StorageError(
+            f"cannot use {name_of(path, root)}: {reason}. Mend this, or free some space, and try again."
+        ) from error
+
+
+def name_of(path: Path, root: Path) -> str:
+    """Return how a file is named to people: by its place in the workspace, never by one on the machine."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from dataclasses import dataclass
 from datetime import date
@@ -12,6 +11,7 @@ from urllib.parse import quote
 
 from shipmate.errors import PathError, WorkspaceError
 from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.disk import DISK, SHIP, make_folder, name_of, replace_file, sync_entries
 
 MEMBER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CAPTAIN = "captain"
@@ -115,7 +115,7 @@ class Layout:
 
     @property
     def ship(self) -> Path:
-        return self.root / ".ship"
+        return self.root / SHIP
 
     @property
     def state(self) -> Path:
@@ -131,14 +131,66 @@ class Layout:
         return self.ship / "keeper.sock"
 
     @property
+    def state_lock(self) -> Path:
+        """Return what is held while the index is made or set aside."""
+        return self.ship / "state.lock"
+
+    @property
+    def damaged(self) -> Path:
+        """Return the folder of what could not be read and was set aside."""
+        return self.ship / "damaged"
+
+    @property
+    def inbox(self) -> Path:
+        """Return the journal of what was accepted."""
+        return self.ship / "inbox.jsonl"
+
+    @property
+    def outbox(self) -> Path:
+        """Return the journal of what must be sent."""
+        return self.ship / "outbox.jsonl"
+
+    @property
+    def marks(self) -> Path:
+        """Return the folder of what people and members decided about threads."""
+        return self.ship / "marks"
+
+    def mark(self, thread_id: ThreadId) -> Path:
+        return self.marks / f"{thread_id.encode()}.json"
+
+    @property
+    def usage(self) -> Path:
+        """Return the folder of what runs used, a file a month."""
+        return self.ship / "usage"
+
+    @property
+    def grants(self) -> Path:
+        return self.ship / "grants"
+
+    def grant(self, grant_id: str) -> Path:
+        return self.grants / f"{_file_name(grant_id)}.json"
+
+    def name_of(self, path: Path) -> str:
+        """Return how a file is named to people: by its place in the workspace."""
+        return name_of(path, self.root)
+
+    @property
     def threads(self) -> Path:
         return self.ship / "threads"
+
+    @property
+    def bin(self) -> Path:
+        return self.ship / "bin"
+
+    def signatures(self, thread_id: ThreadId) -> Path:
+        """Return where lies what a provider wants back in the open turn of a thread."""
+        return self.threads / f"{thread_id.encode()}.signatures"
 
     def thread(self, thread_id: ThreadId) -> Path:
         return self.threads / f"{thread_id.encode()}.jsonl"
 
     def thread_bin(self, thread_id: ThreadId) -> Path:
-        return self.ship / "bin" / f"{thread_id.encode()}.jsonl"
+        return self.bin / f"{thread_id.encode()}.jsonl"
 
     def thread_lock(self, thread_id: ThreadId) -> Path:
         return self.ship / "locks" / f"{thread_id.encode()}.lock"
@@ -256,33 +308,15 @@ def _file_name(name: str) -> str:
 def make_private(folder: Path) -> Path:
     """Create a folder (and its parents) readable by its owner alone."""
     if not folder.is_dir():
-        if not folder.parent.exists():
-            make_private(folder.parent)
-        folder.mkdir(mode=0o700, exist_ok=True)
+        make_folder(DISK, folder)
     return folder
 
 
 def write_private(path: Path, data: bytes) -> None:
     """Replace a file in one step, readable by its owner alone, on disk before this returns."""
-    make_private(path.parent)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
+    replace_file(DISK, path, data)
 
 
 def sync_folder(folder: Path) -> None:
     """Put a folder's entries on disk, so that a new file survives a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync_entries(DISK, folder)

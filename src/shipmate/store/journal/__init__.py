@@ -1,0 +1,1 @@
+"""The files that are the truth of what a workspace keeps beside its threads."""

@@ -1,0 +1,92 @@
+"""Grants: `.ship/grants/<id>.json` is the truth, one file a grant, never deleted."""
+
+from __future__ import annotations
+
+import msgspec
+
+from shipmate.errors import StorageError
+from shipmate.store.journal.folder import FolderWatch
+from shipmate.store.port import GrantRow
+from shipmate.values.message import JsonObject, timestamp
+from shipmate.workspace.disk import Disk, exists, locked, names_in, read_file, refusals, replace_file
+from shipmate.workspace.layout import Layout
+
+
+class _Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    id: str
+    created_at: str
+    until: str | None
+    revoked_at: str | None
+    data: JsonObject
+
+
+_decoder = msgspec.json.Decoder(_Grant)
+
+
+class GrantFiles:
+    """The grants of one workspace; several processes may give and take them."""
+
+    def __init__(self, layout: Layout, disk: Disk) -> None:
+        self._layout = layout
+        self._disk = disk
+        self._watch = FolderWatch(disk, layout.grants)
+        self._known: list[GrantRow] = []
+
+    def add(self, grant_id: str, data: JsonObject, until: str | None) -> None:
+        """Put a grant on disk; one of that id stays as it is."""
+        path = self._layout.grant(grant_id)
+        with refusals(path, self._layout.root), locked(self._disk, self._layout.grants / ".lock"):
+            if not exists(self._disk, path):
+                grant = _Grant(id=grant_id, created_at=timestamp(), until=until, revoked_at=None, data=data)
+                self._write(grant)
+
+    def revoke(self, grant_id: str) -> bool:
+        """Take a grant back; tell whether it was there."""
+        with refusals(self._layout.grants, self._layout.root):
+            with locked(self._disk, self._layout.grants / ".lock"):
+                try:
+                    grant = self._read(self._layout.grant(grant_id).name)
+                except FileNotFoundError:
+                    return False
+                if grant.revoked_at is not None:
+                    return False
+                self._write(msgspec.structs.replace(grant, revoked_at=timestamp()))
+                return True
+
+    def list(self) -> list[GrantRow]:
+        """List every grant there ever was, oldest first."""
+        with refusals(self._layout.grants, self._layout.root):
+            if self._watch.look():
+                names = names_in(self._disk, self._layout.grants)
+                found = [self._read(name) for name in names if _is_grant(name)]
+                found.sort(key=lambda grant: (grant.created_at, grant.id))
+                self._known = [
+                    GrantRow(
+                        id=grant.id,
+                        data=grant.data,
+                        created_at=grant.created_at,
+                        until=grant.until,
+                        revoked_at=grant.revoked_at,
+                    )
+                    for grant in found
+                ]
+        return list(self._known)
+
+    def _read(self, name: str) -> _Grant:
+        path = self._layout.grants / name
+        try:
+            return _decoder.decode(read_file(self._disk, path))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            # Whether it was revoked cannot be known: nothing runs by grants until a person has looked at it.
+            raise StorageError(
+                f"{self._layout.name_of(path)} is not a readable grant ({error}). Mend it or move it away."
+            ) from error
+
+    def _write(self, grant: _Grant) -> None:
+        data = msgspec.json.format(msgspec.json.encode(grant), indent=2) + b"\n"
+        replace_file(self._disk, self._layout.grant(grant.id), data)
+        self._watch.forget()
+
+
+def _is_grant(name: str) -> bool:
+    return name.endswith(".json") and not name.startswith(".")

@@ -1,0 +1,280 @@
+"""The inbox: `.ship/inbox.jsonl` is the truth of what was accepted and is not yet in its thread.
+
+Memory holds what is open and what was finished within the last hours; an older repeat is answered from its
+thread. Accepting, stopping and taking back wait for the disk. What a thread tells again does not.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+
+import msgspec
+
+from shipmate.store.journal.lines import LineFile
+from shipmate.store.journal.outbox import JournalOutbox
+from shipmate.store.port import InboxRow
+from shipmate.values.event import EgressMessage, IngressEvent, Outcome, encode_event
+from shipmate.values.message import timestamp
+from shipmate.workspace.disk import Disk
+from shipmate.workspace.layout import Layout
+
+REMEMBERED = timedelta(hours=8)
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="do", omit_defaults=True):
+    """One thing that happened to events."""
+
+
+class Accept(_Line, frozen=True, kw_only=True, tag="accept"):
+    seq: int
+    at: str
+    event: IngressEvent
+
+
+class Take(_Line, frozen=True, kw_only=True, tag="take"):
+    seqs: list[int]
+    run: str
+
+
+class Ask(_Line, frozen=True, kw_only=True, tag="ask"):
+    run: str
+    progress: int
+
+
+class Leave(_Line, frozen=True, kw_only=True, tag="leave"):
+    run: str
+
+
+class Stop(_Line, frozen=True, kw_only=True, tag="stop"):
+    run: str
+
+
+class Withdraw(_Line, frozen=True, kw_only=True, tag="withdraw"):
+    seq: int
+    at: str
+
+
+class Finish(_Line, frozen=True, kw_only=True, tag="finish"):
+    seqs: list[int]
+    at: str
+    outcome: Outcome
+
+
+class Begin(_Line, frozen=True, kw_only=True, tag="begin"):
+    """How a file that was written anew begins: with the number the next event gets."""
+
+    next: int
+
+
+class Keep(_Line, frozen=True, kw_only=True, tag="keep"):
+    """One row as it stood when the file was written anew."""
+
+    row: InboxRow
+    progress: int = -1
+    is_counted: bool = False
+    done_at: str = ""
+
+
+Line: TypeAlias = Accept | Take | Ask | Leave | Stop | Withdraw | Finish | Begin | Keep
+_decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
+Key: TypeAlias = tuple[str, str, str]
+
+
+class JournalInbox:
+    """Keep every event that came in, once, until the thread itself shows what became of it."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        outbox: JournalOutbox,
+        disk: Disk,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._file = LineFile(layout, layout.inbox, disk)
+        self._outbox = outbox
+        self._clock = clock
+        self._is_loaded = False
+        self._clear()
+
+    def _clear(self) -> None:
+        self._next = 1
+        self._kept: dict[int, Keep] = {}
+        self._open: dict[int, None] = {}
+        self._seqs: dict[Key, int] = {}
+        self._done: deque[int] = deque()
+
+    async def load(self) -> None:
+        """Read the file anew; what cannot be read is set aside, and the rest written without it."""
+        self._clear()
+        has_broken = self._file.load(lambda line: self._apply(_decoder.decode(line)))
+        self._is_loaded = True
+        self._forget()
+        if has_broken:
+            self._file.replace(self._lines())
+
+    async def accept(self, event: IngressEvent) -> tuple[InboxRow, bool]:
+        """Store an event durably; return its row, and whether it is new."""
+        await self._ensure()
+        self._forget()
+        known = self._seqs.get(_key(event))
+        if known is not None:
+            return self._kept[known].row, False
+        # Refuses what cannot be written down.
+        encode_event(event)
+        self._write(Accept(seq=self._next, at=timestamp(self._clock()), event=event), waits=True)
+        return self._kept[self._next - 1].row, True
+
+    async def find(self, event: IngressEvent) -> InboxRow | None:
+        """Return the row of an event of the same key, while it is remembered."""
+        await self._ensure()
+        known = self._seqs.get(_key(event))
+        return None if known is None else self._kept[known].row
+
+    async def open(self, thread_id: str) -> list[InboxRow]:
+        """List what waits or was being worked on when a process ended, oldest first."""
+        await self._ensure()
+        rows = (self._kept[seq].row for seq in self._open)
+        return [row for row in rows if row.event.thread_id == thread_id]
+
+    async def threads(self) -> list[str]:
+        """List the threads that have open rows."""
+        await self._ensure()
+        return list(dict.fromkeys(self._kept[seq].row.event.thread_id for seq in self._open))
+
+    async def take(self, rows: Sequence[InboxRow], run_id: str) -> list[InboxRow]:
+        """Mark rows as worked on by a run; return those that were still to be had."""
+        await self._ensure()
+        seqs = [row.seq for row in rows if row.seq in self._open]
+        if seqs:
+            self._write(Take(seqs=seqs, run=run_id), waits=False)
+        return [self._kept[seq].row for seq in seqs]
+
+    async def ask(self, run_id: str, progress: int) -> None:
+        """Count an attempt: the run asks a model now, having got as far as `progress`."""
+        await self._ensure()
+        if self._of_run(run_id):
+            self._write(Ask(run=run_id, progress=progress), waits=False)
+
+    async def leave(self, run_id: str) -> None:
+        """Take the last attempt back: the run did not break, its process leaves or its disk refused."""
+        await self._ensure()
+        if any(self._kept[seq].is_counted for seq in self._of_run(run_id)):
+            self._write(Leave(run=run_id), waits=False)
+
+    async def stop(self, run_id: str) -> None:
+        """Put on disk that a person stopped a run."""
+        await self._ensure()
+        if self._of_run(run_id):
+            self._write(Stop(run=run_id), waits=True)
+
+    async def withdraw(self, thread_id: str, message_id: str) -> InboxRow | None:
+        """Take back an event that still waits, durably; return its row, or None when it does not wait."""
+        for row in await self.open(thread_id):
+            if row.event.message_id == message_id and row.status == "waiting":
+                self._write(Withdraw(seq=row.seq, at=timestamp(self._clock())), waits=True)
+                return self._kept[row.seq].row
+        return None
+
+    async def finish(
+        self, rows: Sequence[InboxRow], outcome: Outcome, sends: Sequence[EgressMessage] = ()
+    ) -> None:
+        """Record the outcome and what must be sent; a crash in between sends nothing twice."""
+        await self._ensure()
+        seqs = [row.seq for row in rows if row.seq in self._open]
+        if not seqs:
+            # Rows that were finished before have had their sends.
+            return
+        if sends:
+            await self._outbox.intend(outcome.run_id, f"{seqs[0]}", sends)
+        self._write(Finish(seqs=seqs, at=timestamp(self._clock()), outcome=outcome), waits=False)
+        self._file.compact(len(self._kept) + 1, self._lines)
+
+    async def _ensure(self) -> None:
+        if not self._is_loaded:
+            await self.load()
+
+    def _write(self, line: Line, *, waits: bool) -> None:
+        self._file.append(line, waits=waits)
+        self._apply(line)
+
+    def _lines(self) -> list[Line]:
+        return [Begin(next=self._next), *self._kept.values()]
+
+    def _of_run(self, run_id: str) -> list[int]:
+        return [seq for seq in self._open if self._kept[seq].row.run_id == run_id]
+
+    def _apply(self, line: Line) -> None:
+        """Bring one line into memory; what it names and nobody knows was set aside or forgotten."""
+        match line:
+            case Accept(seq=seq, at=at, event=event):
+                self._put(Keep(row=InboxRow(seq=seq, event=event, received_at=at, status="waiting")))
+            case Keep():
+                self._put(line)
+            case Begin(next=following):
+                self._next = max(self._next, following)
+            case Take(seqs=seqs, run=run):
+                for seq in seqs:
+                    self._change(seq, status="running", run_id=run)
+            case Ask(run=run, progress=progress):
+                for seq in self._of_run(run):
+                    self._count(seq, progress)
+            case Leave(run=run):
+                for seq in self._of_run(run):
+                    self._uncount(seq)
+            case Stop(run=run):
+                for seq in self._of_run(run):
+                    self._change(seq, is_stopped=True)
+            case Withdraw(seq=seq, at=at):
+                self._close(seq, at, status="withdrawn")
+            case Finish(seqs=seqs, at=at, outcome=outcome):
+                for seq in seqs:
+                    self._close(seq, at, status="done", outcome=outcome)
+
+    def _put(self, kept: Keep) -> None:
+        row = kept.row
+        self._next = max(self._next, row.seq + 1)
+        self._kept[row.seq] = kept
+        self._seqs[_key(row.event)] = row.seq
+        if row.status in ("waiting", "running"):
+            self._open[row.seq] = None
+        else:
+            self._done.append(row.seq)
+
+    def _change(self, seq: int, **values: object) -> None:
+        self._next = max(self._next, seq + 1)
+        if seq in self._open:
+            kept = self._kept[seq]
+            self._kept[seq] = msgspec.structs.replace(kept, row=msgspec.structs.replace(kept.row, **values))
+
+    def _close(self, seq: int, at: str, **values: object) -> None:
+        if seq in self._open:
+            self._change(seq, **values)
+            self._kept[seq] = msgspec.structs.replace(self._kept[seq], done_at=at)
+            del self._open[seq]
+            self._done.append(seq)
+
+    def _count(self, seq: int, progress: int) -> None:
+        kept = self._kept[seq]
+        attempts = kept.row.attempts + 1 if kept.progress == progress else 1
+        self._change(seq, attempts=attempts)
+        self._kept[seq] = msgspec.structs.replace(self._kept[seq], progress=progress, is_counted=True)
+
+    def _uncount(self, seq: int) -> None:
+        kept = self._kept[seq]
+        if kept.is_counted:
+            self._change(seq, attempts=max(0, kept.row.attempts - 1))
+            self._kept[seq] = msgspec.structs.replace(self._kept[seq], is_counted=False)
+
+    def _forget(self) -> None:
+        """Drop from memory what was finished long ago."""
+        before = timestamp(self._clock() - REMEMBERED)
+        while self._done and self._kept[self._done[0]].done_at < before:
+            kept = self._kept.pop(self._done.popleft())
+            self._seqs.pop(_key(kept.row.event), None)
+
+
+def _key(event: IngressEvent) -> Key:
+    return event.thread_id, event.platform, event.message_id
