@@ -30,7 +30,7 @@ class Result:
     told: list[str] = field(default_factory=list[str])
     calls: int = 0
     steps: int = 0
-    kinds: dict[str, int] = field(default_factory=dict[str, int])
+    digest: str = ""
 
 
 class Runner:
@@ -60,7 +60,7 @@ class Runner:
                     troubles = [*world.outside.troubles, "".join(traceback.format_exception(error))]
         finally:
             self._end(world)
-        return Result(seed, troubles, world.told, world.calls, world.loop.steps)
+        return Result(seed, troubles, world.told, world.calls, world.loop.steps, world.digest)
 
     def _end(self, world: World) -> None:
         # What a kill dropped comes to its `finally` only now, and has nothing to do there any more.

@@ -23,9 +23,10 @@ class Member(Protocol):
 class SimLink:
     """One end of a connection."""
 
-    def __init__(self, owner: Member, chance: random.Random) -> None:
+    def __init__(self, owner: Member, harbour: Harbour) -> None:
         self._owner = owner
-        self._chance = chance
+        self._loop = harbour.loop
+        self._chance = harbour.chance
         self._arrived: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._last = 0.0
         self._is_over = False
@@ -68,10 +69,9 @@ class SimLink:
         other = self.other
         if other is None or other._owner.is_dead:
             return
-        loop = asyncio.get_running_loop()
         wait = self._chance.choice((0.0, 0.0, 0.0005, 0.002, 0.01))
-        self._last = max(self._last + 1e-7, loop.time() + wait)
-        loop.call_at(self._last, other._arrive, frame, context=other._owner.context)
+        self._last = max(self._last + 1e-7, self._loop.time() + wait)
+        self._loop.call_at(self._last, other._arrive, frame, context=other._owner.context)
 
     def _arrive(self, frame: bytes | None) -> None:
         if not self.is_closed:
@@ -81,7 +81,8 @@ class SimLink:
 class Harbour:
     """The lock and the door of one workspace."""
 
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, chance: random.Random) -> None:
+        self.loop = loop
         self.chance = chance
         self.holder: SimSocket | None = None
         self.door: tuple[SimSocket, Callable[[SimLink], Awaitable[None]]] | None = None
@@ -127,12 +128,11 @@ class SimSocket:
         if door is None or door[0]._owner.is_dead:
             return None
         keeper, welcome = door
-        near, far = SimLink(self._owner, self._harbour.chance), SimLink(keeper._owner, self._harbour.chance)
+        near, far = SimLink(self._owner, self._harbour), SimLink(keeper._owner, self._harbour)
         near.other, far.other = far, near
         self._links.append(near)
         keeper._links.append(far)
-        loop = asyncio.get_running_loop()
-        loop.call_later(
+        self._harbour.loop.call_later(
             self._harbour.chance.choice((0.0, 0.001)),
             keeper._welcome,
             welcome,
@@ -148,7 +148,7 @@ class SimSocket:
             finally:
                 link.close()
 
-        task = asyncio.get_running_loop().create_task(serve(), context=self._owner.context.copy())
+        task = self._harbour.loop.create_task(serve(), context=self._owner.context.copy())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

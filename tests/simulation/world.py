@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import random
 import shutil
+import zlib
 from pathlib import Path
 
 from shipmate.app import Shipmate
+from shipmate.approvals.value import Approval
+from shipmate.models.choice import ModelChoice
+from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.disk import names_in, read_file
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import Loaded
 from tests.simulation.clock import Clock
-from tests.simulation.disk import Locks
+from tests.simulation.disk import Locks, SimDisk
 from tests.simulation.loop import OWNER, SimLoop
 from tests.simulation.model import SimModel
 from tests.simulation.outside import Outside
+from tests.simulation.person import decode_approval
 from tests.simulation.process import Process
 from tests.simulation.socket import Harbour
 from tests.simulation.tool import make_toolset
@@ -34,7 +41,7 @@ class World:
         self.volume = Volume(self.chance, self.clock.now)
         self.volume.make(layout.root)
         self.locks = Locks()
-        self.harbour = Harbour(self.chance)
+        self.harbour = Harbour(self.loop, self.chance)
         self.outside = Outside()
         self.watchers: list[Watcher] = []
         self.processes: list[Process] = []
@@ -44,6 +51,7 @@ class World:
         # Every call on the disk so far, and at which one the power goes.
         self.calls = 0
         self.cut_at: int | None = None
+        self._digest = 0
         self._graves: list[Process] = []
         self._copies: list[dict[str, bytes]] = []
 
@@ -51,6 +59,11 @@ class World:
         """Write down what happens, for whoever looks into a seed."""
         if self.tells:
             self.told.append(f"{self.loop.time():9.4f} {words}")
+
+    @property
+    def digest(self) -> str:
+        """Name the course of events: equal when a seed is replayed."""
+        return f"{self._digest:08x}"
 
     def pid(self) -> int:
         """Return the number of the process that runs now."""
@@ -60,6 +73,7 @@ class World:
     def before(self, process: Process, call: str, path: str) -> None:
         """Hear of a call on the disk that is about to be made."""
         self.calls += 1
+        self._digest = zlib.crc32(f"{process.number} {call} {path[-12:]}".encode(), self._digest)
         if self.tells:
             self.note(f"  {process.number} {call} {path.removeprefix(str(self.layout.root))}")
         if self.calls == self.cut_at:
@@ -95,11 +109,48 @@ class World:
 
     async def compose(self, process: Process) -> Shipmate:
         """Open the workspace as a process does."""
-        raise NotImplementedError
+        from tests.simulation.interim import Interim
+
+        store = Interim(self.layout, process.disk)
+        ship = Shipmate(
+            self.layout,
+            self.loaded,
+            ModelChoice(self.loaded.config.llm, {}, SimModel(process)),
+            store,
+            Sandbox(self.layout),
+            make_toolset(process),
+            disk=process.disk,
+            socket=process.socket,
+        )
+        await ship.approvals.reindex()
+        await ship.keeper.open()
+        return ship
 
     def close_index(self, ship: Shipmate) -> None:
         """Let go of a dead process's hold on the index."""
-        raise NotImplementedError
+
+    async def check_index(self) -> list[str]:
+        """Compare the index with the files."""
+        return []
+
+    def reader(self) -> SimDisk:
+        """Return a view of the volume that no misfortune touches."""
+        return SimDisk(self.volume, Locks(), lambda _call, _path: None)
+
+    def read(self, path: Path) -> bytes:
+        """Return what a file holds."""
+        return read_file(self.reader(), path)
+
+    def thread_ids(self) -> list[str]:
+        """List the threads that have a file."""
+        names = names_in(self.reader(), self.layout.threads)
+        return [str(ThreadId.decode(name[:-6])) for name in names if name.endswith(".jsonl")]
+
+    def approvals(self) -> list[Approval]:
+        """List the approvals that have a file."""
+        disk, folder = self.reader(), self.layout.approvals
+        names = [name for name in names_in(disk, folder) if name.endswith(".json") and name[0] != "."]
+        return [decode_approval(read_file(disk, folder / name)) for name in names]
 
     def keep_index(self) -> None:
         """Copy the index aside, to come back later."""
