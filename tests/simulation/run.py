@@ -63,19 +63,12 @@ class Runner:
         return Result(seed, troubles, world.told, world.calls, world.loop.steps, world.digest)
 
     def _end(self, world: World) -> None:
-        # What a kill dropped comes to its `finally` only now, and has nothing to do there any more.
-        hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
-        try:
-            world.end()
-            world.loop.close()
-            asyncio.set_event_loop(None)
-            del world
-            self._count += 1
-            gc.enable()
-            if self._count % 20 == 0:
-                gc.collect()
-        finally:
-            sys.unraisablehook = hook
+        world.end()
+        world.loop.close()
+        asyncio.set_event_loop(None)
+        self._count += 1
+        if self._count % 20 == 0:
+            gc.collect()
 
     def close(self) -> None:
         """Remove the folder."""
@@ -85,5 +78,10 @@ class Runner:
 
 
 def silence() -> None:
-    """Keep the product's log to itself: trouble is what seeds are made of."""
+    """Keep the product's log to itself: trouble is what seeds are made of.
+
+    What a kill dropped comes to its `finally` once a seed is over, and can do nothing there any more; Python's
+    complaints about that are of no use either.
+    """
     logging.disable(logging.CRITICAL)
+    sys.unraisablehook = lambda _: None

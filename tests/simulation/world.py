@@ -12,13 +12,13 @@ from shipmate.approvals.value import Approval
 from shipmate.models.choice import ModelChoice
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import names_in, read_file
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import Loaded
 from tests.simulation.clock import Clock
-from tests.simulation.disk import Locks, SimDisk
+from tests.simulation.disk import Locks
 from tests.simulation.loop import OWNER, SimLoop
 from tests.simulation.model import SimModel
+from tests.simulation.node import FileNode, FolderNode
 from tests.simulation.outside import Outside
 from tests.simulation.person import decode_approval
 from tests.simulation.process import Process
@@ -51,7 +51,7 @@ class World:
         # Every call on the disk so far, and at which one the power goes.
         self.calls = 0
         self.cut_at: int | None = None
-        self._digest = 0
+        self._digest, self._root = 0, len(str(layout.root))
         self._graves: list[Process] = []
         self._copies: list[dict[str, bytes]] = []
 
@@ -73,7 +73,7 @@ class World:
     def before(self, process: Process, call: str, path: str) -> None:
         """Hear of a call on the disk that is about to be made."""
         self.calls += 1
-        self._digest = zlib.crc32(f"{process.number} {call} {path[-12:]}".encode(), self._digest)
+        self._digest = zlib.crc32(f"{process.number} {call} {path[self._root:]}".encode(), self._digest)
         if self.tells:
             self.note(f"  {process.number} {call} {path.removeprefix(str(self.layout.root))}")
         if self.calls == self.cut_at:
@@ -133,24 +133,31 @@ class World:
         """Compare the index with the files."""
         return []
 
-    def reader(self) -> SimDisk:
-        """Return a view of the volume that no misfortune touches."""
-        return SimDisk(self.volume, Locks(), lambda _call, _path: None)
-
     def read(self, path: Path) -> bytes:
-        """Return what a file holds."""
-        return read_file(self.reader(), path)
+        """Return what a file holds; no misfortune touches this."""
+        node = self.volume.find(path)
+        assert isinstance(node, FileNode)
+        return bytes(node.data)
+
+    def names(self, folder: Path) -> list[str]:
+        """List what lies in a folder."""
+        try:
+            node = self.volume.find(folder)
+        except FileNotFoundError:
+            return []
+        assert isinstance(node, FolderNode)
+        return sorted(node.entries)
 
     def thread_ids(self) -> list[str]:
         """List the threads that have a file."""
-        names = names_in(self.reader(), self.layout.threads)
+        names = self.names(self.layout.threads)
         return [str(ThreadId.decode(name[:-6])) for name in names if name.endswith(".jsonl")]
 
     def approvals(self) -> list[Approval]:
         """List the approvals that have a file."""
-        disk, folder = self.reader(), self.layout.approvals
-        names = [name for name in names_in(disk, folder) if name.endswith(".json") and name[0] != "."]
-        return [decode_approval(read_file(disk, folder / name)) for name in names]
+        folder = self.layout.approvals
+        names = [name for name in self.names(folder) if name.endswith(".json") and name[0] != "."]
+        return [decode_approval(self.read(folder / name)) for name in names]
 
     def keep_index(self) -> None:
         """Copy the index aside, to come back later."""

@@ -40,7 +40,7 @@ class Keeping:
         self._local: LocalKeeper | None = None
         self._attached: AttachedKeeper | None = None
         self._seating = asyncio.Lock()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}
         self._is_closing = False
         # The threads that a process before this one had left unfinished.
         self.taken_up: list[str] = []
@@ -236,5 +236,5 @@ class Keeping:
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
