@@ -9,16 +9,31 @@ if TYPE_CHECKING:
     from shipmate.app import Shipmate
     from shipmate.approvals.service import ApprovalService
     from shipmate.context.builder import ContextBuilder
+    from shipmate.errors import ModelError, NotFoundError, ShipmateError, StorageError, ToolError, UserError
     from shipmate.models.rehearsal import RehearsalModel
-    from shipmate.models.scripted import ScriptedModel
+    from shipmate.models.scripted import ScriptedModel, call
     from shipmate.models.to_model import to_model_messages
+    from shipmate.orchestrator.feed import FeedEvent
     from shipmate.orchestrator.loop import AgentOrchestrator
+    from shipmate.orchestrator.receipt import Receipt
     from shipmate.orchestrator.reduce import to_ui_messages_delta
-    from shipmate.store.sqlite import MemoryStore
+    from shipmate.store.memory import MemoryStore
     from shipmate.thread.memory_log import MemoryLog
     from shipmate.thread.service import ThreadService
-    from shipmate.values.event import AdapterCapabilities, EgressMessage, IngressEvent
-    from shipmate.values.message import UIMessage
+    from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+    from shipmate.tools.toolset import Toolset
+    from shipmate.values.event import (
+        AdapterCapabilities,
+        ApprovalReplyEvent,
+        Attachment,
+        EgressMessage,
+        IngressEvent,
+        Outcome,
+        RetryEvent,
+        TextEvent,
+        VoiceEvent,
+    )
+    from shipmate.values.message import UIMessage, timestamp
     from shipmate.values.thread_id import ThreadId
 
 __version__ = "0.1.0"
@@ -27,18 +42,39 @@ __version__ = "0.1.0"
 _HOMES = {
     "AdapterCapabilities": "values.event",
     "AgentOrchestrator": "orchestrator.loop",
+    "ApprovalReplyEvent": "values.event",
     "ApprovalService": "approvals.service",
+    "Attachment": "values.event",
     "ContextBuilder": "context.builder",
     "EgressMessage": "values.event",
+    "FeedEvent": "orchestrator.feed",
     "IngressEvent": "values.event",
+    "Labels": "tools.tool",
     "MemoryLog": "thread.memory_log",
-    "MemoryStore": "store.sqlite",
+    "MemoryStore": "store.memory",
+    "ModelError": "errors",
+    "NotFoundError": "errors",
+    "Outcome": "values.event",
+    "Receipt": "orchestrator.receipt",
     "RehearsalModel": "models.rehearsal",
+    "RetryEvent": "values.event",
     "ScriptedModel": "models.scripted",
     "Shipmate": "app",
+    "ShipmateError": "errors",
+    "StorageError": "errors",
+    "TextEvent": "values.event",
     "ThreadId": "values.thread_id",
     "ThreadService": "thread.service",
+    "Tool": "tools.tool",
+    "ToolContext": "tools.tool",
+    "ToolError": "errors",
+    "ToolResult": "tools.tool",
+    "Toolset": "tools.toolset",
     "UIMessage": "values.message",
+    "UserError": "errors",
+    "VoiceEvent": "values.event",
+    "call": "models.scripted",
+    "timestamp": "values.message",
     "to_model_messages": "models.to_model",
     "to_ui_messages_delta": "orchestrator.reduce",
 }
@@ -46,18 +82,39 @@ _HOMES = {
 __all__ = [
     "AdapterCapabilities",
     "AgentOrchestrator",
+    "ApprovalReplyEvent",
     "ApprovalService",
+    "Attachment",
     "ContextBuilder",
     "EgressMessage",
+    "FeedEvent",
     "IngressEvent",
+    "Labels",
     "MemoryLog",
     "MemoryStore",
+    "ModelError",
+    "NotFoundError",
+    "Outcome",
+    "Receipt",
     "RehearsalModel",
+    "RetryEvent",
     "ScriptedModel",
     "Shipmate",
+    "ShipmateError",
+    "StorageError",
+    "TextEvent",
     "ThreadId",
     "ThreadService",
+    "Tool",
+    "ToolContext",
+    "ToolError",
+    "ToolResult",
+    "Toolset",
     "UIMessage",
+    "UserError",
+    "VoiceEvent",
+    "call",
+    "timestamp",
     "to_model_messages",
     "to_ui_messages_delta",
 ]

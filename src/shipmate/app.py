@@ -28,7 +28,7 @@ from shipmate.orchestrator.lanes import Lanes
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.port import Store
-from shipmate.store.sqlite import SqliteStore
+from shipmate.store.file_store import open_store
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.tools.exec.preview.trial import Trials
@@ -119,7 +119,7 @@ class Shipmate:
         layout = Layout.find(root)
         loaded = load_config(layout, environ)
         models = ModelChoice(loaded.config.llm, loaded.environ, model)
-        ship = cls(layout, loaded, models, SqliteStore(layout.state), Sandbox(layout), toolset)
+        ship = cls(layout, loaded, models, open_store(layout), Sandbox(layout), toolset)
         try:
             await ship.keeper.open()
         except BaseException:

@@ -11,7 +11,7 @@
     │   ├── PrimingError          a priming script that breaks the format
     │   ├── ApprovalError         an answer that cannot be taken
     │   └── RewindError           a run whose files can no longer be put back
-    ├── StorageError              the disk or database refused
+    ├── StorageError              the disk or the index refused
     ├── KeeperError               the process that keeps the workspace does not answer
     ├── ModelError                trouble at a model
     │   ├── ModelAuthError        the key is missing or refused

@@ -117,8 +117,7 @@ async def test_a_stopped_call_is_kept_as_interrupted(tmp_path: Path) -> None:
         await act.begun.wait()
     # The process ended while the call ran; the next one closes it.
     async with open_workspace(tmp_path, ScriptedModel(["Done."]), [act], mode="yolo") as app:
-        await app.lanes.resume()
-        await app.lanes.idle()
+        await app.keeper.idle()
         (one,) = calls_of(app)
         assert tools_of((await messages_of(app))[1])[0][1] == "output-error"
     assert one.outcome == "interrupted"

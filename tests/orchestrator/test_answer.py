@@ -28,7 +28,7 @@ async def test_c20_in_a_merged_turn_each_who_spoke_may_decide_and_nobody_else(tm
     gate = asyncio.Event()
     model = ScriptedModel([[say("busy"), hold(gate)], [call("act", mark="x")], "Done."])
     async with open_workspace(tmp_path, model, [act]) as app:
-        async with app.feed.subscribe(GROUP) as queue:
+        async with app.keeper.watch(GROUP) as queue:
             first = asyncio.ensure_future(say_in_group(app, "zoe", "hello"))
             await queue.get()
         said_by = (("ann", "please delete the logs"), ("bob", "lunch anyone?"))
@@ -36,7 +36,7 @@ async def test_c20_in_a_merged_turn_each_who_spoke_may_decide_and_nobody_else(tm
             await app.receive(said(words, thread_id=GROUP, platform="telegram", user_id=user_id))
         gate.set()
         await first
-        await app.lanes.idle()
+        await app.keeper.idle()
         (asked,) = await app.approvals.pending(GROUP)
         assert asked.initiators == ("ann", "bob")
         for user_id in ("zoe", "carl"):
@@ -77,7 +77,7 @@ async def test_what_is_not_understood_goes_on_and_the_answer_says_what_would_hav
     model = ScriptedModel([[call("act", mark="x")], "Tests are green.", "Bye."])
     async with open_workspace(tmp_path, model, [act]) as app:
         await talk(app, "go")
-        async with app.feed.subscribe(ROOM) as queue:
+        async with app.keeper.watch(ROOM) as queue:
             aside = await talk(app, "yes as long as tests pass")
             seen = [queue.get_nowait() for _ in range(queue.qsize())]
         answer = (await messages_of(app))[-1]
@@ -120,10 +120,10 @@ async def test_a_lane_can_be_stopped_while_a_model_suggests(tmp_path: Path) -> N
         await talk(app, "go")
         receipt = await app.receive(said("well, I suppose"))
         await model.begun.wait()
-        assert app.lanes.stop(ROOM)
+        assert await app.keeper.stop(ROOM)
         outcome = await asyncio.wait_for(receipt.outcome(), 10)
         assert (outcome.status, act.marks) == ("stopped", [])
-        assert not app.lanes.stop(ROOM)
+        assert not await app.keeper.stop(ROOM)
         kept = [message["role"] for message in await messages_of(app)]
         assert kept == ["user", "assistant", "user", "assistant"]
         assert (await talk(app, "yes")).text == "Done."
@@ -140,6 +140,5 @@ async def test_a_message_whose_reading_the_end_of_the_process_broke_off_is_taken
         await model.begun.wait()
     calm = ScriptedModel(['{"verdict": "neither", "numbers": []}', "Hello again."])
     async with open_workspace(tmp_path, calm, [Probe("act", acts=True)], suggest=True) as app:
-        await app.lanes.resume()
-        await app.lanes.idle()
+        await app.keeper.idle()
         assert text_of((await messages_of(app))[-1]) == "Hello again."

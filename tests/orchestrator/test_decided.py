@@ -33,7 +33,7 @@ async def test_an_approval_given_after_a_stop_runs_the_call_at_once(tmp_path: Pa
     async with open_workspace(tmp_path, model, [ask, look]) as app:
         receipt = await app.receive(said("go"))
         await look.begun.wait()
-        app.lanes.stop(ROOM)
+        await app.keeper.stop(ROOM)
         assert (await receipt.outcome()).status == "stopped"
         outcome = await talk(app, "yes")
     assert (outcome.status, outcome.text, ask.marks) == ("replied", "Done.", ["x"])
@@ -48,7 +48,7 @@ async def test_work_on_a_late_decision_can_be_stopped(tmp_path: Path) -> None:
         await talk(app, ASIDE)
         receipt = await app.receive(said("approve all"))
         await one.begun.wait()
-        assert app.lanes.stop(ROOM)
+        assert await app.keeper.stop(ROOM)
         outcome = await asyncio.wait_for(receipt.outcome(), LONG)
         calls = tools_of((await messages_of(app))[1])
         after = await talk(app, "hello")
@@ -63,7 +63,7 @@ async def test_a_watcher_of_a_late_decision_can_read_the_stream(tmp_path: Path) 
     async with open_workspace(tmp_path, model, [act]) as app:
         await talk(app, "go")
         await talk(app, ASIDE)
-        async with app.feed.subscribe(ROOM) as queue:
+        async with app.keeper.watch(ROOM) as queue:
             await talk(app, "yes")
             chunks = await chunks_until_end(queue)
     reducer = Reducer(EMPTY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -12,7 +13,17 @@ from shipmate.values.event import RetryEvent
 from shipmate.values.message import metadata_of, text_of
 from shipmate.values.thread_id import ThreadId
 from tests.support.wait import LONG
-from tests.support.workspace import ROOM, Probe, messages_of, open_workspace, pressed, said, talk, tools_of
+from tests.support.workspace import (
+    ROOM,
+    Probe,
+    forget_ends,
+    messages_of,
+    open_workspace,
+    pressed,
+    said,
+    talk,
+    tools_of,
+)
 
 
 async def test_a_repeated_message_starts_nothing_and_gets_the_same_outcome(tmp_path: Path) -> None:
@@ -31,7 +42,7 @@ async def test_what_arrives_meanwhile_is_merged_into_one_turn(tmp_path: Path) ->
     gate = asyncio.Event()
     model = ScriptedModel([[say("busy"), hold(gate)], "all of it"])
     async with open_workspace(tmp_path, model) as app:
-        async with app.feed.subscribe(ROOM) as queue:
+        async with app.keeper.watch(ROOM) as queue:
             first = await app.receive(said("one"))
             await queue.get()
         others = [await app.receive(said(text)) for text in ("two", "three")]
@@ -62,10 +73,10 @@ async def test_stopping_keeps_what_was_done(tmp_path: Path) -> None:
     async with open_workspace(tmp_path, model, [slow, quick], allow=["slow"]) as app:
         receipt = await app.receive(said("go"))
         await slow.begun.wait()
-        assert app.lanes.stop(ROOM)
+        assert await app.keeper.stop(ROOM)
         outcome = await receipt.outcome()
         message = (await messages_of(app))[-1]
-        assert not app.lanes.stop(ROOM)
+        assert not await app.keeper.stop(ROOM)
     assert outcome.status == "stopped"
     assert text_of(message) == "Working."
     assert [state for _, state, _ in tools_of(message)] == ["output-available", "output-error"]
@@ -76,11 +87,11 @@ async def test_stopping_in_the_middle_of_words_keeps_them(tmp_path: Path) -> Non
     gate = asyncio.Event()
     model = ScriptedModel([[say("Once upon"), hold(gate), say("never")], "Next."])
     async with open_workspace(tmp_path, model) as app:
-        async with app.feed.subscribe(ROOM) as queue:
+        async with app.keeper.watch(ROOM) as queue:
             receipt = await app.receive(said("tell"))
             while (event := await queue.get()).chunk is None or event.chunk["type"] != "text-delta":
                 pass
-            app.lanes.stop(ROOM)
+            await app.keeper.stop(ROOM)
             outcome = await receipt.outcome()
         after = await talk(app, "and then?")
         messages = await messages_of(app)
@@ -225,8 +236,8 @@ async def test_a_call_that_had_begun_when_the_process_ended_is_not_run_again(tmp
         await act.begun.wait()
     act.hold = None
     async with open_workspace(tmp_path, model, [act, look], allow=["act"]) as app:
-        assert await app.lanes.resume() == [ROOM]
-        await app.lanes.idle()
+        assert app.keeper.taken_up == [ROOM]
+        await app.keeper.idle()
         message = (await messages_of(app))[-1]
     assert (act.marks, look.marks) == (["2"], ["1"])
     assert "outcome unknown" in tools_of(message)[1][2]
@@ -243,8 +254,7 @@ async def test_read_only_calls_may_run_again_after_a_crash(tmp_path: Path) -> No
         await look.begun.wait()
     look.hold = None
     async with open_workspace(tmp_path, model, [look]) as app:
-        await app.lanes.resume()
-        await app.lanes.idle()
+        await app.keeper.idle()
         messages = await messages_of(app)
     assert look.marks == ["1", "1"]
     assert text_of(messages[-1]) == "Seen."
@@ -254,40 +264,62 @@ async def test_read_only_calls_may_run_again_after_a_crash(tmp_path: Path) -> No
 async def test_a_run_that_finished_just_before_a_crash_is_not_run_again(tmp_path: Path) -> None:
     model = ScriptedModel(["Only once."])
     async with open_workspace(tmp_path, model) as app:
-        row, _ = await app.store.inbox.accept(said("go", message_id="m1"))
         outcome = await talk(app, "go", message_id="m1")
-        # As if the process had ended between the last row and the inbox.
-        database = app.store.inbox._database  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage, reportUnknownMemberType]
-        database.run("UPDATE inbox SET status = 'running', outcome = NULL")
+        forget_ends(app)
     async with open_workspace(tmp_path, model) as app:
-        await app.lanes.resume()
-        await app.lanes.idle()
-        found = await app.store.inbox.find("cli", "m1")
-    assert found is not None
-    assert found.outcome is not None
-    assert (found.outcome.text, found.outcome.message_id) == (outcome.text, outcome.message_id)
+        assert app.keeper.taken_up == [ROOM]
+        await app.keeper.idle()
+        assert await talk(app, "go", message_id="m1") == outcome
     assert len(model.requests) == 1
-    assert row.seq == found.seq
 
 
-async def test_a_run_that_ends_the_process_every_time_is_given_up_in_plain_sight(tmp_path: Path) -> None:
+async def test_d3_a_repeat_is_answered_from_the_thread_when_the_inbox_is_gone(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[call("act", mark="x")], "Done."])
+    async with open_workspace(tmp_path, model, [act], allow=["act"]) as app:
+        outcome = await talk(app, "go", message_id="m1")
+        app.layout.inbox.unlink()
+        app.layout.state.unlink()
+    async with open_workspace(tmp_path, model, [act], allow=["act"]) as app:
+        again = await app.receive(said("go", message_id="m1"))
+        assert (again.is_new, await again.outcome()) == (False, outcome)
+    assert (act.marks, len(model.requests)) == (["x"], 2)
+
+
+async def test_d13_restarts_count_for_nothing_however_many_there_are(tmp_path: Path) -> None:
+    never = asyncio.Event()
+    for _ in range(7):
+        model = ScriptedModel([[say("I begin "), hold(never)]])
+        async with open_workspace(tmp_path, model) as app, app.keeper.watch(ROOM) as queue:
+            if not app.keeper.taken_up:
+                await app.receive(said("go"))
+            while (await asyncio.wait_for(queue.get(), LONG)).chunk is None:
+                pass
+    async with open_workspace(tmp_path, ScriptedModel({"": ["Answered."]})) as app:
+        await app.keeper.idle()
+        assert text_of((await messages_of(app))[-1]) == "Answered."
+
+
+async def test_a_run_that_ends_the_process_every_time_is_given_up_in_plain_sight(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     act = Probe("look")
     act.hold = asyncio.Event()
     model = ScriptedModel({"": [[call("look")], "never"]})
     for _ in range(7):
         act.begun.clear()
         async with open_workspace(tmp_path, model, [act]) as app:
-            if not await app.lanes.resume():
+            # As if it were killed: nobody takes the attempt back.
+            monkeypatch.setattr(app.store.inbox, "leave", AsyncMock())
+            if not app.keeper.taken_up:
                 await app.receive(said("go", message_id="m1"))
-            waits = [asyncio.create_task(act.begun.wait()), asyncio.create_task(app.lanes.idle())]
+            waits = [asyncio.create_task(act.begun.wait()), asyncio.create_task(app.keeper.idle())]
             await asyncio.wait(waits, timeout=LONG, return_when=asyncio.FIRST_COMPLETED)
             waits[0].cancel()
     async with open_workspace(tmp_path, model, [act]) as app:
-        found = await app.store.inbox.find("cli", "m1")
+        outcome = await talk(app, "go", message_id="m1")
         message = (await messages_of(app))[-1]
-    assert found is not None
-    assert found.outcome is not None
-    assert found.outcome.status == "failed"
+    assert outcome.status == "failed"
     assert "given up" in message["parts"][-1]["data"]["message"]
 
 
@@ -301,7 +333,8 @@ async def test_a_disk_that_refuses_is_reported_and_the_message_is_answered_later
         threads.unlink()
         outcome = await talk(app, "go", message_id="m1")
     assert refused.status == "failed"
-    assert "Nothing stored was lost" in str(refused.error)
+    assert ".ship/threads" in str(refused.error)
+    assert str(tmp_path) not in str(refused.error)
     assert outcome.text == "Answer."
 
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.app import Shipmate
-from shipmate.errors import UserError
 from shipmate.models.scripted import ScriptedModel, call, hold, say
 from shipmate.values.message import text_of
 from shipmate.values.thread_id import ThreadId
@@ -16,16 +14,13 @@ from tests.support.wait import LONG
 from tests.support.workspace import (
     ROOM,
     Probe,
+    forget_ends,
     messages_of,
     open_workspace,
     said,
     talk,
     tools_of,
 )
-
-
-def break_store(app: Shipmate, statement: str) -> None:
-    app.store.inbox._database.run(statement)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage, reportUnknownMemberType]
 
 
 @pytest.mark.parametrize("ticks", range(12))
@@ -35,7 +30,7 @@ async def test_a_stop_at_any_moment_ends_the_run_and_the_lane_goes_on(tmp_path: 
         receipt = await app.receive(said("go"))
         for _ in range(ticks):
             await asyncio.sleep(0)
-        was_stopped = app.lanes.stop(ROOM)
+        was_stopped = await app.keeper.stop(ROOM)
         outcome = await asyncio.wait_for(receipt.outcome(), LONG)
         after = await asyncio.wait_for(talk(app, "next"), LONG)
     assert outcome.status == ("stopped" if was_stopped else "replied")
@@ -56,22 +51,23 @@ async def test_a_repeated_steering_message_does_not_steer_its_own_run(tmp_path: 
     assert [outcome.text for outcome in outcomes] == ["All seen."] * 2
 
 
-async def test_a_message_id_of_another_thread_is_refused_and_not_taken_for_a_repeat(tmp_path: Path) -> None:
-    async with open_workspace(tmp_path, ScriptedModel({"": ["a secret of room one"]})) as app:
-        await talk(app, "hi", message_id="m1", thread_id="cli:dm:one")
-        with pytest.raises(UserError, match="another thread"):
-            await app.receive(said("hi", message_id="m1", thread_id="cli:dm:two"))
+async def test_a_message_id_of_another_thread_is_not_taken_for_a_repeat(tmp_path: Path) -> None:
+    model = ScriptedModel({"one": ["a secret of room one"], "two": ["nothing secret"]})
+    async with open_workspace(tmp_path, model) as app:
+        await talk(app, "one", message_id="m1", thread_id="cli:dm:one")
+        outcome = await talk(app, "two", message_id="m1", thread_id="cli:dm:two")
+    assert outcome.text == "nothing secret"
 
 
 async def test_a_message_withdrawn_by_another_process_tells_its_caller(tmp_path: Path) -> None:
     gate = asyncio.Event()
     model = ScriptedModel([[say("busy"), hold(gate)], "never"])
     async with open_workspace(tmp_path, model) as one, open_workspace(tmp_path, model) as other:
-        async with one.feed.subscribe(ROOM) as queue:
+        async with one.keeper.watch(ROOM) as queue:
             first = await one.receive(said("one"))
             await queue.get()
         waiting = await other.receive(said("two", message_id="m2"))
-        assert await one.lanes.withdraw(ROOM, "m2")
+        assert await one.keeper.withdraw(ROOM, "m2")
         gate.set()
         await first.outcome()
         outcome = await asyncio.wait_for(waiting.outcome(), LONG)
@@ -94,9 +90,9 @@ async def test_a_message_withdrawn_while_an_unclear_reply_is_read_is_not_answere
         await talk(app, "go")
         receipt = await app.receive(said("hm, the weather is fine", message_id="m2"))
         await reading.wait()
-        assert await app.lanes.withdraw(ROOM, "m2")
+        assert await app.keeper.withdraw(ROOM, "m2")
         gate.set()
-        await app.lanes.idle()
+        await app.keeper.idle()
         outcome = await receipt.outcome()
         messages = await messages_of(app)
     assert (outcome.status, len(messages), len(model.requests)) == ("stopped", 2, 2)
@@ -106,8 +102,7 @@ async def test_a_binned_thread_comes_back_when_somebody_speaks_in_it(tmp_path: P
     async with open_workspace(tmp_path, ScriptedModel(["One.", "Two."])) as app:
         await talk(app, "first words")
         await app.threads.bin(ThreadId.parse(ROOM))
-        await app.store.threads.set(ROOM, binned=True)
-        await app.store.search.drop(ROOM)
+        await app.store.threads.refresh(ROOM)
         await talk(app, "and more")
         texts = [text_of(message) for message in await messages_of(app)]
         listed = [info.thread_id for info in await app.store.threads.list()]
@@ -119,26 +114,28 @@ async def test_a_binned_thread_comes_back_when_somebody_speaks_in_it(tmp_path: P
 async def test_closing_tells_whoever_still_waits(tmp_path: Path) -> None:
     gate = asyncio.Event()
     model = ScriptedModel([[say("busy"), hold(gate)]])
-    async with open_workspace(tmp_path, model) as app, app.feed.subscribe(ROOM) as queue:
+    async with open_workspace(tmp_path, model) as app, app.keeper.watch(ROOM) as queue:
         receipt = await app.receive(said("one"))
         await queue.get()
     outcome = await asyncio.wait_for(receipt.outcome(), LONG)
     assert (outcome.status, outcome.retryable) == ("failed", True)
 
 
-async def test_a_lost_search_table_costs_no_answer(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_index_that_is_lost_meanwhile_costs_no_answer(tmp_path: Path) -> None:
     gate = asyncio.Event()
     model = ScriptedModel([[say("one"), hold(gate)], "two"])
     async with open_workspace(tmp_path, model) as app:
-        break_store(app, "DROP TABLE search")
-        async with app.feed.subscribe(ROOM) as queue:
+        async with app.keeper.watch(ROOM) as queue:
             first = await app.receive(said("1"))
             await queue.get()
+        app.layout.state.write_bytes(b"this was a database")
         second = await app.receive(said("2"))
         gate.set()
         outcomes = [await asyncio.wait_for(each.outcome(), LONG) for each in (first, second)]
     assert [outcome.text for outcome in outcomes] == ["one", "two"]
-    assert "reindex" in caplog.text
+    async with open_workspace(tmp_path, model) as app:
+        await app.store.reconcile()
+        assert [info.message_count for info in await app.store.threads.list()] == [4]
 
 
 async def test_a_reply_is_sent_though_the_question_before_it_was_sent_too(tmp_path: Path) -> None:
@@ -157,7 +154,7 @@ async def test_a_failure_found_after_a_crash_still_says_what_failed(tmp_path: Pa
     async with open_workspace(tmp_path, model) as app:
         failed = await talk(app, "go", message_id="m1")
         # As if the process had ended between the last row and the inbox.
-        break_store(app, "UPDATE inbox SET status = 'running', outcome = NULL")
+        forget_ends(app)
     async with open_workspace(tmp_path, model) as app:
         again = await talk(app, "go", message_id="m1")
     assert failed.error
@@ -173,7 +170,7 @@ async def test_calls_of_a_thread_are_settled_when_it_is_stopped(tmp_path: Path) 
         await talk(app, "go")
         receipt = await app.receive(said("approve all"))
         await one.begun.wait()
-        assert app.lanes.stop(ROOM)
+        assert await app.keeper.stop(ROOM)
         assert (await receipt.outcome()).status == "stopped"
         stopped = tools_of((await messages_of(app))[1])
         await talk(app, "hello")

@@ -185,7 +185,7 @@ async def test_usage_is_recorded_for_each_step(tmp_path: Path) -> None:
 
 async def test_a_watcher_sees_the_chunks_of_the_run_in_order(tmp_path: Path) -> None:
     model = ScriptedModel([[say("Hi"), call("look")], "Done."])
-    async with open_workspace(tmp_path, model, [Probe("look")]) as app, app.feed.subscribe(ROOM) as queue:
+    async with open_workspace(tmp_path, model, [Probe("look")]) as app, app.keeper.watch(ROOM) as queue:
         task = asyncio.create_task(talk(app, "go"))
         kinds = [chunk["type"] for chunk in await chunks_until_end(queue)]
         await task

@@ -107,21 +107,21 @@ async def stop_in_every_place(folder: Path) -> None:
         [talking, [call("act", mark="1"), call("slow")], [call("act"), call("act", mark="2")]]
     )
     async with open_workspace(folder, model, [slow, act]) as app:
-        async with app.feed.subscribe(ROOM) as queue:
+        async with app.keeper.watch(ROOM) as queue:
             receipt = await app.receive(said("tell"))
             while (event := await queue.get()).chunk is None or event.chunk["type"] != "tool-input-delta":
                 pass
-            app.lanes.stop(ROOM)
+            await app.keeper.stop(ROOM)
             await receipt.outcome()
         receipt = await app.receive(said("go"))
         await slow.begun.wait()
-        app.lanes.stop(ROOM)
+        await app.keeper.stop(ROOM)
         await receipt.outcome()
         await talk(app, "no")
         await talk(app, "go")
         receipt = await app.receive(said("approve all"))
         await act.begun.wait()
-        app.lanes.stop(ROOM)
+        await app.keeper.stop(ROOM)
         await receipt.outcome()
 
 
@@ -133,9 +133,9 @@ async def die_and_give_up(folder: Path) -> None:
         look.begun.clear()
         act.begun.clear()
         async with open_workspace(folder, model, [look, act], allow=["act"]) as app:
-            if not await app.lanes.resume():
+            if not app.keeper.taken_up:
                 await app.receive(said("go", message_id="m1"))
-            ends = [act.begun.wait(), look.begun.wait(), app.lanes.idle()]
+            ends = [act.begun.wait(), look.begun.wait(), app.keeper.idle()]
             waits = [asyncio.ensure_future(end) for end in ends]
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             for each in waits:

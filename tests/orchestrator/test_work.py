@@ -118,7 +118,7 @@ async def test_a_disk_that_refuses_one_result_leaves_no_sibling_running(
         await refused.wait()
         for _ in range(20):
             await asyncio.sleep(0)
-        assert app.feed.running(ROOM), "the run is over only when nothing of it goes on"
+        assert app.keeper.running(ROOM), "the run is over only when nothing of it goes on"
         slow.hold.set()
         failed = await receipt.outcome()
         outcome = await talk(app, "go", message_id="m1")

@@ -13,7 +13,7 @@ async def write(served: Served) -> str:
     await chat(served.client, "room", user("u1", "write one file"))
     (approval,) = (await served.client.get("/api/approvals?status=requested")).json()["approvals"]
     ship = await served.ship()
-    async with ship.feed.subscribe("web:room:room") as queue:
+    async with ship.keeper.watch("web:room:room") as queue:
         await served.client.post(f"/api/approvals/{approval['id']}", json={"approved": True})
         while (await queue.get()).outcome is None:
             pass

@@ -18,7 +18,7 @@ import msgspec
 
 from shipmate.app import Shipmate
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, TextDelta, ToolCall
-from shipmate.orchestrator.lanes import Receipt
+from shipmate.orchestrator.receipt import Receipt
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
 from shipmate.tools.toolset import Toolset
 from shipmate.values.event import decode_event
@@ -98,7 +98,6 @@ def last_turn(messages: Sequence[UIMessage]) -> tuple[list[UIMessage], list[UIMe
 async def main(folder: Path) -> None:
     """Serve events until stdin ends."""
     app = await Shipmate.open(folder, model=Stamper(), environ={}, toolset=Toolset([Stamp(), Seal(), Look()]))
-    await app.lanes.resume()
     reader = asyncio.StreamReader(limit=2**20)
     await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
@@ -111,7 +110,7 @@ async def main(folder: Path) -> None:
         task = asyncio.create_task(follow(receipt))
         followers.add(task)
         task.add_done_callback(followers.discard)
-    await app.lanes.idle()
+    await app.keeper.idle()
     await asyncio.gather(*followers)
     await app.close()
 

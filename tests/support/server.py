@@ -87,9 +87,7 @@ def opener_for(model: Model) -> Opener:
     """Give what opens a workspace with a model of the test's own, and goes on with what was left undone."""
 
     async def open_ship(root: Path) -> Ship:
-        ship = await Shipmate.open(root, model=model, environ={})
-        await ship.lanes.resume()
-        return ship
+        return await Shipmate.open(root, model=model, environ={})
 
     return open_ship
 

@@ -69,7 +69,7 @@ def kinds(chunks: list[JsonObject]) -> list[str]:
 async def running(served: Served, thread: str) -> None:
     """Wait until a run of the thread has said something."""
     ship = await served.ship()
-    async with asyncio.timeout(LONG), ship.feed.subscribe(f"web:room:{thread}") as queue:
+    async with asyncio.timeout(LONG), ship.keeper.watch(f"web:room:{thread}") as queue:
         while (chunk := (await queue.get()).chunk) is None or chunk["type"] != "text-delta":
             pass
 

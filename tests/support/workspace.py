@@ -126,3 +126,9 @@ def tools_of(message: UIMessage) -> list[tuple[str, str, Any]]:
         for part in message["parts"]
         if "toolCallId" in part
     ]
+
+
+def forget_ends(app: Shipmate) -> None:
+    """Make the inbox as if the process had ended between the last row of the thread and the inbox's end."""
+    lines = app.layout.inbox.read_bytes().splitlines(keepends=True)
+    app.layout.inbox.write_bytes(b"".join(line for line in lines if json.loads(line)["do"] != "finish"))

@@ -171,9 +171,8 @@ class ApprovalService:
             expires_at=timestamp(now + timedelta(minutes=self._permissions.expires_minutes)),
         )
         approval = msgspec.structs.replace(approval, coverage=self._coverage(call, approval))
-        # The index first: a crash in between leaves an entry without a file, which counts for nothing.
-        await self._index(approval)
         self._records.write(approval)
+        await self._index(approval)
         return approval
 
     def _coverage(self, call: Call, approval: Approval) -> Coverage | None:
@@ -284,14 +283,6 @@ class ApprovalService:
                 f"there is no grant {grant_id} in force. `shipmate approvals grants` lists them."
             )
 
-    async def reindex(self) -> int:
-        """Rebuild the index from the files; give how many there are."""
-        await self._decisions.complete()
-        found = self._read_all(self._records.ids())
-        for approval in found:
-            await self._index(approval)
-        return len(found)
-
     async def _initiators(self, call: Call) -> tuple[str, ...]:
         """Return whose words started the run; a decider's answer only takes it up again."""
         newest = self._read_all(await self._consents.approvals(thread_id=call.context.thread_id, limit=1))
@@ -300,8 +291,10 @@ class ApprovalService:
         return newest[0].initiators if is_same_run else own
 
     async def _supersede_equals(self, approval: Approval, waiting: Sequence[Approval]) -> None:
+        """Close what the same call asked before; calls that stand beside it are questions of their own."""
         for older in waiting:
-            if older.call_digest == approval.call_digest and older.id != approval.id:
+            is_beside = older.message_id == approval.message_id and older.call_id != approval.call_id
+            if older.call_digest == approval.call_digest and older.id != approval.id and not is_beside:
                 await self._close(older, "superseded", superseded_by=approval.id)
 
     async def _close(

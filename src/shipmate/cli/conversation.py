@@ -184,7 +184,9 @@ class Conversation:
             self._transcript.remember(thread.messages)
             run = self._ship.keeper.running(str(thread_id))
             # What is being written is told by the keeper, from its beginning.
-            stored = [each for each in await self._visible(thread) if run is None or each["id"] != run.message_id]
+            stored = [
+                each for each in await self._visible(thread) if run is None or each["id"] != run.message_id
+            ]
             for message in stored:
                 self._watching.remember(message)
             shown = stored

@@ -15,6 +15,7 @@ import msgspec
 from shipmate import __version__
 from shipmate.cli.place import find_layout, open_records
 from shipmate.errors import ShipmateError
+from shipmate.thread.row import RowProblem
 from shipmate.workspace.exposure import findings as find_exposure
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout, make_private
@@ -60,6 +61,7 @@ async def examine(layout: Layout) -> list[Finding]:
         findings += await _check_rooms(layout, loaded)
     findings += await _guard("secrets", lambda: find_exposure(layout))
     findings += await _guard("threads", lambda: _check_threads(layout))
+    findings += await _guard("damaged", lambda: _check_damaged(layout))
     findings += await _guard("audit", lambda: _check_audit(layout))
     return [_cover(finding, mask) for finding in findings]
 
@@ -101,11 +103,11 @@ def _check_agent(layout: Layout) -> list[Finding]:
     try:
         text = layout.agent.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        message = f"{layout.agent} is not UTF-8 at byte {error.start:,}"
+        message = f"{layout.agent.name} is not UTF-8 at byte {error.start:,}"
         return [Finding("error", "Agent.md", message, "save it as UTF-8")]
     if not text.strip():
-        return [Finding("warn", "Agent.md", f"{layout.agent} is empty", "say who the member is")]
-    return [Finding("ok", "Agent.md", f"{layout.agent}, {len(text):,} characters")]
+        return [Finding("warn", "Agent.md", f"{layout.agent.name} is empty", "say who the member is")]
+    return [Finding("ok", "Agent.md", f"{len(text):,} characters")]
 
 
 def _check_disk(layout: Layout) -> list[Finding]:
@@ -115,10 +117,10 @@ def _check_disk(layout: Layout) -> list[Finding]:
             file.write(b"x")
             os.fsync(file.fileno())
     except OSError as error:
-        message = f"{layout.ship} cannot be written: {error.strerror}"
+        message = f"{layout.ship.name} cannot be written: {error.strerror}"
         return [Finding("error", "disk", message, "mend its permissions or free some space")]
     free = shutil.disk_usage(layout.ship).free
-    said = f"{layout.ship} can be written, {free / 1e9:.1f} GB free"
+    said = f"{layout.ship.name} can be written, {free / 1e9:.1f} GB free"
     return [
         Finding(
             "ok" if free > LOW_SPACE else "warn", "disk", said, "" if free > LOW_SPACE else "free some space"
@@ -154,20 +156,42 @@ def _check_context(layout: Layout, loaded: Loaded) -> list[Finding]:
 
 
 async def _check_threads(layout: Layout) -> list[Finding]:
-    """Read every thread; also proves that state.db can be used."""
+    """Read every thread; also brings the index up to date, which proves that it can be used."""
     async with open_records(layout) as records:
+        await records.store.reconcile()
         broken: list[Finding] = []
         ids = await records.threads.ids()
         for thread_id in ids:
             thread = await records.threads.read(thread_id)
-            place = layout.thread(thread_id).relative_to(layout.root)
-            fix = "the rest of the thread is used; mend or delete this line"
-            broken += [
-                Finding("warn", f"{place}:{problem.line}", f"cannot be read: {problem.message}", fix)
-                for problem in thread.problems
-            ]
+            place = layout.name_of(layout.thread(thread_id))
+            broken += [_describe(place, problem) for problem in thread.problems]
         listed = Finding("ok", "threads", f"{len(ids)} can be read" if ids else "none yet")
         return [listed, *broken]
+
+
+def _describe(place: str, problem: RowProblem) -> Finding:
+    if not problem.line:
+        return Finding(
+            "warn", place, problem.message, "put it back from a copy, or move the thread to the bin"
+        )
+    fix = "the rest of the thread is used; mend or delete this line"
+    return Finding("warn", f"{place}:{problem.line}", f"cannot be read: {problem.message}", fix)
+
+
+def _check_damaged(layout: Layout) -> list[Finding]:
+    """Name what could not be read and was set aside."""
+    kept = sorted(layout.damaged.iterdir()) if layout.damaged.is_dir() else []
+    fix = "look at it, and delete it when nothing in it is missed"
+    return [
+        Finding(
+            "warn", layout.name_of(path), "could not be read and was set aside", _fix_of(path.name) or fix
+        )
+        for path in kept
+    ]
+
+
+def _fix_of(name: str) -> str:
+    return "delete it; a new index was made from the files" if name.startswith("state-") else ""
 
 
 def _check_audit(layout: Layout) -> list[Finding]:

@@ -37,10 +37,10 @@ def find_layout(context: click.Context) -> Layout:
 @asynccontextmanager
 async def open_records(layout: Layout) -> AsyncGenerator[Records]:
     """Open the threads and the store for reading and small changes; no model, no run."""
-    from shipmate.store.sqlite import SqliteStore
+    from shipmate.store.file_store import open_store
     from shipmate.thread.log import FileLog
 
-    store = SqliteStore(layout.state)
+    store = open_store(layout)
     try:
         yield Records(layout, ThreadService(FileLog(layout)), store)
     finally:

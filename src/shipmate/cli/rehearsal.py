@@ -41,12 +41,10 @@ async def run_rehearsal(
         finally:
             if await ship.threads.exists(thread_id):
                 await ship.threads.bin(thread_id)
-                await ship.store.threads.set(str(thread_id), binned=True)
+                await ship.store.threads.refresh(str(thread_id))
 
 
-async def _say(
-    ship: Shipmate, thread_id: ThreadId, said: UIMessage, member: str, model: str | None
-) -> Heard:
+async def _say(ship: Shipmate, thread_id: ThreadId, said: UIMessage, member: str, model: str | None) -> Heard:
     known = {message["id"] for message in (await _read(ship, thread_id))}
     files = [part for part in said["parts"] if part.get("type") == "file"]
     event = msgspec.structs.replace(

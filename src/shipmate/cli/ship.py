@@ -52,9 +52,7 @@ async def prime(
         await create_dialog(library, ship.threads, ship.store, thread_id=thread_id, priming=priming)
 
 
-def make_text(
-    thread_id: ThreadId, text: str, *, steer: bool = False, model: str | None = None
-) -> TextEvent:
+def make_text(thread_id: ThreadId, text: str, *, steer: bool = False, model: str | None = None) -> TextEvent:
     """Make the event of words typed here."""
     return TextEvent(
         platform=PLATFORM,

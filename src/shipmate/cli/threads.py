@@ -45,6 +45,7 @@ def list_threads(
 
     async def work(records: Records) -> list[ThreadInfo]:
         wanted = None if binned else archived
+        await records.store.reconcile()
         return await records.store.threads.list(query=query, archived=wanted, binned=binned, limit=limit)
 
     found = _run(context, work)
@@ -160,7 +161,7 @@ def bin_thread(context: click.Context, thread: str) -> None:
     async def work(records: Records) -> None:
         await _require(records, thread_id)
         await records.threads.bin(thread_id)
-        await records.store.threads.set(str(thread_id), binned=True)
+        await records.store.threads.refresh(str(thread_id))
 
     _run(context, work)
     click.echo(f"In the bin. `shipmate threads restore {thread_id}` brings it back.")
@@ -179,17 +180,15 @@ def restore(context: click.Context, thread: str) -> None:
                 f"{thread_id} is not in the bin. `shipmate threads list --bin` shows what is."
             )
         await records.threads.restore(thread_id)
-        await records.store.threads.set(str(thread_id), binned=False)
+        await records.store.threads.refresh(str(thread_id))
 
     _run(context, work)
     click.echo(f"Restored {thread_id}.")
 
 
 async def _require(records: Records, thread_id: ThreadId) -> str:
-    """Check that a thread exists, and that the list knows it."""
-    thread = await records.threads.read(thread_id)
-    if await records.store.threads.find(str(thread_id)) is None:
-        await records.store.threads.note(str(thread_id), thread.messages)
+    """Check that a thread exists."""
+    await records.threads.read(thread_id)
     return str(thread_id)
 
 
@@ -201,9 +200,8 @@ def _read(context: click.Context, thread_id: ThreadId) -> tuple[Thread, str]:
 
     thread, title = _run(context, work)
     for problem in thread.problems:
-        click.echo(
-            f"shipmate: line {problem.line} of {thread_id} cannot be read: {problem.message}", err=True
-        )
+        place = f"line {problem.line} of {thread_id} cannot be read" if problem.line else str(thread_id)
+        click.echo(f"shipmate: {place}: {problem.message}", err=True)
     return thread, title
 
 

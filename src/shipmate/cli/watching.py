@@ -1,4 +1,4 @@
-"""Follow the messages of a thread for a terminal: each told once, whoever keeps and however often that changes."""
+"""Follow the messages of a thread for a terminal: each is told once, however often the keeper changes."""
 
 from __future__ import annotations
 

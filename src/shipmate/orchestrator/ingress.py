@@ -70,15 +70,19 @@ def is_kept(thread: Thread, event: IngressEvent) -> bool:
 
 def _kept_aside(thread: Thread, event: IngressEvent) -> JsonObject | None:
     """Return the data part that keeps an event which is no message: an answer to approvals, or a retry."""
-    wanted = ("data-replaced", f"retry-{event.message_id}") if isinstance(event, RetryEvent) else None
-    wanted = wanted or ("data-reply", reply_id(event))
-    if wanted[0] == "data-reply" and wanted[1] not in thread.replies:
+    if not isinstance(event, RetryEvent) and reply_id(event) not in thread.replies:
         return None
     for message in reversed(thread.messages):
         for part in message["parts"]:
-            if (part.get("type"), part.get("id")) == wanted:
+            if _keeps(part, event):
                 return part
     return None
+
+
+def _keeps(part: JsonObject, event: IngressEvent) -> bool:
+    if isinstance(event, RetryEvent):
+        return part.get("type") == "data-replaced" and part["data"].get("key") == event.message_id
+    return part.get("type") == "data-reply" and part.get("id") == reply_id(event)
 
 
 def run_of(thread: Thread, event: IngressEvent) -> str | None:
@@ -121,6 +125,14 @@ def reply_id(event: IngressEvent) -> str:
     return f"reply-{user_message_id(event)}"
 
 
+def is_outdated(thread: Thread, event: IngressEvent) -> bool:
+    """Tell whether a retry is about an answer that is not, or no longer, the last."""
+    if not isinstance(event, RetryEvent):
+        return False
+    last = thread.messages[-1]["id"] if thread.messages else None
+    return last is None or event.replaces not in (None, last)
+
+
 def replaced_row(thread: Thread, by: str, key: str) -> list[UIMessage]:
     """Mark the last answer as replaced by another; it stays in the thread and leaves the model's view.
 
@@ -129,7 +141,7 @@ def replaced_row(thread: Thread, by: str, key: str) -> list[UIMessage]:
     last = thread.messages[-1] if thread.messages else None
     if last is None or last["role"] != "assistant" or last["id"] == by:
         return []
-    part = data_part("replaced", {"by": by}, f"retry-{key}")
+    part = data_part("replaced", {"by": by, "key": key}, "replaced")
     return [{"id": last["id"], "role": "assistant", "metadata": {"replacedBy": by}, "parts": [part]}]
 
 

@@ -18,6 +18,7 @@ from shipmate.orchestrator.ingress import (
     decision_rows,
     initiators_of,
     is_kept,
+    is_outdated,
     outcome_of,
     replaced_row,
     reply_row,
@@ -37,11 +38,12 @@ from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
 MAX_ATTEMPTS = 5
+OUTDATED = Outcome(
+    run_id="",
+    status="failed",
+    error="that answer is no longer the last one of the thread, so it was not replaced",
+)
 log = logging.getLogger(__name__)
-
-
-class NotLastError(ShipmateError):
-    """That answer is no longer the last one, so it was not replaced. Branch from it instead."""
 
 
 class GaveUpError(ShipmateError):
@@ -113,9 +115,8 @@ class Lane:
             return
         notice: str | None = None
         for row in rows:
-            if _is_late(thread, row):
-                failed = Outcome(run_id=new_id("run"), status="failed", error=str(NotLastError()))
-                await self._finish(thread, [row], failed)
+            if is_outdated(thread, row.event):
+                await self._finish(thread, [row], OUTDATED)
                 return
             answer = await self._read_answer(thread, row)
             if answer.stopped:
@@ -225,7 +226,7 @@ class Lane:
         answers = frozenset(row.event.message_id for row in rows)
         run = Run(run_id=run_id, answers=answers, message_id=turn.message["id"])
         self._feed.begin(str(thread.id), run)
-        if max(row.attempts for row in rows) > MAX_ATTEMPTS and turn.ending is None:
+        if max(row.attempts for row in rows) >= MAX_ATTEMPTS and turn.ending is None:
             turn.start()
             outcome = await turn.fail(GaveUpError(), UNKNOWN)
         elif stopped:
@@ -328,11 +329,3 @@ class Lane:
     async def _member(self) -> str:
         info = await self._store.threads.find(str(self.thread_id))
         return info.member if info else CAPTAIN
-
-
-def _is_late(thread: Thread, row: InboxRow) -> bool:
-    """Tell whether a retry is about an answer that is not, or no longer, the last one."""
-    if not isinstance(row.event, RetryEvent):
-        return False
-    last = thread.messages[-1] if thread.messages else None
-    return last is None or (row.event.replaces is not None and last["id"] != row.event.replaces)

@@ -80,6 +80,9 @@ class AgentOrchestrator:
 
     async def _steps(self, turn: Turn) -> Outcome:
         await self._toolset.load()
+        if turn.steps:
+            # Calls that take the process down each time would else be begun for ever.
+            await turn.count_attempt()
         if not await self._worker.work(turn):
             return await turn.suspend()
         context = self._build_context(turn)

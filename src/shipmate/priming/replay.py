@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from shipmate.errors import PrimingError, UserError
+from shipmate.errors import PrimingError, StorageError, UserError
 from shipmate.priming.convert import renew_residues, to_messages
 from shipmate.priming.library import Library
 from shipmate.priming.recent import Recents
@@ -20,6 +21,7 @@ from shipmate.values.message import JsonObject, UIMessage, is_settled, is_tool, 
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
+log = logging.getLogger(__name__)
 SOURCE_TAG = "priming_script"
 # A script up to this size is read within a few milliseconds, less than a hop to a worker may cost; a longer
 # one is read beside the loop, so that other threads go on meanwhile.
@@ -93,20 +95,21 @@ async def _store(
     member: str,
     settings: JsonObject,
 ) -> None:
-    """List the thread, then make its file as the last step; take the listing back when that fails."""
+    """Put the marks on disk, make the file, then list the thread; take the marks back when that fails."""
     name = str(thread_id)
     is_made = False
     try:
-        await store.threads.create(name, title=title, member=member, settings=settings)
-        if rows:
-            await store.threads.note(name, rows, member=member)
-            await store.search.index(name, rows)
+        await store.threads.create(name, title=title, member=member, settings=settings, is_new=not rows)
         await threads.create(thread_id, rows)
         is_made = True
     finally:
         if not is_made:
-            await store.search.drop(name)
             await store.threads.remove(name)
+    try:
+        await store.threads.note(name, rows, member=member)
+    except StorageError as error:
+        # The thread stands; the list is made from the files again.
+        log.warning("%s is missing from lists for now: %s", name, error)
 
 
 def _note_recents(library: Library, member: str, refs: Sequence[ScriptRef]) -> list[str]:

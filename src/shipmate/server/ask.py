@@ -1,10 +1,9 @@
-"""Read what a chat client sends: one new message, or answers to approvals. The rest of it is not believed."""
+"""Read what a chat client sends: one new message, decisions on approvals. The rest is not believed."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -25,17 +24,21 @@ REASON_LIMIT = 4000
 RETRY = "regenerate-message"
 
 
-class ChatBody(msgspec.Struct):
-    """Hold a request of `DefaultChatTransport`; messages but the last are never decoded."""
+class ChatBody(msgspec.Struct, rename="camel"):
+    """A request of `DefaultChatTransport`; only its last message and those with decisions are decoded."""
 
     id: str
     messages: list[msgspec.Raw] = []
     trigger: str | None = None
+    # What a retry replaces, or whose approvals were decided.
+    message_id: str | None = None
     member: str | None = None
+    # Names a retry, so that sending it twice starts it once.
+    key: str | None = None
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """Hold a person's answer to one approval, as the client sent it."""
+class ClientDecision(msgspec.Struct, frozen=True):
+    """A person's decision on one approval, as the client sent it."""
 
     approval_id: str
     approved: bool
@@ -118,27 +121,57 @@ def said_event(thread_id: ThreadId, text: str, message_id: str | None, *, steer:
     )
 
 
-def retry_event(thread_id: ThreadId) -> RetryEvent:
-    """Ask for another answer."""
+def read_key(body: ChatBody, header: str | None) -> str | None:
+    """Return the key a client gave its request, in the body or as a header."""
+    key = body.key if body.key is not None else header
+    if key is not None and (not 0 < len(key) <= ID_LIMIT or not key.isprintable()):
+        raise invalid(f"key: a text of at most {ID_LIMIT} characters is expected.")
+    return key
+
+
+def retry_id(key: str) -> str:
+    """Name the event of a retry by its key; a message of the same id is another event."""
+    return f"retry-{key}"
+
+
+def retry_event(thread_id: ThreadId, message_id: str, replaced: UIMessage) -> RetryEvent:
+    """Ask for another answer in place of the last one."""
     return RetryEvent(
         platform=PLATFORM,
         thread_id=str(thread_id),
         user_id=OWNER,
-        message_id=new_id("retry"),
+        message_id=message_id,
         timestamp=timestamp(),
+        replaces=replaced["id"] if replaced["role"] == "assistant" else None,
     )
 
 
-def read_answers(message: JsonObject) -> list[Answer]:
-    """Find the answers to approvals in the client's copy of an assistant message."""
-    parts: list[Any] = message["parts"]
-    found = [part for part in parts if isinstance(part, dict) and part.get("state") == "approval-responded"]
-    if not found:
-        raise invalid("There is no new message and no answer to an approval.")
-    return [_answer(part.get("approval")) for part in found]
+def held_copy(message: JsonObject) -> UIMessage | None:
+    """Return the client's copy of an assistant message, without what is no part of one."""
+    message_id = message.get("id")
+    if not isinstance(message_id, str) or not message_id or message.get("role") != "assistant":
+        return None
+    parts: list[JsonObject] = [part for part in message["parts"] if isinstance(part, dict) and _is_part(part)]
+    metadata = message.get("metadata")
+    return {
+        "id": message_id,
+        "role": "assistant",
+        "metadata": metadata if isinstance(metadata, dict) else {},
+        "parts": parts,
+    }
 
 
-def reply_event(thread_id: str, answer: Answer, scope: str = "once") -> ApprovalReplyEvent:
+def _is_part(part: JsonObject) -> bool:
+    kind = part.get("type")
+    names = [part[name] for name in ("toolCallId", "id") if name in part]
+    if not isinstance(kind, str) or not all(isinstance(name, str) for name in names):
+        return False
+    if kind in ("text", "reasoning"):
+        return isinstance(part.get("text"), str)
+    return not kind.startswith("data-") or "data" in part
+
+
+def reply_event(thread_id: str, decision: ClientDecision, scope: str = "once") -> ApprovalReplyEvent:
     """Make the event of a pressed button."""
     return ApprovalReplyEvent(
         platform=PLATFORM,
@@ -146,11 +179,18 @@ def reply_event(thread_id: str, answer: Answer, scope: str = "once") -> Approval
         user_id=OWNER,
         message_id=new_id("reply"),
         timestamp=timestamp(),
-        text=answer.reason or "",
-        approval_id=answer.approval_id,
-        approved=answer.approved,
+        text=decision.reason or "",
+        approval_id=decision.approval_id,
+        approved=decision.approved,
         scope=scope,
     )
+
+
+def decided_reply_event(thread_id: str, decision: ClientDecision) -> ApprovalReplyEvent:
+    """Make the event of a decision that a client may send more than once, with every later request."""
+    word = "yes" if decision.approved else "no"
+    event = reply_event(thread_id, decision)
+    return msgspec.structs.replace(event, message_id=f"{word}-{decision.approval_id}")
 
 
 def joint_reply_event(
@@ -180,14 +220,15 @@ def waiting_approvals(messages: list[UIMessage]) -> dict[str, str]:
     }
 
 
-def _answer(approval: object) -> Answer:
+def read_decision(approval: object) -> ClientDecision:
+    """Read a decision; nothing but a boolean decides."""
     if not isinstance(approval, dict):
         raise invalid("approval: an object with id and approved is expected.")
     approval_id, approved, reason = approval.get("id"), approval.get("approved"), approval.get("reason")
     # Strictly a boolean: "false" and 0 must never pass for anything.
     if not isinstance(approval_id, str) or not isinstance(approved, bool):
         raise invalid("approval: id must be a text and approved must be true or false.")
-    return Answer(
+    return ClientDecision(
         approval_id, approved, reason[:REASON_LIMIT] if isinstance(reason, str) and reason else None
     )
 

@@ -7,13 +7,11 @@ from typing import Protocol
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.builder import ContextBuilder
 from shipmate.models.port import Model
-from shipmate.orchestrator.feed import Feed
-from shipmate.orchestrator.lanes import Lanes
+from shipmate.orchestrator.keeper.port import Keeper
 from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.port import Store
 from shipmate.thread.service import ThreadService
 from shipmate.tools.toolset import Toolset
-from shipmate.values.event import IngressEvent
 from shipmate.workspace.config import Config
 from shipmate.workspace.layout import Layout
 
@@ -21,7 +19,7 @@ __all__ = ["Receipt", "Ship"]
 
 
 class Ship(Protocol):
-    """Be one composed workspace."""
+    """One composed workspace."""
 
     @property
     def layout(self) -> Layout: ...
@@ -40,8 +38,5 @@ class Ship(Protocol):
     @property
     def model(self) -> Model: ...
     @property
-    def lanes(self) -> Lanes: ...
-    @property
-    def feed(self) -> Feed: ...
-    async def receive(self, event: IngressEvent) -> Receipt: ...
+    def keeper(self) -> Keeper: ...
     async def close(self) -> None: ...

@@ -16,7 +16,7 @@ from shipmate.server.limit import Limit
 from shipmate.server.metric import Metrics
 from shipmate.server.page import Page
 from shipmate.server.port import Ship
-from shipmate.server.stream import Streams
+from shipmate.server.stream.stream import Streams
 from shipmate.server.token import Tickets, Token
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout

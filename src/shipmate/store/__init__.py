@@ -1,1 +1,1 @@
-"""Keep what must survive beside the threads: inbox, outbox, thread list, usage, calls, grants, search."""
+"""Keep what must survive beside the threads, in files; and an index over all of them, which need not."""

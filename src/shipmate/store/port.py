@@ -194,9 +194,18 @@ class ThreadIndex(Protocol):
     """Keep the list of threads and their marks; a thread is listed while it has a file."""
 
     async def create(
-        self, thread_id: str, *, title: str = "", member: str = CAPTAIN, settings: JsonObject | None = None
+        self,
+        thread_id: str,
+        *,
+        title: str = "",
+        member: str = CAPTAIN,
+        settings: JsonObject | None = None,
+        is_new: bool = False,
     ) -> None:
-        """Put the marks of a new thread on disk. It is listed by `refresh`, once its file is there."""
+        """Put the marks of a new thread on disk; `note` lists it once its file is there.
+
+        One that `is_new` has no words yet, so that its file may be empty.
+        """
         ...
 
     async def note(self, thread_id: str, messages: Sequence[UIMessage], *, member: str = CAPTAIN) -> None:

@@ -1,70 +1,55 @@
-"""Keep the list of threads in SQLite."""
+"""The list of threads: marks in files, the rest from the thread files through the index."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 
-import msgspec
+from shipmate.store.index import Index
+from shipmate.store.journal.mark import MarkFiles
+from shipmate.store.port import SearchHit, ThreadInfo
+from shipmate.thread.mark import ThreadMark
+from shipmate.values.message import JsonObject, UIMessage, timestamp
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import CAPTAIN
 
-from shipmate.store.database import Database, statements
-from shipmate.store.port import ThreadInfo
-from shipmate.values.message import JsonObject, UIMessage, metadata_of, text_of, timestamp
-from shipmate.values.token import message_tokens
-
-TITLE_LENGTH = 60
+# How often a list is read anew because it showed what has no file.
+LIST_TRIES = 3
 
 
-class SqliteThreadIndex:
-    """Keep the list of threads."""
+class IndexedThreads:
+    """Keep the list of threads and their marks; a thread is listed while it has a file."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("thread")
-        # Counting the tokens of a long thread anew each turn would cost more than the turn.
-        self._counted: dict[str, tuple[int, int]] = {}
+    def __init__(self, index: Index, marks: MarkFiles) -> None:
+        self._index = index
+        self._marks = marks
 
     async def create(
-        self, thread_id: str, *, title: str = "", member: str = "captain", settings: JsonObject | None = None
+        self,
+        thread_id: str,
+        *,
+        title: str = "",
+        member: str = CAPTAIN,
+        settings: JsonObject | None = None,
+        is_new: bool = False,
     ) -> None:
-        values = {
-            "thread_id": thread_id,
-            "title": title,
-            "titled_by": "person" if title else "message",
-            "member": member,
-            "at": timestamp(),
-            "settings": msgspec.json.encode(settings or {}),
-        }
-        self._database.run(self._sql["create"], values)
+        """Put the marks of a new thread on disk; `note` lists it once its file is there."""
+        mark = ThreadMark(
+            title=title, member=member, settings=settings or {}, created_at=timestamp(), is_new=is_new
+        )
+        self._marks.create(ThreadId.parse(thread_id), mark)
 
-    async def note(self, thread_id: str, messages: Sequence[UIMessage], *, member: str = "captain") -> None:
-        values = {
-            "thread_id": thread_id,
-            "title": title_of(messages),
-            "member": member,
-            "message_count": len(messages),
-            "token_estimate": self._count(thread_id, messages),
-            "created_at": _time_of(messages[:1]),
-            "at": _time_of(messages[-1:]),
-        }
-        self._database.hurry(self._sql["note"], values)
+    async def note(self, thread_id: str, messages: Sequence[UIMessage], *, member: str = CAPTAIN) -> None:
+        """Bring list and search up to date with all messages of a thread, by whoever holds it."""
+        await self._index.note(thread_id, messages, member)
 
-    def _count(self, thread_id: str, messages: Sequence[UIMessage]) -> int:
-        counted, tokens = self._counted.get(thread_id, (0, 0))
-        # The last message may still grow, so it is counted anew each time.
-        settled = max(0, len(messages) - 1)
-        if counted > settled:
-            counted, tokens = 0, 0
-        for message in messages[counted:settled]:
-            tokens += message_tokens(message)
-        if len(self._counted) > 1000:
-            self._counted.clear()
-        self._counted[thread_id] = (settled, tokens)
-        return tokens + sum(map(message_tokens, messages[settled:]))
+    async def refresh(self, thread_id: str) -> None:
+        """Bring list and search up to date with a thread's file: there, in the bin, or gone."""
+        await self._index.refresh(thread_id)
 
     async def find(self, thread_id: str) -> ThreadInfo | None:
-        rows = self._database.rows(self._sql["find"], {"thread_id": thread_id})
-        return _info(rows[0]) if rows else None
+        """Return a thread that has a file."""
+        found = await self._index.find(thread_id)
+        return found.info if found else None
 
     async def list(
         self,
@@ -75,60 +60,53 @@ class SqliteThreadIndex:
         before: str | None = None,
         limit: int = 50,
     ) -> list[ThreadInfo]:
-        values = {"query": query, "archived": archived, "binned": binned, "before": before, "limit": limit}
-        return [_info(row) for row in self._database.rows(self._sql["list"], values)]
+        """List threads, the one that changed last first; `before` is the `cursor` of the last one seen."""
+        found: list[ThreadInfo] = []
+        for _ in range(LIST_TRIES):
+            found = await self._index.ask(
+                lambda: self._index.threads.list(query, archived, binned, before, limit)
+            )
+            ghosts = [each for each in found if not self._index.has_file(each.thread_id, binned=binned)]
+            for ghost in ghosts:
+                await self._index.refresh(ghost.thread_id)
+            if not ghosts:
+                break
+        return [each for each in found if self._index.has_file(each.thread_id, binned=binned)]
 
     async def rename(self, thread_id: str, title: str) -> None:
-        self._database.run(self._sql["rename"], {"thread_id": thread_id, "title": title})
+        """Give a thread a title; without words it has its first words as title again."""
+        self._change(thread_id, {"title": title})
 
     async def set(
         self,
         thread_id: str,
         *,
         archived: bool | None = None,
-        binned: bool | None = None,
         read_at: str | None = None,
         settings: JsonObject | None = None,
     ) -> None:
-        values = {
-            "thread_id": thread_id,
-            "archived": archived,
-            "binned": binned,
-            "read_at": read_at,
-            "settings": None if settings is None else msgspec.json.encode(settings),
-        }
-        self._database.run(self._sql["set"], values)
+        """Change what is given of a thread's marks."""
+        given = {"archived": archived, "read_at": read_at, "settings": settings}
+        self._change(thread_id, {name: value for name, value in given.items() if value is not None})
 
     async def remove(self, thread_id: str) -> None:
-        self._database.run(self._sql["remove"], {"thread_id": thread_id})
+        """Take back the marks of a thread that came to nothing."""
+        self._marks.remove(ThreadId.parse(thread_id))
+        await self._index.refresh(thread_id)
+
+    def _change(self, thread_id: str, values: dict[str, object]) -> None:
+        self._marks.change(ThreadId.parse(thread_id), values)
+        self._index.remark(thread_id)
 
 
-def title_of(messages: Sequence[UIMessage]) -> str:
-    """Take the first line a person wrote as the title."""
-    for message in messages:
-        words = text_of(message).strip() if message["role"] == "user" else ""
-        if words:
-            line = words.splitlines()[0].strip()
-            return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1] + "…"
-    return ""
+class IndexedSearch:
+    """Find messages by words, in any language."""
 
+    def __init__(self, index: Index) -> None:
+        self._index = index
 
-def _time_of(messages: Sequence[UIMessage]) -> str:
-    found = metadata_of(messages[0]).get("timestamp") if messages else None
-    return found if isinstance(found, str) else timestamp()
-
-
-def _info(row: sqlite3.Row) -> ThreadInfo:
-    return ThreadInfo(
-        thread_id=row["thread_id"],
-        title=row["title"],
-        member=row["member"],
-        message_count=row["message_count"],
-        token_estimate=row["token_estimate"],
-        created_at=row["created_at"],
-        last_at=row["last_at"],
-        read_at=row["read_at"],
-        archived=bool(row["archived"]),
-        binned=bool(row["binned"]),
-        settings=msgspec.json.decode(row["settings"], type=dict),
-    )
+    async def find(self, query: str, limit: int = 50) -> list[SearchHit]:
+        """Find messages that have all words of a query, in threads outside the bin."""
+        hits = await self._index.ask(lambda: self._index.search.find(query, limit))
+        present = {each: self._index.has_file(each, binned=False) for each in {hit.thread_id for hit in hits}}
+        return [hit for hit in hits if present[hit.thread_id]]

@@ -122,20 +122,6 @@ class Layout:
         return self.ship / "state.db"
 
     @property
-    def keeper_lock(self) -> Path:
-        """Return the file whose lock says which process keeps the workspace."""
-        return self.ship / "keeper.lock"
-
-    @property
-    def keeper_socket(self) -> Path:
-        return self.ship / "keeper.sock"
-
-    @property
-    def state_lock(self) -> Path:
-        """Return what is held while the index is made or set aside."""
-        return self.ship / "state.lock"
-
-    @property
     def damaged(self) -> Path:
         """Return the folder of what could not be read and was set aside."""
         return self.ship / "damaged"
@@ -173,6 +159,15 @@ class Layout:
     def name_of(self, path: Path) -> str:
         """Return how a file is named to people: by its place in the workspace."""
         return name_of(path, self.root)
+
+    @property
+    def keeper_lock(self) -> Path:
+        """Return the file whose lock says which process keeps the workspace."""
+        return self.ship / "keeper.lock"
+
+    @property
+    def keeper_socket(self) -> Path:
+        return self.ship / "keeper.sock"
 
     @property
     def threads(self) -> Path:

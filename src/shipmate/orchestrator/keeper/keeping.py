@@ -55,6 +55,11 @@ class Keeping:
         is_alone = self._listener is not None and not self._listener.has_visitors
         return self._local.lanes.busy() if self._local is not None and is_alone else []
 
+    async def idle(self) -> None:
+        """Wait until this process has nothing to work on; one that is attached never has."""
+        if self._local is not None:
+            await self._local.lanes.idle()
+
     async def open(self) -> None:
         """Keep, or attach to whoever keeps; from then on stand ready to take over."""
         await self._current()

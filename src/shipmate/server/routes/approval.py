@@ -12,12 +12,12 @@ from starlette.responses import Response
 from shipmate.approvals.value import Approval, Grant, Status
 from shipmate.approvals.wording import describe, describe_grant, leads_to, measure, offer_scopes
 from shipmate.server import shape
-from shipmate.server.ask import Answer, joint_reply_event, reply_event
+from shipmate.server.ask import ClientDecision, joint_reply_event, reply_event
 from shipmate.server.error import ApiError, hide_root, invalid
 from shipmate.server.port import Ship
 from shipmate.server.reply import Json, empty, tells
 from shipmate.server.site import TheShip
-from shipmate.server.stream import WAKE
+from shipmate.server.stream.stream import WAKE
 from shipmate.values.event import ApprovalReplyEvent
 from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
@@ -51,8 +51,8 @@ async def decide(ship: TheShip, approval_id: str, body: shape.Ruling) -> Respons
     approval = await ship.approvals.get(approval_id)
     if not approval.is_open:
         raise _decided(approval)
-    answer = Answer(approval_id, body.approved, body.reason)
-    event = reply_event(approval.thread_id, answer, body.scope)
+    decision = ClientDecision(approval_id, body.approved, body.reason)
+    event = reply_event(approval.thread_id, decision, body.scope)
     say = await _give_in(ship, event)
     after = await ship.approvals.get(approval_id)
     if after.ruling is None or after.ruling.message_id != event.message_id:
@@ -92,8 +92,8 @@ async def revoke(ship: TheShip, grant_id: str) -> Response:
 
 async def _give_in(ship: Ship, event: ApprovalReplyEvent) -> str | None:
     """Give an answer in and wait until it is decided on, not until the run it lets go on has ended."""
-    async with ship.feed.subscribe(event.thread_id) as queue:
-        receipt = await ship.receive(event)
+    async with ship.keeper.watch(event.thread_id) as queue:
+        receipt = await ship.keeper.receive(event)
         outcome = asyncio.ensure_future(receipt.outcome())
         outcome.add_done_callback(lambda _: queue.put_nowait(WAKE))
         try:

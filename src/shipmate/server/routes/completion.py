@@ -18,8 +18,8 @@ from shipmate.server.crew import list_members
 from shipmate.server.port import Ship
 from shipmate.server.reply import Json
 from shipmate.server.site import TheShip, TheSite
-from shipmate.server.stream import Streamed, Wire
-from shipmate.server.watch import OwnRuns
+from shipmate.server.stream.stream import Streamed, Wire
+from shipmate.server.stream.watch import OwnRuns
 from shipmate.values.message import JsonObject
 from shipmate.workspace.layout import CAPTAIN
 
@@ -63,7 +63,7 @@ async def complete(request: Request, site: TheSite, ship: TheShip) -> Response:
     member = body.model if body.model in known else CAPTAIN
     event = event_for(body, thread_id, member)
     if not body.stream:
-        receipt = await ship.receive(event)
+        receipt = await ship.keeper.receive(event)
         outcome = await receipt.outcome()
         usage = await _usage(ship, event.thread_id, outcome.run_id)
         waiting = await ship.approvals.pending(event.thread_id) if outcome.status == "suspended" else ()
@@ -73,8 +73,8 @@ async def complete(request: Request, site: TheSite, ship: TheShip) -> Response:
         )
 
     async def play(_: Scope, receive: Receive, send: Send) -> None:
-        async with ship.feed.subscribe(str(thread_id)) as queue:
-            runs = OwnRuns(ship, thread_id, [await ship.receive(event)], queue)
+        async with ship.keeper.watch(str(thread_id)) as queue:
+            runs = OwnRuns(ship, thread_id, [await ship.keeper.receive(event)], queue)
             wire = Wire(receive, send, site.streams, encoder(member), DONE)
             try:
                 await wire.open({THREAD_HEADER: str(thread_id)})

@@ -9,11 +9,11 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from shipmate.server import shape
+from shipmate.server.admission import refuse_edit
 from shipmate.server.ask import said_event, thread_at, thread_of
 from shipmate.server.error import ApiError, missing
 from shipmate.server.port import Ship
 from shipmate.server.reply import Json, empty, tells
-from shipmate.server.routes.chat import refuse_foreign
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.site import TheShip
 from shipmate.tools.file.change.rewind import Rewinds, RunChanges
@@ -26,7 +26,7 @@ router = APIRouter(tags=["runs"])
 @router.post("/api/threads/{thread_id}/stop", openapi_extra=tells("Stopped"))
 async def stop(ship: TheShip, thread_id: str) -> Response:
     """End the run in flight where it is; what was said and done stays."""
-    return Json({"stopped": ship.lanes.stop(str(thread_at(thread_id)))})
+    return Json({"stopped": await ship.keeper.stop(str(thread_at(thread_id)))})
 
 
 @router.post("/api/threads/{thread_id}/steer", status_code=202, openapi_extra=tells("Accepted"))
@@ -38,7 +38,7 @@ async def steer(ship: TheShip, thread_id: str, body: shape.Said) -> Response:
 @router.get("/api/threads/{thread_id}/queue", openapi_extra=tells("Queue"))
 async def read_queue(ship: TheShip, thread_id: str) -> Response:
     """List what waits for the running turn to end."""
-    rows = await ship.store.inbox.open(str(thread_at(thread_id)))
+    rows = await ship.keeper.queue(str(thread_at(thread_id)))
     waiting = [
         {"messageId": row.event.message_id, "text": row.event.text, "at": row.event.timestamp}
         for row in rows
@@ -56,7 +56,7 @@ async def queue(ship: TheShip, thread_id: str, body: shape.Said) -> Response:
 @router.delete("/api/threads/{thread_id}/queue/{message_id}", status_code=204)
 async def withdraw(ship: TheShip, thread_id: str, message_id: str) -> Response:
     """Take back what still waits."""
-    if not await ship.lanes.withdraw(str(thread_at(thread_id)), message_id):
+    if not await ship.keeper.withdraw(str(thread_at(thread_id)), message_id):
         raise missing("such message in the queue")
     return empty()
 
@@ -73,7 +73,7 @@ async def rewind(ship: TheShip, run_id: str) -> Response:
     """Put back what a run's files held before it, all or none; asked again, it takes that back."""
     rewinds = Rewinds(ship.layout)
     found = await asyncio.to_thread(rewinds.of_run, run_id)
-    if ship.feed.running(found.thread_id) is not None:
+    if ship.keeper.running(found.thread_id) is not None:
         raise ApiError(409, "conflict", "A run is going on in that thread.", "Wait for it, or stop it.")
     await asyncio.to_thread(rewinds.rewind, run_id)
     return Json(_show_changes(await asyncio.to_thread(rewinds.of_run, run_id)))
@@ -86,6 +86,6 @@ def _show_changes(found: RunChanges) -> JsonObject:
 async def _say(ship: Ship, thread_id: str, body: shape.Said, *, steer: bool) -> Response:
     info = await find_thread(ship, thread_id)
     event = said_event(thread_of(info.thread_id), body.text, body.message_id, steer=steer)
-    await refuse_foreign(ship, event)
-    await ship.receive(event)
+    await refuse_edit(ship, event)
+    await ship.keeper.receive(event)
     return Json({"messageId": event.message_id}, 202)

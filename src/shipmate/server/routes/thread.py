@@ -16,7 +16,7 @@ from shipmate.server.error import ApiError, missing
 from shipmate.server.port import Ship
 from shipmate.server.reply import Json, empty, tells
 from shipmate.server.site import TheShip, TheSite
-from shipmate.server.view import list_threads, page_of, show_thread
+from shipmate.server.stream.view import list_threads, page_of, show_thread
 from shipmate.store.port import ThreadInfo
 from shipmate.values.message import text_of, timestamp
 from shipmate.values.thread_id import ThreadId
@@ -40,7 +40,7 @@ async def read_threads(
     found = await threads.list(
         query=query, archived=None if bin else archived, binned=bin, before=before, limit=limit + 1
     )
-    following = found[limit - 1].last_at if len(found) > limit else None
+    following = found[limit - 1].cursor if len(found) > limit else None
     return Json({"threads": await list_threads(ship, found[:limit]), "next": following})
 
 
@@ -85,12 +85,10 @@ async def bin_thread(ship: TheShip, thread_id: str) -> Response:
     info = await find_thread(ship, thread_id)
     if info.binned:
         raise missing("such thread outside the bin")
-    if ship.feed.running(info.thread_id):
+    if ship.keeper.running(info.thread_id):
         raise ApiError(409, "conflict", "The thread is being answered.", "Stop it first.")
-    if await ship.threads.exists(ThreadId.parse(info.thread_id)):
-        await ship.threads.bin(ThreadId.parse(info.thread_id))
-    await ship.store.threads.set(info.thread_id, binned=True)
-    await ship.store.search.drop(info.thread_id)
+    await ship.threads.bin(ThreadId.parse(info.thread_id))
+    await ship.store.threads.refresh(info.thread_id)
     return empty()
 
 
@@ -100,12 +98,8 @@ async def restore_thread(ship: TheShip, thread_id: str) -> Response:
     info = await find_thread(ship, thread_id)
     if not info.binned:
         raise missing("such thread in the bin")
-    parsed = ThreadId.parse(info.thread_id)
-    if ship.layout.thread_bin(parsed).exists():
-        await ship.threads.restore(parsed)
-        thread = await ship.threads.read(parsed)
-        await ship.store.search.index(info.thread_id, thread.messages)
-    await ship.store.threads.set(info.thread_id, binned=False)
+    await ship.threads.restore(ThreadId.parse(info.thread_id))
+    await ship.store.threads.refresh(info.thread_id)
     return Json(await show_thread(ship, await find_thread(ship, thread_id)))
 
 
@@ -131,11 +125,11 @@ async def branch_thread(ship: TheShip, thread_id: str, body: shape.Branch) -> Re
     target = new_room()
     rows = copy_before(thread.messages, message["id"], str(target))
     title = info.title if rows else ""
-    await ship.store.threads.create(str(target), title=title, member=info.member, settings=info.settings)
-    if rows:
-        await ship.threads.create(target, rows)
-        await ship.store.threads.note(str(target), rows, member=info.member)
-        await ship.store.search.index(str(target), rows)
+    await ship.store.threads.create(
+        str(target), title=title, member=info.member, settings=info.settings, is_new=not rows
+    )
+    await ship.threads.create(target, rows)
+    await ship.store.threads.note(str(target), rows, member=info.member)
     text = body.text if body.text is not None else text_of(message)
     return Json({"threadId": str(target), "messages": len(rows), "text": text}, 201)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import msgspec
 
 from shipmate.errors import StorageError
@@ -20,6 +22,7 @@ class _Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     data: JsonObject
 
 
+log = logging.getLogger(__name__)
 _decoder = msgspec.json.Decoder(_Grant)
 
 
@@ -42,44 +45,48 @@ class GrantFiles:
 
     def revoke(self, grant_id: str) -> bool:
         """Take a grant back; tell whether it was there."""
-        with refusals(self._layout.grants, self._layout.root):
-            with locked(self._disk, self._layout.grants / ".lock"):
-                try:
-                    grant = self._read(self._layout.grant(grant_id).name)
-                except FileNotFoundError:
-                    return False
-                if grant.revoked_at is not None:
-                    return False
-                self._write(msgspec.structs.replace(grant, revoked_at=timestamp()))
-                return True
+        path = self._layout.grant(grant_id)
+        with refusals(path, self._layout.root), locked(self._disk, self._layout.grants / ".lock"):
+            try:
+                grant = self._read(path.name)
+            except FileNotFoundError:
+                return False
+            if grant.revoked_at is not None:
+                return False
+            self._write(msgspec.structs.replace(grant, revoked_at=timestamp()))
+            return True
 
     def list(self) -> list[GrantRow]:
-        """List every grant there ever was, oldest first."""
+        """List every grant there ever was, oldest first; one that cannot be read grants nothing."""
         with refusals(self._layout.grants, self._layout.root):
             if self._watch.look():
                 names = names_in(self._disk, self._layout.grants)
-                found = [self._read(name) for name in names if _is_grant(name)]
-                found.sort(key=lambda grant: (grant.created_at, grant.id))
-                self._known = [
-                    GrantRow(
-                        id=grant.id,
-                        data=grant.data,
-                        created_at=grant.created_at,
-                        until=grant.until,
-                        revoked_at=grant.revoked_at,
-                    )
-                    for grant in found
-                ]
+                found = [row for name in names if _is_grant(name) and (row := self._row(name))]
+                self._known = sorted(found, key=lambda row: (row.created_at, row.id))
         return list(self._known)
+
+    def _row(self, name: str) -> GrantRow | None:
+        try:
+            grant = self._read(name)
+        except StorageError as error:
+            log.warning("%s", error)
+            return None
+        return GrantRow(
+            id=grant.id,
+            data=grant.data,
+            created_at=grant.created_at,
+            until=grant.until,
+            revoked_at=grant.revoked_at,
+        )
 
     def _read(self, name: str) -> _Grant:
         path = self._layout.grants / name
         try:
             return _decoder.decode(read_file(self._disk, path))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            # Whether it was revoked cannot be known: nothing runs by grants until a person has looked at it.
             raise StorageError(
-                f"{self._layout.name_of(path)} is not a readable grant ({error}). Mend it or move it away."
+                f"{self._layout.name_of(path)} is not a readable grant ({error}), so it grants nothing. "
+                "Mend it or move it away."
             ) from error
 
     def _write(self, grant: _Grant) -> None:

@@ -1,6 +1,6 @@
 """The outbox: `.ship/outbox.jsonl` is the truth of what must be sent and of the receipts.
 
-A send that is begun waits for the disk, and so do all intents before it: after a crash it counts as uncertain.
+A send that is begun waits for the disk, and with it all intents before it; after a crash it is uncertain.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shipmate.orchestrator.turn import message_id_of
 from shipmate.priming.replay import hides_priming
 from shipmate.server.error import missing
 from shipmate.server.port import Ship
@@ -36,32 +37,41 @@ def _describe(ship: Ship, info: ThreadInfo, waiting: dict[str, int]) -> JsonObje
         "archived": info.archived,
         "binned": info.binned,
         "unread": info.message_count > 0 and (info.read_at or "") < info.last_at,
-        "running": ship.feed.running(info.thread_id) is not None,
+        "running": ship.keeper.running(info.thread_id) is not None,
         "pendingApprovals": waiting.get(info.thread_id, 0),
     }
 
 
 async def page_of(ship: Ship, thread_id: ThreadId, before: str | None, limit: int) -> JsonObject:
-    """Give one page of messages, oldest first."""
+    """Return one page of messages, oldest first."""
     info = await ship.store.threads.find(str(thread_id))
     if not await ship.threads.exists(thread_id):
         if info is None or info.binned:
             raise missing("such thread")
-        return _page(ship, thread_id, info, [], has_more=False, problems=[])
+        return _page(info, [], running=await run_of(ship, thread_id), has_more=False, problems=[])
+    # The run is asked for first: one that ends meanwhile is read whole by its client's next look.
+    running = await run_of(ship, thread_id)
     thread = await ship.threads.read(thread_id)
-    shown = without_running(ship, thread_id, thread.messages)
+    shown = without(thread.messages, running)
     end = _place_of(shown, before)
     start = max(0, end - limit)
     problems = [str(problem) for problem in thread.problems]
-    return _page(ship, thread_id, info, shown[start:end], has_more=start > 0, problems=problems)
+    return _page(info, shown[start:end], running=running, has_more=start > 0, problems=problems)
 
 
-def without_running(ship: Ship, thread_id: ThreadId, messages: list[UIMessage]) -> list[UIMessage]:
-    """Leave out what the stream of the run in flight will tell, so that a client hears it once."""
-    run = ship.feed.running(str(thread_id))
-    if run is None:
+async def run_of(ship: Ship, thread_id: ThreadId) -> str | None:
+    """Return the run in flight of a thread, or the one about to begin; empty when that has no id yet."""
+    if (run := ship.keeper.running(str(thread_id))) is not None:
+        return run.run_id
+    rows = await ship.keeper.queue(str(thread_id))
+    return next((row.run_id or "" for row in rows), None)
+
+
+def without(messages: list[UIMessage], run_id: str | None) -> list[UIMessage]:
+    """Leave out the message that the stream of a run will tell whole, so that a client hears it once."""
+    if not run_id:
         return messages
-    return [message for message in messages if message["id"] != run.message_id]
+    return [message for message in messages if message["id"] != message_id_of(run_id)]
 
 
 def _place_of(messages: Sequence[UIMessage], before: str | None) -> int:
@@ -74,11 +84,10 @@ def _place_of(messages: Sequence[UIMessage], before: str | None) -> int:
 
 
 def _page(
-    ship: Ship,
-    thread_id: ThreadId,
     info: ThreadInfo | None,
     messages: list[UIMessage],
     *,
+    running: str | None,
     has_more: bool,
     problems: list[str],
 ) -> JsonObject:
@@ -86,6 +95,6 @@ def _page(
         "messages": messages,
         "hasMore": has_more,
         "problems": problems,
-        "running": ship.feed.running(str(thread_id)) is not None,
+        "running": running is not None,
         "hidePriming": info is not None and hides_priming(info.settings),
     }

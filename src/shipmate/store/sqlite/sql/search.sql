@@ -27,3 +27,10 @@ DELETE FROM search WHERE rowid IN (SELECT row FROM searched WHERE thread_id = :t
 
 -- name: drop_thread_known
 DELETE FROM searched WHERE thread_id = :thread_id;
+
+-- name: known_of_thread
+SELECT searched.message_id, searched.row, search.text FROM searched
+JOIN search ON search.rowid = searched.row WHERE searched.thread_id = :thread_id;
+
+-- name: forget
+DELETE FROM searched WHERE thread_id = :thread_id AND message_id = :message_id;

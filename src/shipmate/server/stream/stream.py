@@ -35,7 +35,7 @@ Chooser: TypeAlias = Callable[[Sequence[FeedEvent]], Awaitable[tuple[list[Chunk]
 
 
 class Streams:
-    """Know the open streams of one server, and count what went through them."""
+    """The open streams of one server, and a count of what went through them."""
 
     def __init__(self) -> None:
         self.open: set[Wire] = set()
@@ -48,7 +48,7 @@ class Streams:
 
 
 class Wire:
-    """Be one open response. `encode` makes the bytes of a chunk; the default is the AI SDK's stream."""
+    """One open response. `encode` makes the bytes of a chunk; the default is the AI SDK's stream."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Wire:
 
 
 class Streamed(Response):
-    """Be a response that writes itself."""
+    """A response that writes itself."""
 
     def __init__(self, play: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
         super().__init__()

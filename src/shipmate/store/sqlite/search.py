@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from shipmate.store.database import Database, statements
 from shipmate.store.port import SearchHit
+from shipmate.store.sqlite.database import Database, statements
 from shipmate.values.message import UIMessage, metadata_of, text_of
 
 # A run of CJK characters, or a word of letters, digits and underscores outside them.
@@ -16,22 +16,29 @@ CJK_RUN = (
 TOKEN = re.compile(rf"({CJK_RUN})|((?:(?!{CJK_RUN[:-1]})\w)+)")
 
 
-class SqliteSearch:
-    """Find messages by words, in any language."""
+class SearchTable:
+    """The table of messages by their words."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._sql = statements("search")
 
-    async def index(self, thread_id: str, messages: Sequence[UIMessage]) -> None:
-        with self._database.transaction(is_hurried=True):
-            for message in messages:
-                self._index(thread_id, message)
+    def put(self, thread_id: str, messages: Sequence[UIMessage]) -> None:
+        """Add messages, replacing what was known of them."""
+        for message in messages:
+            self._put(thread_id, message)
 
-    def _index(self, thread_id: str, message: UIMessage) -> None:
+    def replace(self, thread_id: str, messages: Sequence[UIMessage]) -> None:
+        """Let a thread have these messages and no others; what is known already is not touched."""
+        rows = self._database.rows(self._sql["known_of_thread"], {"thread_id": thread_id})
+        known = {row["message_id"]: row["text"] for row in rows}
+        self.put(thread_id, [each for each in messages if known.get(each["id"]) != text_of(each)])
+        for message_id in known.keys() - {message["id"] for message in messages}:
+            self._drop({"thread_id": thread_id, "message_id": message_id})
+
+    def _put(self, thread_id: str, message: UIMessage) -> None:
         key = {"thread_id": thread_id, "message_id": message["id"]}
-        for known in self._database.rows(self._sql["known"], key):
-            self._database.run(self._sql["drop_row"], {"row": known["row"]})
+        self._drop(key)
         text = text_of(message)
         if not text:
             return
@@ -40,22 +47,28 @@ class SqliteSearch:
         row = self._database.run(self._sql["add"], values).lastrowid
         self._database.run(self._sql["remember"], {**key, "row": row})
 
-    async def find(self, query: str, limit: int = 50) -> list[SearchHit]:
+    def _drop(self, key: dict[str, str]) -> None:
+        for known in self._database.rows(self._sql["known"], key):
+            self._database.run(self._sql["drop_row"], {"row": known["row"]})
+            self._database.run(self._sql["forget"], key)
+
+    def find(self, query: str, limit: int = 50) -> list[SearchHit]:
+        """Find messages that have all words of a query, those that were indexed last first."""
         match = match_expression(query)
         if not match:
             return []
         rows = self._database.rows(self._sql["find"], {"match": match, "limit": limit})
         return [SearchHit(**{key: row[key] for key in SearchHit.__struct_fields__}) for row in rows]
 
-    async def drop(self, thread_id: str) -> None:
-        with self._database.transaction():
-            self._database.run(self._sql["drop_thread_rows"], {"thread_id": thread_id})
-            self._database.run(self._sql["drop_thread_known"], {"thread_id": thread_id})
+    def drop(self, thread_id: str) -> None:
+        """Forget the messages of a thread."""
+        self._database.run(self._sql["drop_thread_rows"], {"thread_id": thread_id})
+        self._database.run(self._sql["drop_thread_known"], {"thread_id": thread_id})
 
-    async def clear(self) -> None:
-        with self._database.transaction():
-            self._database.run(self._sql["clear"])
-            self._database.run(self._sql["clear_known"])
+    def clear(self) -> None:
+        """Forget all messages."""
+        self._database.run(self._sql["clear"])
+        self._database.run(self._sql["clear_known"])
 
 
 def tokens(text: str) -> list[str]:

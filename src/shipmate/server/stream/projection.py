@@ -1,0 +1,122 @@
+"""Project one message onto one client: tell it what it does not hold yet, and nothing twice."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TypeAlias
+
+from shipmate.orchestrator.reduce import Reducer, Snapshot
+from shipmate.server.stream.retell import catch_up_call, retell_part
+from shipmate.values import chunk as chunks
+from shipmate.values.chunk import Chunk
+from shipmate.values.message import JsonObject, UIMessage, is_tool, metadata_of
+
+ENDINGS = frozenset({"finish", "abort", "error"})
+# A part, and the id it is open under while it is being written.
+Open: TypeAlias = tuple[JsonObject, str | None]
+
+
+class Projection:
+    """One client's copy of one message: what it brought with it, and what it was told."""
+
+    def __init__(self, message_id: str, held: UIMessage | None = None) -> None:
+        self._copy = Reducer(held or {"id": message_id, "role": "assistant", "parts": []})
+        self._is_begun = False
+        self.is_finished = False
+        # Whether the copy is what the message is; no chunk takes back what a client holds too much.
+        self.is_exact = True
+
+    @property
+    def is_begun(self) -> bool:
+        return self._is_begun
+
+    def meet(self, now: Snapshot) -> list[Chunk]:
+        """Return the chunks that bring the copy to where the message stands."""
+        told = self._begin(now.message)
+        missing, is_exact = difference(self._copy.snapshot(), now)
+        self.is_exact = self.is_exact and is_exact
+        return [*told, *self._apply(missing)]
+
+    def take(self, chunk: Chunk) -> list[Chunk]:
+        """Return what to tell of a chunk that just happened."""
+        self.is_finished = chunk["type"] in ENDINGS
+        if chunk["type"] != "start" or not self._is_begun:
+            self._is_begun = True
+            return self._apply([chunk])
+        # A message that goes on is opened once.
+        metadata = chunk.get("messageMetadata")
+        return self._apply([chunks.message_metadata(metadata)] if metadata else [])
+
+    def finish(self, now: Snapshot) -> list[Chunk]:
+        """Return what is left to tell of a message that nobody writes any more."""
+        told = self.meet(now)
+        return told if self.is_finished else [*told, *self.take(chunks.finish("stop"))]
+
+    def _begin(self, message: UIMessage) -> list[Chunk]:
+        metadata = metadata_of(message)
+        if self._is_begun:
+            is_known = metadata == metadata_of(self._copy.message)
+            return [] if is_known else self._apply([chunks.message_metadata(metadata)])
+        if not message["parts"] and not metadata:
+            # Nothing is said yet; its own start opens it.
+            return []
+        self._is_begun = True
+        return self._apply([chunks.start(message["id"], metadata)])
+
+    def _apply(self, told: list[Chunk]) -> list[Chunk]:
+        for chunk in told:
+            self._copy.apply(chunk)
+        return told
+
+
+def difference(held: Snapshot, now: Snapshot) -> tuple[list[Chunk], bool]:
+    """Return the chunks that make `now` of `held`, and whether they can.
+
+    Calls and named data are known by their ids, and told again where they changed. Texts, files and steps are
+    known by their order alone: what is held of them must be the beginning of what there is.
+    """
+    calls = {part["toolCallId"]: part for part in held.message["parts"] if is_tool(part)}
+    named = {(part["type"], part["id"]): part for part in held.message["parts"] if _is_named(part)}
+    ordered = deque(each for each in _with_ids(held) if not is_tool(each[0]) and not _is_named(each[0]))
+    told: list[Chunk] = []
+    is_exact = True
+    for place, (part, open_as) in enumerate(_with_ids(now)):
+        if is_tool(part) and (call := calls.pop(part["toolCallId"], None)) is not None:
+            told += catch_up_call(call, part)
+        elif _is_named(part) and (known := named.pop((part["type"], part["id"]), None)) is not None:
+            told += [] if known["data"] == part["data"] else retell_part(part, place)
+        elif ordered and not is_tool(part) and not _is_named(part):
+            more = _continue(ordered.popleft(), (part, open_as))
+            is_exact = is_exact and more is not None
+            told += more or []
+        else:
+            told += retell_part(part, place, open_as)
+    return told, is_exact and not (calls or named or ordered)
+
+
+def _continue(held: Open, now: Open) -> list[Chunk] | None:
+    """Return the chunks that make one part of another, or None when no chunk can."""
+    (old, held_as), (part, open_as) = held, now
+    kind: str = part["type"]
+    if old["type"] != kind:
+        return None
+    if kind not in ("text", "reasoning"):
+        return [] if {**old, **part} == old else None
+    added = str(part["text"]).removeprefix(str(old.get("text", "")))
+    is_beginning = str(part["text"]).startswith(str(old.get("text", "")))
+    # Only a text that is open, here and there under one id, can grow.
+    if not is_beginning or (added and held_as is None) or (open_as is not None and open_as != held_as):
+        return None
+    told = [chunks.text(f"{kind}-delta", held_as, added)] if added and held_as else []
+    if held_as is not None and open_as is None:
+        told.append(chunks.text(f"{kind}-end", held_as))
+    return told
+
+
+def _is_named(part: JsonObject) -> bool:
+    return part["type"].startswith("data-") and "id" in part
+
+
+def _with_ids(snapshot: Snapshot) -> list[Open]:
+    ids = {place: key.partition(" ")[2] for key, place in snapshot.open.items()}
+    return [(part, ids.get(place)) for place, part in enumerate(snapshot.message["parts"])]

@@ -1,0 +1,325 @@
+"""Keep the index equal to the files: thread by thread as they change, or all of them by comparing.
+
+Rows are never rewritten, so what changed in a thread is what was appended since it was read. A missing,
+damaged or older database is noticed and brought up to date in the background.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from shipmate.errors import StorageError
+from shipmate.store.entry import FileState, apply_mark, make_entry, stamp_of, time_of
+from shipmate.store.journal.mark import MarkFiles
+from shipmate.store.port import Reconciled
+from shipmate.store.sqlite.database import Database
+from shipmate.store.sqlite.search import SearchTable
+from shipmate.store.sqlite.thread import ThreadEntry, ThreadTable
+from shipmate.thread.log import FileLog, Position, thread_ids
+from shipmate.thread.merge import merge_row
+from shipmate.thread.row import split_lines
+from shipmate.values.message import UIMessage
+from shipmate.values.thread_id import ThreadId
+from shipmate.values.token import message_tokens
+from shipmate.workspace.disk import Disk, names_in, opened, refusals, stat_of
+from shipmate.workspace.layout import CAPTAIN, Layout
+
+log = logging.getLogger(__name__)
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+# How long whoever asks for a list waits for an index that is being brought up to date.
+PATIENCE_SECONDS = 0.5
+# How long the event loop is kept at a time.
+TURN_SECONDS = 0.005
+READ_BYTES = 1 << 20
+COUNTED_THREADS = 1000
+
+
+class _Found(NamedTuple):
+    """One thread's file, as it lies there."""
+
+    thread_id: ThreadId
+    binned: bool
+    stamp: str
+    at: int
+
+
+class Index:
+    """The list of threads and the search of one workspace, over its files."""
+
+    def __init__(self, layout: Layout, disk: Disk, database: Database, marks: MarkFiles) -> None:
+        self._layout = layout
+        self._disk = disk
+        self._database = database
+        self._marks = marks
+        self._log = FileLog(layout, disk)
+        self.threads = ThreadTable(database)
+        self.search = SearchTable(database)
+        self._lock = asyncio.Lock()
+        self._task: asyncio.Task[Reconciled] | None = None
+        # The database that was compared with the files.
+        self._compared = 0
+        # Counting the tokens of a long thread anew each turn would cost more than the turn.
+        self._counted: dict[str, tuple[int, int]] = {}
+
+    async def note(self, thread_id: str, messages: Sequence[UIMessage], member: str) -> None:
+        """Bring one thread up to date, given all its messages by whoever holds it."""
+        parsed = ThreadId.parse(thread_id)
+        status = self._stat(self._layout.thread(parsed))
+        if status is None:
+            await self.refresh(thread_id)
+            return
+        self._mark_begun(parsed, messages, member)
+        known = self._database.do(lambda: self.threads.find(thread_id))
+        start = Position(known.offset, 0, known.inode) if known else Position()
+        tail = await self._log.read(parsed, start)
+        is_whole = known is None or known.info.binned or tail.restarted
+        ids = {row["id"] for row in tail.rows}
+        changed = messages if is_whole else [each for each in messages if each["id"] in ids]
+        if not is_whole and len(changed) < len(ids):
+            # These messages are older than the file.
+            await self.refresh(thread_id)
+            return
+        problems = len(tail.problems) + (0 if is_whole or known is None else known.problems)
+        state = FileState(
+            stamp=stamp_of(status),
+            inode=tail.position.inode,
+            offset=tail.position.offset,
+            binned=False,
+            at=time_of(status),
+            problems=problems,
+        )
+        entry = self._entry(parsed, messages, self._count(thread_id, messages, ids), state)
+        self._write(entry, changed, is_whole=is_whole)
+
+    async def refresh(self, thread_id: str) -> None:
+        """Bring one thread up to date by reading its file: there, in the bin, or gone."""
+        parsed = ThreadId.parse(thread_id)
+        live = self._stat(self._layout.thread(parsed))
+        path = self._layout.thread(parsed) if live else self._layout.thread_bin(parsed)
+        status = live or self._stat(path)
+        if status is None:
+            self._database.do(lambda: self._drop([thread_id]))
+            return
+        messages: dict[str, UIMessage] = {}
+        offset = problems = 0
+        try:
+            async for rows, faults, end in self._blocks(path):
+                for row in rows:
+                    known = messages.get(row["id"])
+                    messages[row["id"]] = row if known is None else merge_row(known, row)
+                offset, problems = end, problems + faults
+        except FileNotFoundError:
+            # It was moved meanwhile; whoever moved it brings the index up to date.
+            return
+        state = FileState(
+            stamp=stamp_of(status),
+            inode=status.st_ino,
+            offset=offset,
+            binned=live is None,
+            at=time_of(status),
+            problems=problems,
+        )
+        found = list(messages.values())
+        tokens = sum(map(message_tokens, found))
+        self._write(self._entry(parsed, found, tokens, state), found, is_whole=True)
+
+    async def find(self, thread_id: str) -> ThreadEntry | None:
+        """Return a thread that has a file, as it is marked now."""
+        parsed = ThreadId.parse(thread_id)
+        found = self._database.do(lambda: self.threads.find(thread_id))
+        is_live = self._stat(self._layout.thread(parsed)) is not None
+        is_binned = not is_live and self._stat(self._layout.thread_bin(parsed)) is not None
+        is_listed = found is not None and found.info.binned == is_binned
+        if is_listed != (is_live or is_binned):
+            await self.refresh(thread_id)
+        elif found is not None and found.mark_stamp != self._marks.stamp(parsed):
+            self.remark(thread_id)
+        return self._database.do(lambda: self.threads.find(thread_id))
+
+    def has_file(self, thread_id: str, *, binned: bool) -> bool:
+        """Tell whether a listed thread has its file where the list has it."""
+        parsed = ThreadId.parse(thread_id)
+        path = self._layout.thread_bin(parsed) if binned else self._layout.thread(parsed)
+        return self._stat(path) is not None
+
+    def remark(self, thread_id: str) -> None:
+        """Bring the marks of a listed thread up to date."""
+        parsed = ThreadId.parse(thread_id)
+        stamp = self._marks.stamp(parsed)
+        mark = self._marks.read(parsed)
+
+        def work() -> None:
+            with self._database.transaction():
+                known = self.threads.find(thread_id)
+                if known is not None:
+                    self.threads.put(apply_mark(known, mark, stamp))
+
+        self._database.do(work)
+
+    async def ask(self, work: Callable[[], Result]) -> Result:
+        """Ask the index about all threads; one that turns out to be another is compared first."""
+        await self.catch_up()
+        serial = self._database.serial
+        found = self._database.do(work)
+        if self._database.serial != serial:
+            await self.catch_up()
+            found = self._database.do(work)
+        return found
+
+    async def catch_up(self) -> None:
+        """Wait a little for an index that is not the one that was compared with the files."""
+        self._database.do(lambda: None)
+        if self._compared == self._database.serial:
+            return
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self.reconcile())
+        done, _ = await asyncio.wait({self._task}, timeout=PATIENCE_SECONDS)
+        for task in done:
+            task.result()
+
+    async def reconcile(
+        self, progress: Callable[[int, int], None] | None = None, *, anew: bool = False
+    ) -> Reconciled:
+        """Compare all threads with their files and read those that differ; the event loop goes on."""
+        async with self._lock:
+            self._database.check()
+            if anew:
+                self._database.do(self._clear)
+            serial = self._database.serial
+            todo, gone = await self._compare()
+            self._database.do(lambda: self._drop(gone))
+            for number, each in enumerate(todo, 1):
+                try:
+                    await self.refresh(str(each.thread_id))
+                except StorageError as error:
+                    log.warning("%s is missing from lists and search: %s", each.thread_id, error)
+                if progress is not None:
+                    progress(number, len(todo))
+                await asyncio.sleep(0)
+            self._compared = serial
+            threads, messages, problems = self._database.do(self.threads.count)
+            return Reconciled(
+                threads=threads, messages=messages, changed=len(todo), dropped=len(gone), problems=problems
+            )
+
+    async def close(self) -> None:
+        """End what goes on in the background."""
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, StorageError):
+                await self._task
+
+    async def _compare(self) -> tuple[list[_Found], list[str]]:
+        """Return the threads that differ from their files, the oldest first, and those without one."""
+        found: dict[str, _Found] = {}
+        for folder, binned in ((self._layout.bin, True), (self._layout.threads, False)):
+            with refusals(folder, self._layout.root):
+                ids = thread_ids(names_in(self._disk, folder))
+            async for parsed in _in_turns(ids):
+                path = self._layout.thread_bin(parsed) if binned else self._layout.thread(parsed)
+                status = self._stat(path)
+                if status is not None:
+                    found[str(parsed)] = _Found(parsed, binned, stamp_of(status), status.st_mtime_ns)
+        known = self._database.do(self.threads.stamps)
+        marked = set(names_in(self._disk, self._layout.marks))
+        todo: list[_Found] = []
+        async for name, each in _in_turns(list(found.items())):
+            has_mark = self._layout.mark(each.thread_id).name in marked
+            mark_stamp = self._marks.stamp(each.thread_id) if has_mark else ""
+            if known.get(name) != (each.stamp, mark_stamp, each.binned):
+                todo.append(each)
+        todo.sort(key=lambda each: each.at)
+        return todo, [name for name in known if name not in found]
+
+    async def _blocks(self, path: Path) -> AsyncGenerator[tuple[list[UIMessage], int, int]]:
+        """Go over the rows of a file by blocks: rows, how many cannot be read, and the place behind them."""
+        with refusals(path, self._layout.root), opened(self._disk, path, os.O_RDONLY) as handle:
+            place, rest, began = 0, b"", time.monotonic()
+            while block := self._disk.pread(handle, READ_BYTES, place + len(rest)):
+                data = rest + block
+                whole = data[: data.rfind(b"\n") + 1]
+                rest = data[len(whole) :]
+                place += len(whole)
+                rows, problems, _ = split_lines(whole, 1)
+                yield rows, len(problems), place
+                if time.monotonic() - began > TURN_SECONDS:
+                    await asyncio.sleep(0)
+                    began = time.monotonic()
+
+    def _mark_begun(self, thread_id: ThreadId, messages: Sequence[UIMessage], member: str) -> None:
+        """Note of a new thread whose it is, and that it has words now."""
+        mark = self._marks.read(thread_id) if self._marks.stamp(thread_id) else None
+        if mark is None and member != CAPTAIN:
+            self._marks.change(thread_id, {"member": member})
+        elif mark is not None and mark.is_new and messages:
+            self._marks.change(thread_id, {"is_new": False})
+
+    def _entry(
+        self, thread_id: ThreadId, messages: Sequence[UIMessage], tokens: int, state: FileState
+    ) -> ThreadEntry:
+        stamp = self._marks.stamp(thread_id)
+        mark = self._marks.read(thread_id) if stamp else None
+        return make_entry(str(thread_id), messages, tokens, state, mark, stamp)
+
+    def _write(self, entry: ThreadEntry, messages: Sequence[UIMessage], *, is_whole: bool) -> None:
+        """Put a thread and its words into the index in one step."""
+        name = entry.info.thread_id
+
+        def work() -> None:
+            with self._database.transaction():
+                self.threads.put(entry)
+                if entry.info.binned:
+                    self.search.drop(name)
+                elif is_whole:
+                    self.search.replace(name, messages)
+                else:
+                    self.search.put(name, messages)
+
+        self._database.do(work)
+
+    def _drop(self, thread_ids: Sequence[str]) -> None:
+        if thread_ids:
+            with self._database.transaction():
+                for name in thread_ids:
+                    self.threads.drop(name)
+                    self.search.drop(name)
+
+    def _clear(self) -> None:
+        with self._database.transaction():
+            self.threads.clear()
+            self.search.clear()
+
+    def _count(self, thread_id: str, messages: Sequence[UIMessage], changed: set[str]) -> int:
+        counted, tokens = self._counted.get(thread_id, (0, 0))
+        # The last message may still grow, so it is counted anew each time.
+        settled = max(0, len(messages) - 1)
+        if counted > settled or changed - {message["id"] for message in messages[counted:]}:
+            counted, tokens = 0, 0
+        for message in messages[counted:settled]:
+            tokens += message_tokens(message)
+        if len(self._counted) > COUNTED_THREADS:
+            self._counted.clear()
+        self._counted[thread_id] = (settled, tokens)
+        return tokens + sum(map(message_tokens, messages[settled:]))
+
+    def _stat(self, path: Path) -> os.stat_result | None:
+        with refusals(path, self._layout.root):
+            return stat_of(self._disk, path)
+
+
+async def _in_turns(items: Sequence[Item]) -> AsyncGenerator[Item]:
+    """Go over items without keeping the event loop for long."""
+    began = time.monotonic()
+    for item in items:
+        yield item
+        if time.monotonic() - began > TURN_SECONDS:
+            await asyncio.sleep(0)
+            began = time.monotonic()

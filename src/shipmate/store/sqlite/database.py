@@ -1,0 +1,247 @@
+"""Open state.db, bring it to this version, and run the named statements of the .sql files.
+
+It is an index and not waited for: a power cut may leave it torn, so one of an earlier start of the machine is
+made anew, and so is one that is missing, damaged or was put in the place of the one that was open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import sqlite3
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+from shipmate.errors import StorageError
+from shipmate.store.migration import read_migrations
+from shipmate.values.message import timestamp
+from shipmate.workspace.disk import DISK, locked, make_folder, move_file, stat_of
+from shipmate.workspace.layout import Layout
+
+log = logging.getLogger(__name__)
+Result = TypeVar("Result")
+Carry = Callable[[sqlite3.Connection], None]
+MARK = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+PACKAGE = "shipmate.store.sqlite"
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+# What belongs to a database beside its file.
+COMPANIONS = ("-journal", "-wal", "-shm")
+BROKEN = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_READONLY_DBMOVED", "SQLITE_IOERR_SHORT_READ")
+# The whole of a database up to this size is checked when the index is compared with the files.
+CHECKED_BYTES = 16 * 1024 * 1024
+
+
+class _OtherStartError(Exception):
+    """The machine was started anew since this database was written."""
+
+
+class Database:
+    """One connection to an index, or to one in memory when no path is given."""
+
+    def __init__(self, layout: Layout | None, path: Path | None = None, carry: Carry | None = None) -> None:
+        self._layout = layout
+        self._path = path if path is not None or layout is None else layout.state
+        self._carry = carry
+        self._connection: sqlite3.Connection | None = None
+        self._identity = (0, 0)
+        # Changes whenever another database took the place of the one before: it is to be compared then.
+        self.serial = 0
+        with self._words():
+            self._open()
+
+    def do(self, work: Callable[[], Result]) -> Result:
+        """Do some work on the database; a lost or damaged one is made anew, and the work done once more."""
+        with self._words():
+            self._notice()
+            try:
+                return work()
+            except sqlite3.DatabaseError as error:
+                if not _is_damage(error):
+                    raise
+                self._heal(error)
+                return work()
+
+    def run(self, statement: str, values: Mapping[str, Any] | None = None) -> sqlite3.Cursor:
+        """Run one statement."""
+        assert self._connection is not None, "the database is open"
+        return self._connection.execute(statement, values or {})
+
+    def rows(self, statement: str, values: Mapping[str, Any] | None = None) -> list[sqlite3.Row]:
+        """Run a query to its end."""
+        return self.run(statement, values).fetchall()
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Make several statements one: all or none."""
+        assert self._connection is not None, "the database is open"
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            connection.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                connection.rollback()
+            raise
+
+    def check(self) -> None:
+        """Look the whole database through for damage, if it is not large; a damaged one is made anew."""
+        if self._path is None or self._path.stat().st_size > CHECKED_BYTES:
+            return
+
+        def work() -> None:
+            (said,) = self.run("PRAGMA quick_check(1)").fetchone()
+            if said != "ok":
+                raise _damage(said)
+
+        self.do(work)
+
+    def close(self) -> None:
+        """Close the connection; a closed database may be closed again."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _notice(self) -> None:
+        """Open the database anew when it is not the one that was opened."""
+        if self._connection is None or (self._path is not None and _identity(self._path) != self._identity):
+            self.close()
+            self._open()
+
+    def _open(self) -> None:
+        if self._path is None:
+            self._connect(":memory:")
+            return
+        make_folder(DISK, self._path.parent)
+        with locked(DISK, self._path.with_suffix(".lock")):
+            try:
+                self._connect(self._path)
+            except _OtherStartError:
+                for name in ("", *COMPANIONS):
+                    self._path.with_name(self._path.name + name).unlink(missing_ok=True)
+                self._connect(self._path)
+            except sqlite3.DatabaseError as error:
+                if not _is_damage(error):
+                    raise
+                self._set_aside(str(error))
+                self._connect(self._path)
+        self._path.chmod(0o600)
+        self._identity = _identity(self._path)
+
+    def _connect(self, place: Path | str) -> None:
+        self.close()
+        connection = sqlite3.connect(place, isolation_level=None, timeout=10)
+        connection.row_factory = sqlite3.Row
+        self._connection = connection
+        self.serial += 1
+        try:
+            boot = _boot_id()
+            # Between two transactions the one file is the whole of it, whoever copies or replaces it.
+            connection.execute("PRAGMA journal_mode = TRUNCATE")
+            connection.execute(f"PRAGMA synchronous = {'OFF' if boot else 'NORMAL'}")
+            connection.execute("PRAGMA temp_store = MEMORY")
+            self._migrate(connection)
+            self._compare_start(connection, boot)
+        except BaseException:
+            self.close()
+            raise
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        """Bring the tables to this version; refuse those of a newer one."""
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        steps = read_migrations(PACKAGE)
+        if version > len(steps):
+            raise StorageError(
+                f"{self._name} was made by a newer Shipmate. Update this one, or move it away."
+            )
+        for step in steps[version:]:
+            if version == 1 and self._carry is not None:
+                self._carry(connection)
+            connection.executescript(
+                f"BEGIN IMMEDIATE; {step.sql} PRAGMA user_version = {step.number}; COMMIT;"
+            )
+
+    def _compare_start(self, connection: sqlite3.Connection, boot: str) -> None:
+        """Refuse what an earlier start of the machine wrote: a power cut may have torn it."""
+        found = connection.execute("SELECT value FROM meta WHERE name = 'boot'").fetchone()
+        if found is None:
+            connection.execute("INSERT INTO meta (name, value) VALUES ('boot', ?)", (boot,))
+        elif found[0] != boot:
+            raise _OtherStartError
+
+    def _heal(self, error: sqlite3.DatabaseError) -> None:
+        """Set the damaged database aside, unless another process has done so, and make a new one."""
+        assert self._path is not None, "a database in memory takes no damage"
+        with locked(DISK, self._path.with_suffix(".lock")):
+            if _identity(self._path) == self._identity:
+                self.close()
+                self._set_aside(str(error))
+        self.close()
+        self._open()
+
+    def _set_aside(self, reason: str) -> None:
+        assert self._path is not None, "a database in memory takes no damage"
+        folder = self._layout.damaged if self._layout else self._path.parent / "damaged"
+        stamp = timestamp().replace(":", "").replace(".", "")
+        kept = folder / f"{self._path.stem}-{stamp}{self._path.suffix}"
+        move_file(DISK, self._path, kept)
+        for companion in COMPANIONS:
+            self._path.with_name(self._path.name + companion).unlink(missing_ok=True)
+        named = self._layout.name_of(kept) if self._layout else kept.name
+        log.warning("%s cannot be used (%s); it is kept as %s and made anew", self._name, reason, named)
+
+    @property
+    def _name(self) -> str:
+        if self._path is None:
+            return "the index"
+        return self._layout.name_of(self._path) if self._layout else self._path.name
+
+    @contextmanager
+    def _words(self) -> Generator[None]:
+        try:
+            yield
+        except (sqlite3.DatabaseError, OSError) as error:
+            if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+                raise
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise StorageError(
+                f"cannot use {self._name}: {reason}. It only lists what the files hold; mend this and retry."
+            ) from error
+
+
+def _damage(reason: str) -> sqlite3.DatabaseError:
+    error = sqlite3.DatabaseError(reason)
+    error.sqlite_errorname = "SQLITE_CORRUPT"
+    return error
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    name = getattr(error, "sqlite_errorname", None) or ""
+    return name.startswith(BROKEN) or "no such table" in str(error) or "no such column" in str(error)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = stat_of(DISK, path)
+    return (0, 0) if status is None else (status.st_dev, status.st_ino)
+
+
+@cache
+def _boot_id() -> str:
+    """Return what names this start of the machine; empty where nothing does."""
+    try:
+        return BOOT.read_text("ascii").strip()
+    except OSError:
+        return ""
+
+
+@cache
+def statements(name: str) -> dict[str, str]:
+    """Read the named statements of one .sql file."""
+    text = (files(PACKAGE) / "sql" / f"{name}.sql").read_text("utf-8")
+    _, *pieces = MARK.split(text)
+    return {key: text.strip() for key, text in zip(pieces[::2], pieces[1::2], strict=True)}

@@ -1,0 +1,28 @@
+-- name: put
+INSERT OR REPLACE INTO thread (thread_id, title, member, message_count, token_estimate, created_at, last_at,
+    read_at, archived, binned, settings, stamp, mark_stamp, words, first_at, said_at, inode, offset, problems)
+VALUES (:thread_id, :title, :member, :message_count, :token_estimate, :created_at, :last_at,
+    :read_at, :archived, :binned, :settings, :stamp, :mark_stamp, :words, :first_at, :said_at, :inode, :offset, :problems);
+
+-- name: find
+SELECT * FROM thread WHERE thread_id = :thread_id;
+
+-- name: stamps
+SELECT thread_id, stamp, mark_stamp, binned FROM thread;
+
+-- name: list
+SELECT * FROM thread
+WHERE binned = :binned AND (:archived IS NULL OR archived = :archived)
+  AND (:last_at IS NULL OR last_at < :last_at OR (last_at = :last_at AND thread_id > :thread_id))
+  AND (:query = '' OR title LIKE :like ESCAPE '\' OR thread_id LIKE :like ESCAPE '\')
+ORDER BY last_at DESC, thread_id LIMIT :limit;
+
+-- name: count
+SELECT count(*) AS threads, coalesce(sum(message_count), 0) AS messages, coalesce(sum(problems), 0) AS problems
+FROM thread WHERE binned = 0;
+
+-- name: drop
+DELETE FROM thread WHERE thread_id = :thread_id;
+
+-- name: clear
+DELETE FROM thread;

@@ -1,0 +1,26 @@
+-- name: add
+INSERT INTO usage (file, at, thread_id, member, run_id, step, model, input_tokens, output_tokens,
+                   cache_read_tokens, cache_write_tokens, cost, estimated_tokens, milliseconds)
+VALUES (:file, :at, :thread_id, :member, :run_id, :step, :model, :input_tokens, :output_tokens,
+        :cache_read_tokens, :cache_write_tokens, :cost, :estimated_tokens, :milliseconds);
+
+-- name: list
+SELECT * FROM usage WHERE at >= :since AND (:thread_id IS NULL OR thread_id = :thread_id) ORDER BY file, id;
+
+-- name: files
+SELECT * FROM usage_file;
+
+-- name: put_file
+INSERT OR REPLACE INTO usage_file (name, inode, offset) VALUES (:name, :inode, :offset);
+
+-- name: drop_file
+DELETE FROM usage_file WHERE name = :name;
+
+-- name: drop
+DELETE FROM usage WHERE file = :name;
+
+-- name: clear
+DELETE FROM usage;
+
+-- name: clear_files
+DELETE FROM usage_file;

@@ -1,0 +1,254 @@
+"""One process keeps a workspace; others attach to it, and one of them takes over when it goes."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from shipmate.app import Shipmate
+from shipmate.errors import UserError
+from shipmate.models.scripted import ScriptedModel, call, hold, say
+from shipmate.orchestrator.feed import FeedEvent
+from shipmate.values.message import text_of, tool_parts
+from tests.support.wait import LONG
+from tests.support.workspace import ROOM, Probe, messages_of, open_workspace, pressed, said, talk
+
+SILENT = ScriptedModel([])
+
+
+async def until_outcome(queue: asyncio.Queue[FeedEvent]) -> list[FeedEvent]:
+    found: list[FeedEvent] = []
+    while not found or found[-1].outcome is None:
+        found.append(await asyncio.wait_for(queue.get(), LONG))
+    return found
+
+
+def words_in(events: list[FeedEvent]) -> str:
+    deltas = [event.chunk["delta"] for event in events if event.chunk and event.chunk["type"] == "text-delta"]
+    return "".join(deltas)
+
+
+async def test_the_first_keeps_and_the_second_attaches(tmp_path: Path) -> None:
+    async with (
+        open_workspace(tmp_path, ScriptedModel({"": ["From the keeper."]})) as first,
+        open_workspace(tmp_path, ScriptedModel({"": ["From the attached one."]})) as second,
+    ):
+        assert (first.keeper.keeps, second.keeper.keeps) == (True, False)
+        outcome = await asyncio.wait_for(talk(second, "hello"), LONG)
+    assert outcome.text == "From the keeper."
+
+
+async def test_d1_a_message_of_another_process_waits_for_the_command_of_the_first(tmp_path: Path) -> None:
+    work = Probe("work", acts=True)
+    work.hold = asyncio.Event()
+    model = ScriptedModel({"slow": [[call("work", mark="A")], "A is done."], "next": ["Now B."]})
+    async with (
+        open_workspace(tmp_path, model, [work], mode="yolo") as first,
+        open_workspace(tmp_path, SILENT) as second,
+    ):
+        one = await first.receive(said("slow"))
+        await work.begun.wait()
+        two = await second.receive(said("next"))
+        work.hold.set()
+        outcomes = [await asyncio.wait_for(each.outcome(), LONG) for each in (one, two)]
+    assert [outcome.text for outcome in outcomes] == ["A is done.", "Now B."]
+    assert work.marks == ["A"]
+
+
+async def test_d9_whoever_watches_sees_the_answer_that_another_process_asked_for(
+    tmp_path: Path,
+) -> None:
+    async with (
+        open_workspace(tmp_path, ScriptedModel({"": ["Aye."]})) as first,
+        open_workspace(tmp_path, SILENT) as second,
+        first.keeper.watch(ROOM) as here,
+        second.keeper.watch(ROOM) as there,
+    ):
+        await talk(second, "ready?")
+        told = [await until_outcome(queue) for queue in (here, there)]
+    assert [words_in(events) for events in told] == ["Aye.", "Aye."]
+
+
+async def test_an_attached_process_that_joins_late_is_told_the_running_message_first(tmp_path: Path) -> None:
+    go_on = asyncio.Event()
+    model = ScriptedModel([[say("First half, "), hold(go_on), say("second half.")]])
+    async with (
+        open_workspace(tmp_path, model) as first,
+        open_workspace(tmp_path, SILENT) as second,
+    ):
+        receipt = await first.receive(said("tell"))
+        async with first.keeper.watch(ROOM) as here:
+            while "First half, " not in words_in([event := await here.get()]):
+                assert event.outcome is None
+        async with second.keeper.watch(ROOM) as there:
+            joined = await asyncio.wait_for(there.get(), LONG)
+            go_on.set()
+            rest = await until_outcome(there)
+        await receipt.outcome()
+    assert joined.snapshot is not None
+    assert text_of(joined.snapshot.message) == "First half, "
+    assert words_in(rest) == "second half."
+
+
+async def test_an_attached_process_stops_a_run_steers_decides_and_takes_back(tmp_path: Path) -> None:
+    forever = asyncio.Event()
+    work = Probe("work", acts=True)
+    model = ScriptedModel(
+        {
+            "wait": [[say("I wait."), hold(forever)]],
+            "act": [[call("work", mark="x")], "Acted."],
+            "more": ["More."],
+        }
+    )
+    async with (
+        open_workspace(tmp_path, model, [work]) as first,
+        open_workspace(tmp_path, ScriptedModel([]), [work]) as second,
+        second.keeper.watch(ROOM) as queue,
+    ):
+        running = await second.receive(said("wait"))
+        while "I wait." not in words_in([await asyncio.wait_for(queue.get(), LONG)]):
+            pass
+        assert second.keeper.running(ROOM) is not None
+        waiting = await second.receive(said("more", message_id="m1"))
+        assert [row.event.message_id for row in await second.keeper.queue(ROOM)][-1] == "m1"
+        assert await second.keeper.withdraw(ROOM, "m1") is True
+        assert await second.keeper.withdraw(ROOM, "m1") is False
+        assert await second.keeper.stop(ROOM) is True
+        assert (await asyncio.wait_for(running.outcome(), LONG)).status == "stopped"
+        assert (await asyncio.wait_for(waiting.outcome(), LONG)).status == "stopped"
+        assert (await talk(second, "act")).status == "suspended"
+        (question,) = await second.approvals.pending(ROOM)
+        receipt = await second.receive(pressed(question.id, approved=True))
+        assert (await asyncio.wait_for(receipt.outcome(), LONG)).text == "Acted."
+    assert work.marks == ["x"]
+    assert first.keeper.keeps is False
+
+
+async def test_a_repeat_through_an_attached_process_starts_nothing(tmp_path: Path) -> None:
+    model = ScriptedModel({"": ["Once."]})
+    async with (
+        open_workspace(tmp_path, model) as first,
+        open_workspace(tmp_path, SILENT) as second,
+    ):
+        await talk(first, "hello", message_id="same")
+        again = await second.receive(said("hello", message_id="same"))
+        assert (await asyncio.wait_for(again.outcome(), LONG)).text == "Once."
+    assert again.is_new is False
+    assert len(model.requests) == 1
+
+
+async def test_trouble_at_the_keeper_reaches_the_one_who_asked(tmp_path: Path) -> None:
+    async with (
+        open_workspace(tmp_path, SILENT),
+        open_workspace(tmp_path, SILENT) as second,
+    ):
+        with pytest.raises(UserError, match="half a character"):
+            await second.receive(said("half \ud83d"))
+
+
+async def test_a_keeper_that_leaves_hands_over_what_it_began(tmp_path: Path) -> None:
+    never = asyncio.Event()
+    begun = ScriptedModel([[say("I begin "), hold(never)]])
+    async with open_workspace(tmp_path, SILENT) as second:
+        pass
+    first = await _open(tmp_path, begun)
+    async with open_workspace(tmp_path, ScriptedModel({"": ["and the next one ends."]})) as second:
+        async with second.keeper.watch(ROOM) as queue:
+            receipt = await second.receive(said("tell"))
+            while "I begin " not in words_in([await asyncio.wait_for(queue.get(), LONG)]):
+                pass
+            await first.close()
+            outcome = await asyncio.wait_for(receipt.outcome(), LONG)
+        assert second.keeper.keeps
+        messages = await messages_of(second)
+    assert outcome.text == "and the next one ends."
+    assert [message["role"] for message in messages] == ["user", "assistant"]
+
+
+async def test_a_keeper_that_leaves_lets_what_acts_come_to_its_end(tmp_path: Path) -> None:
+    work = Probe("work", acts=True)
+    work.hold = asyncio.Event()
+    model = ScriptedModel([[call("work", mark="once"), call("work", mark="twice")], "Not said by this one."])
+    first = await _open(tmp_path, model, [work])
+    async with open_workspace(
+        tmp_path, ScriptedModel({"": ["Both are done."]}), [work], mode="yolo"
+    ) as second:
+        receipt = await second.receive(said("act"))
+        await work.begun.wait()
+        closing = asyncio.create_task(first.close())
+        await asyncio.sleep(0.05)
+        assert not closing.done()
+        work.hold.set()
+        await closing
+        outcome = await asyncio.wait_for(receipt.outcome(), LONG)
+        calls = [part for message in await messages_of(second) for part in tool_parts(message)]
+    assert outcome.text == "Both are done."
+    assert work.marks == ["once", "twice"]
+    assert [part["state"] for part in calls] == ["output-available", "output-available"]
+
+
+async def test_d15_what_was_left_is_taken_up_when_a_program_opens_the_workspace(tmp_path: Path) -> None:
+    never = asyncio.Event()
+    first = await _open(tmp_path, ScriptedModel([[say("I begin "), hold(never)]]))
+    async with first.keeper.watch(ROOM) as queue:
+        await first.receive(said("tell"))
+        while "I begin " not in words_in([await queue.get()]):
+            pass
+    await first.close()
+    async with open_workspace(tmp_path, ScriptedModel({"": ["Finished."]})) as second:
+        assert second.keeper.taken_up == [ROOM]
+        async with second.keeper.watch(ROOM) as queue:
+            await until_outcome(queue)
+        messages = await messages_of(second)
+    assert [text_of(message) for message in messages] == ["tell", "Finished."]
+
+
+async def test_a_one_shot_finishes_what_it_found_when_nobody_else_is_there(tmp_path: Path) -> None:
+    never = asyncio.Event()
+    first = await _open(tmp_path, ScriptedModel([[say("I begin "), hold(never)]]))
+    async with first.keeper.watch(ROOM) as queue:
+        await first.receive(said("tell"))
+        while "I begin " not in words_in([await queue.get()]):
+            pass
+    await first.close()
+    second = await _open(tmp_path, ScriptedModel({"": ["Finished."]}))
+    await second.close(finish=True)
+    async with open_workspace(tmp_path, SILENT) as third:
+        assert third.keeper.taken_up == []
+        assert [text_of(message) for message in await messages_of(third)] == ["tell", "Finished."]
+
+
+async def test_a_workspace_whose_path_is_longer_than_a_socket_takes_can_be_shared(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*(["a" * 60] * 3))
+    deep.mkdir(parents=True)
+    async with (
+        open_workspace(deep, ScriptedModel({"": ["Far down."]})),
+        open_workspace(deep, ScriptedModel([])) as second,
+    ):
+        assert (await asyncio.wait_for(talk(second, "where?"), LONG)).text == "Far down."
+
+
+async def test_a_process_that_a_tool_started_is_not_let_in(tmp_path: Path) -> None:
+    knock = (
+        "import socket, sys; s = socket.socket(socket.AF_UNIX); s.settimeout(20); s.connect(sys.argv[1]);"
+        'b = b\'{"is":"hello","number":1,"version":1}\'; s.sendall(len(b).to_bytes(4, \'big\') + b);'
+        "print(repr(s.recv(99)))"
+    )
+    async with open_workspace(tmp_path, SILENT) as app:
+        # Through a shell that goes on living, so that the visitor is a grandchild.
+        child = await asyncio.create_subprocess_exec(
+            "sh", "-c", 'python3 -c "$1" "$2"; true', "sh", knock, str(app.layout.keeper_socket),
+            stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        out, _ = await asyncio.wait_for(child.communicate(), LONG)
+    assert out.decode().strip() == "b''"
+
+
+async def _open(folder: Path, model: ScriptedModel, tools: list[Probe] | None = None) -> Shipmate:
+    async with open_workspace(folder, ScriptedModel([]), tools or [], mode="yolo"):
+        pass
+    from shipmate.tools.toolset import Toolset
+
+    return await Shipmate.open(folder, model=model, environ={}, toolset=Toolset(tools or []))
