@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from shipmate.orchestrator.turn import message_id_of, run_id_of
 from shipmate.thread.merge import merge_rows
 from shipmate.thread.row import split_lines
-from shipmate.values.event import RetryEvent, TextEvent
+from shipmate.values.event import TextEvent
 from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, text_of, tool_parts
 from shipmate.values.thread_id import ThreadId
 from tests.simulation.outside import Said
@@ -189,15 +189,3 @@ def _comparable(message: UIMessage, *, is_exact: bool) -> list[str]:
 
 def _is_beginning(held: list[str], stored: list[str]) -> bool:
     return held == stored[: len(held)]
-
-
-def index_troubles(listed: dict[str, int], check: Check) -> Iterator[str]:
-    """Compare the list of threads with the files."""
-    stored = {thread_id: len(messages) for thread_id, messages in check.threads.items() if messages}
-    if listed != stored:
-        yield f"the list says {listed}, the files say {stored}"
-
-
-def is_retry(said: Said) -> bool:
-    """Tell whether an event asks for another answer."""
-    return isinstance(said.event, RetryEvent)

@@ -13,6 +13,8 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 from unittest import mock
 
+from shipmate.store.sqlite import database
+
 START = 1_780_000_000_000_000_000
 
 
@@ -37,7 +39,9 @@ class Clock:
 
 
 @contextlib.contextmanager
-def installed(clock: Clock, chance: random.Random, pid: Callable[[], int]) -> Generator[None]:
+def installed(
+    clock: Clock, chance: random.Random, pid: Callable[[], int], start: Callable[[], str]
+) -> Generator[None]:
     """Put the clock and seeded ids in the place of the machine's, for everything in this interpreter."""
 
     class SimDatetime(datetime):
@@ -59,6 +63,7 @@ def installed(clock: Clock, chance: random.Random, pid: Callable[[], int]) -> Ge
         put(time, "monotonic", clock.monotonic)
         put(time, "perf_counter", clock.monotonic)
         put(os, "getpid", pid)
+        put(database, "_boot_id", start)
         put(os, "urandom", chance.randbytes)
         put(secrets, "token_hex", lambda size=16: chance.randbytes(size).hex())
         put(secrets, "token_bytes", lambda size=16: chance.randbytes(size))

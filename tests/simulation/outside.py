@@ -59,8 +59,9 @@ class Outside:
     stops: int = 0
     # How often a model was asked and did not come to its end, by thread.
     broken: Counter[str] = field(default_factory=Counter[str])
-    # Titles and marks that were confirmed, by thread.
+    # Titles that a thread may have, once one was confirmed.
     titles: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    renamed: dict[str, bool] = field(default_factory=dict[str, bool])
     marks: int = 0
     troubles: list[str] = field(default_factory=list[str])
 

@@ -147,9 +147,11 @@ class People:
         with contextlib.suppress(ShipmateError):
             await process.ship.store.threads.rename(thread_id, title)
             process.check()
+            self._outside.renamed[thread_id] = True
             # From here on no earlier title may come back.
-            place = self._outside.titles[thread_id].index(title)
-            del self._outside.titles[thread_id][:place]
+            titles = self._outside.titles[thread_id]
+            if title in titles:
+                del titles[: titles.index(title)]
 
     def _name(self, kind: str) -> str:
         self._count += 1

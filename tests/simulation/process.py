@@ -73,8 +73,7 @@ class Process:
         self.is_dead = True
         self.disk.end()
         self.socket.end()
-        if self.ship is not None:
-            self.world.close_index(self.ship)
+        self.world.close_index(self)
 
     def _before(self, call: str, path: str) -> None:
         self.check()

@@ -50,7 +50,7 @@ class Runner:
         troubles: list[str] = []
         asyncio.set_event_loop(world.loop)
         try:
-            with installed(world.clock, world.chance, world.pid):
+            with installed(world.clock, world.chance, world.pid, lambda: f"start {world.starts}"):
                 try:
                     story = Story(world)
                     world.loop.run_until_complete(story.unfold())

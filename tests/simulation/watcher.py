@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.orchestrator.reduce import Reducer
-from tests.simulation.interim_projection import Projection
+from shipmate.server.stream.projection import Projection
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import UIMessage
 

@@ -9,11 +9,15 @@ from pathlib import Path
 
 from shipmate.app import Shipmate
 from shipmate.approvals.value import Approval
+from shipmate.approvals.service import utc_now
 from shipmate.models.choice import ModelChoice
+from shipmate.store.file_store import FileStore
+from shipmate.store.sqlite.database import Database
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import Loaded
+from tests.simulation.check_index import index_troubles
 from tests.simulation.clock import Clock
 from tests.simulation.disk import Locks
 from tests.simulation.loop import OWNER, SimLoop
@@ -52,6 +56,9 @@ class World:
         self.calls = 0
         self.cut_at: int | None = None
         self._digest, self._root = 0, len(str(layout.root))
+        # Changes with every start of the machine.
+        self.starts = 1
+        self._databases: dict[int, Database] = {}
         self._graves: list[Process] = []
         self._copies: list[dict[str, bytes]] = []
 
@@ -104,34 +111,36 @@ class World:
         for process in self.processes:
             process.kill()
         self.volume.cut_power()
+        self.starts += 1
         self.lose_index()
         self.clock.jump(self.chance.choice((0, 0, 1, 3600, -5, -3600)))
 
     async def compose(self, process: Process) -> Shipmate:
         """Open the workspace as a process does."""
-        from tests.simulation.interim import Interim
-
-        store = Interim(self.layout, process.disk)
+        database = self._databases[process.number] = Database(self.layout)
         ship = Shipmate(
             self.layout,
             self.loaded,
             ModelChoice(self.loaded.config.llm, {}, SimModel(process)),
-            store,
+            FileStore(self.layout, process.disk, database, utc_now),
             Sandbox(self.layout),
             make_toolset(process),
             disk=process.disk,
             socket=process.socket,
         )
-        await ship.approvals.reindex()
         await ship.keeper.open()
         return ship
 
-    def close_index(self, ship: Shipmate) -> None:
+    def close_index(self, process: Process) -> None:
         """Let go of a dead process's hold on the index."""
+        if (database := self._databases.pop(process.number, None)) is not None:
+            database.close()
 
     async def check_index(self) -> list[str]:
-        """Compare the index with the files."""
-        return []
+        """Compare the index with the files, as it is and as it is made anew."""
+        process = self.alive[0]
+        assert process.ship is not None
+        return await process.start(index_troubles(process.ship.store, self))
 
     def read(self, path: Path) -> bytes:
         """Return what a file holds; no misfortune touches this."""
