@@ -78,11 +78,11 @@ class Check:
             yield f"{name} was taken back and stands in the thread"
         if not said.is_acknowledged:
             return
+        if not said.outcomes and not said.is_withdrawn:
+            yield f"{name} was acknowledged, and nobody was ever told what became of it"
         if not places:
             if isinstance(said.event, TextEvent) and not said.withdrawals:
                 yield f"{name} was acknowledged and stands nowhere"
-            elif not said.outcomes and not said.withdrawals:
-                yield f"{name} was acknowledged, stands nowhere, and nobody was told what became of it"
             return
         yield from self._answered(name, said, *places[0])
 

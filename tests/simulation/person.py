@@ -32,6 +32,7 @@ class People:
         self._chance = world.chance
         self._outside = world.outside
         self._count = 0
+        self._waiting: list[tuple[Process, asyncio.Task[None]]] = []
         self.threads = THREADS[:threads]
 
     def write(self, process: Process) -> None:
@@ -84,7 +85,13 @@ class People:
 
     def hand_over(self, process: Process, said: Said) -> None:
         """Hand an event over, and wait for what becomes of it."""
-        process.start(self._hand_over(process, said))
+        self._waiting.append((process, process.start(self._hand_over(process, said))))
+
+    @property
+    def is_waiting(self) -> bool:
+        """Tell whether somebody waits for what becomes of an event, and may yet be told."""
+        self._waiting = [each for each in self._waiting if not each[0].is_dead and not each[1].done()]
+        return bool(self._waiting)
 
     async def _hand_over(self, process: Process, said: Said) -> None:
         assert process.ship is not None

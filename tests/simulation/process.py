@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import traceback
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from shipmate.app import Shipmate
+from shipmate.errors import ShipmateError
 from tests.simulation.disk import SimDisk
 from tests.simulation.loop import OWNER
 from tests.simulation.socket import SimSocket
@@ -45,14 +47,30 @@ class Process:
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run something as a part of this process."""
-        task = self.world.loop.create_task(work, context=self.context.copy())
+        task = self.world.loop.create_task(self._guard(work), context=self.context.copy())
         # Held: whatever is dropped by a kill must not come to its `finally` while the seed still runs.
         self._tasks.append(task)
         return task
 
+    async def _guard(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Do some work; whatever it raises that is no word to people is a bug."""
+        try:
+            return await work
+        except ShipmateError as error:
+            self.world.note(f"{self.number}: {error}")
+        except (KilledError, asyncio.CancelledError):
+            raise
+        except Exception as error:
+            self.world.outside.troubles.append("".join(traceback.format_exception(error)))
+
     async def open(self) -> None:
         """Compose the workspace and take part in keeping it."""
-        self.ship = await self.world.compose(self)
+        try:
+            self.ship = await self.world.compose(self)
+        finally:
+            if self.ship is None:
+                # It could not begin, said why, and ends.
+                self.kill()
 
     async def leave(self, *, finish: bool) -> None:
         """End as a person would end it."""

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tests.simulation.outside import Said
 from tests.simulation.person import People
 from tests.simulation.process import Process
 
@@ -25,6 +26,8 @@ class Story:
         self._chance = world.chance
         self.people = People(world, self._chance.choice((1, 1, 2, 3)))
         self._length = self._chance.choice((6, 10, 15, 25))
+        # A clock that is set back can make a word look later than a question it came before.
+        self._says_yes = self._chance.random() < 0.5
         # Some seeds have no misfortunes of a kind, others many.
         self._harm = self._chance.choice((0.0, 0.1, 0.25, 0.4))
         self._done = 0
@@ -53,7 +56,7 @@ class Story:
             (people.write, 8),
             (people.repeat, 3),
             (people.answer, 6),
-            (people.say_yes, 1),
+            (people.say_yes, int(self._says_yes)),
             (people.retry, 1),
             (people.withdraw, 1),
             (people.stop, 1),
@@ -117,7 +120,8 @@ class Story:
         self._world.loop.call_later(self._chance.choice((0.05, 0.5, 5.0)), do)
 
     def _jump(self) -> None:
-        self._world.clock.jump(self._chance.choice((-7200, -60, -0.5, 0.5, 60, 7200)))
+        seconds = self._chance.choice((-7200, -60, -0.5, 0.5, 60, 7200))
+        self._world.clock.jump(abs(seconds) if self._says_yes else seconds)
 
     def _lose_index(self) -> None:
         if self._chance.random() < 0.5:
@@ -126,17 +130,27 @@ class Story:
             self._world.lose_index()
 
     async def _rest(self) -> None:
-        """Make all well, answer what waits, and wait until nothing is left to do."""
+        """Make all well, answer what waits, and wait until nothing is left to do; then say all of it again."""
         world = self._world
         world.note("all is well from here on")
         self._clear()
         world.cut_at = None
         for process in world.processes:
             process.kill_at = None
-        unsure = [each for each in world.outside.said.values() if not each.is_acknowledged]
+        said = list(world.outside.said.values())
+        if await self._settle([each for each in said if not each.is_acknowledged]):
+            world.note("everything is said again")
+            before = len(world.outside.acts)
+            await self._settle([each for each in said if each.is_acknowledged and not each.is_withdrawn])
+            if any(act.tool != "look" for act in world.outside.acts[before:]):
+                world.outside.troubles.append(f"said again, it acted again: {world.outside.acts[before:]}")
+
+    async def _settle(self, unsure: list[Said]) -> bool:
+        """Say what may not have been heard, answer what is asked, and wait until nothing is left to do."""
+        world = self._world
         for _ in range(PATIENCE):
             world.bury()
-            if not world.alive and not any(not each.is_leaving for each in world.processes):
+            if not any(not each.is_leaving for each in world.processes):
                 world.join()
             await asyncio.sleep(1.0)
             if not world.alive:
@@ -148,12 +162,13 @@ class Story:
             for approval in waiting:
                 self.people.press(process, approval, approved=self._chance.random() < 0.7)
             if not waiting and not unsure and await self._is_quiet(process):
-                return
+                return True
         world.outside.troubles.append("it never came to rest")
+        return False
 
     async def _is_quiet(self, process: Process) -> bool:
         keeper = process.ship.keeper if process.ship else None
-        if keeper is None or any(keeper.running(each) for each in self.people.threads):
+        if keeper is None or self.people.is_waiting or any(keeper.running(each) for each in self.people.threads):
             return False
         task = process.start(_open_rows(process, self.people.threads))
         return not await task

@@ -113,7 +113,7 @@ class World:
         self.volume.cut_power()
         self.starts += 1
         self.lose_index()
-        self.clock.jump(self.chance.choice((0, 0, 1, 3600, -5, -3600)))
+        self.clock.jump(self.chance.choice((0, 0, 1, 3600)))
 
     async def compose(self, process: Process) -> Shipmate:
         """Open the workspace as a process does."""
