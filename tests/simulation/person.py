@@ -72,9 +72,6 @@ class People:
         """Answer by words whatever waits in a thread."""
         thread_id = self._chance.choice(self.threads)
         approved = self._chance.random() < 0.75
-        for each in self._world.approvals():
-            if approved and each.is_open and each.thread_id == thread_id:
-                self._outside.leaves.add((each.thread_id, each.call_id, each.input["mark"]))
         event = TextEvent(**self._head(thread_id, self._name("w")), text="yes" if approved else "no")
         self.hand_over(process, self._note(event))
 
@@ -85,6 +82,10 @@ class People:
 
     def hand_over(self, process: Process, said: Said) -> None:
         """Hand an event over, and wait for what becomes of it."""
+        event = said.event
+        for each in self._world.approvals() if isinstance(event, TextEvent) and event.text == "yes" else ():
+            if each.is_open and each.thread_id == event.thread_id and not said.is_acknowledged:
+                self._outside.leaves.add((each.thread_id, each.call_id, each.input["mark"]))
         self._waiting.append((process, process.start(self._hand_over(process, said))))
 
     @property
