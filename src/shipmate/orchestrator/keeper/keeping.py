@@ -46,9 +46,9 @@ class Keeping:
         self._local: LocalKeeper | None = None
         self._attached: AttachedKeeper | None = None
         self._seating = asyncio.Lock()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}
         # Outcomes that this process waits for at the keeper.
-        self._awaited: set[asyncio.Future[Outcome]] = set()
+        self._awaited: dict[asyncio.Future[Outcome], None] = {}
         self._is_closing = False
         # The threads that a process before this one had left unfinished.
         self.taken_up: list[str] = []
@@ -78,8 +78,8 @@ class Keeping:
         if self._local is not None:
             return receipt
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._awaited.add(future)
-        future.add_done_callback(self._awaited.discard)
+        self._awaited[future] = None
+        future.add_done_callback(self._awaited.pop)
         self._start(self._follow_outcome(event, receipt, future))
         return Receipt(receipt.row, receipt.is_new, future)
 
@@ -257,5 +257,5 @@ class Keeping:
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
