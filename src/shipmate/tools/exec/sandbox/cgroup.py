@@ -32,7 +32,9 @@ class ControlGroups:
         for parent, files in self._parents.items():
             group = parent / name
             group.mkdir(exist_ok=True)
-            joins.append(group / "cgroup.procs")
+            # Who moves its one thread need not wait, as for `cgroup.procs`, until nobody forks anywhere.
+            join = group / "tasks"
+            joins.append(join if join.exists() else group / "cgroup.procs")
             for file, value in files.items():
                 # Not every kernel counts swap.
                 with suppress(FileNotFoundError, PermissionError):
