@@ -19,6 +19,7 @@ from shipmate.tools.exec.preview.attempt import Attempt
 from shipmate.tools.exec.preview.effect import TooMuchError
 from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.exec.process import Process
+from shipmate.tools.exec.sandbox.removal import finish_removals
 from shipmate.tools.exec.sandbox.repository import advise_on_git, made_repository, writes_repository
 from shipmate.tools.exec.sandbox.room import Room, asks_for_state
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
@@ -89,7 +90,11 @@ class Exec(Tool[ExecArguments]):
         attempt = Attempt(self.sandbox, context, arguments.command, arguments.timeout, self.budget)
         try:
             return await self._trials.run(
-                arguments.command, context, attempt, can_overlay=self.sandbox.can_overlay
+                arguments.command,
+                context,
+                attempt,
+                can_overlay=self.sandbox.can_overlay,
+                place=self.sandbox.aside,
             )
         except TooMuchError as error:
             words = await self._picture_words(arguments, context)
@@ -193,6 +198,7 @@ class Exec(Tool[ExecArguments]):
 
     async def close(self) -> None:
         await self._jobs.close()
+        await asyncio.to_thread(finish_removals)
 
 
 def check_command(command: str) -> None:
