@@ -91,14 +91,14 @@ class Bubblewrap:
         """Show each repository's settings without credentials and programs."""
         covers: list[tuple[str, list[str]]] = []
         for entry in locked:
-            folder = Path(entry.path)
-            if not entry.is_folder or folder.name != ".git":
+            if not entry.is_folder or not entry.path.endswith("/.git"):
                 continue
+            folder = Path(entry.path)
             if room.writes_repository and folder.parent == self._layout.root:
                 inner = (str(folder / name) for name in GUARDED if (folder / name).exists())
                 covers += [(place, ["--ro-bind", place, place]) for place in inner]
             for config in (folder / "config", *folder.glob("modules/**/config")):
-                covers += _cover_config(config, room)
+                covers += _cover_config(config, room, len(covers))
         return covers
 
 
@@ -124,7 +124,7 @@ def _cover(place: Path) -> list[str]:
     return ["--ro-bind", "/dev/null", str(place)]
 
 
-def _cover_config(config: Path, room: Room) -> list[tuple[str, list[str]]]:
+def _cover_config(config: Path, room: Room, number: int) -> list[tuple[str, list[str]]]:
     """Cover a repository's settings with a copy that holds plain values only."""
     try:
         if not stat.S_ISREG(config.lstat().st_mode):
@@ -132,7 +132,7 @@ def _cover_config(config: Path, room: Room) -> list[tuple[str, list[str]]]:
         text = config.read_text("utf-8", "replace")
     except OSError:
         return []
-    cleaned = room.folder / f"config-{len(list(room.folder.glob('config-*')))}"
+    cleaned = room.folder / f"config-{number}"
     cleaned.write_text(clean_config(text))
     return [(f"{config}/", ["--ro-bind", str(cleaned), str(config)])]
 

@@ -19,6 +19,12 @@ FILES_1 = {
     "cpu": {"cpu.shares": "shares"},
 }
 FILES_2 = {"pids.max": "processes", "memory.max": "memory", "memory.swap.max": "swap", "cpu.weight": "weight"}
+# Where the kernel counts how often each limit was met.
+EVENTS = {
+    "memory.max": ("memory.events", "oom_kill"),
+    "memory.limit_in_bytes": ("memory.oom_control", "oom_kill"),
+    "pids.max": ("pids.events", "max"),
+}
 PREFIX = "shipmate-"
 END_SECONDS = 2.0
 POLL_SECONDS = 0.001
@@ -49,14 +55,10 @@ class ControlGroups:
 
     def find_hit(self, name: str) -> str | None:
         """Return which limit the command of a group ran into."""
-        for parent in self._parents:
-            group = parent / name
-            if _count(group / "memory.events", "oom_kill") or _count(
-                group / "memory.oom_control", "oom_kill"
-            ):
-                return "memory"
-            if _count(group / "pids.events", "max"):
-                return "processes"
+        for parent, files in self._parents.items():
+            for limit, (file, event) in EVENTS.items():
+                if limit in files and _count(parent / name / file, event):
+                    return files[limit]
         return None
 
     def end(self, name: str) -> None:
