@@ -15,7 +15,6 @@ from shipmate.errors import NotFoundError, ShipmateError, TargetChangedError, To
 from shipmate.orchestrator.taint import Taint, tell_gone
 from shipmate.orchestrator.turn import Turn
 from shipmate.store.port import Ledger
-from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.tool import ToolContext, ToolResult
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
@@ -84,6 +83,8 @@ class Worker:
         """Forget what a refused call had done aside."""
         with contextlib.suppress(NotFoundError):
             approval = await self._approvals.get(approval_id)
+            from shipmate.tools.exec.preview.trial import Trials
+
             await asyncio.to_thread(Trials(self._layout).discard, approval.target)
 
     async def _confirm(self, turn: Turn, part: JsonObject, call: Call) -> Call | None:
