@@ -172,7 +172,8 @@ def _is_alive(thread: int) -> bool:
         return False
     except OSError:
         return True
-    return fields[0] not in "ZX" and not int(fields[6]) & EXITING
+    has_memory = fields[20] != "0"
+    return fields[0] not in "ZX" and (has_memory or not int(fields[6]) & EXITING)
 
 
 def _remove_all(groups: Sequence[Path]) -> None:
