@@ -20,7 +20,11 @@ def test_a_room_is_gone_at_once_and_what_it_held_soon_after(tmp_path: Path) -> N
     room = make_room(tmp_path)
     (room.home / "closed").mkdir(mode=0o000)
     may_go = threading.Event()
-    do_later(lambda: may_go.wait(10) and None)
+
+    def hold_up() -> None:
+        may_go.wait(10)
+
+    do_later(hold_up)
     remove_later(room.folder)
     assert not room.folder.exists()
     assert list(tmp_path.iterdir())
