@@ -516,7 +516,20 @@ async def test_naming_the_beginning_of_a_command_grants_only_what_was_named(ship
     await ship.ask("git push origin main")
     decisions, _, _ = await ship.answer("allow git push for 10 minutes")
     assert decisions == {"call-1": True}
-    assert [grant.rule for grant in await ship.service().grants()] == ["exec(git push)"]
+    service = ship.service()
+    assert [grant.rule for grant in await service.grants()] == ["exec(git push)"]
+    assert (await service.judge(ship.call("git push"))).action == "allow"
+    assert (await service.judge(ship.call("git push origin main"))).action == "ask"
+
+
+async def test_c11_a_grant_of_what_waits_is_one_of_the_very_call(ship: Ship) -> None:
+    """Only such a grant lifts taint: a rule of the same words, or a grant of other words, does not."""
+    await ship.ask("git push")
+    await ship.answer("allow git push for 10 minutes")
+    service = ship.service()
+    for command, action in (("git push", "allow"), ("git  push", "ask")):
+        tainted = make_call(ship.root, "exec", {"command": command}, tainted=True)
+        assert (await service.judge(tainted)).action == action, command
 
 
 @pytest.mark.parametrize("command", ["git push && ls", "ls *", "echo $HOME", "cd docs"])

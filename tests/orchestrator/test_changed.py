@@ -194,6 +194,26 @@ async def test_c7_what_changes_between_answer_and_act_is_asked_anew_and_runs_onc
         assert (note.read_text(), racing.runs) == ("mine\n", 2)
 
 
+class Forbidding(Racing):
+    """A write before which the file changes and a rule that denies the call is written."""
+
+    async def run(self, arguments: WriteArguments, context: ToolContext) -> ToolResult:
+        context.layout.agent.write_text("---\napprovals:\n  deny: [write]\n---\n# Captain\n")
+        return await super().run(arguments, context)
+
+
+async def test_c7_what_is_denied_by_the_time_it_would_be_asked_anew_is_refused(tmp_path: Path) -> None:
+    note = tmp_path / "note.md"
+    forbidding = Forbidding(note)
+    async with open_ship(tmp_path, call("write", path="note.md", content="mine\n"), tool=forbidding) as app:
+        await talk(app, "go")
+        assert (await talk(app, "yes")).text == "Done."
+        assert await app.approvals.pending(ROOM) == []
+        assert await result(app) == ("output-error", "not allowed: a rule denies `write`")
+        assert next(iter(app.approvals.audit.entries())).event == "refused"
+    assert (note.read_text(), forbidding.runs) == ("theirs\n", 1)
+
+
 async def test_c7_a_crash_before_it_is_asked_anew_leaves_a_call_that_can_still_be_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

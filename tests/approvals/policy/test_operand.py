@@ -266,6 +266,21 @@ def test_a_multi_call_file_proves_nothing(
     assert run(root, "fd x", mode="yolo", deny=("exec(rm *)",)).action == "allow"
 
 
+def test_a_verb_under_another_name_of_the_file_proves_nothing(
+    root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`git-upload-pack` is a link to `git`: what it names is not told by the verbs of `git`."""
+    folder = tmp_path_factory.mktemp("system")
+    (folder / "git").write_bytes(Path("/bin/true").read_bytes())
+    (folder / "git").chmod(0o755)
+    (folder / "git-sweep").symlink_to("git")
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr("shipmate.tools.exec.command.SYSTEM_FOLDERS", (str(folder),))
+    verdict = run(root, "git status", mode="yolo", deny=("exec(git-sweep all)",))
+    assert (verdict.action, verdict.why.key) == ("ask", "unproven")
+    assert run(root, "git status", mode="yolo", deny=("exec(git sweep)",)).action == "allow"
+
+
 def test_a_deny_of_one_verb_leaves_the_others(root: Path) -> None:
     deny = ("exec(git push)",)
     assert run(root, "git push", deny=deny, mode="yolo").action == "deny"
