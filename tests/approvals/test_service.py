@@ -498,6 +498,43 @@ async def test_a_window_grants_exactly_the_words_named(ship: Ship) -> None:
     assert (await service.judge(ship.call("git status"))).action == "ask"
 
 
+@pytest.mark.parametrize("seen_over", [True, False])
+async def test_a_clock_that_is_set_back_lengthens_no_window(ship: Ship, seen_over: bool) -> None:
+    await ship.ask("git status")
+    await ship.answer("allow git status for 10 minutes")
+    call, service = ship.call("git status"), ship.service()
+    granted = ship.now
+    if seen_over:
+        ship.now = granted + timedelta(minutes=10)
+        assert (await service.judge(call)).action == "ask"
+        ship.now = granted + timedelta(minutes=5)
+    else:
+        ship.now = granted - timedelta(hours=3)
+        assert (await service.judge(call)).action == "ask"
+        ship.now = granted + timedelta(minutes=1)
+    assert (await ship.service().judge(call)).action == "ask"
+    assert await service.grants() == []
+
+
+async def test_a_clock_that_is_set_back_leaves_what_holds_always(ship: Ship) -> None:
+    await ship.ask("git status")
+    await ship.answer("yes, always")
+    ship.now -= timedelta(days=400)
+    assert (await ship.service().judge(ship.call("git status"))).action == "allow"
+
+
+@pytest.mark.parametrize("hours", [-30, 30])
+async def test_a_question_closed_as_expired_is_not_opened_by_the_clock(ship: Ship, hours: int) -> None:
+    (asked,) = await ship.ask("git push")
+    ship.now += timedelta(days=8)
+    assert await ship.service().pending(THREAD) == []
+    ship.now -= timedelta(days=8, hours=hours)
+    assert await ship.answer("yes") == ({}, "", False)
+    service = ship.service()
+    assert (await service.answer(press(asked.id, True), [])).decisions == []
+    assert not await service.confirm(asked.id, ship.call())
+
+
 async def test_always_holds_in_every_thread_until_revoked(ship: Ship) -> None:
     await ship.ask("git status")
     await ship.answer("yes, always")

@@ -269,10 +269,15 @@ class ApprovalService:
     async def grants(self) -> list[Grant]:
         """List the grants in force."""
         await self._decisions.complete()
-        now = timestamp(self._clock())
         rows = await self._consents.grants()
+        # Read after the rows: none of them can have been granted later, unless the clock was set back.
+        now = timestamp(self._clock())
         found = [msgspec.convert(row.data, Grant) for row in rows]
-        return [grant for grant in found if grant.expires_at is None or grant.expires_at > now]
+        for grant in found:
+            if not grant.is_in_force(now):
+                # For good: no clock that is set back afterwards gives it new life.
+                await self._consents.revoke_grant(grant.id)
+        return [grant for grant in found if grant.is_in_force(now)]
 
     async def revoke(self, grant_id: str) -> None:
         """Take a grant back; the next call it covered asks again."""

@@ -190,6 +190,10 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     words: str = ""
     approval_id: str | None = None
 
+    def is_in_force(self, now: str) -> bool:
+        """Tell whether it holds at this time: a window only within it, so not before it was given either."""
+        return self.expires_at is None or self.granted_at <= now < self.expires_at
+
     @property
     def rule(self) -> str:
         """Write the grant as a rule of ship.json would be."""

@@ -91,7 +91,7 @@ class SqliteConsents:
         self._database.run(self._sql["add_grant"], values)
 
     async def grants(self, *, every: bool = False) -> list[GrantRow]:
-        rows = self._database.rows(self._sql["list_grants"], {"all": every, "now": timestamp()})
+        rows = self._database.rows(self._sql["list_grants"], {"all": every})
         return [
             GrantRow(
                 id=row["id"],

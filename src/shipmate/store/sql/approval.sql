@@ -17,7 +17,7 @@ ON CONFLICT (id) DO NOTHING;
 
 -- name: list_grants
 SELECT * FROM "grant"
-WHERE :all OR (revoked_at IS NULL AND (until IS NULL OR until > :now)) ORDER BY created_at, id;
+WHERE :all OR revoked_at IS NULL ORDER BY created_at, id;
 
 -- name: revoke_grant
 UPDATE "grant" SET revoked_at = :revoked_at WHERE id = :id AND revoked_at IS NULL;
