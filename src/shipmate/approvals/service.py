@@ -94,11 +94,20 @@ class ApprovalService:
 
     async def judge(self, call: Call) -> Verdict:
         """Say whether a call may run, must be asked about, or may not run at all."""
-        judgement = self.policy.judge(call, await self.grants())
+        try:
+            judgement = self.policy.judge(call, await self._grants_for(call))
+        except ToolError as error:
+            return Verdict("deny", str(error))
         reason = explain(self.language, judgement.why)
         if judgement.action == "ask":
             return await self._ask(call, judgement)
         return Verdict(judgement.action, reason, judgement.grant_id, why=judgement.why, rule=judgement.rule)
+
+    async def _grants_for(self, call: Call) -> list[Grant]:
+        """Return the grants of the call's tool that were given when it was what it is now."""
+        found = [grant for grant in await self.grants() if grant.tool == call.tool.name]
+        meaning = await call.tool.meaning() if found else None
+        return [grant for grant in found if grant.meaning == meaning]
 
     async def _ask(self, call: Call, judgement: Judgement) -> Verdict:
         why, forbids = judgement.why, partial(self.policy.forbids, call)

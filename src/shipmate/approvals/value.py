@@ -181,6 +181,8 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     what: str = ""
     # The call it was given for, arguments included.
     digest: str | None = None
+    # What a foreign tool said it was, as a hash; our own tools mean what they always do.
+    meaning: str | None = None
     scope: GrantScope
     member: str
     thread_id: str | None = None
