@@ -243,6 +243,18 @@ def test_c4_what_is_not_proven_free_of_a_deny_never_runs_unasked(root: Path, com
         assert run(root, command, mode=mode, deny=("exec(rm *)",), allow=allow).action != "allow"
 
 
+def test_c4_no_way_to_a_denied_program_is_open_in_yolo(root: Path) -> None:
+    lines = (Path(__file__).parent / "removal.txt").read_text().splitlines()[1:]
+    ways = {line: run(root, line, mode="yolo", deny=("exec(rm *)",)).action for line in lines}
+    assert len(ways) > 300
+    assert [line for line, action in ways.items() if action == "allow"] == []
+    # `rm` is about a program: what another one overwrites is closed by a rule about the file.
+    for line in ("mv f x", "mv x f", "cp f x", "cp /dev/null x", "sort -o x f", "uniq f x", "shuf -ox f"):
+        assert run(root, line, mode="yolo", deny=("exec(rm *)",)).action == "allow", line
+        assert run(root, line, mode="yolo", deny=("write(x)",)).action == "deny", line
+    assert {run(root, line, mode="yolo", deny=("write(x)",)).action for line in lines} == {"ask"}
+
+
 def test_c4_the_denied_program_under_another_name_is_denied(root: Path) -> None:
     (root / "symlink").symlink_to("/bin/rm")
     for command in ("./symlink x", f"{root}/symlink x", "/bin/rm x", "/usr/bin/rm x"):
