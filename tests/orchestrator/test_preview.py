@@ -61,6 +61,7 @@ async def test_a_yes_applies_the_effects_that_were_shown(tmp_path: Path) -> None
         asked = await waiting(app)
         question = describe(asked)
         assert "Nothing has changed yet" in question
+        assert "whatever it then changes" in question
         assert "+two" in question
         assert (tmp_path / "a.txt").read_text() == "one\n"
         assert (await talk(app, "yes")).text == "Done."

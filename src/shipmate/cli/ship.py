@@ -20,6 +20,8 @@ from shipmate.workspace.layout import Layout
 if TYPE_CHECKING:
     from shipmate.app import Shipmate
 
+YOLO = "mode yolo: calls run without asking, but for what ship.json denies or asks about"
+
 
 @asynccontextmanager
 async def open_ship(layout: Layout, model_name: str | None = None) -> AsyncGenerator[Shipmate]:
