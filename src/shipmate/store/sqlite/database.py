@@ -159,9 +159,9 @@ class Database:
             raise StorageError(
                 f"{self._name} was made by a newer Shipmate. Update this one, or move it away."
             )
+        if version == 1 and self._carry is not None:
+            self._carry(connection)
         for step in steps[version:]:
-            if version == 1 and self._carry is not None:
-                self._carry(connection)
             connection.executescript(
                 f"BEGIN IMMEDIATE; {step.sql} PRAGMA user_version = {step.number}; COMMIT;"
             )
