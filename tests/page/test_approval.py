@@ -34,6 +34,34 @@ def test_approve_runs_the_whole_command_that_was_shown(watched: Watched) -> None
     expect(page.locator(".message.assistant")).to_have_count(1)
 
 
+def test_w1_a_reload_while_an_approved_call_runs_shows_the_whole_message(watched: Watched) -> None:
+    page = watched.page
+    ask(page, "run echo begun; sleep 3; echo hello harbour")
+    page.locator(".confirmation").get_by_role("button", name="Approve").click()
+    expect(page.locator(".confirmation")).to_have_count(0)
+    page.reload()
+    expect(page.locator(".tool .badge")).to_have_text("done")
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    expect(page.locator(".tool")).to_have_count(1)
+    expect(page.locator(".message.assistant")).to_have_count(1)
+    shown = page.locator(".message.assistant .prose").all_inner_texts()
+    page.reload()
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    assert page.locator(".message.assistant .prose").all_inner_texts() == shown
+
+
+def test_d10_a_call_that_is_approved_late_appears(watched: Watched) -> None:
+    page = watched.page
+    ask(page, "run echo hello harbour > made.txt")
+    say(page, "tools")
+    expect(page.locator(".message.assistant")).to_have_count(2)
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    page.locator(".confirmation").get_by_role("button", name="Approve").click()
+    expect(page.locator(".message.assistant").first.locator(".tool .badge")).to_have_text("done")
+    expect(page.locator(".message.assistant")).to_have_count(3)
+    expect(page.locator(".confirmation")).to_have_count(0)
+
+
 def test_a_file_is_shown_as_a_diff_before_it_is_written(watched: Watched, serving: Serving) -> None:
     page = watched.page
     ask(page, "edit Agent.md: replace briefly with kindly")

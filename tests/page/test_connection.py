@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.support.page import REFUSED, OpenPage, Serving, Watched, say
+from tests.support.proxy import Proxy
 
 pytestmark = pytest.mark.browser
 
@@ -41,6 +43,55 @@ def test_a_lost_network_resumes_by_itself(watched: Watched) -> None:
     expect(page.locator(".message.assistant")).to_have_count(1)
 
 
+@pytest.fixture
+def proxy(serving: Serving) -> Iterator[Proxy]:
+    """Put a network between the browser and the server that can be cut."""
+    between = Proxy(serving.port)
+    serving.address = between.address
+    yield between
+    between.close()
+
+
+def numbers(page: Page) -> list[int]:
+    """Read the numbers that the last answer counts."""
+    text = page.locator(".message.assistant").last.locator(".prose").inner_text()
+    return [int(number) for number in re.findall(r"\b\d+\b", text)]
+
+
+def counted(count: int) -> list[int]:
+    """Return what is said when nothing is lost or doubled: each number, and the last once more at the end."""
+    return [*range(1, count + 1), count]
+
+
+def test_w1_a_cut_stream_goes_on_without_doubling_a_word(proxy: Proxy, open_page: OpenPage) -> None:
+    watched = open_page()
+    watched.allow(REFUSED)
+    page = watched.page
+    say(page, "count to 90 slowly")
+    for seen in ("5 6 7", "25 26 27"):
+        expect(page.locator(".message.assistant")).to_contain_text(seen)
+        proxy.cut()
+    expect(page.locator(".message.assistant")).to_contain_text("89 90")
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    expect(page.locator(".message.assistant")).to_have_count(1)
+    expect(page.locator(".message.user")).to_have_count(1)
+    assert numbers(page) == counted(90)
+
+
+def test_d2_a_retry_that_was_cut_runs_once(proxy: Proxy, open_page: OpenPage) -> None:
+    watched = open_page()
+    watched.allow(REFUSED)
+    page = watched.page
+    say(page, "count to 40 slowly")
+    page.get_by_role("button", name="Answer again").click()
+    expect(page.locator(".message.assistant").last).to_contain_text("5 6 7")
+    proxy.cut()
+    expect(page.locator(".message.assistant").last).to_contain_text("39 40")
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    expect(page.locator(".message.assistant")).to_have_count(2)
+    assert numbers(page) == counted(40)
+
+
 def test_a_killed_server_in_the_middle_of_a_stream(watched: Watched, serving: Serving) -> None:
     watched.allow(REFUSED)
     page = watched.page
@@ -52,6 +103,8 @@ def test_a_killed_server_in_the_middle_of_a_stream(watched: Watched, serving: Se
     expect(page.get_by_text("The connection is lost")).to_have_count(0)
     expect(page.locator(".conversation")).to_contain_text("49 50")
     expect(page.locator(".message.user")).to_have_count(1)
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    assert numbers(page) == counted(50)
     watched.shoot("resumed-after-restart")
 
 

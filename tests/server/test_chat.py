@@ -80,7 +80,7 @@ async def test_a_message_id_of_another_thread_is_a_message_of_its_own(served: Se
     first = await chat(served.client, "room", user("u1", "hello"))
     other = await chat(served.client, "other", user("u1", "think"))
     assert (said(first), said(other)) == ("Hello there.", "I thought about it.")
-    assert [message["id"] for message in await messages(served.client, "other")][0] == "u1"
+    assert (await messages(served.client, "other"))[0]["id"] == "u1"
 
 
 async def test_an_approval_goes_on_with_the_same_message(served: Served) -> None:

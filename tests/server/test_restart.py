@@ -10,11 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from shipmate.server.stream.watch import REJOIN
 from tests.support.node import node_command
 from tests.support.page import reserve_port
-from tests.support.script import COUNTED
-from tests.support.server import make_workspace
+from tests.support.script import COUNTED, TalkingModel
+from tests.support.server import make_site, make_workspace, opener_for, serving
 from tests.support.wait import LONG
+from tests.support.wire import answer, messages, read_chunks, said, user
 
 pytestmark = [pytest.mark.node, pytest.mark.crash]
 ROOT = Path(__file__).parents[2]
@@ -88,3 +90,32 @@ def plain(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
             if "approval" in part:
                 part["approval"] = {"id": part["approval"]["id"]}
     return messages
+
+
+async def test_w1_a_stream_through_another_process_ends_when_words_are_lost(tmp_path: Path) -> None:
+    keeper = await start(make_workspace(tmp_path), 0)
+    try:
+        site = make_site(tmp_path, opener_for(TalkingModel()))
+        async with asyncio.timeout(LONG), serving(site) as served:
+            request = {"id": "room", "messages": [user("u1", "write and count")]}
+            asked = read_chunks((await served.client.post("/api/chat", json=request)).text)
+            assert asked[-1]["type"] == "finish"
+            waiting = (await messages(served.client, "room"))[-1]
+            told = ""
+            decided = {"id": "room", "messages": [answer(waiting, True)]}
+            async with served.client.stream("POST", "/api/chat", json=decided) as answering:
+                async for line in answering.aiter_lines():
+                    told += f"{line}\n"
+                    if '"delta":"7 ' in line and keeper.returncode is None:
+                        keeper.kill()
+                        await keeper.wait()
+            chunks = read_chunks(told)
+            assert chunks[-1] == {"type": "error", "errorText": REJOIN}
+            resumed = read_chunks((await served.client.get("/api/chat/room/stream")).text)
+            assert said(resumed) == COUNTED
+            assert [chunk["type"] for chunk in resumed].count("tool-output-available") == 1
+            assert (await messages(served.client, "room"))[-1]["id"] == resumed[0]["messageId"]
+    finally:
+        if keeper.returncode is None:
+            keeper.kill()
+            await keeper.wait()

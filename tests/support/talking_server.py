@@ -1,4 +1,4 @@
-"""Serve a workspace with the scripted model as a process of its own, which a test may kill: <folder> <port>."""
+"""Serve a workspace with the scripted model as a process that a test may kill: <folder> <port>."""
 
 from __future__ import annotations
 

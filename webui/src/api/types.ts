@@ -49,6 +49,7 @@ export interface Metadata {
   runId?: string;
   sourceTag?: string;
   toolMs?: Record<string, number>;
+  replacedBy?: string;
 }
 
 export interface DataParts {
@@ -57,6 +58,8 @@ export interface DataParts {
   notice: { text: string };
   course: { course: number; summary?: string; reason?: string };
   queue: { messageId: string; position: number };
+  /** Another message of the thread that changed meanwhile, whole. */
+  message: UIMessage<Metadata>;
 }
 
 export type Message = UIMessage<Metadata, DataParts>;

@@ -33,8 +33,8 @@ export function makeTransport(): DefaultChatTransport<Message> {
     api: "/api/chat",
     headers: csrfHeader,
     fetch: streamFetch,
-    prepareSendMessagesRequest: ({ id, messages, trigger, messageId }) => ({
-      body: { id, messages: messages.slice(-1), trigger, messageId },
+    prepareSendMessagesRequest: ({ id, messages, trigger, messageId, body }) => ({
+      body: { ...body, id, messages: messages.slice(-1), trigger, messageId },
     }),
     prepareReconnectToStreamRequest: ({ id }) => ({ api: `/api/chat/${enc(id)}/stream` }),
   });

@@ -1,11 +1,11 @@
-import { useChat } from "@ai-sdk/react";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { Chat, useChat } from "@ai-sdk/react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { api } from "../api/api";
 import { ApiError, gate } from "../api/client";
 import { refreshThreads, threadOf, threads } from "../api/threads";
 import type { Message, Thread } from "../api/types";
 import { useCell } from "../api/use";
-import { draftMessage, messageText, takeFor, type Draft } from "./draft";
+import { draftMessage, messageText, newMessageId, takeFor, type Draft } from "./draft";
 import { makeTransport } from "./transport";
 import { useQueue } from "./useQueue";
 
@@ -25,6 +25,28 @@ const EMPTY: Page = { loaded: false, hasMore: false, problems: [], running: fals
 
 const pause = (ms: number) => new Promise((resolve) => window.setTimeout(resolve, ms));
 
+/** What was sent and is not known to be taken: sent again until it is, which starts nothing twice. */
+interface Unsent {
+  message?: Message;
+  isTaken: (page: { messages: Message[]; running: boolean }) => boolean;
+  send: () => Promise<void>;
+}
+
+/** Makes the client of a thread. Handed over whole: `useChat` would hide from it that a joined stream begins anew. */
+function makeChat(id: string, onError: (error: Error) => void): Chat<Message> {
+  const chat = new Chat<Message>({
+    id,
+    transport: makeTransport(),
+    onError,
+    onData: (part) => {
+      if (part.type !== "data-message") return;
+      const changed = part.data as Message;
+      chat.messages = chat.messages.map((message) => (message.id === changed.id ? changed : message));
+    },
+  });
+  return chat;
+}
+
 /** Tells whether the server answered and said no, which trying again will not change. */
 const isRefusal = (error: Error | undefined): error is ApiError => error instanceof ApiError && error.status > 0;
 
@@ -33,6 +55,12 @@ function olderThan(fresh: Message[], old: Message[]): Message[] {
   const first = fresh[0];
   const at = first ? old.findIndex((message) => message.id === first.id) : -1;
   return at > 0 ? old.slice(0, at) : [];
+}
+
+/** Keeps the running answer on screen, which the stored page leaves out, until its stream tells it anew. */
+function runningIn(fresh: Message[], old: Message[]): Message[] {
+  const last = old.at(-1);
+  return last?.role === "assistant" && !fresh.some((message) => message.id === last.id) ? [last] : [];
 }
 
 /** Puts an older page before what is there; a page that came twice is not shown twice. */
@@ -53,19 +81,16 @@ export function useThread(id: string) {
   const [page, setPage] = useState<Page>(EMPTY);
   const [problem, setProblem] = useState<Error>();
   const [returned, setReturned] = useState<Draft>();
-  const transport = useMemo(makeTransport, []);
   const failed = useRef<Error | undefined>(undefined);
-  const unsent = useRef<Message | undefined>(undefined);
+  const unsent = useRef<Unsent | undefined>(undefined);
   const gone = useRef(false);
   const syncing = useRef<Promise<void> | undefined>(undefined);
-  const chat = useChat<Message>({
-    id,
-    transport,
-    experimental_throttle: THROTTLE_MS,
-    onError: (error) => {
+  const [client] = useState(() =>
+    makeChat(id, (error) => {
       failed.current = error;
-    },
-  });
+    }),
+  );
+  const chat = useChat<Message>({ chat: client, experimental_throttle: THROTTLE_MS });
   const isLive = chat.status === "submitted" || chat.status === "streaming";
   const live = useRef(false);
   const { setMessages, sendMessage, resumeStream, regenerate, clearError } = chat;
@@ -81,7 +106,7 @@ export function useThread(id: string) {
     let kept: Message[] = [];
     setMessages((old) => {
       kept = olderThan(found.messages, old);
-      return [...kept, ...found.messages];
+      return [...kept, ...found.messages, ...(found.running ? runningIn(found.messages, old) : [])];
     });
     // Whether there is more before what was kept, the last page does not know.
     setPage((now) => ({ ...found, loaded: true, hasMore: kept.length > 0 ? now.hasMore : found.hasMore }));
@@ -109,7 +134,7 @@ export function useThread(id: string) {
   /** Takes a refused message off the screen and hands its words back to the input. */
   const giveBack = useCallback(
     (error: Error) => {
-      const message = unsent.current;
+      const message = unsent.current?.message;
       unsent.current = undefined;
       setProblem(error);
       if (!message) return;
@@ -125,8 +150,8 @@ export function useThread(id: string) {
         const found = await readPage();
         if (gone.current || live.current) return;
         const lost = unsent.current;
-        if (lost && !found.messages.some((message) => message.id === lost.id)) {
-          await ride(() => sendMessage(lost));
+        if (lost && !lost.isTaken(found)) {
+          await ride(lost.send);
         } else {
           unsent.current = undefined;
           if (!found.running) return;
@@ -140,7 +165,7 @@ export function useThread(id: string) {
     } finally {
       void refreshThreads();
     }
-  }, [giveBack, readPage, ride, resumeStream, sendMessage]);
+  }, [giveBack, readPage, ride, resumeStream]);
 
   const sync = useCallback((): Promise<void> => {
     syncing.current ??= settle().finally(() => {
@@ -154,8 +179,13 @@ export function useThread(id: string) {
       setProblem(undefined);
       if (syncing.current) await syncing.current;
       const message = draftMessage(draft);
-      unsent.current = message;
-      await ride(() => sendMessage(message));
+      const sent = {
+        message,
+        isTaken: ({ messages }: { messages: Message[] }) => messages.some((one) => one.id === message.id),
+        send: () => sendMessage(message),
+      };
+      unsent.current = sent;
+      await ride(sent.send);
       if (isRefusal(failed.current)) giveBack(failed.current);
       else await sync();
     },
@@ -165,10 +195,18 @@ export function useThread(id: string) {
   const retry = useCallback(async () => {
     setProblem(undefined);
     await syncing.current;
-    await ride(() => regenerate());
-    if (isRefusal(failed.current)) setProblem(failed.current);
+    const answer = client.lastMessage?.id;
+    const key = newMessageId();
+    const sent = {
+      isTaken: ({ messages, running }: { messages: Message[]; running: boolean }) =>
+        running || messages.some((one) => one.id === answer && one.metadata?.replacedBy !== undefined),
+      send: () => regenerate({ messageId: answer, body: { key } }),
+    };
+    unsent.current = sent;
+    await ride(sent.send);
+    if (isRefusal(failed.current)) giveBack(failed.current);
     await sync();
-  }, [regenerate, ride, sync]);
+  }, [client, giveBack, regenerate, ride, sync]);
 
   /** Waits for the run that a decision set going, then follows it. */
   const follow = useCallback(

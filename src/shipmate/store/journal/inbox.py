@@ -112,7 +112,7 @@ class JournalInbox:
         has_broken = self._file.load(lambda line: self._apply(_decoder.decode(line)))
         self._is_loaded = True
         self._forget()
-        if has_broken:
+        if has_broken or self._file.is_doubtful:
             self._file.replace(self._lines())
 
     async def accept(self, event: IngressEvent) -> tuple[InboxRow, bool]:
@@ -193,7 +193,7 @@ class JournalInbox:
         self._file.compact(len(self._kept) + 1, self._lines)
 
     async def _ensure(self) -> None:
-        if not self._is_loaded:
+        if not self._is_loaded or self._file.is_doubtful:
             await self.load()
 
     def _write(self, line: Line, *, waits: bool) -> None:
