@@ -15,7 +15,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-MODULES = ("turn", "context", "priming", "server", "search", "hostile", "command", "keeper", "agentdojo")
+MODULES = (
+    *("turn", "context", "priming", "server", "search", "index", "hostile", "command", "keeper"),
+    "agentdojo",
+)
 ARTEFACT = Path("artefacts/bench.json")
 COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}
 

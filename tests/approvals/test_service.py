@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import multiprocessing
 from collections.abc import AsyncGenerator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -17,11 +18,12 @@ from shipmate.approvals.record import Records
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Approval, Call, Suggestion
 from shipmate.approvals.wording import describe
-from shipmate.errors import ModelDownError, NotFoundError, TargetChangedError
+from shipmate.errors import ModelDownError, NotFoundError, StorageError, TargetChangedError
 from shipmate.store.file_store import FileStore, open_store
 from shipmate.tools.tool import Picture, ToolContext
 from shipmate.values.event import Attachment
 from shipmate.workspace.config import Permissions
+from shipmate.workspace.disk import OsDisk
 from shipmate.workspace.layout import Layout
 from tests.support.approval import THREAD, AnyArguments, StandIn, make_call, press, say
 
@@ -831,3 +833,24 @@ async def test_every_reason_and_refusal_has_words_in_both_languages(ship: Ship, 
     assert "git push && ls" in text
     assert verdict.reason in text
     assert ("同意" in text) == (language == "zh")
+
+
+async def test_d16_a_disk_that_refuses_an_approval_is_told_in_words_without_a_machine_path(
+    ship: Ship,
+) -> None:
+    class Full(OsDisk):
+        def write(self, handle: int, data: bytes) -> int:
+            raise OSError(errno.ENOSPC, "full")
+
+    (asked,) = await ship.ask("git push")
+    store = open_store(Layout(ship.root))
+    ship.stores.append(store)
+    service = ApprovalService(Layout(ship.root), Permissions(), store, clock=lambda: ship.now, disk=Full())
+    with pytest.raises(StorageError, match=r"cannot use \.ship/approvals/\S+: No space left") as caught:
+        await service.answer(press(asked.id, True), [])
+    assert str(ship.root) not in str(caught.value)
+    # Nothing was decided.
+    assert [each.id for each in await ship.service().pending(THREAD)] == [asked.id]
+    Layout(ship.root).approval(asked.id).write_text("{")
+    with pytest.raises(StorageError, match=r"^\.ship/approvals/\S+ is not a readable approval"):
+        await ship.service().get(asked.id)

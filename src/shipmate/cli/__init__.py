@@ -16,7 +16,7 @@ COMMANDS = {
     "audit": "List what acted and what was refused; check that the log is whole.",
     "priming": "Check, search, save and rehearse priming scripts.",
     "doctor": "Check the workspace and say what to mend.",
-    "reindex": "Rebuild the thread list and search from the files.",
+    "reindex": "Make the index of threads and search anew.",
 }
 
 

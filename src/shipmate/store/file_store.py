@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from shipmate.store.consent import JournalConsents
@@ -15,6 +16,7 @@ from shipmate.store.journal.outbox import JournalOutbox
 from shipmate.store.journal.signature import SignatureFiles
 from shipmate.store.journal.usage import UsageFiles
 from shipmate.store.ledger import JournalLedger
+from shipmate.store.legacy import carry_over
 from shipmate.store.port import Reconciled
 from shipmate.store.sqlite.database import Database
 from shipmate.store.thread_index import IndexedSearch, IndexedThreads
@@ -68,4 +70,5 @@ def open_store(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> FileStore:
     """Open what a workspace keeps; `database` is another place for the index."""
-    return FileStore(layout, disk, Database(layout, database), clock)
+    carry = partial(carry_over, layout, disk)
+    return FileStore(layout, disk, Database(layout, database, carry), clock)

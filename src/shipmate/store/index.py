@@ -64,6 +64,9 @@ class Index:
         self.search = SearchTable(database)
         self._lock = asyncio.Lock()
         self._task: asyncio.Task[Reconciled] | None = None
+        self._idle = asyncio.Event()
+        # When it was last begun to compare.
+        self._began = 0.0
         # The database that was compared with the files.
         self._compared = 0
         # Counting the tokens of a long thread anew each turn would cost more than the turn.
@@ -179,10 +182,17 @@ class Index:
         self._database.do(lambda: None)
         if self._compared == self._database.serial:
             return
-        if self._task is None or self._task.done():
+        if not self._lock.locked():
             self._task = asyncio.create_task(self.reconcile())
-        done, _ = await asyncio.wait({self._task}, timeout=PATIENCE_SECONDS)
-        for task in done:
+            self._began = time.monotonic()
+            # The task takes the lock in its first turn.
+            await asyncio.sleep(0)
+        patience = self._began + PATIENCE_SECONDS - time.monotonic()
+        if patience > 0 and self._lock.locked():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._idle.wait(), patience)
+        if self._task is not None and self._task.done() and not self._task.cancelled():
+            task, self._task = self._task, None
             task.result()
 
     async def reconcile(
@@ -190,25 +200,33 @@ class Index:
     ) -> Reconciled:
         """Compare all threads with their files and read those that differ; the event loop goes on."""
         async with self._lock:
-            self._database.check()
-            if anew:
-                self._database.do(self._clear)
-            serial = self._database.serial
-            todo, gone = await self._compare()
-            self._database.do(lambda: self._drop(gone))
-            for number, each in enumerate(todo, 1):
-                try:
-                    await self.refresh(str(each.thread_id))
-                except StorageError as error:
-                    log.warning("%s is missing from lists and search: %s", each.thread_id, error)
-                if progress is not None:
-                    progress(number, len(todo))
-                await asyncio.sleep(0)
-            self._compared = serial
-            threads, messages, problems = self._database.do(self.threads.count)
-            return Reconciled(
-                threads=threads, messages=messages, changed=len(todo), dropped=len(gone), problems=problems
-            )
+            self._began = time.monotonic()
+            self._idle.clear()
+            try:
+                return await self._reconcile(progress, anew=anew)
+            finally:
+                self._idle.set()
+
+    async def _reconcile(self, progress: Callable[[int, int], None] | None, *, anew: bool) -> Reconciled:
+        self._database.check()
+        if anew:
+            self._database.do(self._clear)
+        serial = self._database.serial
+        todo, gone = await self._compare()
+        self._database.do(lambda: self._drop(gone))
+        for number, each in enumerate(todo, 1):
+            try:
+                await self.refresh(str(each.thread_id))
+            except StorageError as error:
+                log.warning("%s is missing from lists and search: %s", each.thread_id, error)
+            if progress is not None:
+                progress(number, len(todo))
+            await asyncio.sleep(0)
+        self._compared = serial
+        threads, messages, problems = self._database.do(self.threads.count)
+        return Reconciled(
+            threads=threads, messages=messages, changed=len(todo), dropped=len(gone), problems=problems
+        )
 
     async def close(self) -> None:
         """End what goes on in the background."""

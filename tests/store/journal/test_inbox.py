@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -234,23 +235,33 @@ async def test_what_cannot_be_written_down_is_refused_and_leaves_nothing(disk: M
     assert await inbox.threads() == []
 
 
-async def test_a_disk_that_refuses_leaves_the_inbox_as_it_was(tmp_path: Path) -> None:
-    (tmp_path / ".ship").write_text("a file where the folder should be")
-    layout = Layout(tmp_path)
-    disk = MemoryDisk()
-    inbox = opened(disk)
-    await inbox.accept(event("m0"))
+@pytest.mark.parametrize("broken", ["write", "fdatasync"])
+async def test_what_the_disk_refused_is_not_accepted_and_can_be_sent_again(broken: str) -> None:
+    class Refusing(MemoryDisk):
+        is_full = False
 
-    class Full(MemoryDisk):
         def write(self, handle: int, data: bytes) -> int:
-            raise OSError(28, "No space left on device")
+            if self.is_full and broken == "write":
+                super().write(handle, data[:5])
+                raise OSError(errno.ENOSPC, "full")
+            return super().write(handle, data)
 
-    full = Full()
-    refused = JournalInbox(layout, JournalOutbox(layout, full), full)
-    with pytest.raises(StorageError, match=r"cannot use \.ship/inbox\.jsonl: No space left") as caught:
-        await refused.accept(event("m1"))
-    assert str(tmp_path) not in str(caught.value)
-    assert await refused.threads() == []
+        def fdatasync(self, handle: int) -> None:
+            if self.is_full:
+                raise OSError(errno.EIO, "broken")
+
+    disk = Refusing()
+    inbox = opened(disk)
+    await inbox.accept(event("m1"))
+    disk.is_full = True
+    with pytest.raises(StorageError, match=r"cannot use \.ship/inbox\.jsonl: ") as caught:
+        await inbox.accept(event("m2"))
+    assert "/ship/.ship" not in str(caught.value)
+    disk.is_full = False
+    assert [row.event.message_id for row in await inbox.open(ROOM)] == ["m1"]
+    row, is_new = await inbox.accept(event("m2"))
+    assert (is_new, row.seq) == (True, 2)
+    assert [row.event.message_id for row in await opened(disk).open(ROOM)] == ["m1", "m2"]
 
 
 Step = tuple[str, int, int]

@@ -1,4 +1,4 @@
-"""A database that refuses once stays usable; one that is lost, damaged or old is brought to what it must be."""
+"""A database that refuses once stays usable; one that is lost, damaged or old is made what it must be."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import contextlib
 import logging
 import re
 import sqlite3
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -70,6 +70,11 @@ class Database:
         """Run one statement."""
         assert self._connection is not None, "the database is open"
         return self._connection.execute(statement, values or {})
+
+    def run_many(self, statement: str, values: Sequence[Mapping[str, Any]]) -> None:
+        """Run one statement with each of several values."""
+        assert self._connection is not None, "the database is open"
+        self._connection.executemany(statement, values)
 
     def rows(self, statement: str, values: Mapping[str, Any] | None = None) -> list[sqlite3.Row]:
         """Run a query to its end."""
@@ -159,9 +164,9 @@ class Database:
             raise StorageError(
                 f"{self._name} was made by a newer Shipmate. Update this one, or move it away."
             )
+        if version == 1 and self._carry is not None:
+            self._carry(connection)
         for step in steps[version:]:
-            if version == 1 and self._carry is not None:
-                self._carry(connection)
             connection.executescript(
                 f"BEGIN IMMEDIATE; {step.sql} PRAGMA user_version = {step.number}; COMMIT;"
             )

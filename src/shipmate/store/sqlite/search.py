@@ -29,26 +29,41 @@ class SearchTable:
     def put(self, thread_id: str, messages: Sequence[UIMessage]) -> None:
         """Add messages, replacing what was known of them."""
         for message in messages:
-            self._put(thread_id, message)
+            self._drop({"thread_id": thread_id, "message_id": message["id"]})
+        self._add(thread_id, messages)
 
     def replace(self, thread_id: str, messages: Sequence[UIMessage]) -> None:
         """Let a thread have these messages and no others; what is known already is not touched."""
         rows = self._database.rows(self._sql["known_of_thread"], {"thread_id": thread_id})
         known = {row["message_id"]: row["text"] for row in rows}
+        if not known:
+            self._add(thread_id, messages)
+            return
         self.put(thread_id, [each for each in messages if known.get(each["id"]) != text_of(each)])
         for message_id in known.keys() - {message["id"] for message in messages}:
             self._drop({"thread_id": thread_id, "message_id": message_id})
 
-    def _put(self, thread_id: str, message: UIMessage) -> None:
-        key = {"thread_id": thread_id, "message_id": message["id"]}
-        self._drop(key)
-        text = text_of(message)
-        if not text:
-            return
-        at = str(metadata_of(message).get("timestamp", ""))
-        values = {**key, "tokens": " ".join(tokens(text)), "role": message["role"], "at": at, "text": text}
-        row = self._database.run(self._sql["add"], values).lastrowid
-        self._database.run(self._sql["remember"], {**key, "row": row})
+    def _add(self, thread_id: str, messages: Sequence[UIMessage]) -> None:
+        """Add messages of which nothing is known."""
+        last = self._database.rows(self._sql["last"])
+        row = last[0]["row"] if last else 0
+        added: list[dict[str, object]] = []
+        for message in messages:
+            if text := text_of(message):
+                row += 1
+                added.append(
+                    {
+                        "row": row,
+                        "tokens": " ".join(tokens(text)),
+                        "thread_id": thread_id,
+                        "message_id": message["id"],
+                        "role": message["role"],
+                        "at": str(metadata_of(message).get("timestamp", "")),
+                        "text": text,
+                    }
+                )
+        self._database.run_many(self._sql["add"], added)
+        self._database.run_many(self._sql["remember"], added)
 
     def _drop(self, key: dict[str, str]) -> None:
         for known in self._database.rows(self._sql["known"], key):

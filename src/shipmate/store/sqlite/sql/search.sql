@@ -5,8 +5,11 @@ SELECT row FROM searched WHERE thread_id = :thread_id AND message_id = :message_
 DELETE FROM search WHERE rowid = :row;
 
 -- name: add
-INSERT INTO search (tokens, thread_id, message_id, role, at, text)
-VALUES (:tokens, :thread_id, :message_id, :role, :at, :text);
+INSERT INTO search (rowid, tokens, thread_id, message_id, role, at, text)
+VALUES (:row, :tokens, :thread_id, :message_id, :role, :at, :text);
+
+-- name: last
+SELECT rowid AS row FROM search ORDER BY rowid DESC LIMIT 1;
 
 -- name: remember
 INSERT INTO searched (thread_id, message_id, row) VALUES (:thread_id, :message_id, :row)

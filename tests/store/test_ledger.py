@@ -1,0 +1,94 @@
+"""Usage and signatures are files; the index over usage follows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from shipmate.store.file_store import open_store
+from shipmate.store.port import StepUsage
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import Layout
+
+ROOM = "web:room:1"
+
+
+def usage(number: int, month: str = "2026-01") -> StepUsage:
+    return StepUsage(
+        at=f"{month}-01T00:00:{number:02d}.000Z",
+        thread_id=f"web:room:{number % 2}",
+        member="captain",
+        run_id="r",
+        step=number,
+        model="m",
+        input_tokens=5,
+        output_tokens=6,
+        cache_read_tokens=1,
+        cache_write_tokens=2,
+        cost=0.25,
+        estimated_tokens=4,
+        milliseconds=9,
+    )
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return Layout(tmp_path)
+
+
+async def test_d4_usage_outlives_the_index_and_is_seen_by_all_processes(layout: Layout) -> None:
+    one, other = open_store(layout), open_store(layout)
+    steps = [usage(number, month) for month in ("2025-12", "2026-01") for number in range(3)]
+    for number, step in enumerate(steps):
+        await (one if number % 2 else other).ledger.add_usage(step)
+        assert await one.ledger.usage("") == await other.ledger.usage("") == steps[: number + 1]
+    assert await one.ledger.usage("2026") == steps[3:]
+    assert await one.ledger.usage("2026", "web:room:1") == [steps[4]]
+    layout.state.unlink()
+    assert await one.ledger.usage("") == await other.ledger.usage("") == steps
+    assert sorted(path.name for path in layout.usage.iterdir()) == ["2025-12.jsonl", "2026-01.jsonl"]
+    await one.close()
+    await other.close()
+
+
+async def test_a_month_that_was_cut_or_replaced_is_read_anew(layout: Layout) -> None:
+    store = open_store(layout)
+    for number in range(3):
+        await store.ledger.add_usage(usage(number))
+    await store.ledger.usage("")
+    path = layout.usage / "2026-01.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"rubbish\n" + b'{"torn')
+    assert [step.step for step in await store.ledger.usage("")] == [0]
+    await store.ledger.add_usage(usage(7))
+    assert [step.step for step in await store.ledger.usage("")] == [0, 7]
+    path.unlink()
+    assert await store.ledger.usage("") == []
+    await store.close()
+
+
+async def test_signatures_lie_beside_the_thread_until_the_turn_ends(layout: Layout) -> None:
+    store = open_store(layout)
+    await store.ledger.keep_signatures(ROOM, "m", [{"signature": "s"}])
+    await store.ledger.keep_signatures(ROOM, "n", [{"signature": "t"}])
+    layout.state.unlink()
+    later = open_store(layout)
+    assert await later.ledger.signatures(ROOM, "m") == [{"signature": "s"}]
+    await later.ledger.drop_signatures(ROOM, "m")
+    assert await store.ledger.signatures(ROOM, "m") == []
+    assert await store.ledger.signatures(ROOM, "n") == [{"signature": "t"}]
+    await store.ledger.drop_signatures(ROOM, "n")
+    assert not layout.signatures(ThreadId.parse(ROOM)).exists()
+    assert await store.threads.list() == []
+    await store.close()
+    await later.close()
+
+
+async def test_usage_is_one_readable_line_a_step(layout: Layout) -> None:
+    store = open_store(layout)
+    await store.ledger.add_usage(usage(1))
+    await store.close()
+    line = (layout.usage / "2026-01.jsonl").read_bytes()
+    assert msgspec.json.decode(line)["inputTokens"] == 5
