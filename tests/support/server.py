@@ -40,6 +40,12 @@ class Served:
     async def ship(self) -> Ship:
         return await self.site.ship()
 
+    async def idle(self) -> None:
+        """Wait until nothing is being worked on."""
+        ship = await self.site.ship()
+        assert isinstance(ship, Shipmate)
+        await ship.keeper.idle()
+
     def stranger(self, **headers: str) -> httpx2.AsyncClient:
         """Give a client without any credential."""
         return httpx2.AsyncClient(base_url=self.address, headers=headers, trust_env=False, verify=False)
