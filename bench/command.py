@@ -18,7 +18,7 @@ from typing import Any
 from shipmate.approvals.audit import Audit, AuditEntry
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call
-from shipmate.store.sqlite import SqliteStore
+from shipmate.store.file_store import open_store
 from shipmate.tools.exec.exec import Exec
 from shipmate.tools.exec.job import Jobs
 from shipmate.tools.exec.preview.trial import Trials
@@ -86,7 +86,7 @@ class Bench:
         self.sandbox = Sandbox(self.layout)
         self.plain = Exec(self.sandbox, Jobs(), {})
         self.trying = Exec(self.sandbox, Jobs(), {}, trials=Trials(self.layout))
-        self.store = SqliteStore(self.layout.state)
+        self.store = open_store(self.layout)
         self.service = ApprovalService(
             self.layout, RULES, self.store, sandbox_works=lambda: self.sandbox.works
         )

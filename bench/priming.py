@@ -17,7 +17,7 @@ from shipmate.priming.record import Script
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.replay import Priming, build_rows, create_dialog
 from shipmate.priming.write import write_script
-from shipmate.store.sqlite import SqliteStore
+from shipmate.store.file_store import open_store
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import UIMessage
@@ -93,7 +93,7 @@ def _measure_search(layout: Layout) -> float:
 
 async def _measure_creation(layout: Layout) -> float:
     """Give what creation costs besides replay: reading the script and putting its rows on disk."""
-    library, threads, store = Library(layout), ThreadService(FileLog(layout)), SqliteStore(layout.state)
+    library, threads, store = Library(layout), ThreadService(FileLog(layout)), open_store(layout)
     ref = ScriptRef(None, "s1")
     replayed: list[float] = []
     created: list[float] = []

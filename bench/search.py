@@ -10,8 +10,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from shipmate.store.sqlite import SqliteStore
+from shipmate.store.file_store import open_store
+from shipmate.thread.log import FileLog
 from shipmate.values.message import user_message
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import Layout
 
 MESSAGES = 100_000
 WORDS = ("部署", "服务器", "天气", "会议", "报告", "数据库", "审批", "用户", "deploy", "server", "weather")
@@ -25,12 +28,14 @@ def measure() -> list[dict[str, Any]]:
 async def _measure() -> list[dict[str, Any]]:
     chance = random.Random(7)
     with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder) / "state.db")
+        layout = Layout(Path(folder))
+        store, log = open_store(layout), FileLog(layout)
         texts = ["，".join(chance.choices(WORDS, k=12)) + f" {number}" for number in range(MESSAGES)]
         began = time.perf_counter()
         for start in range(0, MESSAGES, 1000):
             batch = [user_message(f"m{number}", texts[number]) for number in range(start, start + 1000)]
-            await store.search.index(f"web:room:{start}", batch)
+            await log.create(ThreadId("web", "room", str(start)), batch)
+        await store.reconcile()
         indexed = time.perf_counter() - began
         spent: list[float] = []
         for _ in range(200):

@@ -21,6 +21,7 @@ from shipmate.models.port import Model
 from shipmate.orchestrator.feed import Feed
 from shipmate.orchestrator.keeper.keeping import Keeping
 from shipmate.orchestrator.keeper.local import LocalKeeper
+from shipmate.orchestrator.keeper.socket import Socket
 from shipmate.orchestrator.keeper.unix_socket import UnixSocket
 from shipmate.orchestrator.lane import Lane
 from shipmate.orchestrator.lanes import Lanes
@@ -30,12 +31,12 @@ from shipmate.store.file_store import open_store
 from shipmate.store.port import Store
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
-from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.change.changeset import recover
 from shipmate.tools.toolset import Toolset, default_toolset
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome
 from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.disk import DISK, Disk
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import Loaded, load_config
 
@@ -53,6 +54,9 @@ class Shipmate:
         store: Store,
         sandbox: Sandbox,
         toolset: Toolset | None,
+        *,
+        disk: Disk = DISK,
+        socket: Socket | None = None,
     ) -> None:
         self.layout = layout
         self.loaded = loaded
@@ -61,7 +65,7 @@ class Shipmate:
         self.store = store
         self.sandbox = sandbox
         self.toolset = toolset or default_toolset(layout, self.config, sandbox)
-        self.threads = ThreadService(FileLog(layout))
+        self.threads = ThreadService(FileLog(layout, disk))
         self.approvals = ApprovalService(
             layout,
             self.config.permissions,
@@ -72,6 +76,7 @@ class Shipmate:
             zone=self.config.timezone,
             mask=loaded.mask,
             config=self.config,
+            disk=disk,
         )
         self.context = ContextBuilder(layout, self.config, loaded.environ)
         self.snapshots = SnapshotLog(layout, loaded.environ, loaded.mask)
@@ -87,7 +92,7 @@ class Shipmate:
         )
         # Platforms whose adapter pushes replies out get them through the outbox.
         self.push_platforms: set[str] = set()
-        self.keeper = Keeping(UnixSocket(layout), self._begin_to_keep)
+        self.keeper = Keeping(socket or UnixSocket(layout), self._begin_to_keep)
         self._reconciling: asyncio.Task[None] | None = None
 
     @classmethod
@@ -199,5 +204,7 @@ def _take_up(layout: Layout) -> None:
         for line in Sandbox(layout).recover():
             log.warning("after a command that was cut off: %s", line)
     if layout.trials.is_dir():
+        from shipmate.tools.exec.preview.trial import Trials
+
         recover(layout)
         Trials(layout).sweep()

@@ -13,7 +13,6 @@ from tests.support.wait import LONG
 from tests.support.workspace import (
     ROOM,
     Probe,
-    chunks_until_end,
     messages_of,
     open_workspace,
     pressed,
@@ -64,13 +63,17 @@ async def test_a_watcher_of_a_late_decision_can_read_the_stream(tmp_path: Path) 
         await talk(app, "go")
         await talk(app, ASIDE)
         async with app.keeper.watch(ROOM) as queue:
-            await talk(app, "yes")
-            chunks = await chunks_until_end(queue)
-    reducer = Reducer(EMPTY)
-    for chunk in chunks:
-        reducer.apply(chunk)
+            outcome = await talk(app, "yes")
+            told = [queue.get_nowait() for _ in range(queue.qsize())]
+        older = (await messages_of(app))[1]
+    reducers = {each.message_id: Reducer(each.snapshot.message) for each in told if each.snapshot}
+    for each in told:
+        if each.chunk is not None and each.message_id in reducers:
+            reducers[each.message_id].apply(each.chunk)
     assert act.marks == ["x"]
-    assert text_of(reducer.message) == "Done now."
+    assert text_of(reducers[str(outcome.message_id)].message) == "Done now."
+    # D10: what the older message's call did is told too, as part of that message.
+    assert tools_of(reducers[older["id"]].message) == tools_of(older)
 
 
 async def test_a_retry_closes_the_question_it_replaces(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ async def test_signatures_are_kept_only_while_the_turn_is_open(tmp_path: Path) -
         await talk(app, "go")
         message = (await messages_of(app))[-1]
         assert list(model.requests[1].signatures.values()) == [[{"signature": "sig-1"}]]
-        assert await app.store.ledger.signatures(message["id"]) == []
+        assert await app.store.ledger.signatures(ROOM, message["id"]) == []
     assert "sig-1" not in (tmp_path / ".ship" / "threads" / "cli%3Adm%3Aann.jsonl").read_text()
 
 

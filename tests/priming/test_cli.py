@@ -10,7 +10,7 @@ import pytest
 from shipmate.cli.group import run
 from shipmate.priming.recent import Recents
 from shipmate.priming.ref import ScriptRef
-from shipmate.store.sqlite import SqliteStore
+from shipmate.store.file_store import open_store
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import text_part, user_message
@@ -45,7 +45,7 @@ def shell(layout: Layout, capsys: pytest.CaptureFixture[str]) -> Shell:
 @pytest.fixture
 def thread(layout: Layout) -> None:
     async def make() -> None:
-        store = SqliteStore(layout.state)
+        store = open_store(layout)
         await ThreadService(FileLog(layout)).create(
             THREAD,
             [user_message("u", "hello"), {"id": "a", "role": "assistant", "parts": [text_part("hi there")]}],

@@ -18,7 +18,7 @@ from shipmate.priming.parse import parse_script, read_script
 from shipmate.priming.recent import Recents
 from shipmate.priming.record import Record, Script
 from shipmate.priming.replay import NO_RESULT, Priming, build_rows, create_dialog, hides_priming, renumber
-from shipmate.store.sqlite import MemoryStore
+from shipmate.store.memory import MemoryStore
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.values.event import TextEvent

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from shipmate.approvals.service import ApprovalService
-from shipmate.store.ledger import SqliteConsents
-from shipmate.store.sqlite import SqliteStore
+from shipmate.store.consent import JournalConsents
+from shipmate.store.file_store import FileStore, open_store
 from shipmate.workspace.config import Permissions
 from shipmate.workspace.layout import Layout
 from tests.support.approval import THREAD, make_call, say
@@ -27,8 +27,8 @@ NOW = datetime(2100, 3, 1, 12, tzinfo=UTC)
 STEPS = ("open", "write", "fsync", "replace", "rename", "unlink")
 
 
-def make_service(root: Path) -> tuple[ApprovalService, SqliteStore]:
-    store = SqliteStore(Layout(root).state)
+def make_service(root: Path) -> tuple[ApprovalService, FileStore]:
+    store = open_store(Layout(root))
     service = ApprovalService(
         Layout(root), Permissions(), store, sandbox_works=lambda: True, clock=lambda: NOW
     )
@@ -68,7 +68,7 @@ def arm(fatal: int) -> None:
     for name in STEPS:
         setattr(os, name, guard(getattr(os, name)))
     for name in ("put_approval", "add_grant"):
-        setattr(SqliteConsents, name, guard(getattr(SqliteConsents, name)))
+        setattr(JournalConsents, name, guard(getattr(JournalConsents, name)))
 
 
 async def look(root: Path) -> None:

@@ -39,7 +39,8 @@ class Feed:
     """Keep the watchers of each thread, and what they were told of the run in flight."""
 
     def __init__(self) -> None:
-        self._watchers: dict[str, set[asyncio.Queue[FeedEvent]]] = {}
+        # In the order they came: whoever came first is told first.
+        self._watchers: dict[str, dict[asyncio.Queue[FeedEvent], None]] = {}
         self._runs: dict[str, Run] = {}
         # What was told of each message of the run in flight, by thread and message.
         self._told: dict[str, dict[str, Reducer]] = {}
@@ -109,12 +110,12 @@ class Feed:
         queue = asyncio.Queue() if queue is None else queue
         for event in self.look(thread_id):
             queue.put_nowait(event)
-        watchers = self._watchers.setdefault(thread_id, set())
-        watchers.add(queue)
+        watchers = self._watchers.setdefault(thread_id, {})
+        watchers[queue] = None
         try:
             yield queue
         finally:
-            watchers.discard(queue)
+            watchers.pop(queue, None)
             if not watchers:
                 self._watchers.pop(thread_id, None)
 

@@ -162,7 +162,10 @@ class Lane:
             return Answer()
         if not thread.waiting and isinstance(event, TextEvent):
             return Answer()
-        return await self._approvals.answer(event, await self._approvals.pending(str(thread.id)))
+        pending = await self._approvals.pending(str(thread.id))
+        # Nobody has answered what was not asked yet when they spoke.
+        asked = [each for each in pending if each.requested_at <= row.received_at]
+        return await self._approvals.answer(event, asked)
 
     async def _answer(self, thread: Thread, row: InboxRow, answer: Answer) -> None:
         """Put an answer and its decisions into the thread, and go on with what was decided."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 
 import msgspec
 
-from shipmate.errors import KeeperError, ShipmateError
+from shipmate.errors import KeeperError, ShipmateError, StorageError
 from shipmate.orchestrator.feed import Feed
 from shipmate.orchestrator.ingress import is_kept, outcome_of
 from shipmate.orchestrator.lane import Lane
@@ -161,10 +162,12 @@ class Lanes:
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             now = loop.time()
-            for name in await self._store.inbox.threads():
-                thread_id = ThreadId.parse(name)
-                if now >= self._broken.get(thread_id, (0.0, 0.0))[0]:
-                    self._wake(thread_id)
+            # A disk that refuses is asked again the next time.
+            with contextlib.suppress(StorageError):
+                for name in await self._store.inbox.threads():
+                    thread_id = ThreadId.parse(name)
+                    if now >= self._broken.get(thread_id, (0.0, 0.0))[0]:
+                        self._wake(thread_id)
 
     async def _work(self, thread_id: ThreadId) -> None:
         try:

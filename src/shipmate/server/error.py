@@ -8,6 +8,7 @@ from starlette.responses import Response
 from shipmate.errors import (
     ApprovalError,
     ConfigError,
+    KeeperError,
     MediaError,
     ModelError,
     NotFoundError,
@@ -62,6 +63,7 @@ KINDS: tuple[tuple[type[ShipmateError], int, str], ...] = (
     (ConfigError, 409, "setup"),
     (UserError, 400, "invalid"),
     (StorageError, 503, "unavailable"),
+    (KeeperError, 503, "unavailable"),
     (ModelError, 502, "unavailable"),
 )
 

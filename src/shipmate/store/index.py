@@ -141,7 +141,7 @@ class Index:
         if is_listed != (is_live or is_binned):
             await self.refresh(thread_id)
         elif found is not None and found.mark_stamp != self._marks.stamp(parsed):
-            self.remark(thread_id)
+            await self.mark_changed(thread_id)
         return self._database.do(lambda: self.threads.find(thread_id))
 
     def has_file(self, thread_id: str, *, binned: bool) -> bool:
@@ -150,8 +150,8 @@ class Index:
         path = self._layout.thread_bin(parsed) if binned else self._layout.thread(parsed)
         return self._stat(path) is not None
 
-    def remark(self, thread_id: str) -> None:
-        """Bring the marks of a listed thread up to date."""
+    async def mark_changed(self, thread_id: str) -> None:
+        """Bring the marks of a thread up to date, if it is listed."""
         parsed = ThreadId.parse(thread_id)
         stamp = self._marks.stamp(parsed)
         mark = self._marks.read(parsed)

@@ -15,7 +15,7 @@ from shipmate.store.sqlite.thread import ThreadEntry
 from shipmate.values.message import UIMessage, timestamp
 from shipmate.values.thread_id import ThreadId
 from shipmate.values.token import message_tokens
-from shipmate.workspace.layout import Layout
+from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.memory_disk import MemoryDisk
 
 
@@ -31,6 +31,16 @@ class MemoryIndex(Index):
 
     async def refresh(self, thread_id: str) -> None:
         """Do nothing: the files are elsewhere, if there are any."""
+
+    async def mark_changed(self, thread_id: str) -> None:
+        """List a thread that has marks, also without words; drop one whose marks are gone."""
+        parsed = ThreadId.parse(thread_id)
+        if not self._marks.stamp(parsed):
+            self._database.do(lambda: self._drop([thread_id]))
+        elif await self.find(thread_id) is None:
+            await self.note(thread_id, [], CAPTAIN)
+        else:
+            await super().mark_changed(thread_id)
 
     async def find(self, thread_id: str) -> ThreadEntry | None:
         return self._database.do(lambda: self.threads.find(thread_id))

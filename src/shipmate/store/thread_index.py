@@ -37,6 +37,7 @@ class IndexedThreads:
             title=title, member=member, settings=settings or {}, created_at=timestamp(), is_new=is_new
         )
         self._marks.create(ThreadId.parse(thread_id), mark)
+        await self._index.mark_changed(thread_id)
 
     async def note(self, thread_id: str, messages: Sequence[UIMessage], *, member: str = CAPTAIN) -> None:
         """Bring list and search up to date with all messages of a thread, by whoever holds it."""
@@ -75,7 +76,7 @@ class IndexedThreads:
 
     async def rename(self, thread_id: str, title: str) -> None:
         """Give a thread a title; without words it has its first words as title again."""
-        self._change(thread_id, {"title": title})
+        await self._change(thread_id, {"title": title})
 
     async def set(
         self,
@@ -87,16 +88,16 @@ class IndexedThreads:
     ) -> None:
         """Change what is given of a thread's marks."""
         given = {"archived": archived, "read_at": read_at, "settings": settings}
-        self._change(thread_id, {name: value for name, value in given.items() if value is not None})
+        await self._change(thread_id, {name: value for name, value in given.items() if value is not None})
 
     async def remove(self, thread_id: str) -> None:
         """Take back the marks of a thread that came to nothing."""
         self._marks.remove(ThreadId.parse(thread_id))
-        await self._index.refresh(thread_id)
+        await self._index.mark_changed(thread_id)
 
-    def _change(self, thread_id: str, values: dict[str, object]) -> None:
+    async def _change(self, thread_id: str, values: dict[str, object]) -> None:
         self._marks.change(ThreadId.parse(thread_id), values)
-        self._index.remark(thread_id)
+        await self._index.mark_changed(thread_id)
 
 
 class IndexedSearch:

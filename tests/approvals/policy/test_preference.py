@@ -10,7 +10,7 @@ import pytest
 from shipmate.approvals.policy.preference import findings, read_preferences, tighten
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.wording import describe
-from shipmate.store.sqlite import SqliteStore
+from shipmate.store.file_store import FileStore, open_store
 from shipmate.workspace.config import Permissions
 from shipmate.workspace.file import FileText
 from shipmate.workspace.layout import Layout
@@ -18,8 +18,8 @@ from tests.support.approval import make_call
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncGenerator[SqliteStore]:
-    made = SqliteStore(Layout(tmp_path).state)
+async def store(tmp_path: Path) -> AsyncGenerator[FileStore]:
+    made = open_store(Layout(tmp_path))
     yield made
     await made.close()
 
@@ -30,7 +30,7 @@ def write_agent(root: Path, approvals: str) -> None:
 
 
 async def judge(
-    root: Path, store: SqliteStore, command: str, member: str = "captain", **permissions: object
+    root: Path, store: FileStore, command: str, member: str = "captain", **permissions: object
 ) -> str:
     service = ApprovalService(
         Layout(root),
@@ -41,7 +41,7 @@ async def judge(
     return (await service.judge(make_call(root, "exec", {"command": command}, member=member))).action
 
 
-async def test_ask_and_deny_are_added_for_the_member_alone(tmp_path: Path, store: SqliteStore) -> None:
+async def test_ask_and_deny_are_added_for_the_member_alone(tmp_path: Path, store: FileStore) -> None:
     write_agent(tmp_path, "  ask: [exec(git log)]\n  deny:\n    - exec(git push *)\n")
     write_agent(tmp_path / "members/nina", "  deny: exec(git log)\n")
     allow = ("exec(git log)", "exec(git status)", "exec(git push *)")
@@ -58,7 +58,7 @@ async def test_ask_and_deny_are_added_for_the_member_alone(tmp_path: Path, store
     )
 
 
-async def test_nothing_in_it_allows_anything(tmp_path: Path, store: SqliteStore) -> None:
+async def test_nothing_in_it_allows_anything(tmp_path: Path, store: FileStore) -> None:
     assert await judge(tmp_path, store, "git status") == "ask"
     write_agent(tmp_path, "  allow: [exec(git status)]\n  tone: plain\n")
     assert await judge(tmp_path, store, "git status") == "ask"
@@ -80,7 +80,7 @@ async def test_nothing_in_it_allows_anything(tmp_path: Path, store: SqliteStore)
     ],
 )
 async def test_what_cannot_be_read_denies_whatever_acts(
-    tmp_path: Path, store: SqliteStore, approvals: str
+    tmp_path: Path, store: FileStore, approvals: str
 ) -> None:
     write_agent(tmp_path, approvals)
     assert await judge(tmp_path, store, "git status", allow=("exec(git status)",)) == "deny"
@@ -93,7 +93,7 @@ async def test_what_cannot_be_read_denies_whatever_acts(
     assert "everything that acts is denied" in found[0].message
 
 
-async def test_a_change_of_the_file_counts_at_once(tmp_path: Path, store: SqliteStore) -> None:
+async def test_a_change_of_the_file_counts_at_once(tmp_path: Path, store: FileStore) -> None:
     service = ApprovalService(
         Layout(tmp_path), Permissions(allow=("exec(git status)",)), store, sandbox_works=lambda: True
     )
@@ -104,7 +104,7 @@ async def test_a_change_of_the_file_counts_at_once(tmp_path: Path, store: Sqlite
     assert (await service.judge(call)).action == "deny"
 
 
-async def test_front_matter_of_another_kind_changes_nothing(tmp_path: Path, store: SqliteStore) -> None:
+async def test_front_matter_of_another_kind_changes_nothing(tmp_path: Path, store: FileStore) -> None:
     for text in (
         "---\nname: Ada\n---\n# Ada\n",
         "---\n: : :\n---\n# Ada\n",
@@ -117,7 +117,7 @@ async def test_front_matter_of_another_kind_changes_nothing(tmp_path: Path, stor
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_the_tone_chooses_among_wordings_that_show_the_same(
-    tmp_path: Path, store: SqliteStore, language: str
+    tmp_path: Path, store: FileStore, language: str
 ) -> None:
     asked: set[str] = set()
     for number, tone in enumerate(("plain", "brief", "warm", "rude")):

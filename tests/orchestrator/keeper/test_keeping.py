@@ -11,11 +11,24 @@ from shipmate.app import Shipmate
 from shipmate.errors import UserError
 from shipmate.models.scripted import ScriptedModel, call, hold, say
 from shipmate.orchestrator.feed import FeedEvent
+from shipmate.tools.toolset import Toolset
 from shipmate.values.message import text_of, tool_parts
 from tests.support.wait import LONG
 from tests.support.workspace import ROOM, Probe, messages_of, open_workspace, pressed, said, talk
 
 SILENT = ScriptedModel([])
+KNOCK = """
+import socket, sys
+knocking = socket.socket(socket.AF_UNIX)
+knocking.settimeout(60)
+hello = b'{"is":"hello","number":1,"version":1}'
+try:
+    knocking.connect(sys.argv[1])
+    knocking.sendall(len(hello).to_bytes(4, "big") + hello)
+    print(knocking.recv(99))
+except ConnectionError:
+    print(b"")
+"""
 
 
 async def until_outcome(queue: asyncio.Queue[FeedEvent]) -> list[FeedEvent]:
@@ -151,8 +164,6 @@ async def test_trouble_at_the_keeper_reaches_the_one_who_asked(tmp_path: Path) -
 async def test_a_keeper_that_leaves_hands_over_what_it_began(tmp_path: Path) -> None:
     never = asyncio.Event()
     begun = ScriptedModel([[say("I begin "), hold(never)]])
-    async with open_workspace(tmp_path, SILENT) as second:
-        pass
     first = await _open(tmp_path, begun)
     async with open_workspace(tmp_path, ScriptedModel({"": ["and the next one ends."]})) as second:
         async with second.keeper.watch(ROOM) as queue:
@@ -173,7 +184,7 @@ async def test_a_keeper_that_leaves_lets_what_acts_come_to_its_end(tmp_path: Pat
     model = ScriptedModel([[call("work", mark="once"), call("work", mark="twice")], "Not said by this one."])
     first = await _open(tmp_path, model, [work])
     async with open_workspace(
-        tmp_path, ScriptedModel({"": ["Both are done."]}), [work], mode="yolo"
+        tmp_path, ScriptedModel({"": ["never asked", "Both are done."]}), [work], mode="yolo"
     ) as second:
         receipt = await second.receive(said("act"))
         await work.begun.wait()
@@ -231,15 +242,12 @@ async def test_a_workspace_whose_path_is_longer_than_a_socket_takes_can_be_share
 
 
 async def test_a_process_that_a_tool_started_is_not_let_in(tmp_path: Path) -> None:
-    knock = (
-        "import socket, sys; s = socket.socket(socket.AF_UNIX); s.settimeout(20); s.connect(sys.argv[1]);"
-        'b = b\'{"is":"hello","number":1,"version":1}\'; s.sendall(len(b).to_bytes(4, \'big\') + b);'
-        "print(repr(s.recv(99)))"
-    )
+    knock = tmp_path / "knock.py"
+    knock.write_text(KNOCK)
     async with open_workspace(tmp_path, SILENT) as app:
         # Through a shell that goes on living, so that the visitor is a grandchild.
         child = await asyncio.create_subprocess_exec(
-            "sh", "-c", 'python3 -c "$1" "$2"; true', "sh", knock, str(app.layout.keeper_socket),
+            "sh", "-c", 'python3 "$1" "$2"; true', "sh", knock, str(app.layout.keeper_socket),
             stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         out, _ = await asyncio.wait_for(child.communicate(), LONG)
@@ -247,8 +255,6 @@ async def test_a_process_that_a_tool_started_is_not_let_in(tmp_path: Path) -> No
 
 
 async def _open(folder: Path, model: ScriptedModel, tools: list[Probe] | None = None) -> Shipmate:
-    async with open_workspace(folder, ScriptedModel([]), tools or [], mode="yolo"):
-        pass
-    from shipmate.tools.toolset import Toolset
-
+    (folder / "Agent.md").write_text("# Captain\n")
+    (folder / "ship.json").write_text('{"permissions": {"mode": "yolo"}}')
     return await Shipmate.open(folder, model=model, environ={}, toolset=Toolset(tools or []))

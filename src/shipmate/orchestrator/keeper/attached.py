@@ -124,6 +124,8 @@ class AttachedKeeper:
         try:
             await self._link.send(frames.encode(said))
         except ConnectionError as error:
+            # Known at once, not only when the reader comes to the end: else whoever asks again asks in vain.
+            self._end()
             raise KeeperGoneError from error
 
     async def _read(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from shipmate.errors import KeeperError
+from shipmate.errors import KeeperError, ShipmateError
 from shipmate.orchestrator.feed import FeedEvent, Run
 from shipmate.orchestrator.keeper.attached import AttachedKeeper, KeeperGoneError
 from shipmate.orchestrator.keeper.listener import Listener
@@ -25,6 +25,12 @@ PATIENCE_SECONDS = 30.0
 # How often a seat that is neither free nor listening is looked at again.
 RETRY_SECONDS = 0.02
 
+LEFT = Outcome(
+    run_id="",
+    status="failed",
+    error="this process left first; the keeper goes on with the run",
+    retryable=True,
+)
 Answer = TypeVar("Answer")
 log = logging.getLogger(__name__)
 
@@ -40,7 +46,9 @@ class Keeping:
         self._local: LocalKeeper | None = None
         self._attached: AttachedKeeper | None = None
         self._seating = asyncio.Lock()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}
+        # Outcomes that this process waits for at the keeper.
+        self._awaited: dict[asyncio.Future[Outcome], None] = {}
         self._is_closing = False
         # The threads that a process before this one had left unfinished.
         self.taken_up: list[str] = []
@@ -70,6 +78,8 @@ class Keeping:
         if self._local is not None:
             return receipt
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._awaited[future] = None
+        future.add_done_callback(self._awaited.pop)
         self._start(self._follow_outcome(event, receipt, future))
         return Receipt(receipt.row, receipt.is_new, future)
 
@@ -125,6 +135,9 @@ class Keeping:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for future in list(self._awaited):
+            if not future.done():
+                future.set_result(LEFT)
 
     async def _leave(self, local: LocalKeeper, *, finish: bool) -> None:
         listener = self._listener
@@ -233,13 +246,16 @@ class Keeping:
     async def _stand_by(self, attached: AttachedKeeper) -> None:
         """Take over as soon as the keeper is gone, whether or not anybody asks for something."""
         await asyncio.shield(attached.gone)
-        try:
-            await self._current()
-        except KeeperError as error:
-            if not self._is_closing:
-                log.warning("%s", error)
+        while not self._is_closing:
+            try:
+                await self._current()
+            except ShipmateError as error:
+                log.warning("nobody keeps this workspace: %s", error)
+                await asyncio.sleep(PATIENCE_SECONDS)
+            else:
+                return
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)

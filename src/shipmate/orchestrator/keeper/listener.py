@@ -26,7 +26,7 @@ class Listener:
 
     def __init__(self, keeper: LocalKeeper) -> None:
         self._keeper = keeper
-        self._visitors: set[_Visitor] = set()
+        self._visitors: dict[_Visitor, None] = {}
         # Set once another process is, or was, attached.
         self.visited = asyncio.Event()
         keeper.feed.on_run = self._tell_run
@@ -39,12 +39,12 @@ class Listener:
     async def welcome(self, link: Link) -> None:
         """Serve one attached process until it is gone."""
         visitor = _Visitor(self._keeper, link)
-        self._visitors.add(visitor)
+        self._visitors[visitor] = None
         self.visited.set()
         try:
             await visitor.serve()
         finally:
-            self._visitors.discard(visitor)
+            del self._visitors[visitor]
 
     def leave(self) -> None:
         """Tell every attached process that another one has to keep from now on."""
@@ -67,7 +67,7 @@ class _Visitor:
     def __init__(self, keeper: LocalKeeper, link: Link) -> None:
         self._keeper = keeper
         self._link = link
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}
         self._watches: dict[int, asyncio.Task[None]] = {}
         # One writer: frames leave in the order they were said, and a slow reader holds up no run.
         self._outgoing: asyncio.Queue[Frame | None] = asyncio.Queue()
@@ -136,8 +136,8 @@ class _Visitor:
 
     def _start(self, number: int, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(self._answer(number, work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(self._tasks.pop)
 
     async def _answer(self, number: int, work: Coroutine[Any, Any, None]) -> None:
         try:

@@ -112,7 +112,7 @@ class JournalInbox:
         has_broken = self._file.load(lambda line: self._apply(_decoder.decode(line)))
         self._is_loaded = True
         self._forget()
-        if has_broken:
+        if has_broken or self._file.is_doubtful:
             self._file.replace(self._lines())
 
     async def accept(self, event: IngressEvent) -> tuple[InboxRow, bool]:
@@ -193,7 +193,7 @@ class JournalInbox:
         self._file.compact(len(self._kept) + 1, self._lines)
 
     async def _ensure(self) -> None:
-        if not self._is_loaded:
+        if not self._is_loaded or self._file.is_doubtful:
             await self.load()
 
     def _write(self, line: Line, *, waits: bool) -> None:
@@ -272,8 +272,10 @@ class JournalInbox:
         """Drop from memory what was finished long ago."""
         before = timestamp(self._clock() - REMEMBERED)
         while self._done and self._kept[self._done[0]].done_at < before:
-            kept = self._kept.pop(self._done.popleft())
-            self._seqs.pop(_key(kept.row.event), None)
+            row = self._kept.pop(self._done.popleft()).row
+            # It may have been sent anew since.
+            if self._seqs.get(_key(row.event)) == row.seq:
+                del self._seqs[_key(row.event)]
 
 
 def _key(event: IngressEvent) -> Key:

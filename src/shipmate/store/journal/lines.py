@@ -29,6 +29,9 @@ class LineFile:
         self._disk = disk
         self._count = 0
         self._next_compaction = SMALL
+        # Set when the disk refused a line: whether it is there, and stays, is not known. The file is read and
+        # written anew before it is used again.
+        self.is_doubtful = False
 
     def load(self, apply: Callable[[bytes], None]) -> bool:
         """Apply each line; return whether any had to be set aside. A torn last line never counted.
@@ -54,14 +57,17 @@ class LineFile:
 
     def append(self, *lines: msgspec.Struct, waits: bool) -> None:
         """Append lines; what `waits` is on disk before this returns."""
+        self.is_doubtful = True
         with refusals(self._path, self._layout.root):
             append_to(self._disk, self._path, _encode(lines), waits=waits)
+        self.is_doubtful = False
         self._count += len(lines)
 
     def replace(self, lines: Sequence[msgspec.Struct]) -> None:
         """Put other lines in the place of all there are, in one step."""
         with refusals(self._path, self._layout.root):
             replace_file(self._disk, self._path, _encode(lines))
+        self.is_doubtful = False
         self._count = len(lines)
 
     def compact(self, needed: int, lines: Callable[[], Sequence[msgspec.Struct]]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -72,8 +73,11 @@ class MarkFiles:
         with refusals(path, self._layout.root):
             remove_file(self._disk, path)
 
-    def _lock(self) -> Any:
-        return locked(self._disk, self._layout.marks / ".lock")
+    @contextmanager
+    def _lock(self) -> Generator[None]:
+        path = self._layout.marks / ".lock"
+        with refusals(path, self._layout.root), locked(self._disk, path):
+            yield
 
     def _write(self, thread_id: ThreadId, mark: ThreadMark) -> None:
         path = self._layout.mark(thread_id)

@@ -83,7 +83,7 @@ class JournalOutbox:
         has_broken = self._file.load(lambda line: self._apply(_decoder.decode(line)))
         self._is_loaded = True
         self._forget()
-        if has_broken:
+        if has_broken or self._file.is_doubtful:
             self._file.replace(self._lines())
 
     async def intend(self, run_id: str, answered: str, messages: Sequence[EgressMessage]) -> None:
@@ -148,7 +148,7 @@ class JournalOutbox:
         return [row for row in rows if status is None or row.status == status]
 
     async def _ensure(self) -> None:
-        if not self._is_loaded:
+        if not self._is_loaded or self._file.is_doubtful:
             await self.load()
 
     async def _close(

@@ -1,0 +1,191 @@
+"""What must hold of every seed once everything has come to rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from shipmate.orchestrator.turn import message_id_of, run_id_of
+from shipmate.thread.merge import merge_rows
+from shipmate.thread.row import split_lines
+from shipmate.values.event import TextEvent
+from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, text_of, tool_parts
+from shipmate.values.thread_id import ThreadId
+from tests.simulation.outside import Said
+from tests.simulation.watcher import Telling
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+ENDINGS = ("replied", "failed", "stopped", "steered")
+
+
+class Check:
+    """The files of a world that is at rest, compared with what people were told."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._outside = world.outside
+        self.threads = {thread_id: self._read(thread_id) for thread_id in world.thread_ids()}
+        self._calls = {
+            (thread_id, part["toolCallId"], part.get("input", {}).get("mark")): part
+            for thread_id, messages in self.threads.items()
+            for message in messages
+            for part in tool_parts(message)
+            if isinstance(part.get("input"), dict)
+        }
+
+    def troubles(self) -> Iterator[str]:
+        """Go over everything that is not as it must be."""
+        yield from self._outside.troubles
+        for said in self._outside.said.values():
+            yield from self._said(said)
+        for thread_id, messages in self.threads.items():
+            yield from self._order(thread_id, messages)
+            yield from self._messages(thread_id, messages)
+        yield from self._acts()
+        for watcher in self._world.watchers:
+            yield from watcher.troubles
+            for telling in watcher.tellings.values():
+                yield from self._telling(telling)
+
+    def _read(self, thread_id: str) -> list[UIMessage]:
+        data = self._world.read(self._world.layout.thread(ThreadId.parse(thread_id)))
+        rows, problems, _ = split_lines(data, 1)
+        self._outside.troubles += [f"{thread_id}: line {each.line}: {each.message}" for each in problems]
+        if data and not data.endswith(b"\n"):
+            self._outside.troubles.append(f"{thread_id}: the last line is torn")
+        return merge_rows(rows)
+
+    def _places(self, said: Said) -> list[tuple[UIMessage, JsonObject | None]]:
+        """List where an event stands: as a message, or as a part beside calls."""
+        event, found = said.event, list[tuple[UIMessage, JsonObject | None]]()
+        own = event.message_id if event.platform == "web" else f"{event.platform}-{event.message_id}"
+        names = {f"reply-{own}", f"retry-{event.message_id}"}
+        for message in self.threads.get(event.thread_id, []):
+            if message["role"] == "user" and metadata_of(message).get("messageId") == event.message_id:
+                found.append((message, None))
+            kept = [part for part in message["parts"] if part["type"] in ("data-reply", "data-replaced")]
+            found += [(message, part) for part in kept if part.get("id") in names]
+        return found
+
+    def _said(self, said: Said) -> Iterator[str]:
+        name, places = f"{said.event.thread_id} {said.event.message_id}", self._places(said)
+        if len(places) > 1:
+            yield f"{name} stands in {len(places)} places"
+        if said.is_withdrawn and places:
+            yield f"{name} was taken back and stands in the thread"
+        if not said.is_acknowledged:
+            return
+        if not said.outcomes and not said.is_withdrawn:
+            yield f"{name} was acknowledged, and nobody was ever told what became of it"
+        if not places:
+            if isinstance(said.event, TextEvent) and not said.withdrawals:
+                yield f"{name} was acknowledged and stands nowhere"
+            return
+        yield from self._answered(name, said, *places[0])
+
+    def _answered(self, name: str, said: Said, message: UIMessage, part: JsonObject | None) -> Iterator[str]:
+        data = metadata_of(message) if part is None else part["data"]
+        run_id = run_id_of(data["by"]) if "by" in data else data.get("runId")
+        if part is not None and run_id is None:
+            # An answer that let nothing go on.
+            return
+        if not isinstance(run_id, str):
+            yield f"{name} names no run"
+            return
+        messages = self.threads[said.event.thread_id]
+        answer = next((each for each in messages if each["id"] == message_id_of(run_id)), None)
+        if answer is None:
+            yield f"{name} has no answer: there is no {message_id_of(run_id)}"
+            return
+        outcome = metadata_of(answer).get("outcome")
+        if outcome not in ENDINGS and not _was_left(messages, answer):
+            yield f"{name} has no outcome: {outcome}"
+        if part is None and messages.index(answer) < messages.index(message):
+            yield f"{name} stands behind its answer"
+        is_text = isinstance(said.event, TextEvent) and part is None
+        if outcome == "replied" and is_text and said.event.message_id not in text_of(answer):
+            words = text_of(message).split(" ")[0]
+            if words not in text_of(answer).split():
+                yield f"{name} is answered without having been read: {text_of(answer)!r}"
+
+    def _order(self, thread_id: str, messages: list[UIMessage]) -> Iterator[str]:
+        places = [
+            (said.seq, metadata_of(message).get("messageId"))
+            for message in messages
+            if message["role"] == "user"
+            and (said := self._outside.said.get((thread_id, str(metadata_of(message).get("messageId")))))
+            and said.seq
+        ]
+        if places != sorted(places, key=lambda each: each[0] or 0):
+            yield f"{thread_id} is out of order: {places}"
+
+    def _messages(self, thread_id: str, messages: list[UIMessage]) -> Iterator[str]:
+        for message in messages:
+            is_over = metadata_of(message).get("outcome") in ENDINGS or _was_left(messages, message)
+            if message["role"] == "assistant" and not is_over:
+                yield f"{thread_id} {message['id']} has no outcome"
+            for part in tool_parts(message):
+                if not is_settled(part):
+                    yield f"{thread_id} {message['id']} {part['toolCallId']} is {part['state']} at the end"
+
+    def _acts(self) -> Iterator[str]:
+        acting = Counter(act.key for act in self._outside.acts if act.tool != "look")
+        for key, count in acting.items():
+            if count > 1:
+                yield f"{key} acted {count} times"
+        for act in self._outside.acts:
+            part = self._calls.get(act.key)
+            if part is None:
+                yield f"{act} stands in no thread"
+            elif part["state"] == "output-denied" and act.tool != "look":
+                yield f"{act} was denied"
+        for key, part in self._calls.items():
+            is_done = part["state"] == "output-available"
+            if is_done and part["type"] in ("tool-act", "tool-deed") and not acting[key]:
+                yield f"{key} is told to have been done and was not"
+
+    def _telling(self, telling: Telling) -> Iterator[str]:
+        """Compare what a watcher holds of a message with what is stored."""
+        stored = next(
+            (each for each in self.threads[telling.thread_id] if each["id"] == telling.message_id), None
+        )
+        if stored is None:
+            if telling.ends:
+                yield f"a watcher was told the end of {telling.message_id}, which is stored nowhere"
+            return
+        held = _comparable(telling.message, is_exact=False)
+        parts = _comparable(stored, is_exact=True)
+        if not telling.ends:
+            return
+        if not _is_beginning(held, parts):
+            yield f"a watcher holds of {telling.message_id}\n    {held}\n  and stored is\n    {parts}"
+
+
+def _was_left(messages: list[UIMessage], message: UIMessage) -> bool:
+    """Tell whether a message waited for a person and the talk went on to another answer meanwhile."""
+    later = messages[messages.index(message) + 1 :]
+    has_asked = any("approval" in part for part in tool_parts(message))
+    return has_asked and any(metadata_of(each).get("outcome") in ENDINGS for each in later)
+
+
+def _comparable(message: UIMessage, *, is_exact: bool) -> list[str]:
+    """Describe the parts of a message as far as watching and storing agree."""
+    found: list[str] = []
+    for part in message["parts"]:
+        match part["type"]:
+            case "text" | "reasoning":
+                found.append(f"{part['type']} {part['text']}")
+            case "step-start":
+                found.append("step")
+            case kind if kind.startswith("tool-"):
+                found.append(f"{kind} {part['toolCallId']}")
+            case _:
+                pass
+    return found
+
+
+def _is_beginning(held: list[str], stored: list[str]) -> bool:
+    return held == stored[: len(held)]

@@ -1,0 +1,77 @@
+"""The world outside the workspace: what tools did to it, what people said and were told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from shipmate.values.event import IngressEvent, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One effect of a tool."""
+
+    tool: str
+    thread_id: str
+    run_id: str
+    call_id: str
+    mark: str
+    at: float
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Name the call it belongs to."""
+        return self.thread_id, self.call_id, self.mark
+
+
+@dataclass(slots=True)
+class Said:
+    """One event that somebody handed over, as often as they did."""
+
+    event: IngressEvent
+    # Set once a keeper confirmed that it is stored; its place among all of the thread.
+    seq: int | None = None
+    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    # Somebody asked to take it back; `is_withdrawn` once that was confirmed.
+    withdrawals: int = 0
+    is_withdrawn: bool = False
+
+    @property
+    def is_acknowledged(self) -> bool:
+        return self.seq is not None
+
+    def acknowledge(self, seq: int) -> None:
+        """Note that it is stored; the first time says where."""
+        if self.seq is None:
+            self.seq = seq
+
+
+@dataclass(slots=True)
+class Outside:
+    """Everything that happened and cannot be taken back."""
+
+    acts: list[Act] = field(default_factory=list[Act])
+    said: dict[tuple[str, str], Said] = field(default_factory=dict[tuple[str, str], Said])
+    # Calls that a person said yes to: thread, call, mark.
+    leaves: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
+    # How many runs were stopped and confirmed to be.
+    stops: int = 0
+    # How often a model was asked and did not come to its end, by thread.
+    broken: Counter[str] = field(default_factory=Counter[str])
+    # Titles that a thread may have, once one was confirmed.
+    titles: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    renamed: dict[str, bool] = field(default_factory=dict[str, bool])
+    marks: int = 0
+    troubles: list[str] = field(default_factory=list[str])
+
+    def new_mark(self) -> str:
+        """Return a word nobody used before."""
+        self.marks += 1
+        return f"k{self.marks}"
+
+    def act(self, act: Act) -> None:
+        """Record an effect, and at once whether it may be."""
+        if act.tool == "act" and act.key not in self.leaves:
+            self.troubles.append(f"{act} had nobody's leave")
+        self.acts.append(act)

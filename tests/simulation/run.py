@@ -1,0 +1,87 @@
+"""Run seeds."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import sys
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shipmate.workspace.load import load_config
+from tests.simulation.check import Check
+from tests.simulation.clock import installed
+from tests.simulation.story import Story
+from tests.simulation.world import World, make_workspace
+
+# In memory where there is such a place: the index is a real file.
+MEMORY = Path("/dev/shm") if Path("/dev/shm").is_dir() else Path("/tmp")
+
+
+@dataclass(slots=True)
+class Result:
+    """What became of one seed."""
+
+    seed: int
+    troubles: list[str]
+    told: list[str] = field(default_factory=list[str])
+    calls: int = 0
+    steps: int = 0
+    digest: str = ""
+
+
+class Runner:
+    """Runs seeds one after the other, in a folder of its own."""
+
+    def __init__(self) -> None:
+        # Its length is always the same, so that no seed depends on it.
+        self._layout = make_workspace(MEMORY / f"shipmate-simulation-{os.getpid():08d}")
+        self._loaded = load_config(self._layout, {})
+        self._count = 0
+
+    def run(self, seed: int, *, tells: bool = False) -> Result:
+        """Run one seed and check it."""
+        world = World(seed, self._layout, self._loaded)
+        world.tells = tells
+        gc.disable()
+        troubles: list[str] = []
+        asyncio.set_event_loop(world.loop)
+        try:
+            with installed(world.clock, world.chance, world.pid, lambda: f"start {world.starts}"):
+                try:
+                    story = Story(world)
+                    world.loop.run_until_complete(story.unfold())
+                    troubles = list(Check(world).troubles())
+                    troubles += world.loop.run_until_complete(world.check_index())
+                except Exception as error:
+                    troubles = [*world.outside.troubles, "".join(traceback.format_exception(error))]
+        finally:
+            self._end(world)
+        return Result(seed, troubles, world.told, world.calls, world.loop.steps, world.digest)
+
+    def _end(self, world: World) -> None:
+        world.end()
+        world.loop.close()
+        asyncio.set_event_loop(None)
+        self._count += 1
+        if self._count % 20 == 0:
+            gc.collect()
+
+    def close(self) -> None:
+        """Remove the folder."""
+        import shutil
+
+        shutil.rmtree(self._layout.root, ignore_errors=True)
+
+
+def silence() -> None:
+    """Keep the product's log to itself: trouble is what seeds are made of.
+
+    What a kill dropped comes to its `finally` once a seed is over, and can do nothing there any more; Python's
+    complaints about that are of no use either.
+    """
+    logging.disable(logging.CRITICAL)
+    sys.unraisablehook = lambda _: None

@@ -1,0 +1,206 @@
+"""One simulated machine and what lies around it: processes, volume, clock, people."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import zlib
+from pathlib import Path
+
+from shipmate.app import Shipmate
+from shipmate.approvals.value import Approval
+from shipmate.approvals.service import utc_now
+from shipmate.models.choice import ModelChoice
+from shipmate.store.file_store import FileStore
+from shipmate.store.sqlite.database import Database
+from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import Layout
+from shipmate.workspace.load import Loaded
+from tests.simulation.check_index import index_troubles
+from tests.simulation.clock import Clock
+from tests.simulation.disk import Locks
+from tests.simulation.loop import OWNER, SimLoop
+from tests.simulation.model import SimModel
+from tests.simulation.node import FileNode, FolderNode
+from tests.simulation.outside import Outside
+from tests.simulation.person import decode_approval
+from tests.simulation.process import Process
+from tests.simulation.socket import Harbour
+from tests.simulation.tool import make_toolset
+from tests.simulation.volume import Volume
+from tests.simulation.watcher import Watcher
+
+
+class World:
+    """Everything that one seed unfolds."""
+
+    def __init__(self, seed: int, layout: Layout, loaded: Loaded) -> None:
+        self.seed = seed
+        self.layout = layout
+        self.loaded = loaded
+        self.chance = random.Random(seed)
+        self.loop = SimLoop(self.chance, shuffles=self.chance.random() < 0.3)
+        self.clock = Clock(self.loop.time)
+        self.volume = Volume(self.chance, self.clock.now)
+        self.volume.make(layout.root)
+        self.locks = Locks()
+        self.harbour = Harbour(self.loop, self.chance)
+        self.outside = Outside()
+        self.watchers: list[Watcher] = []
+        self.processes: list[Process] = []
+        self.told: list[str] = []
+        self.tells = False
+        self.ignores_lock = False
+        # Every call on the disk so far, and at which one the power goes.
+        self.calls = 0
+        self.cut_at: int | None = None
+        self._digest, self._root = 0, len(str(layout.root))
+        # Changes with every start of the machine.
+        self.starts = 1
+        self._databases: dict[int, Database] = {}
+        self._graves: list[Process] = []
+        self._copies: list[dict[str, bytes]] = []
+
+    def note(self, words: str) -> None:
+        """Write down what happens, for whoever looks into a seed."""
+        if self.tells:
+            self.told.append(f"{self.loop.time():9.4f} {words}")
+
+    @property
+    def digest(self) -> str:
+        """Name the course of events: equal when a seed is replayed."""
+        return f"{self._digest:08x}"
+
+    def pid(self) -> int:
+        """Return the number of the process that runs now."""
+        owner = OWNER.get()
+        return owner.number if isinstance(owner, Process) else 1
+
+    def before(self, process: Process, call: str, path: str) -> None:
+        """Hear of a call on the disk that is about to be made."""
+        self.calls += 1
+        self._digest = zlib.crc32(f"{process.number} {call} {path[self._root:]}".encode(), self._digest)
+        if self.tells:
+            self.note(f"  {process.number} {call} {path.removeprefix(str(self.layout.root))}")
+        if self.calls == self.cut_at:
+            self.cut_power()
+
+    @property
+    def alive(self) -> list[Process]:
+        """List the processes that can be asked for something."""
+        return [process for process in self.processes if process.is_ready]
+
+    def join(self) -> Process:
+        """Start another process."""
+        process = Process(self, 100 + len(self.processes) + len(self._graves))
+        self.processes.append(process)
+        self.note(f"{process.number} starts")
+        process.start(process.open())
+        return process
+
+    def bury(self) -> None:
+        """Set the dead aside."""
+        self._graves += [process for process in self.processes if process.is_dead]
+        self.processes = [process for process in self.processes if not process.is_dead]
+
+    def cut_power(self) -> None:
+        """Lose power: all processes die, and of what was not synced anything may be lost."""
+        self.note("the power goes")
+        self.cut_at = None
+        for process in self.processes:
+            process.kill()
+        self.volume.cut_power()
+        self.starts += 1
+        self.lose_index()
+        self.clock.jump(self.chance.choice((0, 0, 1, 3600)))
+
+    async def compose(self, process: Process) -> Shipmate:
+        """Open the workspace as a process does."""
+        database = self._databases[process.number] = Database(self.layout)
+        ship = Shipmate(
+            self.layout,
+            self.loaded,
+            ModelChoice(self.loaded.config.llm, {}, SimModel(process)),
+            FileStore(self.layout, process.disk, database, utc_now),
+            Sandbox(self.layout),
+            make_toolset(process),
+            disk=process.disk,
+            socket=process.socket,
+        )
+        await ship.keeper.open()
+        return ship
+
+    def close_index(self, process: Process) -> None:
+        """Let go of a dead process's hold on the index."""
+        if (database := self._databases.pop(process.number, None)) is not None:
+            database.close()
+
+    async def check_index(self) -> list[str]:
+        """Compare the index with the files, as it is and as it is made anew."""
+        process = self.alive[0]
+        assert process.ship is not None
+        return await process.start(index_troubles(process.ship.store, self))
+
+    def read(self, path: Path) -> bytes:
+        """Return what a file holds; no misfortune touches this."""
+        node = self.volume.find(path)
+        assert isinstance(node, FileNode)
+        return bytes(node.data)
+
+    def names(self, folder: Path) -> list[str]:
+        """List what lies in a folder."""
+        try:
+            node = self.volume.find(folder)
+        except FileNotFoundError:
+            return []
+        assert isinstance(node, FolderNode)
+        return sorted(node.entries)
+
+    def thread_ids(self) -> list[str]:
+        """List the threads that have a file."""
+        names = self.names(self.layout.threads)
+        return [str(ThreadId.decode(name[:-6])) for name in names if name.endswith(".jsonl")]
+
+    def approvals(self) -> list[Approval]:
+        """List the approvals that have a file."""
+        folder = self.layout.approvals
+        names = [name for name in self.names(folder) if name.endswith(".json") and name[0] != "."]
+        return [decode_approval(self.read(folder / name)) for name in names]
+
+    def keep_index(self) -> None:
+        """Copy the index aside, to come back later."""
+        folder = self.layout.ship
+        self._copies.append({path.name: path.read_bytes() for path in sorted(folder.glob("state.db*"))})
+
+    def lose_index(self) -> None:
+        """Replace the index by an earlier copy, by nothing, or leave it."""
+        chosen = self.chance.choice(("nothing", "copy", "leave", "leave", "torn"))
+        if chosen == "leave" or (chosen == "copy" and not self._copies):
+            return
+        self.note(f"the index is replaced: {chosen}")
+        found = sorted(self.layout.ship.glob("state.db*"))
+        torn = {path.name: path.read_bytes() for path in found} if chosen == "torn" else {}
+        for path in found:
+            path.unlink()
+        if chosen == "copy":
+            torn = self.chance.choice(self._copies)
+        for name, data in torn.items():
+            cut = self.chance.randrange(len(data) + 1) if chosen == "torn" and data else len(data)
+            (self.layout.ship / name).write_bytes(data[:cut])
+
+    def end(self) -> None:
+        """Take everything down."""
+        for process in self.processes:
+            process.kill()
+        self.bury()
+        self.loop.drop()
+        shutil.rmtree(self.layout.ship, ignore_errors=True)
+
+
+def make_workspace(folder: Path) -> Layout:
+    """Make the folder that a workspace's own files lie in; nothing in it changes from seed to seed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "Agent.md").write_text("# Sim\n")
+    (folder / "ship.json").write_text('{"permissions": {"allow": ["deed"]}}')
+    return Layout(folder)

@@ -1,0 +1,314 @@
+"""The inbox keeps every event once and in order, whenever it is read again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shipmate.errors import StorageError, UserError
+from shipmate.store.journal.inbox import JournalInbox
+from shipmate.store.journal.outbox import JournalOutbox
+from shipmate.store.port import InboxRow
+from shipmate.values.event import EgressMessage, Outcome, TextEvent
+from shipmate.workspace.disk import Disk, append_to, read_file
+from shipmate.workspace.layout import Layout
+from shipmate.workspace.memory_disk import MemoryDisk
+from tests.support.search import examples
+
+ROOM = "web:room:1"
+LAYOUT = Layout(Path("/ship"))
+REPLIED = Outcome(run_id="run_1", status="replied", text="hi")
+
+
+def event(message_id: str, thread_id: str = ROOM, platform: str = "web") -> TextEvent:
+    return TextEvent(
+        platform=platform,
+        thread_id=thread_id,
+        user_id="ann",
+        message_id=message_id,
+        timestamp="t",
+        text=message_id,
+    )
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def disk() -> MemoryDisk:
+    return MemoryDisk()
+
+
+def opened(disk: Disk, clock: Callable[[], datetime] | None = None) -> JournalInbox:
+    ticking = clock or (lambda: datetime.now(UTC))
+    return JournalInbox(LAYOUT, JournalOutbox(LAYOUT, disk, ticking), disk, ticking)
+
+
+async def test_an_event_is_accepted_once_and_a_repeat_gets_the_outcome(disk: MemoryDisk) -> None:
+    inbox = opened(disk)
+    row, is_new = await inbox.accept(event("m1"))
+    again, repeated = await inbox.accept(event("m1"))
+    assert (is_new, repeated, again.seq) == (True, False, row.seq)
+    await inbox.take([row], "run_1")
+    await inbox.finish([row], REPLIED)
+    done, _ = await inbox.accept(event("m1"))
+    assert (done.status, done.outcome) == ("done", REPLIED)
+    assert await inbox.open(ROOM) == []
+
+
+async def test_the_key_is_thread_platform_and_message_id(disk: MemoryDisk) -> None:
+    inbox = opened(disk)
+    await inbox.accept(event("m1"))
+    _, is_new = await inbox.accept(event("m1", "cli:dm:ann", "cli"))
+    _, elsewhere = await inbox.accept(event("m1", "web:room:2"))
+    assert (is_new, elsewhere) == (True, True)
+    assert await inbox.threads() == [ROOM, "cli:dm:ann", "web:room:2"]
+
+
+async def test_d4_open_rows_keep_their_order_their_run_and_their_attempts_without_any_database(
+    disk: MemoryDisk,
+) -> None:
+    inbox = opened(disk)
+    for name in ("m1", "m2", "m3"):
+        await inbox.accept(event(name))
+    await inbox.take((await inbox.open(ROOM))[:1], "run_1")
+    await inbox.ask("run_1", 0)
+    rows = await opened(disk).open(ROOM)
+    assert [(row.event.message_id, row.status, row.run_id, row.attempts) for row in rows] == [
+        ("m1", "running", "run_1", 1),
+        ("m2", "waiting", None, 0),
+        ("m3", "waiting", None, 0),
+    ]
+
+
+async def test_d13_attempts_count_what_reached_the_model_and_got_no_further(disk: MemoryDisk) -> None:
+    inbox = opened(disk)
+    row, _ = await inbox.accept(event("m1"))
+
+    async def attempts() -> int:
+        (found,) = await opened(disk).open(ROOM)
+        return found.attempts
+
+    await inbox.take([row], "run_1")
+    assert await attempts() == 0
+    for _ in range(3):
+        await inbox.ask("run_1", 0)
+    assert await attempts() == 3
+    # A process that leaves takes its attempt back, once.
+    await inbox.leave("run_1")
+    await inbox.leave("run_1")
+    assert await attempts() == 2
+    # Getting further counts anew.
+    await inbox.ask("run_1", 4)
+    assert await attempts() == 1
+
+
+async def test_only_what_still_waits_can_be_withdrawn(disk: MemoryDisk) -> None:
+    inbox = opened(disk)
+    row, _ = await inbox.accept(event("m1"))
+    await inbox.accept(event("m2"))
+    await inbox.take([row], "run_1")
+    assert await inbox.withdraw(ROOM, "m1") is None
+    withdrawn = await inbox.withdraw(ROOM, "m2")
+    assert withdrawn is not None
+    assert withdrawn.status == "withdrawn"
+    assert [row.event.message_id for row in await opened(disk).open(ROOM)] == ["m1"]
+
+
+async def test_a_withdrawn_row_can_neither_be_taken_nor_finished(disk: MemoryDisk) -> None:
+    inbox = opened(disk)
+    row, _ = await inbox.accept(event("m1"))
+    await inbox.withdraw(ROOM, "m1")
+    assert await inbox.take([row], "run_1") == []
+    await inbox.finish([row], REPLIED, [EgressMessage(thread_id=ROOM, text="x")])
+    found = await opened(disk).find(event("m1"))
+    assert found is not None
+    assert (found.status, found.outcome) == ("withdrawn", None)
+    assert await JournalOutbox(LAYOUT, disk).list() == []
+
+
+async def test_a_stopped_run_is_stopped_for_whoever_takes_it_up(disk: MemoryDisk) -> None:
+    inbox = opened(disk)
+    row, _ = await inbox.accept(event("m1"))
+    await inbox.accept(event("m2"))
+    await inbox.take([row], "run_1")
+    await inbox.stop("run_1")
+    assert [each.is_stopped for each in await opened(disk).open(ROOM)] == [True, False]
+
+
+async def test_finished_rows_are_remembered_for_hours_and_numbers_go_on(disk: MemoryDisk) -> None:
+    clock = Clock()
+    inbox = opened(disk, clock)
+    row, _ = await inbox.accept(event("m1"))
+    await inbox.finish([row], REPLIED)
+    clock.now += timedelta(hours=7)
+    assert await opened(disk, clock).find(event("m1")) is not None
+    clock.now += timedelta(hours=2)
+    assert await opened(disk, clock).find(event("m1")) is None
+    again, is_new = await inbox.accept(event("m1"))
+    assert (is_new, again.seq) == (True, row.seq + 1)
+
+
+async def test_a_file_much_longer_than_what_it_holds_is_written_anew(disk: MemoryDisk) -> None:
+    clock = Clock()
+    inbox = opened(disk, clock)
+    last = 0
+    for number in range(600):
+        row, _ = await inbox.accept(event(f"m{number}"))
+        await inbox.finish([row], REPLIED)
+        clock.now += timedelta(hours=1)
+        last = row.seq
+    lines = read_file(disk, LAYOUT.inbox).count(b"\n")
+    assert lines < 600
+    row, _ = await opened(disk, clock).accept(event("next"))
+    assert row.seq == last + 1
+
+
+async def test_a_torn_last_line_never_counted(disk: MemoryDisk) -> None:
+    inbox = opened(disk)
+    await inbox.accept(event("m1"))
+    handle = disk.open(LAYOUT.inbox, 2)
+    size = disk.fstat(handle).st_size
+    disk.close(handle)
+    append_to(disk, LAYOUT.inbox, b'{"do":"accept","seq":2,"at":"t","eve')
+    later = opened(disk)
+    assert [row.event.message_id for row in await later.open(ROOM)] == ["m1"]
+    row, _ = await later.accept(event("m2"))
+    assert row.seq == 2
+    assert read_file(disk, LAYOUT.inbox)[size:].startswith(b'{"do":"accept","seq":2,"at":"2')
+
+
+@pytest.mark.parametrize(
+    "line", [b"rubbish", b'{"do":"fly"}', b"[1]", b'{"do":"accept","seq":"x"}', b"\xff\xfe", b"[" * 5000, b""]
+)
+async def test_a_line_that_cannot_be_read_is_set_aside_and_named(
+    disk: MemoryDisk, caplog: pytest.LogCaptureFixture, line: bytes
+) -> None:
+    inbox = opened(disk)
+    await inbox.accept(event("m1"))
+    append_to(disk, LAYOUT.inbox, line + b"\n")
+    await inbox.accept(event("m2"))
+    with caplog.at_level(logging.WARNING):
+        later = opened(disk)
+        assert [row.event.message_id for row in await later.open(ROOM)] == ["m1", "m2"]
+    (kept,) = disk.listdir(LAYOUT.damaged)
+    assert read_file(disk, LAYOUT.damaged / kept) == line + b"\n"
+    assert f".ship/damaged/{kept}" in caplog.text
+    # The file is whole again: the next one finds nothing to set aside.
+    await opened(disk).open(ROOM)
+    assert disk.listdir(LAYOUT.damaged) == [kept]
+
+
+async def test_a_repeated_finish_sends_once_also_after_a_crash_in_between(disk: MemoryDisk) -> None:
+    inbox = opened(disk)
+    row, _ = await inbox.accept(event("m1"))
+    await inbox.take([row], "run_1")
+    before = read_file(disk, LAYOUT.inbox)
+    sends = [EgressMessage(thread_id=ROOM, text="one"), EgressMessage(thread_id=ROOM, text="two")]
+    await inbox.finish([row], REPLIED, sends)
+    await inbox.finish([row], REPLIED, sends)
+    # The intents came to the disk, the outcome did not.
+    handle = disk.open(LAYOUT.inbox, 2)
+    disk.ftruncate(handle, len(before))
+    disk.close(handle)
+    later = opened(disk)
+    await later.finish(await later.open(ROOM), REPLIED, sends)
+    assert [each.message.text for each in await JournalOutbox(LAYOUT, disk).list()] == ["one", "two"]
+
+
+async def test_what_cannot_be_written_down_is_refused_and_leaves_nothing(disk: MemoryDisk) -> None:
+    inbox = opened(disk)
+    with pytest.raises(UserError, match="half a character"):
+        await inbox.accept(event("\ud800"))
+    assert await inbox.threads() == []
+
+
+async def test_a_disk_that_refuses_leaves_the_inbox_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / ".ship").write_text("a file where the folder should be")
+    layout = Layout(tmp_path)
+    disk = MemoryDisk()
+    inbox = opened(disk)
+    await inbox.accept(event("m0"))
+
+    class Full(MemoryDisk):
+        def write(self, handle: int, data: bytes) -> int:
+            raise OSError(28, "No space left on device")
+
+    full = Full()
+    refused = JournalInbox(layout, JournalOutbox(layout, full), full)
+    with pytest.raises(StorageError, match=r"cannot use \.ship/inbox\.jsonl: No space left") as caught:
+        await refused.accept(event("m1"))
+    assert str(tmp_path) not in str(caught.value)
+    assert await refused.threads() == []
+
+
+Step = tuple[str, int, int]
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["accept", "take", "ask", "leave", "stop", "withdraw", "finish", "wait", "reload"]),
+        st.integers(0, 5),
+        st.integers(0, 2),
+    ),
+    max_size=40,
+)
+
+
+async def play(inbox: JournalInbox, step: Step, clock: Clock) -> None:
+    what, which, number = step
+    message, run = event(f"m{which}", f"web:room:{which % 2}"), f"run_{number}"
+    row = await inbox.find(message)
+    rows = [row] if row else []
+    if what == "accept":
+        await inbox.accept(message)
+    elif what == "take":
+        await inbox.take(rows, run)
+    elif what == "ask":
+        await inbox.ask(run, number)
+    elif what == "leave":
+        await inbox.leave(run)
+    elif what == "stop":
+        await inbox.stop(run)
+    elif what == "withdraw":
+        await inbox.withdraw(message.thread_id, message.message_id)
+    elif what == "finish":
+        await inbox.finish(rows, Outcome(run_id=run, status="replied", text=f"{which}"))
+    elif what == "wait":
+        clock.now += timedelta(hours=3 * number)
+
+
+async def state(inbox: JournalInbox) -> tuple[list[str], list[list[InboxRow]], list[InboxRow | None]]:
+    messages = [event(f"m{which}", f"web:room:{which % 2}") for which in range(6)]
+    return (
+        await inbox.threads(),
+        [await inbox.open(f"web:room:{number}") for number in range(2)],
+        [await inbox.find(message) for message in messages],
+    )
+
+
+@settings(max_examples=examples(200))
+@given(steps, st.booleans())
+async def test_any_history_read_again_at_any_point_is_the_same(history: list[Step], compacts: bool) -> None:
+    clock = Clock()
+    steady, restarted = opened(MemoryDisk(), clock), opened(disk := MemoryDisk(), clock)
+    for step in history:
+        await play(steady, step, clock)
+        await play(restarted, step, clock)
+        if step[0] == "reload":
+            if compacts:
+                restarted._file.replace(restarted._lines())  # pyright: ignore[reportPrivateUsage]
+            restarted = opened(disk, clock)
+            await restarted.load()
+    await steady.accept(event("last"))
+    await restarted.accept(event("last"))
+    assert await state(steady) == await state(opened(disk, clock)) == await state(restarted)
