@@ -22,7 +22,7 @@ from shipmate.server.ask import (
     text_event,
     waiting_approvals,
 )
-from shipmate.server.error import ApiError, invalid, missing
+from shipmate.server.guard.error import ApiError, invalid, missing
 from shipmate.server.port import Ship
 from shipmate.server.stream.view import run_of
 from shipmate.thread.service import Thread
