@@ -109,7 +109,9 @@ class People:
     def withdraw(self, process: Process) -> None:
         """Take something back, if it still waits."""
         if self._outside.said:
-            process.start(self._withdraw(process, self._chance.choice(list(self._outside.said.values())[-3:])))
+            process.start(
+                self._withdraw(process, self._chance.choice(list(self._outside.said.values())[-3:]))
+            )
 
     async def _withdraw(self, process: Process, said: Said) -> None:
         assert process.ship is not None

@@ -168,7 +168,11 @@ class Story:
 
     async def _is_quiet(self, process: Process) -> bool:
         keeper = process.ship.keeper if process.ship else None
-        if keeper is None or self.people.is_waiting or any(keeper.running(each) for each in self.people.threads):
+        if (
+            keeper is None
+            or self.people.is_waiting
+            or any(keeper.running(each) for each in self.people.threads)
+        ):
             return False
         task = process.start(_open_rows(process, self.people.threads))
         return not await task
