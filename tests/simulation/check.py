@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from shipmate.orchestrator.lane import MAX_ATTEMPTS, GaveUpError
 from shipmate.orchestrator.turn import message_id_of, run_id_of
 from shipmate.thread.merge import merge_rows
 from shipmate.thread.row import split_lines
 from shipmate.values.event import TextEvent
 from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, text_of, tool_parts
-from shipmate.values.thread_id import ThreadId
 from tests.simulation.outside import Said
 from tests.simulation.watcher import Telling
 
@@ -51,7 +51,7 @@ class Check:
                 yield from self._telling(telling)
 
     def _read(self, thread_id: str) -> list[UIMessage]:
-        data = self._world.read(self._world.layout.thread(ThreadId.parse(thread_id)))
+        data = self._world.read_thread(thread_id)
         rows, problems, _ = split_lines(data, 1)
         self._outside.troubles += [f"{thread_id}: line {each.line}: {each.message}" for each in problems]
         if data and not data.endswith(b"\n"):
@@ -101,6 +101,9 @@ class Check:
             yield f"{name} has no answer: there is no {message_id_of(run_id)}"
             return
         outcome = metadata_of(answer).get("outcome")
+        for told in said.outcomes:
+            if told.status == "replied" and told.message_id == answer["id"] and told.text not in text_of(answer):
+                yield f"{name} was told {told.text!r}, and stored is {text_of(answer)!r}"
         if outcome not in ENDINGS and not _was_left(messages, answer):
             yield f"{name} has no outcome: {outcome}"
         if part is None and messages.index(answer) < messages.index(message):
@@ -127,6 +130,9 @@ class Check:
             is_over = metadata_of(message).get("outcome") in ENDINGS or _was_left(messages, message)
             if message["role"] == "assistant" and not is_over:
                 yield f"{thread_id} {message['id']} has no outcome"
+            errors = [part["data"]["message"] for part in message["parts"] if part["type"] == "data-error"]
+            if str(GaveUpError()) in errors and self._outside.broken[thread_id] < MAX_ATTEMPTS:
+                yield f"{thread_id} {message['id']} was given up, and few models broke off"
             for part in tool_parts(message):
                 if not is_settled(part):
                     yield f"{thread_id} {message['id']} {part['toolCallId']} is {part['state']} at the end"
@@ -181,7 +187,7 @@ def _comparable(message: UIMessage, *, is_exact: bool) -> list[str]:
             case "step-start":
                 found.append("step")
             case kind if kind.startswith("tool-"):
-                found.append(f"{kind} {part['toolCallId']}")
+                found.append(f"{kind} {part['toolCallId']} {part.get('input')}")
             case _:
                 pass
     return found

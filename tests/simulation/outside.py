@@ -55,8 +55,9 @@ class Outside:
     said: dict[tuple[str, str], Said] = field(default_factory=dict[tuple[str, str], Said])
     # Calls that a person said yes to: thread, call, mark.
     leaves: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
-    # How many runs were stopped and confirmed to be.
-    stops: int = 0
+    # The run of each thread that somebody wanted to stop last, and those that were confirmed to be.
+    stopping: dict[str, str] = field(default_factory=dict[str, str])
+    stopped: set[str] = field(default_factory=set[str])
     # How often a model was asked and did not come to its end, by thread.
     broken: Counter[str] = field(default_factory=Counter[str])
     # Titles that a thread may have, once one was confirmed.
@@ -69,6 +70,11 @@ class Outside:
         """Return a word nobody used before."""
         self.marks += 1
         return f"k{self.marks}"
+
+    def begin(self, run_id: str, call_id: str) -> None:
+        """Hear that a tool begins."""
+        if run_id in self.stopped:
+            self.troubles.append(f"{call_id} began after its run {run_id} was stopped")
 
     def act(self, act: Act) -> None:
         """Record an effect, and at once whether it may be."""

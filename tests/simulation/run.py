@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 import sys
 import traceback
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -95,3 +96,4 @@ def silence() -> None:
     """
     logging.disable(logging.CRITICAL)
     sys.unraisablehook = lambda _: None
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)

@@ -126,11 +126,13 @@ class World:
             self.layout.ship.mkdir(exist_ok=True)
             self.layout.state.write_bytes(self._blank)
         database = self._databases[process.number] = Database(self.layout)
+        store = FileStore(self.layout, process.disk, database, utc_now)
+        self._hear_stops(store)
         ship = Shipmate(
             self.layout,
             self.loaded,
             ModelChoice(self.loaded.config.llm, {}, SimModel(process)),
-            FileStore(self.layout, process.disk, database, utc_now),
+            store,
             Sandbox(self.layout),
             make_toolset(process),
             disk=process.disk,
@@ -138,6 +140,18 @@ class World:
         )
         await ship.keeper.open()
         return ship
+
+    def _hear_stops(self, store: FileStore) -> None:
+        """Learn which run a stop is about: whoever asks for it names only the thread."""
+        stop = store.inbox.stop
+
+        async def hear(run_id: str) -> None:
+            for name in await store.inbox.threads():
+                if any(row.run_id == run_id for row in await store.inbox.open(name)):
+                    self.outside.stopping[name] = run_id
+            await stop(run_id)
+
+        store.inbox.stop = hear
 
     def close_index(self, process: Process) -> None:
         """Let go of a dead process's hold on the index."""
@@ -156,6 +170,15 @@ class World:
         assert isinstance(node, FileNode)
         return bytes(node.data)
 
+    def read_thread(self, thread_id: str) -> bytes:
+        """Return the file of a thread, wherever it lies."""
+        parsed = ThreadId.parse(thread_id)
+        places = [self.layout.thread(parsed), self.layout.thread_bin(parsed)]
+        found = [self.read(path) for path in places if path.name in self.names(path.parent)]
+        if len(found) > 1:
+            self.outside.troubles.append(f"{thread_id} lies in the bin and outside")
+        return found[0]
+
     def names(self, folder: Path) -> list[str]:
         """List what lies in a folder."""
         try:
@@ -167,7 +190,7 @@ class World:
 
     def thread_ids(self) -> list[str]:
         """List the threads that have a file."""
-        names = self.names(self.layout.threads)
+        names = sorted({*self.names(self.layout.threads), *self.names(self.layout.bin)})
         return [str(ThreadId.decode(name[:-6])) for name in names if name.endswith(".jsonl")]
 
     def approvals(self) -> list[Approval]:
