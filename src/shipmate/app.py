@@ -31,7 +31,6 @@ from shipmate.store.file_store import open_store
 from shipmate.store.port import Store
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
-from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.change.changeset import recover
 from shipmate.tools.toolset import Toolset, default_toolset
@@ -205,5 +204,7 @@ def _take_up(layout: Layout) -> None:
         for line in Sandbox(layout).recover():
             log.warning("after a command that was cut off: %s", line)
     if layout.trials.is_dir():
+        from shipmate.tools.exec.preview.trial import Trials
+
         recover(layout)
         Trials(layout).sweep()

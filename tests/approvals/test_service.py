@@ -498,6 +498,43 @@ async def test_a_window_grants_exactly_the_words_named(ship: Ship) -> None:
     assert (await service.judge(ship.call("git status"))).action == "ask"
 
 
+@pytest.mark.parametrize("seen_over", [True, False])
+async def test_a_clock_that_is_set_back_lengthens_no_window(ship: Ship, seen_over: bool) -> None:
+    await ship.ask("git status")
+    await ship.answer("allow git status for 10 minutes")
+    call, service = ship.call("git status"), ship.service()
+    granted = ship.now
+    if seen_over:
+        ship.now = granted + timedelta(minutes=10)
+        assert (await service.judge(call)).action == "ask"
+        ship.now = granted + timedelta(minutes=5)
+    else:
+        ship.now = granted - timedelta(hours=3)
+        assert (await service.judge(call)).action == "ask"
+        ship.now = granted + timedelta(minutes=1)
+    assert (await ship.service().judge(call)).action == "ask"
+    assert await service.grants() == []
+
+
+async def test_a_clock_that_is_set_back_leaves_what_holds_always(ship: Ship) -> None:
+    await ship.ask("git status")
+    await ship.answer("yes, always")
+    ship.now -= timedelta(days=400)
+    assert (await ship.service().judge(ship.call("git status"))).action == "allow"
+
+
+@pytest.mark.parametrize("hours", [-30, 30])
+async def test_a_question_closed_as_expired_is_not_opened_by_the_clock(ship: Ship, hours: int) -> None:
+    (asked,) = await ship.ask("git push")
+    ship.now += timedelta(days=8)
+    assert await ship.service().pending(THREAD) == []
+    ship.now -= timedelta(days=8, hours=hours)
+    assert await ship.answer("yes") == ({}, "", False)
+    service = ship.service()
+    assert (await service.answer(press(asked.id, True), [])).decisions == []
+    assert not await service.confirm(asked.id, ship.call())
+
+
 async def test_always_holds_in_every_thread_until_revoked(ship: Ship) -> None:
     await ship.ask("git status")
     await ship.answer("yes, always")
@@ -516,7 +553,20 @@ async def test_naming_the_beginning_of_a_command_grants_only_what_was_named(ship
     await ship.ask("git push origin main")
     decisions, _, _ = await ship.answer("allow git push for 10 minutes")
     assert decisions == {"call-1": True}
-    assert [grant.rule for grant in await ship.service().grants()] == ["exec(git push)"]
+    service = ship.service()
+    assert [grant.rule for grant in await service.grants()] == ["exec(git push)"]
+    assert (await service.judge(ship.call("git push"))).action == "allow"
+    assert (await service.judge(ship.call("git push origin main"))).action == "ask"
+
+
+async def test_c11_a_grant_of_what_waits_is_one_of_the_very_call(ship: Ship) -> None:
+    """Only such a grant lifts taint: a rule of the same words, or a grant of other words, does not."""
+    await ship.ask("git push")
+    await ship.answer("allow git push for 10 minutes")
+    service = ship.service()
+    for command, action in (("git push", "allow"), ("git  push", "ask")):
+        tainted = make_call(ship.root, "exec", {"command": command}, tainted=True)
+        assert (await service.judge(tainted)).action == action, command
 
 
 @pytest.mark.parametrize("command", ["git push && ls", "ls *", "echo $HOME", "cd docs"])

@@ -64,6 +64,10 @@ def test_what_waits_for_an_approval_says_how_to_answer(workspace: Path) -> None:
     done = shipmate(workspace, "ask", "run touch made.txt")
     assert done.returncode == 1
     assert "waiting for your approval" in done.stderr
+    # Whatever the member says beside it: what is asked about stands above the words that allow it.
+    shown, _, _ = done.stderr.partition("waiting for your approval")
+    assert "touch made.txt" in shown
+    assert str(workspace) in shown
     assert not (workspace / "made.txt").exists()
     answered = shipmate(workspace, "ask", "--thread", thread_in(done.stderr), "yes")
     assert answered.returncode == 0
@@ -186,3 +190,9 @@ def test_a_question_can_begin_with_a_priming_script(workspace: Path) -> None:
     assert "We speak of tea." in shipmate(workspace, "threads", "show", "cli:chat:tea").stdout
     refused = shipmate(workspace, "ask", "--prime", "team_shared/none", "hello")
     assert (refused.returncode, "team_shared/none" in refused.stderr) == (2, True)
+
+
+def test_u12_the_mode_that_asks_nobody_is_told(workspace: Path) -> None:
+    assert "yolo" not in shipmate(workspace, "ask", "hello").stderr
+    (workspace / "ship.json").write_text('{"permissions": {"mode": "yolo"}}')
+    assert "mode yolo: calls run without asking" in shipmate(workspace, "ask", "hello").stderr

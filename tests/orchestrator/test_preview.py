@@ -15,7 +15,9 @@ from shipmate.app import Shipmate
 from shipmate.approvals.value import Approval
 from shipmate.approvals.wording import describe
 from shipmate.models.scripted import ScriptedModel, call
+from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.file.change.changeset import MARK
+from shipmate.tools.tool import ToolContext, ToolResult
 from tests.support.tree import read_tree
 from tests.support.workspace import ROOM, messages_of, talk, tools_of
 
@@ -59,6 +61,7 @@ async def test_a_yes_applies_the_effects_that_were_shown(tmp_path: Path) -> None
         asked = await waiting(app)
         question = describe(asked)
         assert "Nothing has changed yet" in question
+        assert "whatever it then changes" in question
         assert "+two" in question
         assert (tmp_path / "a.txt").read_text() == "one\n"
         assert (await talk(app, "yes")).text == "Done."
@@ -94,6 +97,28 @@ async def test_a_changed_base_is_tried_and_asked_anew(tmp_path: Path) -> None:
         assert "+mine!" in (second.preview or "")
         assert (await talk(app, "yes")).text == "Done."
         assert (tmp_path / "a.txt").read_text() == "mine!\n"
+
+
+async def test_c7_a_base_changed_between_answer_and_act_is_tried_and_asked_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "a.txt"
+    note.write_text("one\n")
+    apply = Trials.apply
+
+    def be_late(self: Trials, context: ToolContext) -> ToolResult:
+        monkeypatch.setattr(Trials, "apply", apply)
+        note.write_text("mine\n")
+        return apply(self, context)
+
+    monkeypatch.setattr(Trials, "apply", be_late)
+    async with open_ship(tmp_path, [call("exec", command="sed -i s/$/!/ a.txt")]) as app:
+        await talk(app, "go")
+        assert (await talk(app, "yes")).status == "suspended"
+        assert note.read_text() == "mine\n"
+        assert "+mine!" in ((await waiting(app)).preview or "")
+        assert (await talk(app, "yes")).text == "Done."
+    assert note.read_text() == "mine!\n"
 
 
 async def test_a_change_somebody_else_made_meanwhile_needs_no_second_question(tmp_path: Path) -> None:

@@ -246,9 +246,10 @@ def test_an_answer_s_file_changes_are_undone_and_done_again(watched: Watched, se
     expect(page.get_by_text("One file is as it was.")).to_be_visible()
     assert not made.exists()
     undo.click()
-    expect(dialog).to_contain_text("removed")
-    dialog.get_by_role("button", name="Undo file changes").click()
-    expect(page.get_by_text("One file is as it was.").nth(1)).to_be_visible()
+    expect(dialog).to_contain_text("The changes of this answer were undone.")
+    watched.shoot("rewind-again")
+    dialog.get_by_role("button", name="Make file changes again").click()
+    expect(page.get_by_text("One file is as this answer left it.")).to_be_visible()
     assert made.read_text() == before
     made.write_text("mine\n")
     undo.click()

@@ -29,7 +29,9 @@ async def test_a_run_is_rewound_and_taken_back(served: Served) -> None:
     assert changes["files"] == [{"path": "c.md", "change": "added", "obstacle": ""}]
     assert (await served.client.post(f"/api/runs/{run}/rewind")).status_code == 200
     assert not made.exists()
-    assert (await served.client.post(f"/api/runs/{run}/rewind")).status_code == 200
+    assert (await served.client.get(f"/api/runs/{run}/changes")).json()["isRewound"] is True
+    again = await served.client.post(f"/api/runs/{run}/rewind")
+    assert (again.status_code, again.json()["isRewound"]) == (200, False)
     assert made.read_text() == "gamma\n"
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
+import os
 from pathlib import Path
 
 import msgspec
@@ -225,6 +227,44 @@ def test_a_disk_that_refuses_is_told(tmp_path: Path) -> None:
     (tmp_path / "audit").write_text("a file stands here")
     with pytest.raises(StorageError, match="audit"):
         Chain(tmp_path / "audit").append({"event": "ran"})
+
+
+@pytest.mark.parametrize("when", ["written in part", "written but not synced"])
+def test_what_could_not_be_kept_whole_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """An entry that was refused must not stand in the log: what it would have recorded did not run."""
+    chain = fill(tmp_path, 2)
+    (path,) = files(tmp_path)
+    whole = path.read_bytes()
+    with monkeypatch.context() as patch:
+        if when == "written in part":
+            _refuse_beyond(patch, len(whole) + 20)
+        else:
+            patch.setattr(chain_module, "_sync", _refuse_sync)
+        with pytest.raises(StorageError, match="does not run"):
+            chain.append({"event": "ran", "what": "call 2"})
+    assert path.read_bytes() == whole
+    chain.append({"event": "ran", "what": "call 3"})
+    assert [entry["what"] for entry in chain.backward()] == ["call 3", "call 1", "call 0"]
+    assert chain.verify().holds
+
+
+def _refuse_beyond(patch: pytest.MonkeyPatch, size: int) -> None:
+    """Make writes fail as on a full disk, once a file is longer than this."""
+    write = os.write
+
+    def fill_up(handle: int, data: bytes) -> int:
+        room = size - os.fstat(handle).st_size
+        if room <= 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(handle, data[:room])
+
+    patch.setattr(os, "write", fill_up)
+
+
+def _refuse_sync(_: int) -> None:
+    raise OSError(errno.EIO, "Input/output error")
 
 
 def append_many(folder: Path, count: int) -> None:

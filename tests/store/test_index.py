@@ -189,7 +189,9 @@ async def test_an_index_of_a_newer_version_is_refused_and_left_alone(layout: Lay
     assert not layout.damaged.exists()
 
 
-async def test_the_title_is_the_first_words_until_a_person_gives_one(layout: Layout, store: FileStore) -> None:
+async def test_the_title_is_the_first_words_until_a_person_gives_one(
+    layout: Layout, store: FileStore
+) -> None:
     await FileLog(layout).append(ROOM, [said("m1", "First line\nsecond")])
     assert await titles(store) == {str(ROOM): "First line"}
     await store.threads.rename(str(ROOM), "Mine")

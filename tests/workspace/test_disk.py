@@ -49,7 +49,9 @@ def test_d14_a_move_is_on_disk_at_both_ends(tmp_path: Path, monkeypatch: pytest.
     disk = record_syncs(monkeypatch)
     synced: list[str] = []
     real = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda handle: (synced.append(os.readlink(f"/proc/self/fd/{handle}")), real(handle))[1])  # noqa: E501, PTH115
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: (synced.append(os.readlink(f"/proc/self/fd/{handle}")), real(handle))[1]
+    )  # noqa: E501, PTH115
     move_file(DISK, source, target)
     assert disk.holds(target)
     assert {str(target.parent), str(source.parent)} <= set(synced)

@@ -96,11 +96,20 @@ class ApprovalService:
 
     async def judge(self, call: Call) -> Verdict:
         """Say whether a call may run, must be asked about, or may not run at all."""
-        judgement = self.policy.judge(call, await self.grants())
+        try:
+            judgement = self.policy.judge(call, await self._grants_for(call))
+        except ToolError as error:
+            return Verdict("deny", str(error))
         reason = explain(self.language, judgement.why)
         if judgement.action == "ask":
             return await self._ask(call, judgement)
         return Verdict(judgement.action, reason, judgement.grant_id, why=judgement.why, rule=judgement.rule)
+
+    async def _grants_for(self, call: Call) -> list[Grant]:
+        """Return the grants of the call's tool that were given when it was what it is now."""
+        found = [grant for grant in await self.grants() if grant.tool == call.tool.name]
+        meaning = await call.tool.meaning() if found else None
+        return [grant for grant in found if grant.meaning == meaning]
 
     async def _ask(self, call: Call, judgement: Judgement) -> Verdict:
         why, forbids = judgement.why, partial(self.policy.forbids, call)
@@ -270,10 +279,15 @@ class ApprovalService:
     async def grants(self) -> list[Grant]:
         """List the grants in force."""
         await self._decisions.complete()
-        now = timestamp(self._clock())
         rows = await self._consents.grants()
+        # Read after the rows: none of them can have been granted later, unless the clock was set back.
+        now = timestamp(self._clock())
         found = [msgspec.convert(row.data, Grant) for row in rows]
-        return [grant for grant in found if grant.expires_at is None or grant.expires_at > now]
+        for grant in found:
+            if not grant.is_in_force(now):
+                # For good: no clock that is set back afterwards gives it new life.
+                await self._consents.revoke_grant(grant.id)
+        return [grant for grant in found if grant.is_in_force(now)]
 
     async def revoke(self, grant_id: str) -> None:
         """Take a grant back; the next call it covered asks again."""

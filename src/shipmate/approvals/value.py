@@ -181,6 +181,8 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     what: str = ""
     # The call it was given for, arguments included.
     digest: str | None = None
+    # What a foreign tool said it was, as a hash; our own tools mean what they always do.
+    meaning: str | None = None
     scope: GrantScope
     member: str
     thread_id: str | None = None
@@ -189,6 +191,10 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     expires_at: str | None = None
     words: str = ""
     approval_id: str | None = None
+
+    def is_in_force(self, now: str) -> bool:
+        """Tell whether it holds at this time: a window only within it, so not before it was given either."""
+        return self.expires_at is None or self.granted_at <= now < self.expires_at
 
     @property
     def rule(self) -> str:

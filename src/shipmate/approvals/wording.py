@@ -114,6 +114,9 @@ def offer_scopes(
 def _describe_coverage(
     approval: Approval, rule: str | None, language: str, quote: Callable[[str], str]
 ) -> str:
+    if "trial" in approval.target:
+        # What was shown are its effects this time; the next time it runs as any command that is allowed.
+        return say(language, "covers-trial")
     if rule is None:
         return say(language, "covers-call")
     if approval.tool in ("write", "edit"):

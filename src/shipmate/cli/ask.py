@@ -11,7 +11,7 @@ import msgspec
 
 from shipmate.cli.card import clean
 from shipmate.cli.place import find_layout, new_thread_id, parse_thread_id
-from shipmate.cli.ship import make_text, open_ship, prime
+from shipmate.cli.ship import YOLO, make_text, open_ship, prime
 from shipmate.cli.transcript import Transcript
 from shipmate.errors import UserError
 from shipmate.values.chunk import Chunk
@@ -54,6 +54,8 @@ def command(
     thread_id = parse_thread_id(thread) if thread else new_thread_id()
     printer = _Printer(as_json=as_json)
     outcome = asyncio.run(_ask(layout, thread_id, text, refs, model, printer))
+    for question in printer.questions:
+        click.echo(f"\n{clean(question)}\n", err=True)
     return _report(outcome, thread_id, printer.asked)
 
 
@@ -75,8 +77,9 @@ class _Printer:
         self._transcript = Transcript()
         self._gap = False
         self.has_printed = False
-        # The approvals the run waits for.
+        # The approvals the run waits for, and the questions as a person reads them.
         self.asked: list[str] = []
+        self.questions: list[str] = []
 
     def take(self, chunk: Chunk) -> None:
         """Print one chunk; a person at a screen also sees which tools were called."""
@@ -127,6 +130,8 @@ async def _ask(
         if model is not None:
             # Whoever keeps makes it anew; a name that cannot be used is refused here and now.
             ship.models.named(model)
+        if ship.config.permissions.mode == "yolo":
+            click.echo(f"shipmate: {YOLO}", err=True)
         await prime(ship, thread_id, refs)
         event = make_text(thread_id, text, model=model)
         receipt = await ship.receive(event)
@@ -139,7 +144,16 @@ async def _ask(
                 await answering
             raise
         printer.end(answering.result())
+        printer.questions = await _read_questions(ship, printer.asked)
         return answering.result()
+
+
+async def _read_questions(ship: Shipmate, asked: list[str]) -> list[str]:
+    """Write what waits for a person: nobody is told how to say yes to what they were not shown."""
+    from shipmate.approvals.wording import describe
+
+    found = [await ship.approvals.get(approval_id) for approval_id in asked]
+    return [describe(approval, ship.config.language) for approval in found if approval.is_open]
 
 
 async def _follow(

@@ -15,7 +15,7 @@ from shipmate.cli.place import new_thread_id, parse_thread_id, read_name
 from shipmate.cli.prompt import Prompt
 from shipmate.cli.rewind import rewind
 from shipmate.cli.screen import Screen
-from shipmate.cli.ship import make_text
+from shipmate.cli.ship import YOLO, make_text
 from shipmate.cli.show import write_message
 from shipmate.cli.slash import Slash, help_lines, parse_slash
 from shipmate.cli.threads import EMPTY, format_threads
@@ -245,6 +245,8 @@ class Conversation:
     def _greet(self) -> None:
         name = self._ship.config.name or read_name(self._ship.layout)
         self._screen.say(f"{name} · {self._ship.model.name} · /help for help, Ctrl-D to leave")
+        if self._ship.config.permissions.mode == "yolo":
+            self._screen.say(YOLO, "red")
 
     async def _leave(self) -> None:
         if self._open and await self._ship.keeper.stop(str(self.thread_id)):

@@ -13,6 +13,7 @@ Ask = Callable[[list[str]], Awaitable[str]]
 YES = ("y", "yes", "是", "好")
 MARKS = {"added": "+", "changed": "~", "removed": "-"}
 OBSTACLES = {"changed-since": "  (changed since)", "not-kept": "  (no copy was kept)"}
+BACK = "Put these back as they were before the run?"
 FILES_SHOWN = 20
 
 
@@ -25,11 +26,18 @@ async def rewind(layout: Layout, thread_id: str, wanted: str, ask: Ask) -> list[
     chosen = await _choose(runs, wanted, ask)
     if chosen is None:
         return ["nothing was put back"]
-    answer = await ask([*describe_run(chosen), "Put these back as they were before the run? y/n"])
+    if not chosen.can_rewind:
+        return [*describe_run(chosen), "nothing can be put back: all of a run's files are, or none"]
+    question = "They were put back. Make the run's changes again?" if chosen.is_rewound else BACK
+    answer = await ask([*describe_run(chosen), f"{question} y/n"])
     if answer.casefold() not in YES:
         return ["nothing was put back"]
     done = await asyncio.to_thread(rewinds.rewind, chosen.run_id)
-    return [f"put back: {', '.join(file.path for file in done.files)}", "/rewind once more takes that back"]
+    paths = ", ".join(file.path for file in done.files)
+    return [
+        f"{'made again' if chosen.is_rewound else 'put back'}: {paths}",
+        "/rewind once more takes that back",
+    ]
 
 
 async def _choose(runs: Sequence[RunChanges], wanted: str, ask: Ask) -> RunChanges | None:
@@ -47,7 +55,8 @@ async def _choose(runs: Sequence[RunChanges], wanted: str, ask: Ask) -> RunChang
 
 
 def _list_run(place: int, run: RunChanges) -> list[str]:
-    return [f"{place}  {run.at[:10]} {run.at[11:16]}  {run.run_id}", *describe_run(run)]
+    how = "put back" if run.is_rewound else ", ".join(run.tools)
+    return [f"{place}  {run.at[:10]} {run.at[11:16]} UTC  {how}  {run.run_id}", *describe_run(run)]
 
 
 def describe_run(run: RunChanges) -> list[str]:

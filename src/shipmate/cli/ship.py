@@ -18,6 +18,8 @@ from shipmate.workspace.layout import Layout
 if TYPE_CHECKING:
     from shipmate.app import Shipmate
 
+YOLO = "mode yolo: calls run without asking, but for what ship.json denies or asks about"
+
 
 @asynccontextmanager
 async def open_ship(layout: Layout, *, finishes: bool = True) -> AsyncGenerator[Shipmate]:

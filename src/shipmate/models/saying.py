@@ -7,14 +7,14 @@ from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "words"
-HAN = re.compile(r"[\u3400-\u9fff]")
+HAN = r"[\u3400-\u9fff]"
 HEADING = re.compile(r"^# ([a-z_-]+)\n", re.MULTILINE)
 PLACE = re.compile(r"\{([a-z]+)\}")
 
 
 def language_of(text: str) -> str:
     """Tell whether words are Chinese ("zh") or not ("en")."""
-    return "zh" if HAN.search(text) else "en"
+    return "zh" if not text.isascii() and re.search(HAN, text) else "en"
 
 
 @cache

@@ -14,7 +14,6 @@ from shipmate.approvals.value import Call, Verdict
 from shipmate.errors import NotFoundError, ShipmateError, TargetChangedError, ToolError
 from shipmate.orchestrator.taint import Taint, tell_gone
 from shipmate.orchestrator.turn import INTERRUPTED, Turn
-from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.tool import ToolContext, ToolResult
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
@@ -81,6 +80,8 @@ class Worker:
         """Forget what a refused call had done aside."""
         with contextlib.suppress(NotFoundError):
             approval = await self._approvals.get(approval_id)
+            from shipmate.tools.exec.preview.trial import Trials
+
             await asyncio.to_thread(Trials(self._layout).discard, approval.target)
 
     async def _confirm(self, turn: Turn, part: JsonObject, call: Call) -> Call | None:

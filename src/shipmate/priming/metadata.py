@@ -10,7 +10,8 @@ from shipmate.values.message import JsonObject
 from shipmate.workspace.yaml_scalar import ODD
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PLAIN_TEXT = re.compile(r"[A-Za-z一-鿿][A-Za-z0-9_./一-鿿-]*")
+# Compiled when first needed: classes of so many characters take milliseconds.
+_PLAIN_TEXT = r"[A-Za-z一-鿿][A-Za-z0-9_./一-鿿-]*"
 # YAML 1.1 readers take these for truth or nothing; quoting them costs nothing.
 _DOUBTFUL = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
@@ -33,6 +34,6 @@ def write_key(key: str) -> str:
 
 def write_value(value: Any) -> str:
     """Write a value on one line."""
-    if isinstance(value, str) and _PLAIN_TEXT.fullmatch(value) and value.lower() not in _DOUBTFUL:
+    if isinstance(value, str) and re.fullmatch(_PLAIN_TEXT, value) and value.lower() not in _DOUBTFUL:
         return value
     return write_json(value)

@@ -13,7 +13,8 @@ NAME_WEIGHT = 3.0
 QUERY_LIMIT = 2_000
 
 _WORD = re.compile(r"[a-z0-9]{2,}")
-_IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+# Compiled when first needed: a class of so many characters takes milliseconds.
+_IDEOGRAPHS = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
 
 
 @lru_cache(maxsize=2048)
@@ -21,7 +22,7 @@ def terms(text: str) -> frozenset[str]:
     """Give the words of a text, and the pairs of neighbours where it is written without spaces."""
     lowered = text.lower()
     found = {_stem(word) for word in _WORD.findall(lowered)}
-    for run in _IDEOGRAPHS.findall(lowered):
+    for run in () if lowered.isascii() else re.findall(_IDEOGRAPHS, lowered):
         found.update(run[at : at + 2] for at in range(max(1, len(run) - 1)))
     return frozenset(found)
 

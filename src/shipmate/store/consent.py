@@ -14,7 +14,7 @@ from shipmate.store.journal.grant import GrantFiles
 from shipmate.store.port import GrantRow
 from shipmate.store.sqlite.approval import ApprovalEntry, ApprovalTable
 from shipmate.store.sqlite.database import Database
-from shipmate.values.message import JsonObject, timestamp
+from shipmate.values.message import JsonObject
 from shipmate.workspace.disk import Disk, names_in, read_file, refusals, stat_of
 from shipmate.workspace.layout import Layout
 
@@ -76,14 +76,8 @@ class JournalConsents:
         self._grants.add(grant_id, data, until)
 
     async def grants(self, *, every: bool = False) -> list[GrantRow]:
-        """List the grants in force, or every one there ever was."""
-        now = timestamp()
-        rows = self._grants.list()
-        return [
-            row
-            for row in rows
-            if every or (row.revoked_at is None and (row.until is None or row.until > now))
-        ]
+        """List the grants that were not taken back, over or not, or every one there ever was."""
+        return [row for row in self._grants.list() if every or row.revoked_at is None]
 
     async def revoke_grant(self, grant_id: str) -> bool:
         """Take a grant back; tell whether it was in force."""

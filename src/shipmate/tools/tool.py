@@ -103,6 +103,10 @@ class Tool(ABC, Generic[Arguments]):
         """Give the labels of one call, where they depend on its arguments."""
         return self.labels
 
+    async def meaning(self) -> str | None:
+        """Return a hash of what a foreign tool says it is by now: grants are bound to it beside the call."""
+        return None
+
     def is_tried(self, arguments: Arguments) -> bool:
         """Tell whether making a call's picture runs it, with its effects kept apart."""
         return False

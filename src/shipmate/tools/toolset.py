@@ -8,7 +8,6 @@ from typing import Any
 from shipmate.models.port import ToolSpec
 from shipmate.tools.exec.exec import Exec
 from shipmate.tools.exec.job import Jobs, JobTool
-from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.edit import Edit
 from shipmate.tools.file.memory_upsert import MemoryUpsert
@@ -80,7 +79,11 @@ class Toolset:
 def default_toolset(layout: Layout, config: Config, sandbox: Sandbox | None = None) -> Toolset:
     """Make the tools every member has."""
     jobs = Jobs()
-    trials = Trials(layout, config.language) if config.permissions.mode == "preview" else None
+    trials = None
+    if config.permissions.mode == "preview":
+        from shipmate.tools.exec.preview.trial import Trials
+
+        trials = Trials(layout, config.language)
     run = Exec(sandbox or Sandbox(layout), jobs, config.env, config.permissions.network, trials)
     files: list[AnyTool] = [Read(), Glob(), Grep(), Write(), Edit()]
     tools = [*files, run, JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert()]

@@ -8,7 +8,9 @@ import msgspec
 
 from shipmate.values.message import JsonObject, UIMessage
 
-CJK = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+# Compiled when first needed: a class of so many characters takes milliseconds.
+CJK = r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+FIRST_CJK = "\u2e80"
 CHARACTERS_PER_TOKEN = 3.6
 
 
@@ -16,7 +18,8 @@ def estimate_tokens(text: str) -> int:
     """Estimate how many tokens a text takes; a text of any length takes at least one."""
     if not text:
         return 0
-    wide = 0 if text.isascii() else len(CJK.findall(text))
+    is_narrow = text.isascii() or max(text) < FIRST_CJK
+    wide = 0 if is_narrow else len(re.findall(CJK, text))
     return max(1, round(wide + (len(text) - wide) / CHARACTERS_PER_TOKEN))
 
 

@@ -243,6 +243,18 @@ def test_c4_what_is_not_proven_free_of_a_deny_never_runs_unasked(root: Path, com
         assert run(root, command, mode=mode, deny=("exec(rm *)",), allow=allow).action != "allow"
 
 
+def test_c4_no_way_to_a_denied_program_is_open_in_yolo(root: Path) -> None:
+    lines = (Path(__file__).parent / "removal.txt").read_text().splitlines()[1:]
+    ways = {line: run(root, line, mode="yolo", deny=("exec(rm *)",)).action for line in lines}
+    assert len(ways) > 300
+    assert [line for line, action in ways.items() if action == "allow"] == []
+    # `rm` is about a program: what another one overwrites is closed by a rule about the file.
+    for line in ("mv f x", "mv x f", "cp f x", "cp /dev/null x", "sort -o x f", "uniq f x", "shuf -ox f"):
+        assert run(root, line, mode="yolo", deny=("exec(rm *)",)).action == "allow", line
+        assert run(root, line, mode="yolo", deny=("write(x)",)).action == "deny", line
+    assert {run(root, line, mode="yolo", deny=("write(x)",)).action for line in lines} == {"ask"}
+
+
 def test_c4_the_denied_program_under_another_name_is_denied(root: Path) -> None:
     (root / "symlink").symlink_to("/bin/rm")
     for command in ("./symlink x", f"{root}/symlink x", "/bin/rm x", "/usr/bin/rm x"):
@@ -264,6 +276,21 @@ def test_a_multi_call_file_proves_nothing(
     verdict = run(root, "fd x", mode="yolo", deny=("exec(drop-it *)",))
     assert (verdict.action, verdict.why.key) == ("ask", "unproven")
     assert run(root, "fd x", mode="yolo", deny=("exec(rm *)",)).action == "allow"
+
+
+def test_a_verb_under_another_name_of_the_file_proves_nothing(
+    root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`git-upload-pack` is a link to `git`: what it names is not told by the verbs of `git`."""
+    folder = tmp_path_factory.mktemp("system")
+    (folder / "git").write_bytes(Path("/bin/true").read_bytes())
+    (folder / "git").chmod(0o755)
+    (folder / "git-sweep").symlink_to("git")
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr("shipmate.tools.exec.command.SYSTEM_FOLDERS", (str(folder),))
+    verdict = run(root, "git status", mode="yolo", deny=("exec(git-sweep all)",))
+    assert (verdict.action, verdict.why.key) == ("ask", "unproven")
+    assert run(root, "git status", mode="yolo", deny=("exec(git sweep)",)).action == "allow"
 
 
 def test_a_deny_of_one_verb_leaves_the_others(root: Path) -> None:

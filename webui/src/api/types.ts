@@ -77,6 +77,7 @@ export interface RunChanges {
   threadId: string;
   at: string;
   canRewind: boolean;
+  isRewound: boolean;
   files: {
     path: string;
     change: "added" | "changed" | "removed";

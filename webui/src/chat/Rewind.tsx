@@ -26,20 +26,19 @@ export function Rewind({ run }: { run: string }) {
       if (error instanceof ApiError && error.status === 404) say(t("rewind.none"));
       else sayError(error);
     });
+  const action = t(changes?.isRewound ? "rewind.again" : "rewind");
   const rewind = () => {
+    const done = changes?.isRewound ? "rewind.again.done" : "rewind.done";
     const count = changes?.files.length ?? 0;
     setChanges(undefined);
-    void api.rewind(run).then(
-      () => say(count === 1 ? t("rewind.done.one") : t("rewind.done", { n: count })),
-      sayError,
-    );
+    void api.rewind(run).then(() => say(count === 1 ? t(`${done}.one`) : t(done, { n: count })), sayError);
   };
   return (
     <>
       <IconButton icon="restore" look="small" label={t("rewind")} onClick={look} />
       {changes && (
-        <Modal title={t("rewind")} onClose={() => setChanges(undefined)}>
-          <p className="muted">{t(changes.canRewind ? "rewind.text" : "rewind.not")}</p>
+        <Modal title={action} onClose={() => setChanges(undefined)}>
+          <p className="muted">{t(!changes.canRewind ? "rewind.not" : changes.isRewound ? "rewind.again.text" : "rewind.text")}</p>
           <ul className="rewind-files">
             {changes.files.map((file) => (
               <li key={file.path}>
@@ -55,7 +54,7 @@ export function Rewind({ run }: { run: string }) {
               {t("cancel")}
             </button>
             <button type="button" className="button danger" disabled={!changes.canRewind} onClick={rewind} data-focus>
-              {t("rewind")}
+              {action}
             </button>
           </div>
         </Modal>

@@ -52,6 +52,7 @@ def make_grant(approval: Approval, named: str, lease: Lease) -> Grant | Why | No
         pattern=pattern,
         what=reveal_line(names_of(approval)[0], WHAT_LIMIT),
         digest=approval.call_digest if is_this_call else None,
+        meaning=approval.target.get("meaning"),
         scope=scope,
         member=approval.member,
         thread_id=approval.thread_id if scope == "thread" else None,

@@ -88,8 +88,10 @@ class RunChanges(Shape):
     run_id: str
     thread_id: str
     at: str
+    tools: list[str]
     files: list[RunFile]
     can_rewind: bool
+    is_rewound: bool
 
 
 class Accepted(Shape):

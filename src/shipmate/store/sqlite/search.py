@@ -10,10 +10,13 @@ from shipmate.store.sqlite.database import Database, statements
 from shipmate.values.message import UIMessage, metadata_of, text_of
 
 # A run of CJK characters, or a word of letters, digits and underscores outside them.
+FIRST_CJK = "\u2e80"
 CJK_RUN = (
     r"[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
-TOKEN = re.compile(rf"({CJK_RUN})|((?:(?!{CJK_RUN[:-1]})\w)+)")
+# Compiled when first needed: classes of so many characters take milliseconds.
+TOKEN = rf"({CJK_RUN})|((?:(?!{CJK_RUN[:-1]})\w)+)"
+PLAIN_WORD = r"()(\w+)"
 
 
 class SearchTable:
@@ -74,15 +77,20 @@ class SearchTable:
 def tokens(text: str) -> list[str]:
     """Cut a text into words, and CJK runs into overlapping pairs ending in the last character alone."""
     found: list[str] = []
-    for run, word in TOKEN.findall(text.lower()):
+    for run, word in _find_tokens(text.lower()):
         found += [run[place : place + 2] for place in range(len(run))] if run else [word]
     return found
+
+
+def _find_tokens(text: str) -> list[tuple[str, str]]:
+    """List the CJK runs and the words of a text, one of each pair empty."""
+    return re.findall(PLAIN_WORD if text.isascii() or max(text) < FIRST_CJK else TOKEN, text)
 
 
 def match_expression(query: str) -> str:
     """Turn a person's words into an FTS5 expression: every word must occur, CJK runs as substrings."""
     terms: list[str] = []
-    for run, word in TOKEN.findall(query.lower()):
+    for run, word in _find_tokens(query.lower()):
         if word:
             terms.append(f'"{word}"*')
         elif len(run) == 1:

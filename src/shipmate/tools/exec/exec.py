@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
@@ -15,10 +15,8 @@ from shipmate.errors import TargetChangedError, ToolError
 from shipmate.tools.exec.command import CommandPlan, plan_command
 from shipmate.tools.exec.environment import choose_private, make_environment
 from shipmate.tools.exec.job import Jobs
-from shipmate.tools.exec.preview.attempt import Attempt
-from shipmate.tools.exec.preview.effect import TooMuchError
-from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.exec.process import Process
+from shipmate.tools.exec.sandbox.removal import finish_removals
 from shipmate.tools.exec.sandbox.repository import advise_on_git, made_repository, writes_repository
 from shipmate.tools.exec.sandbox.room import Room, asks_for_state
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
@@ -28,6 +26,9 @@ from shipmate.tools.output import Spool, log_of, point_at
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
+
+if TYPE_CHECKING:
+    from shipmate.tools.exec.preview.trial import Trials
 
 # The kernel takes one argument of at most 128 KiB.
 COMMAND_LIMIT = 100_000
@@ -86,10 +87,17 @@ class Exec(Tool[ExecArguments]):
             return await asyncio.to_thread(self._trials.picture, context.expected)
         if context.expected is not None or not await asyncio.to_thread(self._can_try, arguments, context):
             return await self._picture_words(arguments, context)
+        from shipmate.tools.exec.preview.attempt import Attempt
+        from shipmate.tools.exec.preview.effect import TooMuchError
+
         attempt = Attempt(self.sandbox, context, arguments.command, arguments.timeout, self.budget)
         try:
             return await self._trials.run(
-                arguments.command, context, attempt, can_overlay=self.sandbox.can_overlay
+                arguments.command,
+                context,
+                attempt,
+                can_overlay=self.sandbox.can_overlay,
+                place=self.sandbox.aside,
             )
         except TooMuchError as error:
             words = await self._picture_words(arguments, context)
@@ -100,6 +108,8 @@ class Exec(Tool[ExecArguments]):
         check_command(arguments.command)
         if not context.is_tried or not self.is_tried(arguments) or not self.sandbox.works:
             return False
+        # Asked for here because it is tried once, which starts processes and waits for them.
+        _ = self.sandbox.can_overlay
         plan = plan_command(arguments.command, context.folder)
         return not (plan.program is not None and writes_repository(plan.words))
 
@@ -193,6 +203,7 @@ class Exec(Tool[ExecArguments]):
 
     async def close(self) -> None:
         await self._jobs.close()
+        await asyncio.to_thread(finish_removals)
 
 
 def check_command(command: str) -> None:

@@ -88,7 +88,10 @@ class McpTool(Tool[McpArguments]):
             why = self._link.failure or "it does not offer this tool any more"
             raise ToolError(f"{self.name}: MCP server {self._link.name}: {why}. Nothing ran.")
         self._take(foreign)
-        return {"server": self._link.name, "tool": self._foreign, "sha256": _digest(foreign)}
+        return {"server": self._link.name, "tool": self._foreign, "meaning": _digest(foreign)}
+
+    async def meaning(self) -> str:
+        return (await self._target())["meaning"]
 
     async def run(self, arguments: McpArguments, context: ToolContext) -> ToolResult:
         if context.expected is not None:
@@ -116,7 +119,8 @@ def name_tool(server: str, tool: str) -> str:
 
 
 def _digest(foreign: ForeignTool) -> str:
-    meaning = [foreign.description, foreign.input_schema]
+    hints = foreign.annotations.model_dump(mode="json") if foreign.annotations else None
+    meaning = [foreign.title, foreign.description, foreign.input_schema, hints]
     return hashlib.sha256(msgspec.json.encode(meaning, order="deterministic")).hexdigest()
 
 

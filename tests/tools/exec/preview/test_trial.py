@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import TargetChangedError
+from shipmate.tools.exec.preview.attempt import Attempt
 from shipmate.tools.exec.preview.effect import TooMuchError
+from shipmate.tools.exec.sandbox.removal import finish_removals
 from shipmate.tools.file.change.rewind import Rewinds
 from tests.support.tree import read_tree
 from tests.tools.exec.preview.conftest import Bench
@@ -80,6 +82,35 @@ async def test_no_leaves_the_workspace_as_it_was(bench: Bench, root: Path) -> No
     with pytest.raises(TargetChangedError):
         await bench.approve(picture)
     assert read_tree(root) == before
+
+
+@pytest.mark.parametrize("damage", ["content", "plan", "result", "gone"])
+async def test_what_a_power_cut_took_of_a_trial_is_never_put_in_place(
+    bench: Bench, root: Path, damage: str
+) -> None:
+    (root / "a.txt").write_text("one\n")
+    picture = await bench.try_out("echo two >> a.txt; echo x > y")
+    before = read_tree(root)
+    (trial,) = bench.context.layout.trials.iterdir()
+    kept = {"content": "new/1", "plan": "plan.json", "result": "result.json", "gone": "new/2"}[damage]
+    if damage == "gone":
+        (trial / kept).unlink()
+    else:
+        (trial / kept).write_bytes(b"")
+    with pytest.raises(TargetChangedError):
+        await bench.approve(picture)
+    assert read_tree(root) == before
+
+
+async def test_what_a_trial_wrote_goes_aside_and_away(bench: Bench, root: Path, tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    for command in ("true", "echo x > y", "exit 3"):
+        attempt = Attempt(bench.sandbox, bench.context, command, 20, 16_000)
+        await bench.trials.run(command, bench.context, attempt, can_overlay=bench.overlay, place=place)
+        finish_removals()
+        assert not list(place.iterdir())
+    assert not (root / "y").exists()
 
 
 async def test_a_base_that_changed_is_asked_anew(bench: Bench, root: Path) -> None:

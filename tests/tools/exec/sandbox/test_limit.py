@@ -16,6 +16,7 @@ import pytest
 from shipmate.tools.exec.exec import Exec
 from shipmate.tools.exec.job import Jobs
 from shipmate.tools.exec.sandbox.limit import Limiter, Limits, find_limiter
+from shipmate.tools.exec.sandbox.removal import finish_removals
 from shipmate.tools.exec.sandbox.sandbox import Confinement, Sandbox
 from shipmate.workspace.layout import Layout
 from tests.tools.exec.conftest import Run
@@ -139,6 +140,37 @@ def as_nobody(tell: Callable[[], str]) -> str:
         told = file.read()
     os.waitpid(child, 0)
     return told
+
+
+def test_what_is_ended_runs_no_more_and_leaves_no_group(tmp_path: Path) -> None:
+    """Groups are removed when the kernel is ready for it, but by the end of `end` nobody acts any more."""
+    limiter, _ = find_limiter(Limits())
+    if limiter.describe() != "control groups":
+        pytest.skip("no control groups here")
+    for number in range(5):
+        name = f"shipmate-{os.getpid()}-ended{number}"
+        beat = tmp_path / f"beat{number}"
+        loop = f"while :; do echo x >> {beat}; done"
+        command = f"(setsid sh -c '{loop}' &); (setsid sh -c '{loop}' &); {loop}"
+        process = subprocess.Popen(limiter.wrap(["sh", "-c", command], name), stderr=subprocess.DEVNULL)
+        while not beat.exists():
+            assert process.poll() is None
+        limiter.end(name, None)
+        size = beat.stat().st_size
+        assert process.wait(5) == -9
+        finish_removals()
+        assert beat.stat().st_size == size
+        assert not list(Path("/sys/fs/cgroup").glob(f"**/{name}"))
+
+
+async def test_the_processes_of_a_command_are_gone_before_the_next(run: Run, root: Path) -> None:
+    """A group is never used twice, and nobody of an earlier command is in that of a later one."""
+    await run("sh -c 'setsid sleep 300 & setsid sleep 300 & true'")
+    groups = [Path(parent) for parent in ("/sys/fs/cgroup/pids", "/sys/fs/cgroup") if Path(parent).is_dir()]
+    finish_removals()
+    left = [each for group in groups for each in group.glob(f"**/shipmate-{os.getpid()}-*/cgroup.procs")]
+    assert [each for each in left if each.read_text().split()] == []
+    assert "sleep 300" not in await run("ps -e -o args= | grep '[s]leep 300'; true")
 
 
 def test_groups_of_killed_processes_are_swept() -> None:

@@ -5,12 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from shipmate.tools.exec.exec import Exec
+from shipmate.tools.exec.job import Jobs
 from shipmate.tools.exec.sandbox.repository import (
     clean_config,
     has_credentials,
     made_repository,
     writes_repository,
 )
+from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.tools.tool import ToolContext
+from shipmate.workspace.layout import Layout
 
 FULL = """\
 [core]
@@ -96,3 +101,45 @@ def test_which_commands_write_a_repository_and_where(line: str, writes: bool, ma
     words = line.split()
     assert writes_repository(words) == writes
     assert made_repository(words, Path("/w")) == (None if made is None else Path("/w") / made)
+
+
+@pytest.fixture
+def committed(root: Path) -> Path:
+    """A repository that holds ship.json, with changes to it and to another file."""
+    (root / "ship.json").write_text("{}")
+    for line in (
+        "init -q",
+        "config user.name x",
+        "config user.email x@y",
+        "add -f ship.json",
+        "commit -qm x",
+    ):
+        subprocess.run(["git", *line.split()], cwd=root, check=True)
+    (root / "ship.json").write_text('{"name": "x"}')
+    (root / "a.txt").write_text("tea\n")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("git add .", "name the files to add"),
+        ("git commit -am x", "name the files to add"),
+        ("git add a.txt && git commit -m x", "each as a command of its own"),
+        ("git add missing", ""),
+        ("git status -u nothing --wrong", ""),
+        ("false && true", ""),
+    ],
+)
+async def test_a_failed_git_says_what_would_work(
+    committed: Path, context: ToolContext, command: str, said: str
+) -> None:
+    tool = Exec(Sandbox(Layout(committed)), Jobs(), {})
+    if tool.sandbox.level != "bubblewrap":
+        pytest.skip("what is kept from commands is covered by bubblewrap alone")
+    output = (await tool.run(tool.parse({"command": command}), context)).output
+    await tool.close()
+    notes = [line for line in output.splitlines() if line.startswith("[") and "exit" not in line]
+    assert len(notes) == (1 if said else 0), output
+    assert said in "".join(notes)
+    assert not output.endswith("[exit 0]")

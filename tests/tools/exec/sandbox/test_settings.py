@@ -5,8 +5,9 @@ from pathlib import Path
 
 from shipmate.tools.exec.sandbox.room import make_room, remove_folder
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
-from shipmate.tools.exec.sandbox.settings import SettingsCopy
+from shipmate.tools.exec.sandbox.settings import ENTRY_LIMIT, SettingsCopy
 from shipmate.workspace.layout import Layout
+from tests.support.tree import read_tree
 
 
 def test_a_copy_follows_its_files(tmp_path: Path) -> None:
@@ -29,6 +30,29 @@ def test_a_copy_follows_its_files(tmp_path: Path) -> None:
     (machine / "hosts").unlink()
     copy.refresh(places, machine)
     assert not (folder / "hosts").exists()
+    remove_folder(folder)
+
+
+def test_small_folders_are_copied_and_followed(tmp_path: Path) -> None:
+    machine = tmp_path / "etc"
+    certs, big = machine / "ssl/certs", machine / "fonts"
+    (certs / "deep").mkdir(parents=True)
+    big.mkdir()
+    (certs / "one.pem").write_text("one")
+    (certs / "link").symlink_to("/usr/share/one.pem")
+    (certs / "deep/two.pem").write_text("two")
+    for number in range(ENTRY_LIMIT + 1):
+        (big / str(number)).symlink_to("elsewhere")
+    copy = SettingsCopy(tmp_path)
+    folder = copy.refresh([certs, big], machine)
+    assert copy.apart == {big}
+    assert not list((folder / "fonts").iterdir()), "there is only a place to mount it on"
+    assert (folder / "ssl/certs/link").readlink() == Path("/usr/share/one.pem")
+    (certs / "deep/two.pem").write_text("changed where it lies")
+    (certs / "one.pem").unlink()
+    (certs / "deep/three.pem").symlink_to("two.pem")
+    copy.refresh([certs, big], machine)
+    assert read_tree(folder / "ssl") == read_tree(machine / "ssl")
     remove_folder(folder)
 
 

@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import stat
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -18,15 +18,17 @@ from shipmate.tools.exec.preview.effect import Effect, Effects, refuse
 from shipmate.tools.exec.preview.picture import Painter, count, say
 from shipmate.tools.exec.preview.replica import Replica
 from shipmate.tools.exec.preview.upper import open_left, read_upper
+from shipmate.tools.exec.sandbox.removal import do_later
+from shipmate.tools.exec.sandbox.room import name_folder
 from shipmate.tools.file.change.changeset import MARK, PLAN, Change, Changeset, discard, hold
 from shipmate.tools.file.change.rewind import Rewinds
 from shipmate.tools.output import point_at
 from shipmate.tools.tool import Picture, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
-from shipmate.workspace.layout import Layout, make_private, write_private
+from shipmate.workspace.layout import Layout, make_private
 
 RESULT = "result.json"
-UPPER, WORK, COPY = "upper", "work", "copy"
+ASIDE, UPPER, WORK, COPY = "aside", "upper", "work", "copy"
 # A trial nobody answered goes when a question would have, at the latest after this time.
 LONGEST_SECONDS = 8 * 24 * 3600
 
@@ -56,20 +58,29 @@ class Trials:
         self._layout = layout
         self._language = language
 
-    async def run(self, command: str, context: ToolContext, start: Run, *, can_overlay: bool) -> Picture:
+    async def run(
+        self, command: str, context: ToolContext, start: Run, *, can_overlay: bool, place: Path | None = None
+    ) -> Picture:
         """Try a command; the picture holds its result already when it has no effect.
 
-        `start` runs it with its changes going aside and returns how it ended and what it printed. Raises
-        TooMuchError when it cannot be tried, or did more than can be shown.
+        `start` runs it with its changes going aside, below `place` where an overlay works there, and returns
+        how it ended and what it printed. Raises TooMuchError when it cannot be tried, or did more than can be
+        shown.
         """
         folder = self._layout.trial(name_trial(context))
+        aside_folder = place / name_folder() if place and can_overlay else folder / ASIDE
         try:
-            aside, read = await asyncio.to_thread(self._prepare, folder, can_overlay=can_overlay)
+            aside, read = await asyncio.to_thread(
+                self._prepare, folder, aside_folder, can_overlay=can_overlay
+            )
             note, printed = await start(aside)
             return await asyncio.to_thread(self._settle, command, context, read, note, printed)
         except BaseException:
             await asyncio.to_thread(discard, folder)
             raise
+        finally:
+            if place is not None:
+                do_later(partial(discard, aside_folder))
 
     def picture(self, expected: JsonObject) -> Picture:
         """Return the target of a kept trial, if what it would change still stands as it was shown."""
@@ -85,9 +96,10 @@ class Trials:
             changes = self._read(expected)
             if changes.digest != expected.get("changes"):
                 raise TargetChangedError
-            kept = msgspec.json.decode((changes.folder / RESULT).read_bytes(), type=Kept)
+            kept = _read_kept(changes.folder)
             if changed := changes.changed_since():
                 raise TargetChangedError(f"changed since it was shown: {', '.join(changed)}")
+            changes.secure()
             # Rewinding is a convenience: a full disk must not keep the changes from being made.
             with contextlib.suppress(OSError):
                 Rewinds(self._layout).keep(context, "exec", changes.changes)
@@ -117,16 +129,19 @@ class Trials:
                 if time.time() - folder.stat().st_mtime > LONGEST_SECONDS and not (folder / MARK).exists():
                     discard(folder)
 
-    def _prepare(self, folder: Path, *, can_overlay: bool) -> tuple[Aside, Callable[[], Effects]]:
+    def _prepare(
+        self, folder: Path, aside: Path, *, can_overlay: bool
+    ) -> tuple[Aside, Callable[[], Effects]]:
         """Make the place changes go to; return it, and how to read from it what was changed."""
         discard(folder)
         make_private(folder)
+        make_private(aside)
         root = self._layout.root
         if not can_overlay:
-            replica = Replica(root, folder / COPY)
+            replica = Replica(root, aside / COPY)
             replica.make()
             return Aside(copy=replica.folder), replica.read
-        upper, work = folder / UPPER, folder / WORK
+        upper, work = aside / UPPER, aside / WORK
         # The top of an overlay has the mode of its upper layer.
         upper.mkdir(mode=0o700)
         upper.chmod(stat.S_IMODE(root.stat().st_mode))
@@ -149,15 +164,15 @@ class Trials:
             return Picture(None, result=ToolResult(output=output))
         text = painter.paint(command, note, printed, point_at(context), found)
         changes = self._keep(folder, done, output)
-        for name in (UPPER, WORK, COPY):
-            discard(folder / name)
+        discard(folder / ASIDE)
         return Picture(text, {"trial": folder.name, "changes": changes.digest})
 
     def _keep(self, folder: Path, effects: Sequence[Effect], output: str) -> Changeset:
         changes = Changeset(self._layout.root, folder)
         changes.changes = [_stage(changes, effect) for effect in effects]
-        write_private(folder / RESULT, msgspec.json.encode(Kept(output=output, counts=count(effects))))
-        changes.write()
+        (folder / RESULT).write_bytes(msgspec.json.encode(Kept(output=output, counts=count(effects))))
+        # Nobody waits for the disk before there is a yes: what a power cut takes until then is tried again.
+        changes.write(is_final=False)
         return changes
 
     def _read(self, expected: JsonObject) -> Changeset:
@@ -165,13 +180,28 @@ class Trials:
         if not (folder / PLAN).is_file():
             # A trial is kept as long as its question; one that is gone is tried again.
             raise TargetChangedError
-        return Changeset.read(self._layout.root, folder)
+        with _or_anew():
+            return Changeset.read(self._layout.root, folder)
 
 
 def name_trial(context: ToolContext) -> str:
     """Name the trial of a call; the same call has the same one after a crash."""
     named = "\n".join((context.thread_id, context.run_id, context.call_id))
     return f"trl_{hashlib.sha256(named.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
+
+
+def _read_kept(folder: Path) -> Kept:
+    with _or_anew():
+        return msgspec.json.decode((folder / RESULT).read_bytes(), type=Kept)
+
+
+@contextlib.contextmanager
+def _or_anew() -> Generator[None]:
+    """Let a trial be made again of which a power cut left no more than pieces."""
+    try:
+        yield
+    except (OSError, msgspec.DecodeError) as error:
+        raise TargetChangedError from error
 
 
 def _stage(changes: Changeset, effect: Effect) -> Change:

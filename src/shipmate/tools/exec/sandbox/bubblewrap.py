@@ -91,14 +91,14 @@ class Bubblewrap:
         """Show each repository's settings without credentials and programs."""
         covers: list[tuple[str, list[str]]] = []
         for entry in locked:
-            folder = Path(entry.path)
-            if not entry.is_folder or folder.name != ".git":
+            if not entry.is_folder or not entry.path.endswith("/.git"):
                 continue
+            folder = Path(entry.path)
             if room.writes_repository and folder.parent == self._layout.root:
                 inner = (str(folder / name) for name in GUARDED if (folder / name).exists())
                 covers += [(place, ["--ro-bind", place, place]) for place in inner]
             for config in (folder / "config", *folder.glob("modules/**/config")):
-                covers += _cover_config(config, room)
+                covers += _cover_config(config, room, len(covers))
         return covers
 
 
@@ -124,7 +124,7 @@ def _cover(place: Path) -> list[str]:
     return ["--ro-bind", "/dev/null", str(place)]
 
 
-def _cover_config(config: Path, room: Room) -> list[tuple[str, list[str]]]:
+def _cover_config(config: Path, room: Room, number: int) -> list[tuple[str, list[str]]]:
     """Cover a repository's settings with a copy that holds plain values only."""
     try:
         if not stat.S_ISREG(config.lstat().st_mode):
@@ -132,19 +132,18 @@ def _cover_config(config: Path, room: Room) -> list[tuple[str, list[str]]]:
         text = config.read_text("utf-8", "replace")
     except OSError:
         return []
-    cleaned = room.folder / f"config-{len(list(room.folder.glob('config-*')))}"
+    cleaned = room.folder / f"config-{number}"
     cleaned.write_text(clean_config(text))
     return [(f"{config}/", ["--ro-bind", str(cleaned), str(config)])]
 
 
 def _system(workspace: Path) -> Sequence[str]:
-    """Return what shows the machine; that of the settings which lies in single files is copied together."""
+    """Return what shows the machine; its settings are copied together, since each mount takes its time."""
     places = readable_places(workspace)
     if workspace.is_relative_to(SETTINGS_FOLDER):
         return _show(places)
-    settings = _settings_of(places)
-    copy = settings_copy(choose_place(workspace)).refresh(settings, SETTINGS_FOLDER)
-    return _show(places, copy)
+    copy = settings_copy(choose_place(workspace))
+    return _show(places, copy.refresh(_settings_of(places), SETTINGS_FOLDER), copy.apart)
 
 
 @lru_cache(maxsize=16)
@@ -153,15 +152,17 @@ def _settings_of(places: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 @lru_cache(maxsize=16)
-def _show(places: tuple[Path, ...], settings: Path | None = None) -> tuple[str, ...]:
-    """Return the options that show places of the machine, the settings among them as copied."""
+def _show(
+    places: tuple[Path, ...], settings: Path | None = None, apart: frozenset[Path] = frozenset()
+) -> tuple[str, ...]:
+    """Return the options that show places of the machine, the settings among them as copied but for some."""
     size = ["--size", str(TEMPORARY_BYTES)]
     options = ["--proc", "/proc", "--dev", "/dev", *size, "--tmpfs", "/tmp", "--dir", "/var/tmp"]  # noqa: S108 - inside
     if settings is not None:
-        # Each mount takes its time, the more of it the more there are.
+        # bwrap reads the list of all mounts again for each.
         options += ["--ro-bind", str(settings), str(SETTINGS_FOLDER)]
     for place in places:
-        if settings is not None and place.is_relative_to(SETTINGS_FOLDER) and not place.is_dir():
+        if settings is not None and place.is_relative_to(SETTINGS_FOLDER) and place not in apart:
             continue
         if place.is_symlink() and place.parent == Path("/"):
             options += ["--symlink", str(place.readlink()), str(place)]

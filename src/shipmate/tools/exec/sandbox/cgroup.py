@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+
+from shipmate.tools.exec.sandbox.removal import do_later
 
 # What of each controller is set, by the file's name; `pids` is the one that must be there.
 FILES_1 = {
@@ -16,8 +19,17 @@ FILES_1 = {
     "cpu": {"cpu.shares": "shares"},
 }
 FILES_2 = {"pids.max": "processes", "memory.max": "memory", "memory.swap.max": "swap", "cpu.weight": "weight"}
+# Where the kernel counts how often each limit was met.
+EVENTS = {
+    "memory.max": ("memory.events", "oom_kill"),
+    "memory.limit_in_bytes": ("memory.oom_control", "oom_kill"),
+    "pids.max": ("pids.events", "max"),
+}
 PREFIX = "shipmate-"
 END_SECONDS = 2.0
+POLL_SECONDS = 0.001
+# The kernel's mark of a thread that is ending and will not run the program's code again.
+EXITING = 0x4
 
 
 class ControlGroups:
@@ -32,7 +44,9 @@ class ControlGroups:
         for parent, files in self._parents.items():
             group = parent / name
             group.mkdir(exist_ok=True)
-            joins.append(group / "cgroup.procs")
+            # Who moves its one thread need not wait, as for `cgroup.procs`, until nobody forks anywhere.
+            join = group / "tasks"
+            joins.append(join if join.exists() else group / "cgroup.procs")
             for file, value in files.items():
                 # Not every kernel counts swap.
                 with suppress(FileNotFoundError, PermissionError):
@@ -41,32 +55,25 @@ class ControlGroups:
 
     def find_hit(self, name: str) -> str | None:
         """Return which limit the command of a group ran into."""
-        for parent in self._parents:
-            group = parent / name
-            if _count(group / "memory.events", "oom_kill") or _count(
-                group / "memory.oom_control", "oom_kill"
-            ):
-                return "memory"
-            if _count(group / "pids.events", "max"):
-                return "processes"
+        for parent, files in self._parents.items():
+            for limit, (file, event) in EVENTS.items():
+                if limit in files and _count(parent / name / file, event):
+                    return files[limit]
         return None
 
     def end(self, name: str) -> None:
         """End whatever still runs in a command's groups, and remove them."""
+        groups = [group for parent in self._parents if (group := parent / name).is_dir()]
+        for group in groups:
+            with suppress(OSError):
+                # Nobody can be made any more, so all that are there are all there are.
+                (group / "pids.max").write_text("0")
         deadline = time.monotonic() + END_SECONDS
-        for parent in self._parents:
-            group = parent / name
-            while group.is_dir():
-                with suppress(OSError):
-                    # Nobody can be made any more, so all that are there are all there are.
-                    (group / "pids.max").write_text("0")
-                _kill_all(group)
-                with suppress(OSError):
-                    group.rmdir()
-                    break
-                if time.monotonic() > deadline:
-                    break
-                time.sleep(0.002)
+        while any(_kill_all(group) for group in groups) and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+        if busy := [group for group in groups if not _remove(group)]:
+            # What has ended is counted until the kernel has cleared up after it, which may wait for the disk.
+            do_later(partial(_remove_all, busy))
 
     def sweep(self) -> None:
         """End what processes that were killed have left behind."""
@@ -138,14 +145,52 @@ def _place(mount: tuple[str, Path], path: str) -> Path:
     return inside if inside.is_dir() else place
 
 
-def _kill_all(group: Path) -> None:
+def _kill_all(group: Path) -> bool:
+    """Kill all of a group; False when none of them can do anything any more."""
     with suppress(OSError):
         (group / "cgroup.kill").write_text("1")
-        return
-    with suppress(OSError):
-        for process in (group / "cgroup.procs").read_text().split():
-            with suppress(ProcessLookupError):
-                os.kill(int(process), signal.SIGKILL)
+    threads = _threads(group)
+    for process in threads:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    return any(map(_is_alive, threads))
+
+
+def _threads(group: Path) -> list[int]:
+    for name in ("tasks", "cgroup.threads"):
+        with suppress(OSError):
+            # One of another namespace has no number here; none of ours is.
+            return [int(number) for number in (group / name).read_text().split() if number != "0"]
+    return []
+
+
+def _is_alive(thread: int) -> bool:
+    """Tell whether a thread can still act: one that is about to be cleared away cannot."""
+    try:
+        fields = Path(f"/proc/{thread}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    except OSError:
+        return True
+    has_memory = fields[20] != "0"
+    return fields[0] not in "ZX" and (has_memory or not int(fields[6]) & EXITING)
+
+
+def _remove_all(groups: Sequence[Path]) -> None:
+    deadline = time.monotonic() + END_SECONDS
+    while not all(_remove(group) for group in groups) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+
+
+def _remove(group: Path) -> bool:
+    """Remove a group; False while the kernel still counts somebody in it."""
+    try:
+        group.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def _count(file: Path, name: str) -> int:

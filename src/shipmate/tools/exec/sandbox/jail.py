@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import platform
 import signal
 import stat
 import struct
@@ -114,7 +113,7 @@ def drop_capabilities() -> None:
 
 def socket_filter(*, network: bool) -> bytes:
     """Return a seccomp program that lets sockets of few kinds be made; Landlock alone knows TCP only."""
-    architecture, socket_call = SOCKET_CALLS[platform.machine()]
+    architecture, socket_call = SOCKET_CALLS[os.uname().machine]
     allow, refuse = 0x7FFF0000, 0x00050000 | errno.EPERM
     families = (NETLINK, *INTERNET) if network else (NETLINK,)
     count = len(families)

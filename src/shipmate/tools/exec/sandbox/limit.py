@@ -58,6 +58,8 @@ class Limiter:
     def __init__(self, limits: Limits, groups: ControlGroups | None) -> None:
         self.limits = limits
         self._groups = groups
+        # Commands that have groups now.
+        self._begun: set[str] = set()
         if groups:
             groups.sweep()
 
@@ -79,6 +81,7 @@ class Limiter:
                 "shares": 1024,
                 "weight": 100,
             }
+            self._begun.add(name)
             joins = self._groups.make(name, values)
             lines += [f"echo 0 >{shlex.quote(str(join))} || exit 125" for join in joins]
         else:
@@ -90,9 +93,11 @@ class Limiter:
 
     def end(self, name: str, code: int | None) -> str | None:
         """End what is left of a command, and return the limit it ran into, if it did."""
-        hit = self._groups.find_hit(name) if self._groups else None
-        if self._groups:
+        hit = None
+        if self._groups and name in self._begun:
+            hit = self._groups.find_hit(name)
             self._groups.end(name)
+            self._begun.discard(name)
         if hit is None:
             # What the kernel sends to who writes too much or computes too long.
             hit = {25: "file", 24: "cpu"}.get(_signal_of(code))

@@ -232,8 +232,13 @@ def closed_places(entries: Iterable[LockedEntry], root: Path, limit: int = MOUNT
 
 def pinned_folders(entries: Iterable[LockedEntry], root: Path) -> list[str]:
     """Return the folders that must keep their names: elsewhere what lies in them would not be locked."""
-    placed = (entry.path for entry in entries if not _judge_name(Path(entry.path).name)[0])
-    return sorted({parent for path in placed for parent in _parents_below(path, str(root))})
+    return list(_pinned_folders(tuple(entries), str(root)))
+
+
+@lru_cache(maxsize=16)
+def _pinned_folders(entries: tuple[LockedEntry, ...], root: str) -> tuple[str, ...]:
+    placed = (entry.path for entry in entries if not _judge_name(entry.path.rpartition("/")[2])[0])
+    return tuple(sorted({parent for path in placed for parent in _parents_below(path, root)}))
 
 
 def hidden_places(entries: Iterable[LockedEntry]) -> list[str]:
@@ -256,7 +261,7 @@ def find_goal(entry: LockedEntry) -> str | None:
 
 
 def _is_state(entry: LockedEntry) -> bool:
-    return fold(Path(entry.path).name) == ".ship"
+    return fold(entry.path.rpartition("/")[2]) == ".ship"
 
 
 def _without_inner(places: Iterable[str]) -> list[str]:

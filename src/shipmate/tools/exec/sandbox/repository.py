@@ -21,6 +21,13 @@ BY_ITSELF = (
     "[in shell text git can only look, since .git is read-only there: "
     "run git add, git commit and their like each as a command of its own]"
 )
+# What has git take in whatever changed, also what commands are not shown.
+ADDING_VERBS = frozenset({"add", "commit"})
+ADDING_WORDS = frozenset({".", "-A", "--all", "-a", "-am", "-u", "--update"})
+BY_NAME = (
+    "[what is kept from commands, such as ship.json and .env, cannot be added to the repository: "
+    "name the files to add, or list it in .gitignore]"
+)
 MAKING_VERBS = frozenset({"clone", "init"})
 # With these a repository is made as git alone makes it; a template or a setting would bring hooks along.
 MAKING_OPTIONS = frozenset({"-q", "--quiet", "-v", "--verbose", "--single-branch", "--no-tags"})
@@ -80,8 +87,11 @@ def writes_repository(words: Sequence[str] | None) -> bool:
 
 
 def advise_on_git(command: str, words: Sequence[str] | None) -> list[str]:
-    """Return what to say when a command has failed whose shell text has git write the repository."""
-    return [BY_ITSELF] if words is None and WRITING_TEXT.search(command) else []
+    """Return what to say when a command has failed that had git write the repository."""
+    if words is None:
+        return [BY_ITSELF] if WRITING_TEXT.search(command) else []
+    adds = writes_repository(words) and words[1] in ADDING_VERBS and ADDING_WORDS.intersection(words[2:])
+    return [BY_NAME] if adds else []
 
 
 def made_repository(words: Sequence[str] | None, folder: Path) -> Path | None:

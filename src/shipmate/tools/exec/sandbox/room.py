@@ -83,6 +83,18 @@ def choose_place(workspace: Path) -> Path:
     return place
 
 
+def choose_aside(workspace: Path) -> list[Path]:
+    """Return where the writes of a trial may go outside the workspace: on a disk, if they can be many."""
+    place = Path("/var/tmp")  # noqa: S108 - as above
+    is_outside = not place.is_relative_to(workspace.resolve())
+    return [place] if is_outside and os.access(place, os.W_OK | os.X_OK) else []
+
+
+def name_folder() -> str:
+    """Return a name nobody guesses, by which a folder is removed when this process was killed."""
+    return f"{ROOM_PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
+
+
 def make_room(
     place: Path,
     *,
@@ -93,7 +105,7 @@ def make_room(
     stand_in: Path | None = None,
 ) -> Room:
     """Make the folders of a room below a place."""
-    folder = place / f"{ROOM_PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
+    folder = place / name_folder()
     room = Room(
         home=folder / "home",
         network=network,

@@ -20,13 +20,14 @@ from shipmate.tools.exec.sandbox.journal import Journal
 from shipmate.tools.exec.sandbox.landlock import FIRST_VERSION, Landlock, watched
 from shipmate.tools.exec.sandbox.limit import Limiter, Limits, find_limiter
 from shipmate.tools.exec.sandbox.locked import LockedTree
+from shipmate.tools.exec.sandbox.removal import remove_later
 from shipmate.tools.exec.sandbox.repository import read_guarded
 from shipmate.tools.exec.sandbox.room import (
     Overlay,
     Room,
+    choose_aside,
     choose_place,
     make_room,
-    remove_folder,
     sweep_rooms,
 )
 from shipmate.tools.exec.sandbox.seatbelt import find_seatbelts
@@ -104,6 +105,11 @@ class Sandbox:
         """Tell whether a command can be tried with its writes going elsewhere."""
         return self._overlaying is not None
 
+    @property
+    def aside(self) -> Path | None:
+        """Return where the writes of a trial go: a place on disk where nobody else looks for files."""
+        return self._overlaying[1] if self._overlaying else None
+
     def describe(self) -> str:
         """Say in a few words what confines commands."""
         return self._confinement.describe()
@@ -134,7 +140,7 @@ class Sandbox:
         if room.overlay is not None:
             if self._overlaying is None:
                 raise ToolError("No sandbox that can keep writes apart works here. Nothing ran.")
-            confinement = self._overlaying
+            confinement = self._overlaying[0]
         if confinement.level != "none" and not room.is_trial:
             # What does not exist cannot be covered, and no command may make Shipmate's configuration.
             with contextlib.suppress(FileExistsError), self._layout.config.open("x") as file:
@@ -157,10 +163,10 @@ class Sandbox:
         return self._limits.explain(hit) if hit else None
 
     def close_room(self, room: Room) -> None:
-        """End what is left of a command, and remove its room."""
+        """End what is left of a command, and take its room away."""
         self._limiter[0].end(room.name, None)
         self._journal.end(room.name)
-        remove_folder(room.folder)
+        remove_later(room.folder)
 
     def refuse_new(self, room: Room, call_id: str, made: Path | None = None) -> list[str]:
         """Take away what the room's command made and may not make; return a line for each."""
@@ -202,10 +208,17 @@ class Sandbox:
         return next((each for each in self._offered if holds(each, self._layout)), Unconfined())
 
     @cached_property
-    def _overlaying(self) -> Confinement | None:
+    def _overlaying(self) -> tuple[Confinement, Path] | None:
+        """Return what can lay an overlay, and where what is written to it goes."""
         self._prepare()
-        able = (each for each in self._offered if each.level == "bubblewrap")
-        return next((each for each in able if overlays(each, self._layout)), None)
+        able = [each for each in self._offered if each.level == "bubblewrap"]
+        # Not every file system can take the writes; that of the workspace is looked at last.
+        for place in (*choose_aside(self._layout.root), self._layout.ship):
+            for each in able:
+                if overlays(each, self._layout, place):
+                    sweep_rooms(place)
+                    return each, place
+        return None
 
     @cached_property
     def _offered(self) -> Sequence[Confinement]:
@@ -254,15 +267,15 @@ def holds(confinement: Confinement, layout: Layout) -> bool:
             allowed.unlink(missing_ok=True)
 
 
-def overlays(confinement: Confinement, layout: Layout) -> bool:
-    """Run a command over an overlay and see whether its write went there and nowhere else."""
+def overlays(confinement: Confinement, layout: Layout, place: Path) -> bool:
+    """Run a command over an overlay and see whether its write went to a place and nowhere else."""
     name = f"probe-{secrets.token_hex(6)}"
-    with tempfile.TemporaryDirectory(dir=layout.ship) as folder:
+    with tempfile.TemporaryDirectory(dir=place) as folder:
         overlay = Overlay(upper=Path(folder) / "upper", work=Path(folder) / "work")
         overlay.upper.mkdir()
         overlay.work.mkdir()
-        with tempfile.TemporaryDirectory() as place:
-            room = _probe_room(Path(place), overlay)
+        with tempfile.TemporaryDirectory() as room_folder:
+            room = _probe_room(Path(room_folder), overlay)
             words = ["sh", "-c", 'echo yes >"$1" && cat "$1"', "sh", str(layout.root / name)]
             printed = _try(confinement, words, room)
         went_there = (overlay.upper / name).is_file()

@@ -22,7 +22,17 @@ from pathlib import Path
 import msgspec
 
 from shipmate.errors import TargetChangedError, ToolError
-from shipmate.tools.file.change.state import ABSENT, CHUNK, SET_ID, State, list_names, look, look_at, reach
+from shipmate.tools.file.change.state import (
+    ABSENT,
+    CHUNK,
+    SET_ID,
+    State,
+    digest_of,
+    list_names,
+    look,
+    look_at,
+    reach,
+)
 from shipmate.workspace.layout import Layout, make_private, sync_folder, write_private
 
 PLAN = "plan.json"
@@ -72,7 +82,7 @@ class Changeset:
         return hashlib.sha256(msgspec.json.encode(rows)).hexdigest()
 
     def stage(self, source: int, mode: int, *, keep_time: bool = True) -> tuple[str, State]:
-        """Copy an opened file into the changeset, on disk; return the copy's name and state."""
+        """Copy an opened file into the changeset; return the copy's name and state."""
         contents, name = self._next_content()
         digest = hashlib.sha256()
         handle = os.open(contents / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -81,11 +91,9 @@ class Changeset:
             while piece := os.read(source, CHUNK):
                 size += _write_all(handle, piece)
                 digest.update(piece)
-            os.fchmod(handle, mode & ~SET_ID)
             if keep_time:
                 status = os.fstat(source)
                 os.utime(handle, ns=(status.st_atime_ns, status.st_mtime_ns))
-            os.fsync(handle)
         finally:
             os.close(handle)
         return name, State("file", mode & ~SET_ID, size, digest.hexdigest())
@@ -100,14 +108,15 @@ class Changeset:
         self._staged += 1
         return make_private(self.folder / CONTENT), str(self._staged)
 
-    def write(self) -> None:
-        """Keep the list of changes, parents before what is in them, beside their contents."""
+    def write(self, *, is_final: bool = True) -> None:
+        """Keep the list of changes, parents before what is in them; `secure` follows unless it is final."""
         make_private(self.folder)
         self.changes += self._closed_parents()
         self.changes.sort(key=lambda change: (change.path.count("/"), change.path))
-        if (self.folder / CONTENT).is_dir():
-            sync_folder(self.folder / CONTENT)
-        write_private(self.folder / PLAN, msgspec.json.encode(self.changes))
+        if is_final:
+            self.secure()
+        else:
+            (self.folder / PLAN).write_bytes(msgspec.json.encode(self.changes))
 
     def _closed_parents(self) -> list[Change]:
         """List the folders that must be opened for a while, since a command had opened them too."""
@@ -135,6 +144,16 @@ class Changeset:
             raise ToolError(f"the system does not let {', '.join(closed)} be changed. Nothing was done.")
         write_private(self.folder / MARK, self.digest.encode())
         return self.finish()
+
+    def secure(self) -> None:
+        """Put all that is new on disk; raise TargetChangedError when it is not what was kept."""
+        contents = self.folder / CONTENT
+        for change in self.changes:
+            if change.content and not _secure_content(contents / change.content, change.after):
+                raise TargetChangedError(f"what was kept for {change.path} is damaged. Nothing was done.")
+        if contents.is_dir():
+            sync_folder(contents)
+        write_private(self.folder / PLAN, msgspec.json.encode(self.changes))
 
     def finish(self) -> list[str]:
         """Take the steps that were not taken yet, then forget the changeset."""
@@ -266,6 +285,23 @@ class Changeset:
                 os.fsync(handle)
             finally:
                 os.close(handle)
+
+
+def _secure_content(path: Path, after: State) -> bool:
+    """Give a copy its mode and put it on disk; tell whether it is what it should be."""
+    with contextlib.suppress(OSError):
+        if after.kind == "link":
+            return os.readlink(path) == after.digest  # noqa: PTH115 - a Path would tidy the text
+        path.chmod(0o600)
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            is_same = digest_of(handle) == after.digest
+            os.fchmod(handle, after.mode & ~SET_ID)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        return is_same
+    return False
 
 
 def set_mode(folder: int, name: str, mode: int) -> None:

@@ -40,6 +40,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     changes: list[Change]
     # A rewinding takes the place of all that the run had changed before.
     replaces: bool = False
+    # Whether with it the files are as they were before the run; rewinding once more takes that back.
+    is_rewound: bool = False
 
 
 class RunFile(msgspec.Struct, frozen=True, rename="camel"):
@@ -56,7 +58,11 @@ class RunChanges(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     run_id: str
     thread_id: str
     at: str
+    # What changed them, in order: tools, or `rewind`.
+    tools: list[str]
     files: list[RunFile]
+    # Whether they were put back, so that rewinding makes the run's changes again.
+    is_rewound: bool = False
 
     @property
     def can_rewind(self) -> bool:
@@ -71,7 +77,15 @@ class Rewinds:
 
     def keep(self, context: ToolContext, tool: str, changes: Iterable[Change]) -> None:
         """Copy what the files of a coming change hold now."""
-        self._store(context.run_id, context.thread_id, tool, changes)
+        self._store(
+            Record(
+                at=timestamp(),
+                thread_id=context.thread_id,
+                run_id=context.run_id,
+                tool=tool,
+                changes=list(changes),
+            )
+        )
 
     def of_thread(self, thread_id: str, limit: int = RUNS_LISTED) -> list[RunChanges]:
         """List the runs of a thread that changed files, the newest first."""
@@ -112,7 +126,16 @@ class Rewinds:
             return
         changes.write()
         last = records[-1]
-        kept = self._store(run_id, last.thread_id, "rewind", changes.changes, replaces=True, is_pending=True)
+        record = Record(
+            at=timestamp(),
+            thread_id=last.thread_id,
+            run_id=run_id,
+            tool="rewind",
+            changes=changes.changes,
+            replaces=True,
+            is_rewound=not last.is_rewound,
+        )
+        kept = self._store(record, is_pending=True)
         try:
             changes.apply()
         except ToolError as error:
@@ -137,7 +160,14 @@ class Rewinds:
     def _describe(self, records: Sequence[Record]) -> RunChanges:
         last = records[-1]
         files = [self._judge(net) for net in _net(records)]
-        return RunChanges(run_id=last.run_id, thread_id=last.thread_id, at=last.at, files=files)
+        return RunChanges(
+            run_id=last.run_id,
+            thread_id=last.thread_id,
+            at=last.at,
+            tools=list(dict.fromkeys(record.tool for record in records)),
+            files=files,
+            is_rewound=last.is_rewound,
+        )
 
     def _judge(self, net: Change) -> RunFile:
         gone, come = net.after.kind == "absent", net.before.kind == "absent"
@@ -160,18 +190,9 @@ class Rewinds:
             raise NotFoundError(f"{run_id} changed no files, or they are no longer kept.")
         return records
 
-    def _store(
-        self,
-        run_id: str,
-        thread_id: str,
-        tool: str,
-        changes: Iterable[Change],
-        *,
-        replaces: bool = False,
-        is_pending: bool = False,
-    ) -> Path:
+    def _store(self, record: Record, *, is_pending: bool = False) -> Path:
         """Copy before-images and write the record that names them; a pending one does not count yet."""
-        run = self._layout.rewind(run_id)
+        run = self._layout.rewind(record.run_id)
         if not run.is_dir():
             self._sweep()
         number = sum(1 for _ in run.glob("*")) + 1 if run.is_dir() else 1
@@ -179,14 +200,11 @@ class Rewinds:
         make_private(folder / OLD)
         kept = [
             msgspec.structs.replace(change, content=self._copy(change, folder, f"{number:06}/{OLD}/{place}"))
-            for place, change in enumerate(changes)
+            for place, change in enumerate(record.changes)
             if change.has_effect
         ]
-        record = Record(
-            at=timestamp(), thread_id=thread_id, run_id=run_id, tool=tool, changes=kept, replaces=replaces
-        )
         # The record comes last: without it what was copied counts for nothing.
-        (folder / RECORD).write_bytes(msgspec.json.encode(record))
+        (folder / RECORD).write_bytes(msgspec.json.encode(msgspec.structs.replace(record, changes=kept)))
         return folder
 
     def _copy(self, change: Change, folder: Path, name: str) -> str:
