@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from shipmate.approvals.value import Approval
 from shipmate.orchestrator.lane import MAX_ATTEMPTS, GaveUpError
 from shipmate.orchestrator.turn import message_id_of, run_id_of
 from shipmate.thread.merge import merge_rows
 from shipmate.thread.row import split_lines
 from shipmate.values.event import TextEvent
 from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, text_of, tool_parts
-from tests.simulation.outside import Said
+from tests.simulation.outside import Act, Said
 from tests.simulation.watcher import Telling
 
 if TYPE_CHECKING:
@@ -142,6 +143,9 @@ class Check:
         for key, count in acting.items():
             if count > 1:
                 yield f"{key} acted {count} times"
+        for act in self._outside.unsure:
+            if not self._was_allowed(act):
+                yield f"{act} had nobody's leave"
         for act in self._outside.acts:
             part = self._calls.get(act.key)
             if part is None:
@@ -152,6 +156,17 @@ class Check:
             is_done = part["state"] == "output-available"
             if is_done and part["type"] in ("tool-act", "tool-deed") and not acting[key]:
                 yield f"{key} is told to have been done and was not"
+
+    def _was_allowed(self, act: Act) -> bool:
+        """Tell whether somebody said yes in a thread after a call of it was asked about."""
+        asked = [each for each in self._world.approvals() if _key(each) == act.key]
+        words = [each for each in self._outside.said.values() if getattr(each.event, "text", "") == "yes"]
+        here = [each for each in words if each.event.thread_id == act.thread_id]
+        return any(
+            approval.status == "approved" and (said.received_at or "~") >= approval.requested_at
+            for approval in asked
+            for said in here
+        )
 
     def _telling(self, telling: Telling) -> Iterator[str]:
         """Compare what a watcher holds of a message with what is stored."""
@@ -168,6 +183,10 @@ class Check:
             return
         if not _is_beginning(held, parts):
             yield f"a watcher holds of {telling.message_id}\n    {held}\n  and stored is\n    {parts}"
+
+
+def _key(approval: Approval) -> tuple[str, str, str]:
+    return approval.thread_id, approval.call_id, approval.input["mark"]
 
 
 def _was_left(messages: list[UIMessage], message: UIMessage) -> bool:

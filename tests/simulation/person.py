@@ -83,10 +83,6 @@ class People:
 
     def hand_over(self, process: Process, said: Said) -> None:
         """Hand an event over, and wait for what becomes of it."""
-        event = said.event
-        for each in self._world.approvals() if isinstance(event, TextEvent) and event.text == "yes" else ():
-            if each.is_open and each.thread_id == event.thread_id and not said.is_acknowledged:
-                self._outside.leaves.add((each.thread_id, each.call_id, each.input["mark"]))
         self._waiting.append((process, process.start(self._hand_over(process, said))))
 
     @property
@@ -102,7 +98,7 @@ class People:
             receipt = await process.ship.keeper.receive(said.event)
             process.check()
             self._world.note(f"{process.number}: {said.event.message_id} is taken, {receipt.row.seq}")
-            said.acknowledge(receipt.row.seq)
+            said.acknowledge(receipt.row)
             said.outcomes.append(await receipt.outcome())
         except ShipmateError as error:
             self._world.note(f"{process.number}: {said.event.message_id} is refused: {error}")
