@@ -262,6 +262,28 @@ async def test_ids_that_are_no_ids_are_unknown(ship: Ship, bad: str) -> None:
         await ship.service().get(bad)
 
 
+async def test_a_button_for_several_decides_nothing_where_one_is_of_another_thread(ship: Ship) -> None:
+    (mine,) = await ship.ask("git push")
+    service = ship.service()
+    call = ship.call("make test", "call-2", thread_id="telegram:group:8")
+    other = await service.request(call, await service.judge(call))
+    for ids in ((mine.id, other.id), (mine.id, "apr_unknown"), (other.id,)):
+        button = msgspec.structs.replace(press("", True), approval_id=None, approval_ids=ids)
+        assert (await service.answer(button, [])).decisions == []
+    assert [each.id for each in await service.pending()] == [mine.id, other.id]
+
+
+async def test_a_button_for_several_decides_nothing_where_one_is_decided_or_over(ship: Ship) -> None:
+    asked = await ship.ask("git push", "make test")
+    service = ship.service()
+    ids = tuple(each.id for each in asked)
+    button = msgspec.structs.replace(press("", True), approval_id=None, approval_ids=ids)
+    await service.answer(press(asked[0].id, False), [])
+    answer = await service.answer(button, [])
+    assert (answer.decisions, answer.consumed) == ([], True)
+    assert [each.id for each in await service.pending()] == [asked[1].id]
+
+
 async def test_expire_closes_what_nobody_answered(ship: Ship) -> None:
     await ship.ask("git push", expires_minutes=5)
     service = ship.service()
@@ -705,6 +727,46 @@ async def test_a_suggestion_is_forgotten_when_something_else_is_said(ship: Ship)
     assert not (await service.answer(say("what is the weather"), await service.pending(THREAD))).consumed
     answer = await service.answer(say("yes"), await service.pending(THREAD))
     assert answer.decisions == []
+
+
+@pytest.mark.parametrize(
+    ("words", "user", "approved"),
+    [
+        ("yes", "ann", ["call-1"]),
+        # Only whose words were read so can confirm the reading.
+        ("yes", "bob", []),
+        # What says more than a plain yes says it for itself.
+        ("yes to 2", "ann", ["call-2"]),
+        ("yes, always", "ann", []),
+    ],
+)
+async def test_a_suggestion_is_confirmed_by_a_plain_yes_of_the_same_person(
+    ship: Ship, words: str, user: str, approved: list[str]
+) -> None:
+    await ship.ask("git push", "make test")
+    service = ship.service(suggest_first, deciders="anyone")
+    await service.answer(say("the first, I guess"), await service.pending(THREAD))
+    answer = await service.answer(say(words, user=user), await service.pending(THREAD))
+    assert [each.call_id for each in answer.decisions if each.approved] == approved
+    assert await service.grants() == []
+
+
+@pytest.mark.parametrize("pressed", ["one", "several"])
+async def test_a_suggestion_is_forgotten_when_a_button_was_pressed_in_vain(ship: Ship, pressed: str) -> None:
+    asked = await ship.ask("git push", "make test")
+    service = ship.service(suggest_first)
+    await service.answer(say("the first, I guess"), await service.pending(THREAD))
+    # For longer than is allowed, so that it decides nothing.
+    button = press(asked[0].id, True, scope="99999m")
+    if pressed == "several":
+        ids = tuple(each.id for each in asked)
+        button = msgspec.structs.replace(button, approval_id=None, approval_ids=ids)
+    assert (await service.answer(button, [])).decisions == []
+    assert (await service.answer(say("yes"), await service.pending(THREAD))).decisions == []
+
+
+async def suggest_first(text: str, waiting: Sequence[Approval]) -> Suggestion | None:
+    return Suggestion(True, (waiting[0].id,)) if "guess" in text else None
 
 
 async def test_a_suggested_refusal_counts_at_once_and_a_broken_model_never_does(ship: Ship) -> None:
