@@ -765,6 +765,45 @@ async def test_a_suggestion_is_forgotten_when_a_button_was_pressed_in_vain(ship:
     assert (await service.answer(say("yes"), await service.pending(THREAD))).decisions == []
 
 
+async def test_a_reading_of_what_cannot_be_shown_is_not_put_back_as_a_question(ship: Ship) -> None:
+    service = ship.service(suggest_first)
+    call = make_call(ship.root, "write", {"path": "a.md", "content": "x" * 20_000})
+    asked = await service.request(call, await service.judge(call))
+    answer = await service.answer(say("fine, I guess"), [asked])
+    assert (answer.decisions, answer.consumed) == ([], True)
+    assert f"shipmate approvals show {asked.id}" in (answer.say or "")
+    assert (await service.get(asked.id)).proposed is None
+
+
+@pytest.mark.parametrize(
+    ("text", "user", "read"),
+    [("fine, I guess", "ann", 1), ("fine, I guess", "bob", 0), ("fine, I guess " * 30, "ann", 0)],
+)
+async def test_a_model_reads_only_short_words_of_those_who_may_decide(
+    ship: Ship, text: str, user: str, read: int
+) -> None:
+    asked: list[str] = []
+
+    async def suggest(words: str, waiting: Sequence[Approval]) -> Suggestion | None:
+        asked.append(words)
+        return Suggestion(True, (waiting[0].id,))
+
+    (question,) = await ship.ask("git push")
+    service = ship.service(suggest)
+    answer = await service.answer(say(text, user=user), await service.pending(THREAD))
+    assert (len(asked), answer.consumed) == (read, bool(read))
+    assert ((await service.get(question.id)).proposed is None) == (not read)
+
+
+async def test_an_answer_is_about_what_waits_when_it_is_read(ship: Ship) -> None:
+    asked = await ship.ask("git push", "make test")
+    service = ship.service()
+    seen_before = await service.pending(THREAD)
+    await service.answer(press(asked[0].id, False), [])
+    answer = await service.answer(say("yes"), seen_before)
+    assert [(each.call_id, each.approved) for each in answer.decisions] == [("call-2", True)]
+
+
 async def suggest_first(text: str, waiting: Sequence[Approval]) -> Suggestion | None:
     return Suggestion(True, (waiting[0].id,)) if "guess" in text else None
 
