@@ -614,6 +614,30 @@ async def test_what_lies_outside_is_approved_once_and_never_granted(ship: Ship) 
     assert await service.grants() == []
 
 
+async def test_u6_a_scope_that_was_not_offered_is_not_granted(ship: Ship) -> None:
+    """A grant of it would stand in the list and let nothing through."""
+    deny = ("read(secrets/**)",)
+    (asked,) = await ship.ask("grep -r x .", deny=deny)
+    assert asked.coverage is None
+    service = ship.service(deny=deny)
+    answer = await service.answer(press(asked.id, True, scope="always"), [])
+    assert [decision.approved for decision in answer.decisions] == [True]
+    assert "will ask again" in (answer.say or "")
+    assert await service.grants() == []
+
+
+async def test_the_same_message_id_of_another_platform_is_another_message(ship: Ship) -> None:
+    await ship.ask("git push", "make test")
+    service = ship.service()
+    first = await service.answer(say("yes to 1", message_id="m-1"), await service.pending(THREAD))
+    repeated = await service.answer(say("yes to 1", message_id="m-1"), await service.pending(THREAD))
+    assert [each.call_id for each in first.decisions] == ["call-1"]
+    assert repeated.decisions == first.decisions
+    elsewhere = msgspec.structs.replace(say("yes", message_id="m-1"), platform="cli")
+    answer = await service.answer(elsewhere, await service.pending(THREAD))
+    assert [each.call_id for each in answer.decisions] == ["call-2"]
+
+
 async def test_a_scope_says_exactly_what_it_will_cover(ship: Ship) -> None:
     service = ship.service()
     expected = {
@@ -677,6 +701,8 @@ async def test_what_cannot_be_shown_whole_cannot_be_approved_in_a_chat(ship: Shi
     answer = await service.answer(say("yes"), [asked])
     assert (answer.decisions, answer.consumed) == ([], True)
     assert f"shipmate approvals show {asked.id}" in (answer.say or "")
+    # A button in a chat stands below the same few lines.
+    assert (await service.answer(press(asked.id, True), [])).decisions == []
     typed = msgspec.structs.replace(say("yes"), platform="cli")
     assert (await service.answer(typed, [asked])).decisions == []
     assert (await service.answer(press(asked.id, True, platform="cli"), [])).decisions
