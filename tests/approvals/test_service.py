@@ -626,6 +626,29 @@ async def test_u6_a_scope_that_was_not_offered_is_not_granted(ship: Ship) -> Non
     assert await service.grants() == []
 
 
+@pytest.mark.parametrize(
+    "words", ["approve `git push` but not `git push origin`", "deny `git push`, approve `git push origin`"]
+)
+async def test_two_names_of_one_call_that_say_different_things_decide_nothing(ship: Ship, words: str) -> None:
+    await ship.ask("git push origin main", "make test")
+    decisions, said, consumed = await ship.answer(words)
+    assert (decisions, consumed) == ({}, True)
+    assert "git push origin main" in said
+
+
+async def test_what_expired_while_an_answer_was_read_is_not_decided_by_it(ship: Ship) -> None:
+    (asked,) = await ship.ask("git push")
+
+    async def take_long(text: str, waiting: Sequence[Approval]) -> Suggestion | None:
+        ship.now += timedelta(days=8)
+        return Suggestion(False, (asked.id,))
+
+    service = ship.service(take_long)
+    answer = await service.answer(say("rather leave it be"), await service.pending(THREAD))
+    assert (answer.decisions, answer.consumed) == ([], True)
+    assert (await service.list())[0].status == "expired"
+
+
 async def test_the_same_message_id_of_another_platform_is_another_message(ship: Ship) -> None:
     await ship.ask("git push", "make test")
     service = ship.service()
