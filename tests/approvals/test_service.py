@@ -462,7 +462,7 @@ async def test_words_of_someone_who_may_not_decide_change_nothing(ship: Ship) ->
 async def test_asking_the_same_again_supersedes_the_older_question(ship: Ship) -> None:
     (older,) = await ship.ask("git push")
     service = ship.service()
-    call = ship.call(call_id="call-7")
+    call = ship.call(call_id="call-7", message_id="msg-2")
     newer = await service.request(call, await service.judge(call))
     assert [each.id for each in await service.pending(THREAD)] == [newer.id]
     refused = await service.answer(press(older.id, True), [])
@@ -474,7 +474,7 @@ async def test_asking_the_same_again_supersedes_the_older_question(ship: Ship) -
 async def test_a_crash_while_superseding_leaves_one_question_open(ship: Ship) -> None:
     (older,) = await ship.ask("git push")
     service = ship.service()
-    call = ship.call(call_id="call-7")
+    call = ship.call(call_id="call-7", message_id="msg-2")
     newer = await service.request(call, await service.judge(call))
     # As if the process had ended before the older question was closed; the run asks once more.
     path = Layout(ship.root).approval(older.id)

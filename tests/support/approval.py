@@ -61,6 +61,7 @@ def make_call(
     *,
     tainted: bool = False,
     call_id: str = "call-1",
+    message_id: str = "msg-1",
     thread_id: str = THREAD,
     user_id: str = "ann",
     initiators: tuple[str, ...] = (),
@@ -79,7 +80,7 @@ def make_call(
     )
     return Call(
         call_id=call_id,
-        message_id="msg-1",
+        message_id=message_id,
         tool=stand_in,
         arguments=stand_in.parse(raw),
         raw=raw,
