@@ -243,6 +243,13 @@ class ApprovalService:
                 await self._index(approval)
         return sorted(waiting, key=lambda each: (each.thread_id, each.number, each.id))
 
+    def was_asked_by(self, approval: Approval, moment: str) -> bool:
+        """Tell whether a question had been put by a moment, as far as the clock can be believed.
+
+        A question from the future shows that the clock was set back since; moments say nothing then.
+        """
+        return approval.requested_at <= moment or approval.requested_at > timestamp(self._clock())
+
     async def list(self, status: Status | None = None, thread_id: str | None = None) -> list[Approval]:
         """List approvals, newest first."""
         await self.expire()

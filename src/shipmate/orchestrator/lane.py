@@ -90,13 +90,13 @@ class Lane:
         """Begin no further turn, and wait until nothing acts in the one in flight."""
         self._is_leaving = True
         if (turn := self._turn) is not None:
-            turn.leave_asked = True
-            await turn.is_quiet.wait()
+            turn.control.leave_asked = True
+            await turn.control.is_quiet.wait()
 
     def steer(self) -> None:
         """Ask the run in flight to end with its step."""
         if self._turn is not None:
-            self._turn.steer_asked = True
+            self._turn.control.steer_asked = True
 
     async def stop(self) -> bool:
         """End the run in flight where it is, also after a crash; tell whether there was one."""
@@ -104,7 +104,7 @@ class Lane:
         if turn is None or run is None:
             # No run yet: a model may be reading an answer for it.
             return self._approvals.stop(str(self.thread_id))
-        turn.stop_asked = True
+        turn.control.stop_asked = True
         await self._store.inbox.stop(turn.run_id)
         return run.cancel()
 
@@ -163,9 +163,10 @@ class Lane:
         if not thread.waiting and isinstance(event, TextEvent):
             return Answer()
         pending = await self._approvals.pending(str(thread.id))
-        # Nobody has answered what was not asked yet when they spoke.
-        asked = [each for each in pending if each.requested_at <= row.received_at]
-        return await self._approvals.answer(event, asked)
+        if isinstance(event, TextEvent):
+            # Nobody has answered what was not asked yet when they spoke.
+            pending = [each for each in pending if self._approvals.was_asked_by(each, row.received_at)]
+        return await self._approvals.answer(event, pending)
 
     async def _answer(self, thread: Thread, row: InboxRow, answer: Answer) -> None:
         """Put an answer and its decisions into the thread, and go on with what was decided."""
@@ -268,7 +269,9 @@ class Lane:
                 # The process ends; the run is taken up by the next keeper, and this was no attempt.
                 await self._leave_run(turn.run_id)
                 raise
-            return await (self._stop(turn) if turn.stop_asked else turn.fail(ModelStreamError(), UNKNOWN))
+            if turn.control.stop_asked:
+                return await self._stop(turn)
+            return await turn.fail(ModelStreamError(), UNKNOWN)
         except StorageError:
             await self._leave_run(turn.run_id)
             raise
@@ -304,6 +307,7 @@ class Lane:
                 initiators=initiators_of(turn.thread, message["id"]),
                 member=turn.member,
                 message=message,
+                control=turn.control,
             )
             for message in found
             if message is not None

@@ -92,7 +92,7 @@ class AgentOrchestrator:
                 return await turn.reply(finish.reason)
             if not await self._worker.work(turn):
                 return await turn.suspend()
-            if turn.steer_asked:
+            if turn.control.steer_asked:
                 return await turn.steer()
             turn.tell(chunks.finish_step())
         raise StepLimitError

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from shipmate.errors import ModelError, ShipmateError
+from shipmate.orchestrator.control import Control
 from shipmate.orchestrator.feed import Feed
 from shipmate.orchestrator.reduce import Reducer
 from shipmate.thread.service import Thread
@@ -50,6 +50,7 @@ class Turn:
         notice: str | None = None,
         extra_context: str | None = None,
         model: str | None = None,
+        control: Control | None = None,
         count_attempt: Callable[[int], Awaitable[None]] = _count_nothing,
     ) -> None:
         self.thread = thread
@@ -58,18 +59,10 @@ class Turn:
         self.initiators = initiators
         self.member = member
         self.extra_context = extra_context
-        # Set by a person: `stop` ends the run where it is, `steer` at the end of its step.
-        self.stop_asked = False
-        self.steer_asked = False
-        # Set when the process leaves: nothing that acts begins any more.
-        self.leave_asked = False
+        self.control = control or Control()
         # The model that answers, when the question named one.
         self.model = model
         self._count_attempt = count_attempt
-        # Set while nothing acts: only then may the run be cut off without leaving anything in doubt.
-        self.is_quiet = asyncio.Event()
-        self.is_quiet.set()
-        self._acting = 0
         # What the answer tells the person before anything else.
         self._notice = notice
         self._feed = feed
@@ -116,9 +109,6 @@ class Turn:
 
     async def claim(self, call_id: str) -> bool:
         """Put on disk that an acting call begins; False means that it had begun before."""
-        if self.leave_asked:
-            # The process leaves as soon as nothing acts; the next keeper makes this call.
-            await asyncio.get_running_loop().create_future()
         if self.has_begun(call_id):
             return False
         await self._mark_begun(call_id, timestamp())
@@ -131,18 +121,6 @@ class Turn:
     async def _mark_begun(self, call_id: str, at: str | None) -> None:
         self._reducer.touch(call_id)
         await self.commit(chunks.message_metadata({"begun": {call_id: at}}))
-
-    @asynccontextmanager
-    async def acting(self) -> AsyncGenerator[None]:
-        """Hold the run together while a call acts, until its result is on disk."""
-        self._acting += 1
-        self.is_quiet.clear()
-        try:
-            yield
-        finally:
-            self._acting -= 1
-            if not self._acting:
-                self.is_quiet.set()
 
     async def count_attempt(self) -> None:
         """Count that the model is asked, having got as far as this."""

@@ -199,17 +199,18 @@ class Worker:
                 raise trouble
 
     async def _run(self, turn: Turn, call: Call) -> None:
-        acts = not call.tool.labels_for(call.arguments).is_read_only
-        # Recorded before it is claimed: what cannot be recorded does not run.
-        self._audit.allowed(call)
-        if not acts:
+        if call.tool.labels_for(call.arguments).is_read_only:
+            self._audit.allowed(call)
             await self._act(turn, call)
-        elif await turn.claim(call.call_id):
-            async with turn.acting():
+            return
+        async with turn.control.acting():
+            # Recorded before it is claimed: what cannot be recorded does not run.
+            self._audit.allowed(call)
+            if await turn.claim(call.call_id):
                 await self._act(turn, call)
-        else:
-            await turn.commit(chunks.tool_output_error(call.call_id, INTERRUPTED))
-            self._audit.ended(call, "interrupted")
+            else:
+                await turn.commit(chunks.tool_output_error(call.call_id, INTERRUPTED))
+                self._audit.ended(call, "interrupted")
 
     async def _act(self, turn: Turn, call: Call) -> None:
         """Run a call and keep its result."""

@@ -258,3 +258,40 @@ async def _open(folder: Path, model: ScriptedModel, tools: list[Probe] | None = 
     (folder / "Agent.md").write_text("# Captain\n")
     (folder / "ship.json").write_text('{"permissions": {"mode": "yolo"}}')
     return await Shipmate.open(folder, model=model, environ={}, toolset=Toolset(tools or []))
+
+
+async def test_a_keeper_that_leaves_waits_for_a_call_of_an_older_message_too(tmp_path: Path) -> None:
+    work = Probe("work", acts=True)
+    work.hold = asyncio.Event()
+    model = ScriptedModel([[call("work", mark="late")], "It is Monday.", "never"])
+    (tmp_path / "Agent.md").write_text("# Captain\n")
+    first = await Shipmate.open(tmp_path, model=model, environ={}, toolset=Toolset([work]))
+    await talk(first, "act")
+    await talk(first, "which day is it, by the way?")
+    (question,) = await first.approvals.pending(ROOM)
+    await first.receive(pressed(question.id, approved=True))
+    await work.begun.wait()
+    closing = asyncio.create_task(first.close())
+    await asyncio.sleep(0.05)
+    assert not closing.done()
+    work.hold.set()
+    await closing
+    async with open_workspace(tmp_path, ScriptedModel({"": ["Done."]}), [work]) as second:
+        await second.keeper.idle()
+        (late,) = [part for message in await messages_of(second) for part in tool_parts(message)]
+    assert (work.marks, late["state"]) == (["late"], "output-available")
+
+
+async def test_a_yes_that_was_queued_before_the_question_was_asked_answers_nothing(tmp_path: Path) -> None:
+    ask, look = Probe("ask", acts=True), Probe("look")
+    look.hold = asyncio.Event()
+    model = ScriptedModel({"go": [[call("look")], [call("ask", mark="x")], "never"], "yes": ["Yes what?"]})
+    async with open_workspace(tmp_path, model, [ask, look]) as app:
+        first = await app.receive(said("go"))
+        await look.begun.wait()
+        early = await app.receive(said("yes"))
+        look.hold.set()
+        assert (await first.outcome()).status == "suspended"
+        outcome = await asyncio.wait_for(early.outcome(), LONG)
+        waiting = await app.approvals.pending(ROOM)
+    assert (ask.marks, len(waiting), outcome.text) == ([], 1, "Yes what?")
