@@ -7,7 +7,7 @@ PIP := @$(BIN)/pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --universal --generate-hashes --no-annotate --no-header --quiet --upgrade
 WORKSPACE ?= workspace
 
-.PHONY: run chat test check format bench lock page clean
+.PHONY: run chat test simulate mutants check format bench lock page clean
 
 # Start Shipmate on the workspace folder and open the page.
 run: $(VENV)/core page
@@ -30,6 +30,14 @@ else
 	@# The browser's driver keeps an event loop of its own, which no asyncio test may share a process with.
 	$(BIN)/pytest -n 2 --dist loadgroup tests/page
 endif
+
+# Simulate crashes, power cuts, full disks and races, seed by seed, on all cores. ARGS such as `--seeds 500`.
+simulate: $(VENV)/dev
+	$(BIN)/python -m tests.simulation $(or $(ARGS),--seeds 20000)
+
+# Take away what durability rests on, one thing at a time: the simulation must notice each.
+mutants: $(VENV)/dev
+	$(BIN)/python -m tests.simulation.mutant $(ARGS)
 
 check: $(VENV)/dev
 	$(BIN)/ruff format --check src tests bench

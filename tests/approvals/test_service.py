@@ -264,6 +264,28 @@ async def test_ids_that_are_no_ids_are_unknown(ship: Ship, bad: str) -> None:
         await ship.service().get(bad)
 
 
+async def test_a_button_for_several_decides_nothing_where_one_is_of_another_thread(ship: Ship) -> None:
+    (mine,) = await ship.ask("git push")
+    service = ship.service()
+    call = ship.call("make test", "call-2", thread_id="telegram:group:8")
+    other = await service.request(call, await service.judge(call))
+    for ids in ((mine.id, other.id), (mine.id, "apr_unknown"), (other.id,)):
+        button = msgspec.structs.replace(press("", True), approval_id=None, approval_ids=ids)
+        assert (await service.answer(button, [])).decisions == []
+    assert [each.id for each in await service.pending()] == [mine.id, other.id]
+
+
+async def test_a_button_for_several_decides_nothing_where_one_is_decided_or_over(ship: Ship) -> None:
+    asked = await ship.ask("git push", "make test")
+    service = ship.service()
+    ids = tuple(each.id for each in asked)
+    button = msgspec.structs.replace(press("", True), approval_id=None, approval_ids=ids)
+    await service.answer(press(asked[0].id, False), [])
+    answer = await service.answer(button, [])
+    assert (answer.decisions, answer.consumed) == ([], True)
+    assert [each.id for each in await service.pending()] == [asked[1].id]
+
+
 async def test_expire_closes_what_nobody_answered(ship: Ship) -> None:
     await ship.ask("git push", expires_minutes=5)
     service = ship.service()
@@ -594,6 +616,53 @@ async def test_what_lies_outside_is_approved_once_and_never_granted(ship: Ship) 
     assert await service.grants() == []
 
 
+async def test_u6_a_scope_that_was_not_offered_is_not_granted(ship: Ship) -> None:
+    """A grant of it would stand in the list and let nothing through."""
+    deny = ("read(secrets/**)",)
+    (asked,) = await ship.ask("grep -r x .", deny=deny)
+    assert asked.coverage is None
+    service = ship.service(deny=deny)
+    answer = await service.answer(press(asked.id, True, scope="always"), [])
+    assert [decision.approved for decision in answer.decisions] == [True]
+    assert "will ask again" in (answer.say or "")
+    assert await service.grants() == []
+
+
+@pytest.mark.parametrize(
+    "words", ["approve `git push` but not `git push origin`", "deny `git push`, approve `git push origin`"]
+)
+async def test_two_names_of_one_call_that_say_different_things_decide_nothing(ship: Ship, words: str) -> None:
+    await ship.ask("git push origin main", "make test")
+    decisions, said, consumed = await ship.answer(words)
+    assert (decisions, consumed) == ({}, True)
+    assert "git push origin main" in said
+
+
+async def test_what_expired_while_an_answer_was_read_is_not_decided_by_it(ship: Ship) -> None:
+    (asked,) = await ship.ask("git push")
+
+    async def take_long(text: str, waiting: Sequence[Approval]) -> Suggestion | None:
+        ship.now += timedelta(days=8)
+        return Suggestion(False, (asked.id,))
+
+    service = ship.service(take_long)
+    answer = await service.answer(say("rather leave it be"), await service.pending(THREAD))
+    assert (answer.decisions, answer.consumed) == ([], True)
+    assert (await service.list())[0].status == "expired"
+
+
+async def test_the_same_message_id_of_another_platform_is_another_message(ship: Ship) -> None:
+    await ship.ask("git push", "make test")
+    service = ship.service()
+    first = await service.answer(say("yes to 1", message_id="m-1"), await service.pending(THREAD))
+    repeated = await service.answer(say("yes to 1", message_id="m-1"), await service.pending(THREAD))
+    assert [each.call_id for each in first.decisions] == ["call-1"]
+    assert repeated.decisions == first.decisions
+    elsewhere = msgspec.structs.replace(say("yes", message_id="m-1"), platform="cli")
+    answer = await service.answer(elsewhere, await service.pending(THREAD))
+    assert [each.call_id for each in answer.decisions] == ["call-2"]
+
+
 async def test_a_scope_says_exactly_what_it_will_cover(ship: Ship) -> None:
     service = ship.service()
     expected = {
@@ -657,6 +726,8 @@ async def test_what_cannot_be_shown_whole_cannot_be_approved_in_a_chat(ship: Shi
     answer = await service.answer(say("yes"), [asked])
     assert (answer.decisions, answer.consumed) == ([], True)
     assert f"shipmate approvals show {asked.id}" in (answer.say or "")
+    # A button in a chat stands below the same few lines.
+    assert (await service.answer(press(asked.id, True), [])).decisions == []
     typed = msgspec.structs.replace(say("yes"), platform="cli")
     assert (await service.answer(typed, [asked])).decisions == []
     assert (await service.answer(press(asked.id, True, platform="cli"), [])).decisions
@@ -707,6 +778,85 @@ async def test_a_suggestion_is_forgotten_when_something_else_is_said(ship: Ship)
     assert not (await service.answer(say("what is the weather"), await service.pending(THREAD))).consumed
     answer = await service.answer(say("yes"), await service.pending(THREAD))
     assert answer.decisions == []
+
+
+@pytest.mark.parametrize(
+    ("words", "user", "approved"),
+    [
+        ("yes", "ann", ["call-1"]),
+        # Only whose words were read so can confirm the reading.
+        ("yes", "bob", []),
+        # What says more than a plain yes says it for itself.
+        ("yes to 2", "ann", ["call-2"]),
+        ("yes, always", "ann", []),
+    ],
+)
+async def test_a_suggestion_is_confirmed_by_a_plain_yes_of_the_same_person(
+    ship: Ship, words: str, user: str, approved: list[str]
+) -> None:
+    await ship.ask("git push", "make test")
+    service = ship.service(suggest_first, deciders="anyone")
+    await service.answer(say("the first, I guess"), await service.pending(THREAD))
+    answer = await service.answer(say(words, user=user), await service.pending(THREAD))
+    assert [each.call_id for each in answer.decisions if each.approved] == approved
+    assert await service.grants() == []
+
+
+@pytest.mark.parametrize("pressed", ["one", "several"])
+async def test_a_suggestion_is_forgotten_when_a_button_was_pressed_in_vain(ship: Ship, pressed: str) -> None:
+    asked = await ship.ask("git push", "make test")
+    service = ship.service(suggest_first)
+    await service.answer(say("the first, I guess"), await service.pending(THREAD))
+    # For longer than is allowed, so that it decides nothing.
+    button = press(asked[0].id, True, scope="99999m")
+    if pressed == "several":
+        ids = tuple(each.id for each in asked)
+        button = msgspec.structs.replace(button, approval_id=None, approval_ids=ids)
+    assert (await service.answer(button, [])).decisions == []
+    assert (await service.answer(say("yes"), await service.pending(THREAD))).decisions == []
+
+
+async def test_a_reading_of_what_cannot_be_shown_is_not_put_back_as_a_question(ship: Ship) -> None:
+    service = ship.service(suggest_first)
+    call = make_call(ship.root, "write", {"path": "a.md", "content": "x" * 20_000})
+    asked = await service.request(call, await service.judge(call))
+    answer = await service.answer(say("fine, I guess"), [asked])
+    assert (answer.decisions, answer.consumed) == ([], True)
+    assert f"shipmate approvals show {asked.id}" in (answer.say or "")
+    assert (await service.get(asked.id)).proposed is None
+
+
+@pytest.mark.parametrize(
+    ("text", "user", "read"),
+    [("fine, I guess", "ann", 1), ("fine, I guess", "bob", 0), ("fine, I guess " * 30, "ann", 0)],
+)
+async def test_a_model_reads_only_short_words_of_those_who_may_decide(
+    ship: Ship, text: str, user: str, read: int
+) -> None:
+    asked: list[str] = []
+
+    async def suggest(words: str, waiting: Sequence[Approval]) -> Suggestion | None:
+        asked.append(words)
+        return Suggestion(True, (waiting[0].id,))
+
+    (question,) = await ship.ask("git push")
+    service = ship.service(suggest)
+    answer = await service.answer(say(text, user=user), await service.pending(THREAD))
+    assert (len(asked), answer.consumed) == (read, bool(read))
+    assert ((await service.get(question.id)).proposed is None) == (not read)
+
+
+async def test_an_answer_is_about_what_waits_when_it_is_read(ship: Ship) -> None:
+    asked = await ship.ask("git push", "make test")
+    service = ship.service()
+    seen_before = await service.pending(THREAD)
+    await service.answer(press(asked[0].id, False), [])
+    answer = await service.answer(say("yes"), seen_before)
+    assert [(each.call_id, each.approved) for each in answer.decisions] == [("call-2", True)]
+
+
+async def suggest_first(text: str, waiting: Sequence[Approval]) -> Suggestion | None:
+    return Suggestion(True, (waiting[0].id,)) if "guess" in text else None
 
 
 async def test_a_suggested_refusal_counts_at_once_and_a_broken_model_never_does(ship: Ship) -> None:

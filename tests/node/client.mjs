@@ -89,6 +89,13 @@ const decide = (chat, approved) =>
       .filter((part) => part.state === "approval-requested")
       .map((part) => chat.addToolApprovalResponse({ id: part.approval.id, approved })),
   );
+// What a run changes beside the message it streams is told whole; whoever listens takes it over.
+function takeOver(chat) {
+  for (const { data } of seen.filter((part) => part.type === "data-message")) {
+    const isHeld = chat.messages.some((message) => message.id === data.id);
+    chat.messages = isHeld ? chat.messages.map((message) => (message.id === data.id ? data : message)) : [...chat.messages, data];
+  }
+}
 const ready = (chat) => until(() => chat.status === "ready" || chat.status === "error");
 const last = (chat) => chat.messages.at(-1);
 const calls = (chat) => last(chat).parts.filter((part) => part.toolCallId !== undefined);
@@ -228,9 +235,15 @@ const scenarios = {
     await chat.sendMessage({ text: "write both files" });
     await chat.addToolApprovalResponse({ id: calls(chat)[0].approval.id, approved: false });
     await chat.sendMessage({ text: "hello" });
-    // What became of the call is told beside the answer; whoever listens takes the message over.
-    const told = seen.filter((part) => part.type === "data-message").at(-1).data;
-    chat.messages = chat.messages.map((message) => (message.id === told.id ? told : message));
+    takeOver(chat);
+  },
+  async decideLate(chat) {
+    await chat.sendMessage({ text: "write one file" });
+    const asked = calls(chat)[0];
+    await chat.sendMessage({ text: "hello" });
+    await chat.addToolApprovalResponse({ id: asked.approval.id, approved: true });
+    await chat.sendMessage();
+    takeOver(chat);
   },
   async queue(chat) {
     const turn = chat.sendMessage({ text: "count slowly" });

@@ -84,8 +84,8 @@ async def test_d2_another_retry_of_what_is_being_written_is_refused(
 ) -> None:
     await chat(served.client, "room", user("u1", "count slowly"))
     model.pause()
-    asked = {"trigger": RETRY, "key": "k"}
-    going = asyncio.create_task(post(served, "room", user("u1", "count slowly"), **asked))
+    counting = user("u1", "count slowly")
+    going = asyncio.create_task(post(served, "room", counting, trigger=RETRY, key="k"))
     await running(served, "room")
     other = await post(served, "room", user("u1", "count slowly"), trigger=RETRY, key="other")
     assert_conflict(other, "being written")

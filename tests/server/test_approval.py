@@ -26,7 +26,7 @@ async def test_an_approval_shows_the_whole_call_and_goes_on_when_approved(served
     assert thread["pendingApprovals"] == 1
     decided = await served.client.post(f"/api/approvals/{approval['id']}", json={"approved": True})
     assert (decided.status_code, decided.json()["approval"]["status"]) == (200, "approved")
-    await (await served.ship()).keeper.idle()
+    await served.idle()
     assert (served.site.layout.root / "c.md").read_text() == "gamma\n"
     assert (await served.client.get("/api/threads/room")).json()["pendingApprovals"] == 0
     shown = (await served.client.get(f"/api/approvals/{approval['id']}")).json()
@@ -38,7 +38,7 @@ async def test_a_denial_keeps_its_reason_and_nothing_runs(served: Served) -> Non
     answer = {"approved": False, "reason": "wrong folder"}
     decided = await served.client.post(f"/api/approvals/{approval['id']}", json=answer)
     assert decided.json()["approval"]["status"] == "denied"
-    await (await served.ship()).keeper.idle()
+    await served.idle()
     part = next(part for part in (await messages(served.client, "room"))[-1]["parts"] if "toolCallId" in part)
     assert (part["state"], part["approval"]["reason"]) == ("output-denied", "wrong folder")
     assert not (served.site.layout.root / "c.md").exists()
@@ -51,7 +51,7 @@ async def test_of_two_decisions_at_once_one_holds(served: Served) -> None:
         *(served.client.post(address, json={"approved": approved}) for approved in (True, False, True, False))
     )
     assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409]
-    await (await served.ship()).keeper.idle()
+    await served.idle()
     winner = next(answer for answer in answers if answer.status_code == 200).json()["approval"]["status"]
     assert (served.site.layout.root / "c.md").exists() == (winner == "approved")
     assert (await served.client.post(address, json={"approved": True})).status_code == 409
@@ -61,7 +61,7 @@ async def test_a_grant_covers_later_calls_until_it_is_revoked(served: Served) ->
     approval = await ask(served)
     answer = {"approved": True, "scope": "thread"}
     assert (await served.client.post(f"/api/approvals/{approval['id']}", json=answer)).status_code == 200
-    await (await served.ship()).keeper.idle()
+    await served.idle()
     grants = (await served.client.get("/api/grants")).json()["grants"]
     assert [(grant["tool"], grant["scope"], grant["threadId"]) for grant in grants] == [
         ("write", "thread", "web:room:room")
@@ -107,7 +107,7 @@ async def test_u6_several_are_decided_in_one_step_or_not_at_all(served: Served) 
     decided = await served.client.post("/api/approvals", json={"ids": ids, "approved": True})
     assert decided.status_code == 200
     assert {each["status"] for each in decided.json()["approvals"]} == {"approved"}
-    await (await served.ship()).keeper.idle()
+    await served.idle()
     assert all((served.site.layout.root / name).exists() for name in ("c.md", "d.md"))
     again = await served.client.post("/api/approvals", json={"ids": ids, "approved": False})
     assert again.status_code == 409

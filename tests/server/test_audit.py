@@ -17,7 +17,7 @@ from tests.support.wire import chat, user
 
 
 async def read(served: Served, query: str = "") -> dict[str, Any]:
-    await (await served.ship()).keeper.idle()
+    await served.idle()
     return (await served.client.get(f"/api/audit{query}")).json()
 
 
@@ -75,7 +75,7 @@ async def test_c17_calls_that_ran_unasked_are_in_the_audit(
 async def test_c17_what_a_grant_let_pass_names_the_grant(served: Served) -> None:
     approval = await ask(served)
     await served.client.post(f"/api/approvals/{approval['id']}", json={"approved": True, "scope": "thread"})
-    await (await served.ship()).keeper.idle()
+    await served.idle()
     (served.site.layout.root / "c.md").unlink()
     await chat(served.client, "room", user("u2", "write one file"))
     (grant,) = (await served.client.get("/api/grants")).json()["grants"]

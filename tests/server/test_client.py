@@ -39,6 +39,7 @@ async def test_the_client_holds_what_is_stored(served: Served, version: str) -> 
     ):
         assert said(threads[name]) == counted, name
     assert states(threads["decideAndGoOn"]) == ["output-denied", "approval-requested"]
+    assert states(threads["decideLate"]) == ["output-available"]
     assert [message["role"] for message in threads["retryNamed"]] == ["user", *["assistant"] * 3]
     assert [message["role"] for message in threads["retry"]] == ["user", "assistant", "assistant"]
     assert threads["image"][0]["parts"][0]["filename"] == "dot.png"

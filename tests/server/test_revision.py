@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.server.error import ApiError
+from shipmate.server.guard.error import ApiError
 from shipmate.server.revision import KEPT, list_revisions, read_document, write_document
 from shipmate.workspace.layout import Layout
 

@@ -131,7 +131,7 @@ async def test_the_queue_is_seen_and_taken_back(served: Served, model: TalkingMo
     assert said(await waiting) == ""
     model.go_on()
     assert said(await counting) == COUNTED
-    await (await served.ship()).keeper.idle()
+    await served.idle()
     ids = [message["id"] for message in await messages(served.client, "room")]
     assert "u3" in ids
     assert "u2" not in ids
@@ -145,7 +145,7 @@ async def test_steering_reaches_the_thread(served: Served, model: TalkingModel) 
     assert steered.status_code == 202
     model.go_on()
     await counting
-    await (await served.ship()).keeper.idle()
+    await served.idle()
     assert said_last(await messages(served.client, "room")) == "Hello there."
 
 

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from shipmate.approvals.value import Approval
+from shipmate.orchestrator.lane import MAX_ATTEMPTS, GaveUpError
 from shipmate.orchestrator.turn import message_id_of, run_id_of
 from shipmate.thread.merge import merge_rows
 from shipmate.thread.row import split_lines
 from shipmate.values.event import TextEvent
 from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, text_of, tool_parts
-from shipmate.values.thread_id import ThreadId
-from tests.simulation.outside import Said
+from tests.simulation.outside import Act, Said
 from tests.simulation.watcher import Telling
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Check:
                 yield from self._telling(telling)
 
     def _read(self, thread_id: str) -> list[UIMessage]:
-        data = self._world.read(self._world.layout.thread(ThreadId.parse(thread_id)))
+        data = self._world.read_thread(thread_id)
         rows, problems, _ = split_lines(data, 1)
         self._outside.troubles += [f"{thread_id}: line {each.line}: {each.message}" for each in problems]
         if data and not data.endswith(b"\n"):
@@ -101,6 +102,9 @@ class Check:
             yield f"{name} has no answer: there is no {message_id_of(run_id)}"
             return
         outcome = metadata_of(answer).get("outcome")
+        for told in said.outcomes:
+            if told.status == "replied" and told.message_id == answer["id"] and told.text not in text_of(answer):
+                yield f"{name} was told {told.text!r}, and stored is {text_of(answer)!r}"
         if outcome not in ENDINGS and not _was_left(messages, answer):
             yield f"{name} has no outcome: {outcome}"
         if part is None and messages.index(answer) < messages.index(message):
@@ -127,6 +131,9 @@ class Check:
             is_over = metadata_of(message).get("outcome") in ENDINGS or _was_left(messages, message)
             if message["role"] == "assistant" and not is_over:
                 yield f"{thread_id} {message['id']} has no outcome"
+            errors = [part["data"]["message"] for part in message["parts"] if part["type"] == "data-error"]
+            if str(GaveUpError()) in errors and self._outside.broken[thread_id] < MAX_ATTEMPTS:
+                yield f"{thread_id} {message['id']} was given up, and few models broke off"
             for part in tool_parts(message):
                 if not is_settled(part):
                     yield f"{thread_id} {message['id']} {part['toolCallId']} is {part['state']} at the end"
@@ -136,6 +143,9 @@ class Check:
         for key, count in acting.items():
             if count > 1:
                 yield f"{key} acted {count} times"
+        for act in self._outside.unsure:
+            if not self._was_allowed(act):
+                yield f"{act} had nobody's leave"
         for act in self._outside.acts:
             part = self._calls.get(act.key)
             if part is None:
@@ -146,6 +156,17 @@ class Check:
             is_done = part["state"] == "output-available"
             if is_done and part["type"] in ("tool-act", "tool-deed") and not acting[key]:
                 yield f"{key} is told to have been done and was not"
+
+    def _was_allowed(self, act: Act) -> bool:
+        """Tell whether somebody said yes in a thread after a call of it was asked about."""
+        asked = [each for each in self._world.approvals() if _key(each) == act.key]
+        words = [each for each in self._outside.said.values() if getattr(each.event, "text", "") == "yes"]
+        here = [each for each in words if each.event.thread_id == act.thread_id]
+        return any(
+            approval.status == "approved" and (said.received_at or "~") >= approval.requested_at
+            for approval in asked
+            for said in here
+        )
 
     def _telling(self, telling: Telling) -> Iterator[str]:
         """Compare what a watcher holds of a message with what is stored."""
@@ -162,6 +183,10 @@ class Check:
             return
         if not _is_beginning(held, parts):
             yield f"a watcher holds of {telling.message_id}\n    {held}\n  and stored is\n    {parts}"
+
+
+def _key(approval: Approval) -> tuple[str, str, str]:
+    return approval.thread_id, approval.call_id, approval.input["mark"]
 
 
 def _was_left(messages: list[UIMessage], message: UIMessage) -> bool:
@@ -181,7 +206,7 @@ def _comparable(message: UIMessage, *, is_exact: bool) -> list[str]:
             case "step-start":
                 found.append("step")
             case kind if kind.startswith("tool-"):
-                found.append(f"{kind} {part['toolCallId']}")
+                found.append(f"{kind} {part['toolCallId']} {part.get('input')}")
             case _:
                 pass
     return found

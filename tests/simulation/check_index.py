@@ -8,7 +8,6 @@ from shipmate.store.file_store import FileStore
 from shipmate.store.port import Store, ThreadInfo
 from shipmate.thread.merge import merge_rows
 from shipmate.thread.row import split_lines
-from shipmate.values.thread_id import ThreadId
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -42,7 +41,8 @@ async def index_troubles(store: Store, world: World) -> list[str]:
 
 
 async def _list(store: Store) -> dict[str, ThreadInfo]:
-    return {each.thread_id: each for each in await store.threads.list(archived=None, limit=100)}
+    binned = await store.threads.list(archived=None, binned=True, limit=100)
+    return {each.thread_id: each for each in [*await store.threads.list(archived=None, limit=100), *binned]}
 
 
 async def _find(store: Store) -> list[tuple[str, str]]:
@@ -51,5 +51,5 @@ async def _find(store: Store) -> list[tuple[str, str]]:
 
 
 def _count(world: World, thread_id: str) -> int:
-    rows, _, _ = split_lines(world.read(world.layout.thread(ThreadId.parse(thread_id))), 1)
+    rows, _, _ = split_lines(world.read_thread(thread_id), 1)
     return len(merge_rows(rows))

@@ -13,8 +13,12 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 from unittest import mock
 
+from shipmate.context.builder import ContextBuilder
+from shipmate.context.request import Context
+from shipmate.context.snapshot import SnapshotLog
 from shipmate.store.sqlite import database
 
+PROMPT = Context(profile="", system="sim", sections=(), stable_bytes=3, tools_bytes=0, tokens=1)
 START = 1_780_000_000_000_000_000
 
 
@@ -64,6 +68,9 @@ def installed(
         put(time, "perf_counter", clock.monotonic)
         put(os, "getpid", pid)
         put(database, "_boot_id", start)
+        # The prompt is not what is simulated, and takes long to build.
+        put(ContextBuilder, "build", lambda _builder, _request: PROMPT)
+        put(SnapshotLog, "record", lambda _log, _thread_id, _run_id, _context: None)
         put(os, "urandom", chance.randbytes)
         put(secrets, "token_hex", lambda size=16: chance.randbytes(size).hex())
         put(secrets, "token_bytes", lambda size=16: chance.randbytes(size))

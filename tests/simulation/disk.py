@@ -158,6 +158,10 @@ class SimDisk:
         else:
             self._volume.sync(file.node)
 
+    def is_folder(self, handle: int) -> bool:
+        """Tell whether an open file is a folder."""
+        return isinstance(self._files[handle].node, FolderNode)
+
     def rename(self, source: Path, target: Path) -> None:
         self._before("rename", str(target))
         node = self._volume.find(source)

@@ -16,6 +16,8 @@ class Owner(Protocol):
     """Whose callbacks these are; those of a dead one are dropped."""
 
     is_dead: bool
+    # Its callbacks wait.
+    is_halted: bool
 
 
 OWNER: contextvars.ContextVar[Owner | None] = contextvars.ContextVar("OWNER", default=None)
@@ -44,6 +46,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self._moment = 0.0
         self._queue: list[asyncio.Handle] = []
         self._timers: list[tuple[float, float, int, asyncio.TimerHandle]] = []
+        self._held: list[asyncio.Handle] = []
         self._count = 0
         self.steps = 0
 
@@ -108,6 +111,9 @@ class SimLoop(asyncio.BaseEventLoop):
         owner = handle._context.get(OWNER)  # pyright: ignore
         if owner is not None and owner.is_dead:
             return
+        if owner is not None and owner.is_halted:
+            self._held.append(handle)
+            return
         handle._run()  # pyright: ignore
 
     def _choose(self, queue: list[asyncio.Handle]) -> asyncio.Handle:
@@ -122,6 +128,11 @@ class SimLoop(asyncio.BaseEventLoop):
             if handle._context.get(OWNER) is owner:  # pyright: ignore
                 return queue.pop(first)
         return queue.pop(place)
+
+    def release(self) -> None:
+        """Let those go on who were halted."""
+        self._queue[:0] = self._held
+        self._held.clear()
 
     def drop(self) -> None:
         """Forget whatever has not run."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from shipmate.store.port import InboxRow
 from shipmate.values.event import IngressEvent, Outcome
 
 
@@ -32,6 +33,8 @@ class Said:
     event: IngressEvent
     # Set once a keeper confirmed that it is stored; its place among all of the thread.
     seq: int | None = None
+    # When the keeper got it; not known when nobody heard of its being stored.
+    received_at: str | None = None
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
     # Somebody asked to take it back; `is_withdrawn` once that was confirmed.
     withdrawals: int = 0
@@ -41,10 +44,11 @@ class Said:
     def is_acknowledged(self) -> bool:
         return self.seq is not None
 
-    def acknowledge(self, seq: int) -> None:
+    def acknowledge(self, row: InboxRow) -> None:
         """Note that it is stored; the first time says where."""
         if self.seq is None:
-            self.seq = seq
+            self.seq = row.seq
+            self.received_at = row.received_at if row.seq else None
 
 
 @dataclass(slots=True)
@@ -55,13 +59,16 @@ class Outside:
     said: dict[tuple[str, str], Said] = field(default_factory=dict[tuple[str, str], Said])
     # Calls that a person said yes to: thread, call, mark.
     leaves: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
-    # How many runs were stopped and confirmed to be.
-    stops: int = 0
+    # The run of each thread that somebody wanted to stop last, and those that were confirmed to be.
+    stopping: dict[str, str] = field(default_factory=dict[str, str])
+    stopped: set[str] = field(default_factory=set[str])
     # How often a model was asked and did not come to its end, by thread.
     broken: Counter[str] = field(default_factory=Counter[str])
     # Titles that a thread may have, once one was confirmed.
     titles: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     renamed: dict[str, bool] = field(default_factory=dict[str, bool])
+    # Acts that no pressed button gave leave for: words may have.
+    unsure: list[Act] = field(default_factory=list[Act])
     marks: int = 0
     troubles: list[str] = field(default_factory=list[str])
 
@@ -70,8 +77,13 @@ class Outside:
         self.marks += 1
         return f"k{self.marks}"
 
+    def begin(self, run_id: str, call_id: str) -> None:
+        """Hear that a tool begins."""
+        if run_id in self.stopped:
+            self.troubles.append(f"{call_id} began after its run {run_id} was stopped")
+
     def act(self, act: Act) -> None:
-        """Record an effect, and at once whether it may be."""
+        """Record an effect."""
         if act.tool == "act" and act.key not in self.leaves:
-            self.troubles.append(f"{act} had nobody's leave")
+            self.unsure.append(act)
         self.acts.append(act)

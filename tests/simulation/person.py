@@ -12,6 +12,7 @@ from shipmate.approvals.value import Approval
 from shipmate.errors import ShipmateError
 from shipmate.values.event import ApprovalReplyEvent, IngressEvent, RetryEvent, TextEvent
 from shipmate.values.message import timestamp
+from shipmate.values.thread_id import ThreadId
 from tests.simulation.outside import Said
 from tests.simulation.process import Process
 from tests.simulation.watcher import Watcher
@@ -82,10 +83,6 @@ class People:
 
     def hand_over(self, process: Process, said: Said) -> None:
         """Hand an event over, and wait for what becomes of it."""
-        event = said.event
-        for each in self._world.approvals() if isinstance(event, TextEvent) and event.text == "yes" else ():
-            if each.is_open and each.thread_id == event.thread_id and not said.is_acknowledged:
-                self._outside.leaves.add((each.thread_id, each.call_id, each.input["mark"]))
         self._waiting.append((process, process.start(self._hand_over(process, said))))
 
     @property
@@ -101,7 +98,7 @@ class People:
             receipt = await process.ship.keeper.receive(said.event)
             process.check()
             self._world.note(f"{process.number}: {said.event.message_id} is taken, {receipt.row.seq}")
-            said.acknowledge(receipt.row.seq)
+            said.acknowledge(receipt.row)
             said.outcomes.append(await receipt.outcome())
         except ShipmateError as error:
             self._world.note(f"{process.number}: {said.event.message_id} is refused: {error}")
@@ -128,12 +125,13 @@ class People:
 
     async def _stop(self, process: Process, thread_id: str) -> None:
         assert process.ship is not None
-        run = process.ship.keeper.running(thread_id)
         with contextlib.suppress(ShipmateError):
             done = await process.ship.keeper.stop(thread_id)
             process.check()
-            self._world.note(f"{process.number} stops {run.run_id if run else thread_id}: {done}")
-            self._outside.stops += done
+            run_id = self._outside.stopping.get(thread_id)
+            self._world.note(f"{process.number} stops {run_id} in {thread_id}: {done}")
+            if done and run_id is not None:
+                self._outside.stopped.add(run_id)
 
     def watch(self, process: Process) -> None:
         """Watch a thread for a while."""
@@ -162,6 +160,20 @@ class People:
             titles = self._outside.titles[thread_id]
             if title in titles:
                 del titles[: titles.index(title)]
+
+    def bin(self, process: Process) -> None:
+        """Put a thread into the bin, or take it out again."""
+        process.start(self._bin(process, ThreadId.parse(self._chance.choice(self.threads))))
+
+    async def _bin(self, process: Process, thread_id: ThreadId) -> None:
+        ship = process.ship
+        assert ship is not None
+        with contextlib.suppress(ShipmateError):
+            if await ship.threads.exists(thread_id):
+                await ship.threads.bin(thread_id)
+            else:
+                await ship.threads.restore(thread_id)
+            await ship.store.threads.refresh(str(thread_id))
 
     def _name(self, kind: str) -> str:
         self._count += 1

@@ -29,6 +29,7 @@ class Process:
         self.world = world
         self.number = number
         self.is_dead = False
+        self.is_halted = False
         # Told to leave: it takes nothing new.
         self.is_leaving = False
         self.calls = 0
@@ -43,7 +44,7 @@ class Process:
     @property
     def is_ready(self) -> bool:
         """Tell whether it can be asked for something."""
-        return self.ship is not None and not self.is_dead and not self.is_leaving
+        return self.ship is not None and not self.is_dead and not self.is_leaving and not self.is_halted
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run something as a part of this process."""

@@ -62,6 +62,7 @@ class Story:
             (people.stop, 1),
             (people.watch, 4),
             (people.rename, 1),
+            (people.bin, 1),
         )
         doing = self._chance.choices([deed for deed, _ in deeds], [weight for _, weight in deeds])[0]
         doing(process)
@@ -77,6 +78,7 @@ class Story:
             self._break_disk,
             self._jump,
             self._lose_index,
+            self._halt,
         )
         self._chance.choice(harms)()
 
@@ -129,6 +131,18 @@ class Story:
         else:
             self._world.lose_index()
 
+    def _halt(self) -> None:
+        """Halt a process for a while, as SIGSTOP does: it holds what it holds."""
+        if self._world.processes:
+            process = self._chance.choice(self._world.processes)
+            self._world.note(f"{process.number} is halted")
+            process.is_halted = True
+            self._world.loop.call_later(self._chance.choice((0.2, 2.0, 40.0)), self._go_on, process)
+
+    def _go_on(self, process: Process) -> None:
+        process.is_halted = False
+        self._world.loop.release()
+
     async def _rest(self) -> None:
         """Make all well, answer what waits, and wait until nothing is left to do; then say all of it again."""
         world = self._world
@@ -136,7 +150,8 @@ class Story:
         self._clear()
         world.cut_at = None
         for process in world.processes:
-            process.kill_at = None
+            process.kill_at, process.is_halted = None, False
+        world.loop.release()
         said = list(world.outside.said.values())
         if await self._settle([each for each in said if not each.is_acknowledged]):
             world.note("everything is said again")

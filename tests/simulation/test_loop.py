@@ -15,6 +15,7 @@ from tests.simulation.loop import OWNER, SimLoop, StuckError
 @dataclass
 class Somebody:
     is_dead: bool = False
+    is_halted: bool = False
 
 
 def run(seed: int) -> list[str]:

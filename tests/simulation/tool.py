@@ -36,6 +36,7 @@ class SimTool(Tool[Arguments]):
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolResult:
         """Leave the mark outside."""
         chance, world = self._process.world.chance, self._process.world
+        world.outside.begin(context.run_id, context.call_id)
         await self._wait()
         act = Act(
             self.name, context.thread_id, context.run_id, context.call_id, arguments.mark, world.loop.time()

@@ -59,8 +59,11 @@ class Watcher:
                 telling = self._telling(event.message_id)
                 self._tell(telling, telling.projection.meet(event.snapshot))
         elif event.chunk is not None:
-            if event.message_id not in self.tellings and not event.chunk.get("transient"):
+            is_about = event.chunk["type"] != "error" and not event.chunk.get("transient")
+            if event.message_id not in self.tellings and is_about:
                 self.troubles.append(f"{event.chunk} came before its message {event.message_id}")
+                return
+            if event.message_id not in self.tellings:
                 return
             telling = self._telling(event.message_id)
             self._tell(telling, telling.projection.take(event.chunk))

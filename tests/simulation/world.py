@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import shutil
-import zlib
 from pathlib import Path
 
 from shipmate.app import Shipmate
@@ -35,8 +34,10 @@ from tests.simulation.watcher import Watcher
 class World:
     """Everything that one seed unfolds."""
 
-    def __init__(self, seed: int, layout: Layout, loaded: Loaded) -> None:
+    def __init__(self, seed: int, layout: Layout, loaded: Loaded, blank: bytes = b"") -> None:
         self.seed = seed
+        # An index of nothing.
+        self._blank = blank
         self.layout = layout
         self.loaded = loaded
         self.chance = random.Random(seed)
@@ -55,7 +56,7 @@ class World:
         # Every call on the disk so far, and at which one the power goes.
         self.calls = 0
         self.cut_at: int | None = None
-        self._digest, self._root = 0, len(str(layout.root))
+        self._digest = 0
         # Changes with every start of the machine.
         self.starts = 1
         self._databases: dict[int, Database] = {}
@@ -70,7 +71,7 @@ class World:
     @property
     def digest(self) -> str:
         """Name the course of events: equal when a seed is replayed."""
-        return f"{self._digest:08x}"
+        return f"{self._digest & 0xFFFFFFFF:08x}"
 
     def pid(self) -> int:
         """Return the number of the process that runs now."""
@@ -80,9 +81,12 @@ class World:
     def before(self, process: Process, call: str, path: str) -> None:
         """Hear of a call on the disk that is about to be made."""
         self.calls += 1
-        self._digest = zlib.crc32(f"{process.number} {call} {path[self._root :]}".encode(), self._digest)
+        self._digest = hash((self._digest, process.number, call, len(path)))
         if self.tells:
             self.note(f"  {process.number} {call} {path.removeprefix(str(self.layout.root))}")
+        if call == "fsync":
+            # The only call that takes its time.
+            self.clock.jump(0.001)
         if self.calls == self.cut_at:
             self.cut_power()
 
@@ -117,12 +121,18 @@ class World:
 
     async def compose(self, process: Process) -> Shipmate:
         """Open the workspace as a process does."""
+        if self._blank and not self.layout.state.exists() and self.chance.random() < 0.9:
+            # Making the tables takes longer than all else; most of the time they are there.
+            self.layout.ship.mkdir(exist_ok=True)
+            self.layout.state.write_bytes(self._blank)
         database = self._databases[process.number] = Database(self.layout)
+        store = FileStore(self.layout, process.disk, database, utc_now)
+        self._hear_stops(store)
         ship = Shipmate(
             self.layout,
             self.loaded,
             ModelChoice(self.loaded.config.llm, {}, SimModel(process)),
-            FileStore(self.layout, process.disk, database, utc_now),
+            store,
             Sandbox(self.layout),
             make_toolset(process),
             disk=process.disk,
@@ -130,6 +140,18 @@ class World:
         )
         await ship.keeper.open()
         return ship
+
+    def _hear_stops(self, store: FileStore) -> None:
+        """Learn which run a stop is about: whoever asks for it names only the thread."""
+        stop = store.inbox.stop
+
+        async def hear(run_id: str) -> None:
+            for name in await store.inbox.threads():
+                if any(row.run_id == run_id for row in await store.inbox.open(name)):
+                    self.outside.stopping[name] = run_id
+            await stop(run_id)
+
+        store.inbox.stop = hear
 
     def close_index(self, process: Process) -> None:
         """Let go of a dead process's hold on the index."""
@@ -148,6 +170,15 @@ class World:
         assert isinstance(node, FileNode)
         return bytes(node.data)
 
+    def read_thread(self, thread_id: str) -> bytes:
+        """Return the file of a thread, wherever it lies."""
+        parsed = ThreadId.parse(thread_id)
+        places = [self.layout.thread(parsed), self.layout.thread_bin(parsed)]
+        found = [self.read(path) for path in places if path.name in self.names(path.parent)]
+        if len(found) > 1:
+            self.outside.troubles.append(f"{thread_id} lies in the bin and outside")
+        return found[0]
+
     def names(self, folder: Path) -> list[str]:
         """List what lies in a folder."""
         try:
@@ -159,7 +190,7 @@ class World:
 
     def thread_ids(self) -> list[str]:
         """List the threads that have a file."""
-        names = self.names(self.layout.threads)
+        names = sorted({*self.names(self.layout.threads), *self.names(self.layout.bin)})
         return [str(ThreadId.decode(name[:-6])) for name in names if name.endswith(".jsonl")]
 
     def approvals(self) -> list[Approval]:

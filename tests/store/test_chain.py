@@ -164,6 +164,29 @@ def test_a_removed_file_shows_whichever_it_is(tmp_path: Path, monkeypatch: pytes
     assert Chain(tmp_path).verify().holds
 
 
+def test_what_hangs_behind_an_older_file_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the newest file can have been cut off by a crash."""
+    monkeypatch.setattr(chain_module, "FILE_LIMIT", 500)
+    fill(tmp_path, 6)
+    first, *_, last = files(tmp_path)
+    for path, holds in ((last, True), (first, False)):
+        whole = path.read_bytes()
+        path.write_bytes(whole + b'{"torn": ')
+        assert Chain(tmp_path).verify().holds == holds, path.name
+        path.write_bytes(whole)
+
+
+def test_a_log_written_anew_shows_though_it_is_longer_than_its_head(tmp_path: Path) -> None:
+    fill(tmp_path / "log", 3)
+    other = Chain(tmp_path / "other")
+    for number in range(5):
+        other.append({"event": "ran", "what": f"another {number}"})
+    (path,), (forged,) = files(tmp_path / "log"), files(tmp_path / "other")
+    path.write_bytes(forged.read_bytes())
+    (found,) = Chain(tmp_path / "log").verify().breaks
+    assert "entry 3 of the log is not the one that was written" in str(found)
+
+
 def test_a_new_month_begins_a_new_file_in_the_same_chain(tmp_path: Path) -> None:
     chain = Chain(tmp_path)
     for at in ("2026-01-31T23:59:59.000Z", "2026-02-01T00:00:00.000Z", "2026-02-02T00:00:00.000Z"):

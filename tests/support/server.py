@@ -15,11 +15,11 @@ from shipmate.app import Shipmate
 from shipmate.cli.doctor import examine
 from shipmate.cli.init import EXAMPLES
 from shipmate.models.port import Model
-from shipmate.server.host import Doorman
+from shipmate.server.guard.host import Doorman
+from shipmate.server.guard.token import Token
 from shipmate.server.listen import Server
 from shipmate.server.port import Ship
 from shipmate.server.site import Opener, Site
-from shipmate.server.token import Token
 from shipmate.server.web import make_app
 
 AGENT = "# Mate\n\nYou are Mate, who answers tests.\n"
@@ -39,6 +39,12 @@ class Served:
 
     async def ship(self) -> Ship:
         return await self.site.ship()
+
+    async def idle(self) -> None:
+        """Wait until nothing is being worked on."""
+        ship = await self.site.ship()
+        assert isinstance(ship, Shipmate)
+        await ship.keeper.idle()
 
     def stranger(self, **headers: str) -> httpx2.AsyncClient:
         """Give a client without any credential."""

@@ -8,6 +8,7 @@ COMMANDS = {
     "init": "Make a workspace: an Agent.md to begin with.",
     "chat": "Talk to a member in the terminal.",
     "ask": "Ask one question and print the answer; made for pipes.",
+    "stop": "Stop the run of a thread, whichever process works it.",
     "serve": "Serve the web page and the API.",
     "threads": "List, show and export conversations.",
     "context": "Show what goes into the prompt, and why.",

@@ -61,6 +61,7 @@ async def examine(layout: Layout) -> list[Finding]:
         findings += await _check_rooms(layout, loaded)
     findings += await _guard("secrets", lambda: find_exposure(layout))
     findings += await _guard("threads", lambda: _check_threads(layout))
+    findings += await _guard("keeper", lambda: _check_keeper(layout))
     findings += await _guard("damaged", lambda: _check_damaged(layout))
     findings += await _guard("audit", lambda: _check_audit(layout))
     return [_cover(finding, mask) for finding in findings]
@@ -178,6 +179,14 @@ def _describe(place: str, problem: RowProblem) -> Finding:
         )
     fix = "the rest of the thread is used; mend or delete this line"
     return Finding("warn", f"{place}:{problem.line}", f"cannot be read: {problem.message}", fix)
+
+
+def _check_keeper(layout: Layout) -> list[Finding]:
+    from shipmate.orchestrator.keeper.unix_socket import UnixSocket
+
+    pid = UnixSocket(layout).holder()
+    words = "no process keeps this workspace" if pid is None else f"process {pid} keeps this workspace"
+    return [Finding("ok", "keeper", words)]
 
 
 def _check_damaged(layout: Layout) -> list[Finding]:

@@ -230,10 +230,8 @@ class Lane:
         run = Run(run_id=run_id, answers=answers, message_id=turn.message["id"])
         self._feed.begin(str(thread.id), run)
         if max(row.attempts for row in rows) >= MAX_ATTEMPTS and turn.ending is None:
-            turn.start()
             outcome = await turn.fail(GaveUpError(), UNKNOWN)
         elif stopped:
-            turn.start()
             outcome = await turn.stop()
         else:
             outcome = await self._run_turn(turn)

@@ -120,6 +120,8 @@ class Lanes:
 
     async def withdraw(self, thread_id: str, message_id: str) -> bool:
         """Take back an event that still waits, and tell whoever waits for its outcome."""
+        if await self._is_taken(thread_id, message_id):
+            return False
         row = await self._store.inbox.withdraw(thread_id, message_id)
         if row is not None:
             self._finished([row], WITHDRAWN)
@@ -128,6 +130,14 @@ class Lanes:
     def busy(self) -> list[str]:
         """List the threads that have something to do."""
         return [str(thread_id) for thread_id in self._tasks]
+
+    async def _is_taken(self, thread_id: str, message_id: str) -> bool:
+        """Tell whether the thread has an event already: the inbox may not know any more after a power cut."""
+        rows = [row for row in await self._store.inbox.open(thread_id) if row.event.message_id == message_id]
+        if not rows or not await self._threads.exists(ThreadId.parse(thread_id)):
+            return False
+        thread = await self._threads.read(ThreadId.parse(thread_id))
+        return any(is_kept(thread, row.event) for row in rows)
 
     async def idle(self) -> None:
         """Wait until no lane has anything to do."""

@@ -76,6 +76,7 @@ class Turn:
         self._writing = asyncio.Lock()
         self._reducer = Reducer(message or {"id": message_id_of(run_id), "role": "assistant", "parts": []})
         self._is_new = message is None
+        self._is_started = False
 
     @property
     def message(self) -> UIMessage:
@@ -152,7 +153,10 @@ class Turn:
         self._feed.open(self.thread_id, self.message)
 
     def start(self) -> None:
-        """Open the message for the watchers."""
+        """Open the message for the watchers, once."""
+        if self._is_started:
+            return
+        self._is_started = True
         self.open()
         metadata: JsonObject = {}
         if self._is_new:
@@ -205,6 +209,7 @@ class Turn:
 
     async def stop(self) -> Outcome:
         """End the run where it is; what was said and done stays."""
+        self.start()
         notice = chunks.data("notice", {"text": "stopped"})
         await self.commit(*self._close_all(UNKNOWN), notice, chunks.message_metadata({"outcome": "stopped"}))
         self.tell(chunks.abort("stopped"))
@@ -216,6 +221,7 @@ class Turn:
 
     async def fail(self, error: ShipmateError, calls: str = NOT_RUN) -> Outcome:
         """End the run with an error that the thread shows; `calls` says what became of open calls."""
+        self.start()
         retryable = isinstance(error, ModelError) and error.retryable
         shown = chunks.data("error", {"message": str(error), "retryable": retryable})
         await self.commit(*self._close_all(calls), shown, chunks.message_metadata({"outcome": "failed"}))

@@ -22,7 +22,7 @@ from shipmate.server.ask import (
     text_event,
     waiting_approvals,
 )
-from shipmate.server.error import ApiError, invalid, missing
+from shipmate.server.guard.error import ApiError, invalid, missing
 from shipmate.server.port import Ship
 from shipmate.server.stream.view import run_of
 from shipmate.thread.service import Thread
@@ -91,7 +91,8 @@ async def _admit_decisions(ship: Ship, thread_id: ThreadId, body: ChatBody) -> A
     thread = await ship.threads.read(thread_id)
     # Clients go on with the message they name, else with their last one.
     named = next((each for each in sent if each.get("id") == body.message_id), None)
-    return Admission(_decisions(thread, body), held_copy(named or last_message(body)))
+    held = held_copy(named or last_message(body))
+    return Admission(_decisions(thread, body), held if held and thread.find(held["id"]) else None)
 
 
 def _decisions(thread: Thread | None, body: ChatBody) -> list[IngressEvent]:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import msgspec
 
 from shipmate.errors import ThreadIdError
-from shipmate.server.error import invalid
-from shipmate.server.security import SLASH
+from shipmate.server.guard.error import invalid
+from shipmate.server.guard.security import SLASH
 from shipmate.values.event import ApprovalReplyEvent, Attachment, RetryEvent, TextEvent
 from shipmate.values.message import JsonObject, UIMessage, new_id, timestamp, tool_parts
 from shipmate.values.nesting import check_nesting

@@ -11,7 +11,7 @@ import msgspec
 from shipmate.approvals.value import Approval
 from shipmate.approvals.wording import reveal, summarise
 from shipmate.server.ask import OWNER
-from shipmate.server.error import invalid
+from shipmate.server.guard.error import invalid
 from shipmate.values.chunk import Chunk
 from shipmate.values.event import Attachment, Outcome, TextEvent
 from shipmate.values.message import JsonObject, new_id, timestamp

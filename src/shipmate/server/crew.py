@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from shipmate.server.error import missing
+from shipmate.server.guard.error import missing
 from shipmate.workspace.config import Config
 from shipmate.workspace.frontmatter import read_frontmatter
 from shipmate.workspace.layout import CAPTAIN, MEMBER_ID, Layout

@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from shipmate.server.error import ApiError, missing
+from shipmate.server.guard.error import ApiError, missing
 
 FOLDER = Path(__file__).with_name("page")
 LASTING = "public, max-age=31536000, immutable"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from shipmate.server.error import ApiError, missing
+from shipmate.server.guard.error import ApiError, missing
 from shipmate.values.message import timestamp
 from shipmate.workspace.layout import Layout, make_private, write_private
 

@@ -11,13 +11,13 @@ from typing import Annotated, TypeAlias
 from fastapi import Depends, Request
 
 from shipmate.priming.library import Library
-from shipmate.server.error import ApiError
-from shipmate.server.limit import Limit
+from shipmate.server.guard.error import ApiError
+from shipmate.server.guard.limit import Limit
+from shipmate.server.guard.token import Tickets, Token
 from shipmate.server.metric import Metrics
 from shipmate.server.page import Page
 from shipmate.server.port import Ship
 from shipmate.server.stream.stream import Streams
-from shipmate.server.token import Tickets, Token
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shipmate.errors import MediaError
-from shipmate.server.error import missing
+from shipmate.server.guard.error import missing
 from shipmate.workspace.dimension import PIXEL_LIMIT, has_too_many_pixels
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.upload import Upload, find_file, keep_file

@@ -15,12 +15,12 @@ from starlette.types import ASGIApp
 from shipmate import __version__
 from shipmate.errors import ShipmateError
 from shipmate.server.describe import describe
-from shipmate.server.edge import Edge, log, unforeseen
-from shipmate.server.error import ApiError, invalid, translate
-from shipmate.server.host import Doorman
+from shipmate.server.guard.edge import Edge, log, unforeseen
+from shipmate.server.guard.error import ApiError, invalid, translate
+from shipmate.server.guard.host import Doorman
+from shipmate.server.guard.security import Guard, is_guarded
 from shipmate.server.metric import Meter
 from shipmate.server.routes import ROUTERS
-from shipmate.server.security import Guard, is_guarded
 from shipmate.server.site import Site, get_site
 from shipmate.values.message import new_id
 

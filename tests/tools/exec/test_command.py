@@ -104,6 +104,28 @@ def test_a_link_on_the_path_into_the_workspace_is_not_trusted(
     assert find_program("theirs", workspace) is None
 
 
+def test_another_program_of_a_known_name_is_not_the_known_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`/opt/tools/ls` need not be the `ls` a grammar speaks of, though its folder is on PATH too."""
+    workspace, outside = tmp_path / "workspace", tmp_path / "outside"
+    workspace.mkdir()
+    other = make_program(outside / "ls")
+    monkeypatch.setenv("PATH", f"/usr/bin:{outside}")
+    assert plan_command("ls", workspace).name == "ls"
+    plan = plan_command(f"{other} x", workspace)
+    assert (plan.words, plan.argv[0]) == ((str(other), "x"), str(other))
+    assert (plan.name, plan.program) == (None, None)
+    assert find_program("../bin/ls", workspace) is None
+
+
+@pytest.mark.parametrize("text", ["cat 'a\u202eb'", "cat 'a\u200bb'", 'cat "a\nb"', "'./x=1' y", "./x=1 y"])
+def test_what_does_not_show_or_could_be_an_assignment_is_not_plain(tmp_path: Path, text: str) -> None:
+    make_program(tmp_path / "x=1")
+    plan = plan_command(text, tmp_path)
+    assert (plan.words, plan.name) == (None, None)
+
+
 def test_a_tilde_inside_a_word_is_a_letter(tmp_path: Path) -> None:
     assert plan_command("git show HEAD~1", tmp_path).words == ("git", "show", "HEAD~1")
 

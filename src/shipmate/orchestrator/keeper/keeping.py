@@ -24,6 +24,8 @@ from shipmate.values.event import IngressEvent, Outcome
 PATIENCE_SECONDS = 30.0
 # How often a seat that is neither free nor listening is looked at again.
 RETRY_SECONDS = 0.02
+# How long a disk that refused is left alone.
+AGAIN_SECONDS = 2.0
 
 LEFT = Outcome(
     run_id="",
@@ -74,8 +76,8 @@ class Keeping:
 
     async def receive(self, event: IngressEvent) -> Receipt:
         """Store an event; whoever keeps until then, its outcome comes."""
-        receipt = await self._try(lambda keeper: keeper.receive(event))
-        if self._local is not None:
+        keeper, receipt = await self._try(lambda keeper: _receive(keeper, event))
+        if isinstance(keeper, LocalKeeper):
             return receipt
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._awaited[future] = None
@@ -171,11 +173,20 @@ class Keeping:
             try:
                 outcome = await receipt.outcome()
             except KeeperGoneError:
-                receipt = await self._try(lambda keeper: keeper.receive(event))
+                receipt = await self._receive_again(event)
             else:
                 if not future.done():
                     future.set_result(outcome)
                 return
+
+    async def _receive_again(self, event: IngressEvent) -> Receipt:
+        """Hand an event over that was stored already; trouble that passes is waited out."""
+        while True:
+            try:
+                return await self._try(lambda keeper: keeper.receive(event))
+            except ShipmateError as error:
+                log.warning("an answer is waited for, and nobody can tell it: %s", error)
+                await asyncio.sleep(AGAIN_SECONDS)
 
     async def _pump(self, thread_id: str, queue: asyncio.Queue[FeedEvent], ready: asyncio.Event) -> None:
         """Keep a queue filled: by the keeper there is, then by the next."""
@@ -259,3 +270,7 @@ class Keeping:
         task = asyncio.create_task(work)
         self._tasks[task] = None
         task.add_done_callback(self._tasks.pop)
+
+
+async def _receive(keeper: Keeper, event: IngressEvent) -> tuple[Keeper, Receipt]:
+    return keeper, await keeper.receive(event)

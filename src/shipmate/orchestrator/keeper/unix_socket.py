@@ -48,6 +48,21 @@ class UnixSocket:
         self._lock = handle
         return True
 
+    def holder(self) -> int | None:
+        """Return the process that keeps, or None when none does."""
+        try:
+            handle = os.open(self._layout.keeper_lock, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return int(os.pread(handle, 20, 0) or b"0")
+        else:
+            return None
+        finally:
+            os.close(handle)
+
     def release(self) -> None:
         """Let another process keep."""
         if self._lock is not None:

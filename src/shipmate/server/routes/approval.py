@@ -13,7 +13,7 @@ from shipmate.approvals.value import Approval, Grant, Status
 from shipmate.approvals.wording import describe, describe_grant, leads_to, measure, offer_scopes
 from shipmate.server import shape
 from shipmate.server.ask import ClientDecision, joint_reply_event, reply_event
-from shipmate.server.error import ApiError, hide_root, invalid
+from shipmate.server.guard.error import ApiError, hide_root, invalid
 from shipmate.server.port import Ship
 from shipmate.server.reply import Json, empty, tells
 from shipmate.server.site import TheShip

@@ -17,7 +17,7 @@ from shipmate.orchestrator.turn import message_id_of
 from shipmate.server import shape
 from shipmate.server.ask import OWNER, PLATFORM, thread_of
 from shipmate.server.crew import find_member
-from shipmate.server.error import hide_root, missing
+from shipmate.server.guard.error import hide_root, missing
 from shipmate.server.port import Ship
 from shipmate.server.reply import Json, tells
 from shipmate.server.routes.thread import find_thread

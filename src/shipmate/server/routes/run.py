@@ -11,7 +11,7 @@ from starlette.responses import Response
 from shipmate.server import shape
 from shipmate.server.admission import refuse_edit
 from shipmate.server.ask import said_event, thread_at, thread_of
-from shipmate.server.error import ApiError, missing
+from shipmate.server.guard.error import ApiError, missing
 from shipmate.server.port import Ship
 from shipmate.server.reply import Json, empty, tells
 from shipmate.server.routes.thread import find_thread

@@ -8,9 +8,9 @@ from starlette.responses import Response
 from shipmate import __version__
 from shipmate.server import shape
 from shipmate.server.crew import list_members
-from shipmate.server.error import ApiError
+from shipmate.server.guard.error import ApiError
+from shipmate.server.guard.security import busy, caller_of, session_cookie, set_session
 from shipmate.server.reply import Json, empty, tells
-from shipmate.server.security import busy, caller_of, session_cookie, set_session
 from shipmate.server.setup import list_examples, write_agent
 from shipmate.server.site import Site, TheSite
 from shipmate.values.message import JsonObject

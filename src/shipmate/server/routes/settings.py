@@ -24,7 +24,7 @@ from shipmate.models.choose import choose_model
 from shipmate.models.port import Model, ModelRequest, TextDelta
 from shipmate.models.relay import close_model
 from shipmate.server import shape
-from shipmate.server.error import hide_root
+from shipmate.server.guard.error import hide_root
 from shipmate.server.reply import Json, tells
 from shipmate.server.site import Site, TheShip, TheSite
 from shipmate.values.message import JsonObject, new_id, user_message

@@ -12,7 +12,7 @@ from shipmate.server import shape
 from shipmate.server.ask import new_room, thread_at
 from shipmate.server.branch import copy_before
 from shipmate.server.crew import find_member
-from shipmate.server.error import ApiError, missing
+from shipmate.server.guard.error import ApiError, missing
 from shipmate.server.port import Ship
 from shipmate.server.reply import Json, empty, tells
 from shipmate.server.site import TheShip, TheSite

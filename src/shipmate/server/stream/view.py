@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.priming.replay import hides_priming
-from shipmate.server.error import missing
+from shipmate.server.guard.error import missing
 from shipmate.server.port import Ship
 from shipmate.store.port import ThreadInfo
 from shipmate.values.message import JsonObject, UIMessage

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shipmate.server.host import Doorman, is_loopback, parse_host
+from shipmate.server.guard.host import Doorman, is_loopback, parse_host
 
 OURS = [
     "localhost",

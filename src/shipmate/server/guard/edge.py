@@ -6,7 +6,7 @@ import logging
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shipmate.server.error import ApiError
+from shipmate.server.guard.error import ApiError
 from shipmate.values.message import new_id
 
 log = logging.getLogger("shipmate.server")

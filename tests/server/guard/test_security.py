@@ -10,8 +10,8 @@ import httpx2
 import pytest
 from fastapi.routing import APIRoute
 
+from shipmate.server.guard.security import BODY_LIMIT, BODY_LIMITS, is_guarded
 from shipmate.server.routes import ROUTERS
-from shipmate.server.security import BODY_LIMIT, BODY_LIMITS, is_guarded
 from tests.support.server import Served, make_site, serving
 
 FOREIGN_HOSTS = [

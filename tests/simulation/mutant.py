@@ -1,0 +1,238 @@
+"""A gate of mutants: each takes away one thing that durability rests on, and some seed must notice.
+
+`python -m tests.simulation.mutant` runs all of them; names choose some. Each is a patch at run time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+from unittest import mock
+
+from shipmate.orchestrator import lane as lanes_of
+from shipmate.orchestrator.lane import Lane
+from shipmate.orchestrator.lanes import Lanes
+from shipmate.orchestrator.turn import Turn
+from shipmate.store.index import Index
+from shipmate.store.journal.inbox import Accept, JournalInbox, Line, Stop
+from shipmate.store.port import InboxRow
+from shipmate.values.event import Outcome
+from shipmate.workspace import disk as disks
+from tests.simulation.disk import SimDisk
+from tests.simulation.socket import SimSocket
+
+Mutant = Callable[[ExitStack], None]
+MUTANTS: dict[str, Mutant] = {}
+LIMIT = 400
+
+
+def mutant(make: Mutant) -> Mutant:
+    """Add a mutant to the gate."""
+    MUTANTS[make.__name__.replace("_", "-")] = make
+    return make
+
+
+def _put(stack: ExitStack, target: Any, name: str, value: Any) -> None:
+    stack.enter_context(mock.patch.object(target, name, value))
+
+
+@mutant
+def no_sync_of_rows(stack: ExitStack) -> None:
+    """Appended lines are not waited for."""
+    _put(stack, SimDisk, "fdatasync", lambda _disk, _handle: None)
+
+
+@mutant
+def no_sync_of_files(stack: ExitStack) -> None:
+    """Replaced files are renamed before their bytes are on disk."""
+    sync = SimDisk.fsync
+
+    def skip(disk: SimDisk, handle: int) -> None:
+        if disk.is_folder(handle):
+            sync(disk, handle)
+
+    _put(stack, SimDisk, "fsync", skip)
+    _put(stack, SimDisk, "fdatasync", sync)
+
+
+@mutant
+def no_sync_of_names(stack: ExitStack) -> None:
+    """The names of new files are not waited for."""
+    _put(stack, disks, "sync_entries", lambda _disk, _folder: None)
+
+
+@mutant
+def acknowledged_before_stored(stack: ExitStack) -> None:
+    """An event is confirmed first and written a moment later."""
+    write = JournalInbox._write  # pyright: ignore[reportPrivateUsage]
+
+    def late(inbox: JournalInbox, line: Line, *, waits: bool) -> None:
+        if not isinstance(line, Accept):
+            write(inbox, line, waits=waits)
+            return
+        inbox._apply(line)  # pyright: ignore[reportPrivateUsage]
+        file = inbox._file  # pyright: ignore[reportPrivateUsage]
+        asyncio.get_running_loop().call_later(0.005, lambda: file.append(line, waits=waits))
+
+    _put(stack, JournalInbox, "_write", late)
+
+
+@mutant
+def accepted_without_waiting(stack: ExitStack) -> None:
+    """An event is written, not waited for, and confirmed."""
+    write = JournalInbox._write  # pyright: ignore[reportPrivateUsage]
+    _put(stack, JournalInbox, "_write", lambda inbox, line, *, waits: write(inbox, line, waits=False))
+
+
+@mutant
+def claim_skipped(stack: ExitStack) -> None:
+    """What acts is not claimed before."""
+
+    async def claim(_turn: Turn, _call_id: str) -> bool:
+        return True
+
+    _put(stack, Turn, "claim", claim)
+
+
+@mutant
+def order_reversed(stack: ExitStack) -> None:
+    """The newest of what waits comes first."""
+    listed = JournalInbox.open
+
+    async def reverse(inbox: JournalInbox, thread_id: str) -> list[InboxRow]:
+        return (await listed(inbox, thread_id))[::-1]
+
+    _put(stack, JournalInbox, "open", reverse)
+
+
+@mutant
+def calls_not_on_disk(stack: ExitStack) -> None:
+    """Tools run before their calls are on disk."""
+    commit = Turn.commit
+
+    async def skip(turn: Turn, *told: Any) -> None:
+        if told:
+            await commit(turn, *told)
+
+    _put(stack, Turn, "commit", skip)
+
+
+@mutant
+def closed_without_answer(stack: ExitStack) -> None:
+    """A run that a process left is closed instead of taken up."""
+
+    async def close(lane: Lane, thread: Any, rows: list[InboxRow]) -> bool:
+        left = [row for row in rows if row.run_id]
+        if left:
+            outcome = Outcome(run_id=str(left[0].run_id), status="failed", error="interrupted")
+            await lane._finish(thread, left, outcome)  # pyright: ignore[reportPrivateUsage]
+        return bool(left)
+
+    _put(stack, Lane, "_go_on", close)
+
+
+@mutant
+def dedup_dropped(stack: ExitStack) -> None:
+    """A repeat is taken for something new, in the inbox and in the thread."""
+    accept = JournalInbox.accept
+
+    async def again(inbox: JournalInbox, event: Any) -> tuple[InboxRow, bool]:
+        inbox._seqs.clear()  # pyright: ignore[reportPrivateUsage]
+        return await accept(inbox, event)
+
+    async def nothing(*_given: Any) -> None:
+        return None
+
+    _put(stack, JournalInbox, "accept", again)
+    _put(stack, Lanes, "_answered", nothing)
+    for name in ("is_kept", "run_of", "outcome_of"):
+        _put(stack, lanes_of, name, lambda _thread, _event: None)
+
+
+@mutant
+def lock_ignored(stack: ExitStack) -> None:
+    """Whoever comes keeps."""
+    _put(stack, SimSocket, "hold", lambda _socket: True)
+
+
+@mutant
+def stop_not_kept(stack: ExitStack) -> None:
+    """A stop ends the run in flight and is written nowhere."""
+    write = JournalInbox._write  # pyright: ignore[reportPrivateUsage]
+
+    def skip(inbox: JournalInbox, line: Line, *, waits: bool) -> None:
+        if not isinstance(line, Stop):
+            write(inbox, line, waits=waits)
+
+    _put(stack, JournalInbox, "_write", skip)
+
+
+@mutant
+def early_yes_counts(stack: ExitStack) -> None:
+    """A yes answers whatever waits when it is read."""
+
+    async def read(lane: Lane, thread: Any, row: InboxRow) -> Any:
+        approvals = lane._approvals  # pyright: ignore[reportPrivateUsage]
+        if not hasattr(row.event, "text"):
+            return lanes_of.Answer()
+        return await approvals.answer(row.event, await approvals.pending(str(thread.id)))
+
+    _put(stack, Lane, "_read_answer", read)
+
+
+@mutant
+def index_not_healed(stack: ExitStack) -> None:
+    """An index that is behind stays so."""
+
+    async def nothing(*_given: Any, **_named: Any) -> None:
+        return None
+
+    _put(stack, Index, "catch_up", nothing)
+
+
+def hunt(name: str, seeds: Sequence[int]) -> tuple[str, int | None, str]:
+    """Run a mutant until a seed notices; return which, and what it says."""
+    from tests.simulation.run import Runner, silence
+
+    silence()
+    runner = Runner()
+    try:
+        with ExitStack() as stack:
+            MUTANTS[name](stack)
+            for seed in seeds:
+                if troubles := runner.run(seed).troubles:
+                    return name, seed, troubles[0].strip().splitlines()[-1]
+    finally:
+        runner.close()
+    return name, None, ""
+
+
+def main() -> int:
+    """Hunt all mutants, or those that are named; return 1 when one survives."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.mutant", description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[*MUTANTS, []])
+    parser.add_argument("--seeds", type=int, default=LIMIT, help="how many seeds may look for each")
+    given = parser.parse_args()
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        fixed = {**os.environ, "PYTHONHASHSEED": "0"}
+        os.execve(sys.executable, [sys.executable, "-m", "tests.simulation.mutant", *sys.argv[1:]], fixed)
+    began, survivors = time.perf_counter(), list[str]()
+    with ProcessPoolExecutor() as pool:
+        hunts = [pool.submit(hunt, name, range(1, given.seeds + 1)) for name in given.names or MUTANTS]
+        for each in hunts:
+            name, seed, words = each.result()
+            print(f"{name:28} {f'seed {seed}: {words[:120]}' if seed else 'SURVIVED'}", flush=True)
+            survivors += [] if seed else [name]
+    print(f"{len(hunts) - len(survivors)} of {len(hunts)} caught in {time.perf_counter() - began:.0f} s")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
