@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from shipmate.approvals.audit import Audit, AuditEntry
+from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
 from tests.support.terminal import shipmate
 
@@ -99,3 +100,17 @@ def test_a_changed_audit_log_is_an_error(workspace: Path) -> None:
     done = shipmate(workspace, "doctor")
     assert done.returncode == 1
     assert f"✗ audit .ship/audit/{path.name}:1: entry 1 was changed" in done.stdout
+
+
+def test_d5_d16_a_damaged_index_and_a_thread_cut_to_nothing_are_named(workspace: Path) -> None:
+    layout = Layout(workspace)
+    shipmate(workspace, "threads", "list")
+    layout.state.write_bytes(b"rubbish" * 1000)
+    layout.threads.mkdir(exist_ok=True)
+    layout.thread(ThreadId("cli", "chat", "cut")).write_bytes(b"")
+    listed = shipmate(workspace, "threads", "list")
+    assert (listed.returncode, "cli:chat:cut" in listed.stdout) == (0, True)
+    done = shipmate(workspace, "doctor")
+    assert "! .ship/damaged/state-" in done.stdout
+    assert "! .ship/threads/cli%3Achat%3Acut.jsonl: the file is empty" in done.stdout
+    assert str(workspace) not in done.stdout

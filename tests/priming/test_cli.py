@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,12 @@ def test_rehearses_a_script_with_the_rehearsal_model(shell: Shell, layout: Layou
     code, out, _ = shell("rehearse", "team_shared/right", "--model", "rehearsal")
     assert (code, out) == (0, "Turn 1: as in the script\nAll turns are as in the script.\n")
     assert shell("rehearse", "team_shared/wrong", "--model", "rehearsal", "--ignore", "words")[0] == 0
-    # A rehearsal leaves no thread in the list.
+    # A rehearsal leaves no thread in the list, and takes away what one that was killed left.
+    left = layout.thread(ThreadId("cli", "rehearsal", "d11"))
+    left.write_bytes(b"")
+    os.utime(left, (0, 0))
+    shell("rehearse", "team_shared/right", "--model", "rehearsal")
+    assert layout.thread_bin(ThreadId("cli", "rehearsal", "d11")).exists()
     assert [path.name for path in layout.threads.iterdir()] == [f"{THREAD.encode()}.jsonl"]
 
 

@@ -18,6 +18,7 @@ from shipmate.priming.parse import parse_script, read_script
 from shipmate.priming.recent import Recents
 from shipmate.priming.record import Record, Script
 from shipmate.priming.replay import NO_RESULT, Priming, build_rows, create_dialog, hides_priming, renumber
+from shipmate.store.file_store import open_store
 from shipmate.store.memory import MemoryStore
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
@@ -147,6 +148,34 @@ async def test_a_disk_that_refuses_leaves_nothing_behind(
     assert await store.threads.find(str(THREAD)) is None
     assert await store.search.find("hello") == []
     assert Recents(layout).read("captain") == ([], [])
+
+
+async def test_d11_a_kill_at_any_step_lists_a_primed_thread_with_its_file_or_not_at_all(
+    library: Library, layout: Layout, put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class KilledError(BaseException):
+        """The process ends here."""
+
+    async def killed(*_: object, **__: object) -> None:
+        raise KilledError
+
+    put("team_shared/a")
+    for step, is_made in (("create", False), ("note", True)):
+        store = open_store(layout)
+        threads = ThreadService(FileLog(layout))
+        with monkeypatch.context() as patch:
+            # As a kill leaves it: nothing is taken back.
+            patch.setattr(store.threads, "remove", killed)
+            patch.setattr(threads if step == "create" else store.threads, step, killed)
+            with pytest.raises(KilledError):
+                await create_dialog(
+                    library, threads, store, thread_id=THREAD, priming=prime("team_shared/a"), title="Mine"
+                )
+        await store.close()
+        later = open_store(layout)
+        assert await ThreadService(FileLog(layout)).exists(THREAD) == is_made
+        assert [info.title for info in await later.threads.list()] == (["Mine"] if is_made else [])
+        await later.close()
 
 
 async def test_a_long_script_is_replayed_beside_the_loop(

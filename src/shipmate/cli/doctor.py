@@ -159,7 +159,7 @@ def _check_context(layout: Layout, loaded: Loaded) -> list[Finding]:
 async def _check_threads(layout: Layout) -> list[Finding]:
     """Read every thread; also brings the index up to date, which proves that it can be used."""
     async with open_records(layout) as records:
-        await records.store.reconcile()
+        compared = await records.store.reconcile()
         broken: list[Finding] = []
         ids = await records.threads.ids()
         for thread_id in ids:
@@ -167,7 +167,9 @@ async def _check_threads(layout: Layout) -> list[Finding]:
             place = layout.name_of(layout.thread(thread_id))
             broken += [_describe(place, problem) for problem in thread.problems]
         listed = Finding("ok", "threads", f"{len(ids)} can be read" if ids else "none yet")
-        return [listed, *broken]
+        behind = compared.changed + compared.dropped
+        said = f"{behind} threads differed from their files and were read again" if behind else "as the files"
+        return [listed, Finding("ok", "index", said), *broken]
 
 
 def _describe(place: str, problem: RowProblem) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ from shipmate.workspace.layout import Layout
 if TYPE_CHECKING:
     from shipmate.app import Shipmate
 
+SCOPE = "rehearsal"
+# A rehearsal whose thread did not change for so long was killed.
+ABANDONED_SECONDS = 3600
 # A model that keeps asking for what is denied would never end a turn.
 DENIAL_LIMIT = 10
 
@@ -30,8 +34,9 @@ async def run_rehearsal(
     layout: Layout, script: Script, member: str, model: str | None, ignore: Sequence[str]
 ) -> Rehearsal:
     """Hold the rehearsal in a thread of its own, which ends in the bin."""
-    thread_id = ThreadId(PLATFORM, "rehearsal", secrets.token_hex(8))
+    thread_id = ThreadId(PLATFORM, SCOPE, secrets.token_hex(8))
     async with open_ship(layout) as ship:
+        await _sweep(ship)
 
         async def say(said: UIMessage) -> Heard:
             return await _say(ship, thread_id, said, member, model)
@@ -40,6 +45,17 @@ async def run_rehearsal(
             return await rehearse(script, say, ignore=ignore)
         finally:
             if await ship.threads.exists(thread_id):
+                await ship.threads.bin(thread_id)
+                await ship.store.threads.refresh(str(thread_id))
+
+
+async def _sweep(ship: Shipmate) -> None:
+    """Move to the bin what rehearsals left that were killed; one that goes on writes its file meanwhile."""
+    before = time.time() - ABANDONED_SECONDS
+    for thread_id in await ship.threads.ids():
+        if (thread_id.platform, thread_id.scope_type) == (PLATFORM, SCOPE):
+            path = ship.layout.thread(thread_id)
+            if path.exists() and path.stat().st_mtime < before:
                 await ship.threads.bin(thread_id)
                 await ship.store.threads.refresh(str(thread_id))
 
