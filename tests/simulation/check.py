@@ -46,6 +46,10 @@ class Check:
             yield from self._order(thread_id, messages)
             yield from self._messages(thread_id, messages)
         yield from self._acts()
+        for run_id, thread_id in self._outside.stopped.items():
+            found = [each for each in self.threads[thread_id] if each["id"] == message_id_of(run_id)]
+            if not found or metadata_of(found[0]).get("outcome") != "stopped":
+                yield f"{run_id} was stopped, and its message says otherwise"
         for watcher in self._world.watchers:
             yield from watcher.troubles
             for telling in watcher.tellings.values():

@@ -25,7 +25,7 @@ from shipmate.values.message import metadata_of, text_of, tool_parts
 if TYPE_CHECKING:
     from tests.simulation.process import Process
 
-TOOLS = ("look", "deed", "act", "act", "deed")
+TOOLS = ("look", "look", "deed", "deed", "act", "act")
 TROUBLES = (ModelStreamError, ModelBusyError, ModelAuthError)
 USED = Usage(input_tokens=10, output_tokens=5)
 
@@ -96,5 +96,5 @@ class SimModel:
         return ToolCall(f"call_{number}", name, arguments)
 
     async def _wait(self) -> None:
-        await asyncio.sleep(self._chance.choice((0.0, 0.0, 0.01, 0.3)))
+        await asyncio.sleep(self._chance.choice((0.0, 0.0, 0.05, 0.5)))
         self._process.check()

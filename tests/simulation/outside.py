@@ -61,7 +61,7 @@ class Outside:
     leaves: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
     # The run of each thread that somebody wanted to stop last, and those that were confirmed to be.
     stopping: dict[str, str] = field(default_factory=dict[str, str])
-    stopped: set[str] = field(default_factory=set[str])
+    stopped: dict[str, str] = field(default_factory=dict[str, str])
     # How often a model was asked and did not come to its end, by thread.
     broken: Counter[str] = field(default_factory=Counter[str])
     # Titles that a thread may have, once one was confirmed.

@@ -131,7 +131,8 @@ class People:
             run_id = self._outside.stopping.get(thread_id)
             self._world.note(f"{process.number} stops {run_id} in {thread_id}: {done}")
             if done and run_id is not None:
-                self._outside.stopped.add(run_id)
+                self._outside.stopped[run_id] = thread_id
+                self._world.kill_keeper_soon()
 
     def watch(self, process: Process) -> None:
         """Watch a thread for a while."""

@@ -92,7 +92,7 @@ class SimSocket:
     """One process's way to the others."""
 
     def __init__(self, owner: Member, harbour: Harbour, *, ignores_lock: bool = False) -> None:
-        self._owner = owner
+        self._owner = self.owner = owner
         self._harbour = harbour
         self._links: list[SimLink] = []
         self._tasks: set[asyncio.Task[None]] = set()

@@ -35,6 +35,7 @@ class Story:
     async def unfold(self) -> None:
         """Let everything happen, then let it come to rest."""
         world = self._world
+        world.is_rough = self._harm > 0
         world.join()
         for _ in range(self._length):
             await asyncio.sleep(self._chance.choice(PAUSES))
@@ -59,7 +60,7 @@ class Story:
             (people.say_yes, int(self._says_yes)),
             (people.retry, 1),
             (people.withdraw, 1),
-            (people.stop, 1),
+            (people.stop, 2),
             (people.watch, 4),
             (people.rename, 1),
             (people.bin, 1),
@@ -148,7 +149,7 @@ class Story:
         world = self._world
         world.note("all is well from here on")
         self._clear()
-        world.cut_at = None
+        world.is_rough, world.cut_at = False, None
         for process in world.processes:
             process.kill_at, process.is_halted = None, False
         world.loop.release()

@@ -51,7 +51,7 @@ class SimTool(Tool[Arguments]):
 
     async def _wait(self) -> None:
         self._process.check()
-        await asyncio.sleep(self._process.world.chance.choice((0.0, 0.0, 0.02, 0.2)))
+        await asyncio.sleep(self._process.world.chance.choice((0.0, 0.02, 0.2, 1.0)))
         self._process.check()
 
 

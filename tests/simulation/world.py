@@ -52,6 +52,8 @@ class World:
         self.processes: list[Process] = []
         self.told: list[str] = []
         self.tells = False
+        # Misfortunes happen.
+        self.is_rough = False
         self.ignores_lock = False
         # Every call on the disk so far, and at which one the power goes.
         self.calls = 0
@@ -108,6 +110,14 @@ class World:
         self._graves += [process for process in self.processes if process.is_dead]
         self.processes = [process for process in self.processes if not process.is_dead]
 
+    def kill_keeper_soon(self) -> None:
+        """Kill whoever keeps, in some seeds, within a few calls on the disk."""
+        holder = self.harbour.holder
+        if self.is_rough and holder is not None and self.chance.random() < 0.5:
+            owner = holder.owner
+            assert isinstance(owner, Process)
+            owner.kill_at = owner.calls + self.chance.choice((1, 2, 3, 5, 8))
+
     def cut_power(self) -> None:
         """Lose power: all processes die, and of what was not synced anything may be lost."""
         self.note("the power goes")
@@ -162,6 +172,9 @@ class World:
         """Compare the index with the files, as it is and as it is made anew."""
         process = self.alive[0]
         assert process.ship is not None
+        if self.chance.random() < 0.5:
+            # Noticed by whoever asks, without any restart.
+            self.lose_index()
         return await process.start(index_troubles(process.ship.store, self))
 
     def read(self, path: Path) -> bytes:
