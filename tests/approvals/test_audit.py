@@ -9,6 +9,7 @@ from typing import Any
 from shipmate.app import Shipmate
 from shipmate.approvals.audit import Audit, AuditEntry
 from shipmate.approvals.audit_call import AuditCall, fold
+from shipmate.approvals.value import Verdict
 from shipmate.errors import ToolError
 from shipmate.models.scripted import ScriptedModel, call
 from shipmate.tools.tool import ToolContext, ToolResult
@@ -131,6 +132,9 @@ def test_what_is_kept_shows_no_secret_and_hides_nothing(tmp_path: Path) -> None:
     (entry,) = entries_of(tmp_path)
     assert entry.what.startswith("curl -u x:••• \\u{202e} host yyy")
     assert len(entry.what) <= 301
+    audit.refused(made, Verdict("deny", "no hunter2hunter2 \u202e", rule="exec(x hunter2hunter2)"))
+    refused = entries_of(tmp_path)[-1]
+    assert (refused.reason, refused.rule) == ("no ••• \\u{202e}", "exec(x •••)")
 
 
 def note(audit: Audit, event: Any, call_id: str, **more: Any) -> None:

@@ -21,7 +21,7 @@ from shipmate.tools.web.address import is_public, resolve_public
         "::ffff:0:7f00:1", "64:ff9b::127.0.0.1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::8.8.8.8", "100::1",
         "2001::1", "2001:0:7f00:1::", "2001:db8::1", "2002:7f00:1::", "2002:a9fe:a9fe::1",
         "2002:808:808::1", "3fff::1", "fc00::1", "fd00:ec2::254", "fe80::1", "fe80::1%eth0", "fec0::1",
-        "ff02::1", "2606:4700::5efe:7f00:1", "4000::1",
+        "ff02::1", "2606:4700::5efe:7f00:1", "4000::1", "2606:4700:4700::1111%eth0",
     ],
 )  # fmt: skip
 def test_addresses_that_are_not_public(address: str) -> None:

@@ -71,6 +71,20 @@ async def test_what_somebody_changed_since_keeps_all_as_it_is(
     assert [file.obstacle for file in found.files] == ["", "changed-since"]
 
 
+async def test_a_run_that_changed_what_was_too_large_to_keep_is_not_rewound(
+    root: Path, context: ToolContext, rewinds: Rewinds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shipmate.tools.file.change.rewind.FILE_LIMIT", 3)
+    (root / "a.txt").write_text("large\n")
+    await write(context, "a.txt", "two\n")
+    await write(context, "b.txt", "new\n")
+    before = read_tree(root)
+    assert [file.obstacle for file in rewinds.of_run(context.run_id).files] == ["not-kept", ""]
+    with pytest.raises(RewindError, match="no copy was kept"):
+        rewinds.rewind(context.run_id)
+    assert read_tree(root) == before
+
+
 async def test_what_somebody_changed_in_between_is_not_lost(
     root: Path, context: ToolContext, rewinds: Rewinds
 ) -> None:
