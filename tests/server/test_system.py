@@ -65,7 +65,7 @@ async def test_a_full_disk_is_told_in_our_words(served: Served, monkeypatch: pyt
     async def refuse(*_: object) -> None:
         raise StorageError("/home/someone/.ship/state.db: no space left on device")
 
-    monkeypatch.setattr(ship, "receive", refuse)
+    monkeypatch.setattr(ship.keeper, "receive", refuse)
     response = await served.client.post("/api/chat", json={"id": "room", "messages": [user("u1", "hello")]})
     assert (response.status_code, response.json()["error"]["code"]) == (503, "unavailable")
     assert "/home" not in response.text
