@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -180,7 +180,7 @@ class People:
         self._count += 1
         return f"{kind}{self._count}"
 
-    def _head(self, thread_id: str, name: str) -> dict[str, str]:
+    def _head(self, thread_id: str, name: str) -> dict[str, Any]:
         platform = thread_id.partition(":")[0]
         return {
             "platform": platform,

@@ -145,7 +145,7 @@ class Story:
         self._world.loop.release()
 
     async def _rest(self) -> None:
-        """Make all well, answer what waits, and wait until nothing is left to do; then say all of it again."""
+        """Make all well, answer what waits, wait until nothing is left to do; then say all of it again."""
         world = self._world
         world.note("all is well from here on")
         self._clear()

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 from shipmate.app import Shipmate
-from shipmate.approvals.value import Approval
 from shipmate.approvals.service import utc_now
+from shipmate.approvals.value import Approval
 from shipmate.models.choice import ModelChoice
 from shipmate.store.file_store import FileStore
 from shipmate.store.sqlite.database import Database
