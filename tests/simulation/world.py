@@ -41,7 +41,7 @@ class World:
         self.layout = layout
         self.loaded = loaded
         self.chance = random.Random(seed)
-        self.loop = SimLoop(self.chance, shuffles=self.chance.random() < 0.3)
+        self.loop = SimLoop(self.chance)
         self.clock = Clock(self.loop.time)
         self.volume = Volume(self.chance, self.clock.now)
         self.volume.make(layout.root)
