@@ -112,6 +112,7 @@ class Story:
     def _break_disk(self) -> None:
         self._world.volume.weather.trouble = self._chance.choice((0.01, 0.05, 0.3))
         self._world.volume.weather.short = self._chance.choice((0.0, 0.3))
+        self._world.has_failed = True
         self._world.note("the disk has trouble")
         self._later(self._clear)
 

@@ -16,7 +16,7 @@ from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import Loaded
-from tests.simulation.check_index import index_troubles
+from tests.simulation.check_index import audit_troubles, index_troubles
 from tests.simulation.clock import Clock
 from tests.simulation.disk import Locks
 from tests.simulation.loop import OWNER, SimLoop
@@ -52,6 +52,8 @@ class World:
         self.processes: list[Process] = []
         self.told: list[str] = []
         self.tells = False
+        # The disk failed to read or write at some time.
+        self.has_failed = False
         # Misfortunes happen.
         self.is_rough = False
         self.ignores_lock = False
@@ -175,7 +177,8 @@ class World:
         if self.chance.random() < 0.5:
             # Noticed by whoever asks, without any restart.
             self.lose_index()
-        return await process.start(index_troubles(process.ship.store, self))
+        troubles = await process.start(index_troubles(process.ship.store, self))
+        return [*troubles, *audit_troubles(process.ship.approvals.audit, self)]
 
     def read(self, path: Path) -> bytes:
         """Return what a file holds; no misfortune touches this."""
