@@ -12,6 +12,7 @@ from shipmate.approvals.value import Approval
 from shipmate.models.choice import ModelChoice
 from shipmate.store.file_store import FileStore
 from shipmate.store.sqlite.database import Database
+from shipmate.thread.row import split_lines
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
@@ -99,11 +100,12 @@ class World:
         """List the processes that can be asked for something."""
         return [process for process in self.processes if process.is_ready]
 
-    def join(self) -> Process:
-        """Start another process."""
+    def join(self, *, is_asking: bool = False) -> Process:
+        """Start another process; one that asks has its own plans."""
         process = Process(self, 100 + len(self.processes) + len(self._graves))
         self.processes.append(process)
         self.note(f"{process.number} starts")
+        process.is_asking = is_asking
         process.start(process.open())
         return process
 
@@ -194,6 +196,13 @@ class World:
         if len(found) > 1:
             self.outside.troubles.append(f"{thread_id} lies in the bin and outside")
         return found[0]
+
+    def last_answer(self, thread_id: str) -> str | None:
+        """Name the last answer in a thread's file."""
+        if thread_id not in self.thread_ids():
+            return None
+        rows, _, _ = split_lines(self.read_thread(thread_id), 1)
+        return next((row["id"] for row in reversed(rows) if row["role"] == "assistant"), None)
 
     def names(self, folder: Path) -> list[str]:
         """List what lies in a folder."""
