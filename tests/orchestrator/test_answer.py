@@ -142,3 +142,21 @@ async def test_a_message_whose_reading_the_end_of_the_process_broke_off_is_taken
     async with open_workspace(tmp_path, calm, [Probe("act", acts=True)], suggest=True) as app:
         await app.keeper.idle()
         assert text_of((await messages_of(app))[-1]) == "Hello again."
+
+
+async def test_a_yes_that_came_before_the_question_does_not_answer_it(tmp_path: Path) -> None:
+    act, gate = Probe("act", acts=True), asyncio.Event()
+    model = ScriptedModel([[say("busy"), hold(gate), call("act", mark="x")], "As you say.", "Done."])
+    async with open_workspace(tmp_path, model, [act]) as app:
+        async with app.keeper.watch(ROOM) as queue:
+            first = await app.receive(said("look around"))
+            await queue.get()
+        early = await app.receive(said("yes"))
+        # Stamps are in milliseconds.
+        await asyncio.sleep(0.01)
+        gate.set()
+        assert (await first.outcome()).status == "suspended"
+        assert (await early.outcome()).text == "As you say."
+        assert act.marks == []
+        assert (await talk(app, "yes")).text == "Done."
+    assert act.marks == ["x"]

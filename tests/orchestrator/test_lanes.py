@@ -176,3 +176,27 @@ async def test_calls_of_a_thread_are_settled_when_it_is_stopped(tmp_path: Path) 
         await talk(app, "hello")
     assert (one.marks, two.marks) == ([""], [])
     assert [state for _, state, _ in stopped] == ["output-error", "output-error"]
+
+
+async def test_what_the_thread_has_is_not_taken_back_though_the_inbox_forgot(tmp_path: Path) -> None:
+    async with open_workspace(tmp_path, ScriptedModel(["Here."])) as app:
+        await talk(app, "one", message_id="m1")
+        lines = app.layout.inbox.read_bytes().splitlines(keepends=True)
+        # As a power cut may leave it: only what was waited for.
+        app.layout.inbox.write_bytes(b"".join(line for line in lines if b'"do":"accept"' in line))
+        await app.store.inbox.load()
+        assert not await app.keeper.withdraw(ROOM, "m1")
+    assert "m1" in str(lines[0])
+
+
+async def test_a_run_stopped_before_it_begins_is_opened_to_its_watchers(tmp_path: Path) -> None:
+    async with open_workspace(tmp_path, ScriptedModel(["never"])) as app, app.keeper.watch(ROOM) as queue:
+        receipt = await app.receive(said("go"))
+        while not await app.keeper.stop(ROOM):
+            await asyncio.sleep(0)
+        outcome = await asyncio.wait_for(receipt.outcome(), LONG)
+        first = await asyncio.wait_for(queue.get(), LONG)
+        (message,) = (await messages_of(app))[1:]
+    assert outcome.status == "stopped"
+    assert first.snapshot is not None
+    assert message["metadata"]["runId"] == outcome.run_id

@@ -107,7 +107,11 @@ class Check:
             return
         outcome = metadata_of(answer).get("outcome")
         for told in said.outcomes:
-            if told.status == "replied" and told.message_id == answer["id"] and told.text not in text_of(answer):
+            if (
+                told.status == "replied"
+                and told.message_id == answer["id"]
+                and told.text not in text_of(answer)
+            ):
                 yield f"{name} was told {told.text!r}, and stored is {text_of(answer)!r}"
         if outcome not in ENDINGS and not _was_left(messages, answer):
             yield f"{name} has no outcome: {outcome}"
@@ -178,14 +182,11 @@ class Check:
             (each for each in self.threads[telling.thread_id] if each["id"] == telling.message_id), None
         )
         if stored is None:
-            if telling.ends:
+            if telling.is_over:
                 yield f"a watcher was told the end of {telling.message_id}, which is stored nowhere"
             return
-        held = _comparable(telling.message, is_exact=False)
-        parts = _comparable(stored, is_exact=True)
-        if not telling.ends:
-            return
-        if not _is_beginning(held, parts):
+        held, parts = _comparable(telling.message), _comparable(stored)
+        if telling.is_over and held != parts[: len(held)]:
             yield f"a watcher holds of {telling.message_id}\n    {held}\n  and stored is\n    {parts}"
 
 
@@ -200,7 +201,7 @@ def _was_left(messages: list[UIMessage], message: UIMessage) -> bool:
     return has_asked and any(metadata_of(each).get("outcome") in ENDINGS for each in later)
 
 
-def _comparable(message: UIMessage, *, is_exact: bool) -> list[str]:
+def _comparable(message: UIMessage) -> list[str]:
     """Describe the parts of a message as far as watching and storing agree."""
     found: list[str] = []
     for part in message["parts"]:
@@ -214,7 +215,3 @@ def _comparable(message: UIMessage, *, is_exact: bool) -> list[str]:
             case _:
                 pass
     return found
-
-
-def _is_beginning(held: list[str], stored: list[str]) -> bool:
-    return held == stored[: len(held)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shipmate.approvals.audit import Audit
 from shipmate.store.file_store import FileStore
 from shipmate.store.port import Store, ThreadInfo
 from shipmate.thread.merge import merge_rows
@@ -37,6 +38,17 @@ async def index_troubles(store: Store, world: World) -> list[str]:
         for name, titles in world.outside.titles.items()
         if name in again and titles and world.outside.renamed.get(name) and again[name].title not in titles
     ]
+    return troubles
+
+
+def audit_troubles(audit: Audit, world: World) -> list[str]:
+    """Say what acted without being on record, and where the record is broken."""
+    allowed = {(each.thread_id, each.call_id) for each in audit.entries() if each.event == "allowed"}
+    acted = [act for act in world.outside.acts if act.tool != "look"]
+    troubles = [f"{act} is not in the audit log" for act in acted if act.key[:2] not in allowed]
+    found = audit.verify()
+    if not found.holds and not world.has_failed:
+        troubles.append(f"the audit log is broken: {found.breaks}")
     return troubles
 
 

@@ -35,13 +35,12 @@ class SimLoop(asyncio.BaseEventLoop):
     """Run what is ready in an order the seed chooses; when nothing is, go to the next moment.
 
     Between owners (the simulated processes) any order can come. What one owner has ready runs in its order,
-    as in any event loop, unless `shuffles` says that no such order may be relied on.
+    as in any event loop.
     """
 
-    def __init__(self, chance: random.Random, *, shuffles: bool = False, limit: int = 400_000) -> None:
+    def __init__(self, chance: random.Random, *, limit: int = 400_000) -> None:
         super().__init__()
         self._chance = chance
-        self._shuffles = shuffles
         self._limit = limit
         self._moment = 0.0
         self._queue: list[asyncio.Handle] = []
@@ -121,8 +120,6 @@ class SimLoop(asyncio.BaseEventLoop):
         if len(queue) == 1:
             return queue.pop()
         place = int(self._chance.random() * len(queue))
-        if self._shuffles:
-            return queue.pop(place)
         owner = queue[place]._context.get(OWNER)  # pyright: ignore
         for first, handle in enumerate(queue[:place]):
             if handle._context.get(OWNER) is owner:  # pyright: ignore

@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from typing import Any
 from unittest import mock
 
+from shipmate.approvals.value import Answer
 from shipmate.orchestrator import lane as lanes_of
 from shipmate.orchestrator.lane import Lane
 from shipmate.orchestrator.lanes import Lanes
@@ -23,7 +24,7 @@ from shipmate.orchestrator.turn import Turn
 from shipmate.store.index import Index
 from shipmate.store.journal.inbox import Accept, JournalInbox, Line, Stop
 from shipmate.store.port import InboxRow
-from shipmate.values.event import Outcome
+from shipmate.values.event import ApprovalReplyEvent, Outcome, TextEvent
 from shipmate.workspace import disk as disks
 from tests.simulation.disk import SimDisk
 from tests.simulation.socket import SimSocket
@@ -180,8 +181,8 @@ def early_yes_counts(stack: ExitStack) -> None:
 
     async def read(lane: Lane, thread: Any, row: InboxRow) -> Any:
         approvals = lane._approvals  # pyright: ignore[reportPrivateUsage]
-        if not hasattr(row.event, "text"):
-            return lanes_of.Answer()
+        if not isinstance(row.event, TextEvent | ApprovalReplyEvent):
+            return Answer()
         return await approvals.answer(row.event, await approvals.pending(str(thread.id)))
 
     _put(stack, Lane, "_read_answer", read)

@@ -74,7 +74,8 @@ class FileNode:
         for edit in self.edits:
             if edit.is_firm or chance.random() < keeps:
                 edit.apply(content)
-            elif edit.data and chance.random() < 0.3:
+            elif edit.data and edit.offset >= len(content) and chance.random() < 0.3:
+                # Only what makes a file longer is torn; a small place is overwritten whole or not at all.
                 edit.apply(content, chance.randrange(len(edit.data)))
         self.data, self.base = content, bytes(content)
         self.edits.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -69,6 +69,23 @@ class People:
         )
         self.hand_over(process, self._note(event))
 
+    def press_all(self, process: Process) -> None:
+        """Answer everything that waits in a thread at once."""
+        thread_id = self._chance.choice(self.threads)
+        waiting = [each for each in self._world.approvals() if each.is_open and each.thread_id == thread_id]
+        if not waiting:
+            return
+        approved = self._chance.random() < 0.75
+        if approved:
+            self._outside.leaves |= {(each.thread_id, each.call_id, each.input["mark"]) for each in waiting}
+        event = ApprovalReplyEvent(
+            **self._head(thread_id, self._name("p")),
+            text="",
+            approval_ids=tuple(each.id for each in waiting),
+            approved=approved,
+        )
+        self.hand_over(process, self._note(event))
+
     def say_yes(self, process: Process) -> None:
         """Answer by words whatever waits in a thread."""
         thread_id = self._chance.choice(self.threads)
@@ -78,12 +95,18 @@ class People:
 
     def retry(self, process: Process) -> None:
         """Ask for another answer in the place of the last one."""
-        event = RetryEvent(**self._head(self._chance.choice(self.threads), self._name("r")))
+        thread_id = self._chance.choice(self.threads)
+        last = self._world.last_answer(thread_id) if self._chance.random() < 0.5 else None
+        event = RetryEvent(**self._head(thread_id, self._name("r")), replaces=last)
         self.hand_over(process, self._note(event))
 
     def hand_over(self, process: Process, said: Said) -> None:
         """Hand an event over, and wait for what becomes of it."""
         self._waiting.append((process, process.start(self._hand_over(process, said))))
+
+    def waits(self, process: Process) -> bool:
+        """Tell whether somebody at a process waits for what becomes of an event."""
+        return any(each is process and not task.done() for each, task in self._waiting)
 
     @property
     def is_waiting(self) -> bool:
@@ -180,7 +203,7 @@ class People:
         self._count += 1
         return f"{kind}{self._count}"
 
-    def _head(self, thread_id: str, name: str) -> dict[str, str]:
+    def _head(self, thread_id: str, name: str) -> dict[str, Any]:
         platform = thread_id.partition(":")[0]
         return {
             "platform": platform,

@@ -32,6 +32,9 @@ class Process:
         self.is_halted = False
         # Told to leave: it takes nothing new.
         self.is_leaving = False
+        # It came for one question, and is asked for nothing else.
+        self.is_asking = False
+        self.opened = asyncio.Event()
         self.calls = 0
         self.kill_at: int | None = None
         self.context = contextvars.copy_context()
@@ -44,7 +47,8 @@ class Process:
     @property
     def is_ready(self) -> bool:
         """Tell whether it can be asked for something."""
-        return self.ship is not None and not self.is_dead and not self.is_leaving and not self.is_halted
+        is_free = not self.is_leaving and not self.is_asking and not self.is_halted
+        return self.ship is not None and not self.is_dead and is_free
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run something as a part of this process."""
@@ -68,6 +72,7 @@ class Process:
         """Compose the workspace and take part in keeping it."""
         try:
             self.ship = await self.world.compose(self)
+            self.opened.set()
         finally:
             if self.ship is None:
                 # It could not begin, said why, and ends.

@@ -91,8 +91,8 @@ class Runner:
 def silence() -> None:
     """Keep the product's log to itself: trouble is what seeds are made of.
 
-    What a kill dropped comes to its `finally` once a seed is over, and can do nothing there any more; Python's
-    complaints about that are of no use either.
+    What a kill dropped comes to its `finally` once a seed is over, and can do nothing there any more; the
+    complaints of Python about that are of no use either.
     """
     logging.disable(logging.CRITICAL)
     sys.unraisablehook = lambda _: None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 from typing import Protocol
@@ -28,6 +29,8 @@ class SimLink:
         self._loop = harbour.loop
         self._chance = harbour.chance
         self._arrived: asyncio.Queue[bytes | None] = asyncio.Queue()
+        # In the order they were sent, whatever order the loop takes.
+        self._coming: deque[bytes | None] = deque()
         self._last = 0.0
         self._is_over = False
         self.other: SimLink | None = None
@@ -71,9 +74,11 @@ class SimLink:
             return
         wait = self._chance.choice((0.0, 0.0, 0.0005, 0.002, 0.01))
         self._last = max(self._last + 1e-7, self._loop.time() + wait)
-        self._loop.call_at(self._last, other._arrive, frame, context=other._owner.context)
+        other._coming.append(frame)
+        self._loop.call_at(self._last, other._arrive, context=other._owner.context)
 
-    def _arrive(self, frame: bytes | None) -> None:
+    def _arrive(self) -> None:
+        frame = self._coming.popleft()
         if not self.is_closed:
             self._arrived.put_nowait(frame)
 

@@ -40,6 +40,8 @@ class Story:
         for _ in range(self._length):
             await asyncio.sleep(self._chance.choice(PAUSES))
             world.bury()
+            if len(world.processes) < 4 and self._chance.random() < 0.05:
+                self._ask_once()
             if len(world.processes) < 3 and (not world.processes or self._chance.random() < 0.25):
                 world.join()
             if self._chance.random() < self._harm:
@@ -47,6 +49,18 @@ class Story:
             else:
                 self._do_something()
         await self._rest()
+
+    def _ask_once(self) -> None:
+        """Let a process come, ask one thing, wait for its answer and go."""
+        process = self._world.join(is_asking=True)
+        process.start(self._ask(process))
+
+    async def _ask(self, process: Process) -> None:
+        await process.opened.wait()
+        self.people.write(process)
+        while self.people.waits(process):
+            await asyncio.sleep(0.1)
+        await process.leave(finish=True)
 
     def _do_something(self) -> None:
         ready = self._world.alive
@@ -57,6 +71,7 @@ class Story:
             (people.write, 8),
             (people.repeat, 3),
             (people.answer, 6),
+            (people.press_all, 1),
             (people.say_yes, int(self._says_yes)),
             (people.retry, 1),
             (people.withdraw, 1),
@@ -112,6 +127,7 @@ class Story:
     def _break_disk(self) -> None:
         self._world.volume.weather.trouble = self._chance.choice((0.01, 0.05, 0.3))
         self._world.volume.weather.short = self._chance.choice((0.0, 0.3))
+        self._world.has_failed = True
         self._world.note("the disk has trouble")
         self._later(self._clear)
 
@@ -145,7 +161,7 @@ class Story:
         self._world.loop.release()
 
     async def _rest(self) -> None:
-        """Make all well, answer what waits, and wait until nothing is left to do; then say all of it again."""
+        """Make all well, answer what waits, wait until nothing is left to do; then say all of it again."""
         world = self._world
         world.note("all is well from here on")
         self._clear()
@@ -166,7 +182,7 @@ class Story:
         world = self._world
         for _ in range(PATIENCE):
             world.bury()
-            if not any(not each.is_leaving for each in world.processes):
+            if not any(not each.is_leaving and not each.is_asking for each in world.processes):
                 world.join()
             await asyncio.sleep(1.0)
             if not world.alive:

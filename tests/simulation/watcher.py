@@ -20,8 +20,8 @@ class Telling:
     message_id: str
     projection: Projection
     copy: Reducer
-    # How often its run came to an end while it was told.
-    ends: int = 0
+    # Its run came to an end, and nothing was told since.
+    is_over: bool = False
 
     @property
     def message(self) -> UIMessage:
@@ -46,7 +46,7 @@ class Watcher:
         """Take in one event."""
         if event.outcome is not None:
             if (telling := self.tellings.get(event.message_id)) is not None:
-                telling.ends += 1
+                telling.is_over = True
             return
         if not event.message_id:
             return
@@ -76,6 +76,7 @@ class Watcher:
         return self.tellings[message_id]
 
     def _tell(self, telling: Telling, told: list[Chunk]) -> None:
+        telling.is_over = False
         for chunk in told:
             try:
                 telling.copy.apply(chunk)

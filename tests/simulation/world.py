@@ -7,16 +7,17 @@ import shutil
 from pathlib import Path
 
 from shipmate.app import Shipmate
-from shipmate.approvals.value import Approval
 from shipmate.approvals.service import utc_now
+from shipmate.approvals.value import Approval
 from shipmate.models.choice import ModelChoice
 from shipmate.store.file_store import FileStore
 from shipmate.store.sqlite.database import Database
+from shipmate.thread.row import split_lines
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import Loaded
-from tests.simulation.check_index import index_troubles
+from tests.simulation.check_index import audit_troubles, index_troubles
 from tests.simulation.clock import Clock
 from tests.simulation.disk import Locks
 from tests.simulation.loop import OWNER, SimLoop
@@ -41,7 +42,7 @@ class World:
         self.layout = layout
         self.loaded = loaded
         self.chance = random.Random(seed)
-        self.loop = SimLoop(self.chance, shuffles=self.chance.random() < 0.3)
+        self.loop = SimLoop(self.chance)
         self.clock = Clock(self.loop.time)
         self.volume = Volume(self.chance, self.clock.now)
         self.volume.make(layout.root)
@@ -52,6 +53,8 @@ class World:
         self.processes: list[Process] = []
         self.told: list[str] = []
         self.tells = False
+        # The disk failed to read or write at some time.
+        self.has_failed = False
         # Misfortunes happen.
         self.is_rough = False
         self.ignores_lock = False
@@ -97,11 +100,12 @@ class World:
         """List the processes that can be asked for something."""
         return [process for process in self.processes if process.is_ready]
 
-    def join(self) -> Process:
-        """Start another process."""
+    def join(self, *, is_asking: bool = False) -> Process:
+        """Start another process; one that asks has its own plans."""
         process = Process(self, 100 + len(self.processes) + len(self._graves))
         self.processes.append(process)
         self.note(f"{process.number} starts")
+        process.is_asking = is_asking
         process.start(process.open())
         return process
 
@@ -175,7 +179,8 @@ class World:
         if self.chance.random() < 0.5:
             # Noticed by whoever asks, without any restart.
             self.lose_index()
-        return await process.start(index_troubles(process.ship.store, self))
+        troubles = await process.start(index_troubles(process.ship.store, self))
+        return [*troubles, *audit_troubles(process.ship.approvals.audit, self)]
 
     def read(self, path: Path) -> bytes:
         """Return what a file holds; no misfortune touches this."""
@@ -191,6 +196,13 @@ class World:
         if len(found) > 1:
             self.outside.troubles.append(f"{thread_id} lies in the bin and outside")
         return found[0]
+
+    def last_answer(self, thread_id: str) -> str | None:
+        """Name the last answer in a thread's file."""
+        if thread_id not in self.thread_ids():
+            return None
+        rows, _, _ = split_lines(self.read_thread(thread_id), 1)
+        return next((row["id"] for row in reversed(rows) if row["role"] == "assistant"), None)
 
     def names(self, folder: Path) -> list[str]:
         """List what lies in a folder."""

@@ -323,3 +323,32 @@ async def test_any_history_read_again_at_any_point_is_the_same(history: list[Ste
     await steady.accept(event("last"))
     await restarted.accept(event("last"))
     assert await state(steady) == await state(opened(disk, clock)) == await state(restarted)
+
+
+class StubbornDisk(MemoryDisk):
+    """A disk that takes a line, fails to sync it, and cannot cut it off again."""
+
+    is_broken = False
+
+    def fdatasync(self, handle: int) -> None:
+        if self.is_broken:
+            raise OSError(errno.EIO, "broken")
+
+    def ftruncate(self, handle: int, size: int) -> None:
+        if self.is_broken:
+            raise OSError(errno.EIO, "broken")
+        super().ftruncate(handle, size)
+
+
+async def test_a_refused_event_whose_line_stays_is_never_taken_for_another() -> None:
+    disk = StubbornDisk()
+    inbox = opened(disk)
+    disk.is_broken = True
+    with pytest.raises(StorageError):
+        await inbox.accept(event("refused"))
+    disk.is_broken = False
+    await inbox.accept(event("taken"))
+    assert (await inbox.accept(event("refused")))[0].event.message_id == "refused"
+    rows = await opened(disk).open(ROOM)
+    assert [row.event.message_id for row in rows] == ["refused", "taken"]
+    assert len({row.seq for row in rows}) == 2
