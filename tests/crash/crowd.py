@@ -132,7 +132,7 @@ class Crowd:
                     self._check_outcome(said, process, chunk)
             await process.ended.wait()
             if said.told is None and not process.is_doomed:
-                self.record.troubles.append(f"{said.mark}: ask told no outcome:\n{process.log.read_text()}")
+                self.record.troubles.append(f"{said.mark}: ask told no outcome, {self.forks.exit_code(process)}\n{process.log.read_text()}")
             await asyncio.sleep(self.chance.uniform(0, 0.3))
 
     def _check_outcome(self, said: Said, process: Started, outcome: JsonObject) -> None:
@@ -163,10 +163,11 @@ class Crowd:
     async def _chat_once(self, thread_id: str, screen: Screen) -> None:
         said = self.record.new(thread_id, "chat")
         screen.process.write(f"{said.text}\r".encode())
-        if acting_tool(said.mark) == "stamp":
-            await screen.expect(rf"done [^\n]*{said.mark}\b")
-        else:
-            await screen.expect(rf'"mark": "{said.mark}"')
+        # Answered, done, or asked about; in a turn that answers others too, which of these comes first differs.
+        question = rf'"mark": "{said.mark}"'
+        await screen.expect(rf"done [^\n]*{said.mark}\b|[✓✗⊘] \w+ mark={said.mark}\b|{question}")
+        if acting_tool(said.mark) == "seal":
+            await screen.expect(rf"{question}|[✓✗⊘] seal mark={said.mark}\b")
             screen.process.write(b"yes\r" if said.number % DENIED_EVERY else b"no\r")
         said.acknowledge()
         said.told = "shown"
@@ -244,7 +245,8 @@ class Crowd:
 
     def _check_end(self, process: Started, shown: str = "") -> None:
         if not process.is_doomed and not self.is_closing:
-            words = f"{process.name} ended by itself:\n{shown[-3000:]}{process.log.read_text()}"
+            code = self.forks.exit_code(process)
+            words = f"{process.name} ended by itself with {code}:\n{shown[-3000:]}{process.log.read_text()}"
             self.record.troubles.append(words)
 
 

@@ -97,13 +97,17 @@ class ForkServer:
         self._folder = folder
         self._logs = logs
         self._count = 0
+        # One at a time: the next answer is to the last order.
+        self._ordering = asyncio.Lock()
+        # How processes ended: their number and code, negative for a signal.
+        self.exits = logs / "exits"
         self.started: list[Started] = []
 
     async def __aenter__(self) -> Self:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.fork_server"], cwd=REPOSITORY, stdin=theirs
+            [sys.executable, "-m", "tests.support.fork_server", str(self.exits)], cwd=REPOSITORY, stdin=theirs
         )
         theirs.close()
         assert await asyncio.to_thread(ours.recv, 5) == b"ready"
@@ -118,6 +122,11 @@ class ForkServer:
         for each in self.started:
             await each.ended.wait()
             each.close_input()
+
+    def exit_code(self, process: Started) -> str:
+        """Return how a process ended."""
+        ends = dict(line.split() for line in self.exits.read_text().splitlines())
+        return ends.get(str(process.pid), "unknown")
 
     async def start(self, name: str, *arguments: str, is_program: bool = False) -> Started:
         """Start `shipmate` with arguments, or the program of the Python API."""
@@ -148,10 +157,11 @@ class ForkServer:
         order = Order(str(self._folder), environ, list(arguments), is_program)
         # A terminal shows what goes wrong; elsewhere it is kept apart.
         handles = [*given, given[1] if stdin is not None and not is_program else errors]
-        socket.send_fds(self._socket, [msgspec.json.encode(order)], handles)
+        async with self._ordering:
+            socket.send_fds(self._socket, [msgspec.json.encode(order)], handles)
+            pid = int(await asyncio.to_thread(self._socket.recv, 20))
         for handle in (*given, errors):
             os.close(handle)
-        pid = int(await asyncio.to_thread(self._socket.recv, 20))
         reader = asyncio.StreamReader(limit=2**22)
         await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read, "rb", buffering=0)
@@ -175,8 +185,7 @@ def serve() -> None:
     import tests.support.stamp  # noqa: F401
 
     orders = socket.socket(fileno=0)
-    # Nobody waits for the children here.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: reap(Path(sys.argv[1])))
     orders.send(b"ready")
     while True:
         data, handles, _, _ = socket.recv_fds(orders, REQUEST_BYTES, 3)
@@ -188,6 +197,14 @@ def serve() -> None:
         for handle in handles:
             os.close(handle)
         orders.send(str(child).encode())
+
+
+def reap(exits: Path) -> None:
+    """Write down how children ended, where who asks for them can read it."""
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            with exits.open("a") as file:
+                file.write(f"{ended[0]} {os.waitstatus_to_exitcode(ended[1])}\n")
 
 
 def become(order: Order, handles: Sequence[int]) -> NoReturn:
@@ -209,7 +226,7 @@ def become(order: Order, handles: Sequence[int]) -> NoReturn:
     except BaseException as error:
         sys.excepthook(type(error), error, error.__traceback__)
     finally:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code)
