@@ -82,10 +82,12 @@ class Check:
         answer = next((each for each in messages if each["id"] == message_id_of(str(run_id))), None)
         if answer is None:
             yield f"{said.mark} has no answer: {said}"
-        elif metadata_of(answer).get("outcome") == "replied" and said.mark not in text_of(answer):
-            # Words of a call that was decided after the talk went on are said to someone else.
-            if not any("approval" in part for part in tool_parts(answer)):
-                yield f"{said.mark} was answered without having been read: {text_of(answer)!r}"
+            return
+        # Words of a call that was decided after the talk went on are said to someone else.
+        has_asked = any("approval" in part for part in tool_parts(answer))
+        is_replied = metadata_of(answer).get("outcome") == "replied"
+        if is_replied and not has_asked and said.mark not in text_of(answer):
+            yield f"{said.mark} was answered without having been read: {text_of(answer)!r}"
 
     def _order(self) -> Iterator[str]:
         """What was known to be stored before another thing was sent stands before it."""

@@ -132,7 +132,9 @@ class Crowd:
                     self._check_outcome(said, process, chunk)
             await process.ended.wait()
             if said.told is None and not process.is_doomed:
-                self.record.troubles.append(f"{said.mark}: ask told no outcome, {self.forks.exit_code(process)}\n{process.log.read_text()}")
+                code = self.forks.exit_code(process)
+                words = f"{said.mark}: ask ended with {code} and told no outcome:\n{process.log.read_text()}"
+                self.record.troubles.append(words)
             await asyncio.sleep(self.chance.uniform(0, 0.3))
 
     def _check_outcome(self, said: Said, process: Started, outcome: JsonObject) -> None:
@@ -159,11 +161,12 @@ class Crowd:
                     self.record.troubles.append(f"chat: {error} was not shown:\n{screen.shown[-3000:]}")
             await process.ended.wait()
             process.close_input()
+            process.log.write_text(screen.shown)
 
     async def _chat_once(self, thread_id: str, screen: Screen) -> None:
         said = self.record.new(thread_id, "chat")
         screen.process.write(f"{said.text}\r".encode())
-        # Answered, done, or asked about; in a turn that answers others too, which of these comes first differs.
+        # Answered, done, or asked about: it may be part of a turn that answers others too.
         question = rf'"mark": "{said.mark}"'
         await screen.expect(rf"done [^\n]*{said.mark}\b|[✓✗⊘] \w+ mark={said.mark}\b|{question}")
         if acting_tool(said.mark) == "seal":

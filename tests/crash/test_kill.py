@@ -47,6 +47,10 @@ async def test_d8_nothing_is_lost_or_done_twice_and_everyone_is_answered(tmp_pat
         trouble = Trouble(Layout(root), forks, record, random.Random(-seed))
         troubles = await go_through(crowd, trouble, min(KILLS - start, KILLS_PER_WORKSPACE))
     print_numbers(record, len(forks.started), time.monotonic() - began)
+    for each in forks.started:
+        words = each.log.read_text()
+        if "Traceback" in words:
+            troubles.append(f"{each.name} shows a traceback:\n{words[-5000:]}")
     assert not troubles, "\n".join(troubles)
 
 

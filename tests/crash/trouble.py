@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random
 import shutil
 import signal
@@ -33,10 +32,10 @@ class Trouble:
 
     async def make(self, count: int) -> None:
         """Send so many signals, each a moment after the last; spoil the index now and then."""
-        for _ in range(count):
+        while sum(self._record.counts[number.name] for number in SIGNALS) < count:
             await asyncio.sleep(self._chance.uniform(0.02, 0.7))
-            while (victim := self._victim()) is None:
-                await asyncio.sleep(0.02)
+            if (victim := self._victim()) is None:
+                continue
             number = self._chance.choices(list(SIGNALS), list(SIGNALS.values()))[0]
             self._record.counts[number.name] += 1
             self._record.counts["at the keeper"] += victim.pid == self.keeper()
@@ -82,12 +81,12 @@ class Trouble:
                         file.write(rubbish)
                 case "replaced by rubbish":
                     (self._copies / "rubbish").write_bytes(rubbish)
-                    os.replace(self._copies / "rubbish", database)
+                    (self._copies / "rubbish").replace(database)
                 case "copied":
                     shutil.copyfile(database, copy)
                 case _:
                     shutil.copyfile(copy, self._copies / "older")
-                    os.replace(self._copies / "older", database)
+                    (self._copies / "older").replace(database)
             self._record.counts[f"index {way}"] += 1
 
 

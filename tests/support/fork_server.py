@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import importlib
 import os
 import pty
 import random
 import signal
 import socket
 import struct
-import subprocess
 import sys
 import termios
 from collections.abc import Sequence
@@ -27,6 +27,10 @@ from tests.support.terminal import environment
 
 REPOSITORY = Path(__file__).parents[2]
 REQUEST_BYTES = 1 << 20
+IMPORTED = (
+    *(f"shipmate.cli.{name}" for name in ("approvals", "ask", "chat", "conversation", "group", "serve")),
+    *("shipmate.app", "shipmate.server.listen", "tests.support.sailor", "tests.support.stamp"),
+)
 
 
 class Order(msgspec.Struct):
@@ -41,7 +45,9 @@ class Order(msgspec.Struct):
 class Started:
     """One started process: what it prints, and its end."""
 
-    def __init__(self, name: str, pid: int, reader: asyncio.StreamReader, stdin: int | None, log: Path) -> None:
+    def __init__(
+        self, name: str, pid: int, reader: asyncio.StreamReader, stdin: int | None, log: Path
+    ) -> None:
         self.name = name
         self.pid = pid
         self.lines = reader
@@ -106,8 +112,10 @@ class ForkServer:
     async def __aenter__(self) -> Self:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.fork_server", str(self.exits)], cwd=REPOSITORY, stdin=theirs
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tests.support.fork_server", str(self.exits)),
+            cwd=REPOSITORY,
+            stdin=theirs.fileno(),
         )
         theirs.close()
         assert await asyncio.to_thread(ours.recv, 5) == b"ready"
@@ -118,7 +126,7 @@ class ForkServer:
             each.signal(signal.SIGCONT)
             each.signal(signal.SIGKILL)
         self._socket.close()
-        await asyncio.to_thread(self._process.wait)
+        await self._process.wait()
         for each in self.started:
             await each.ended.wait()
             each.close_input()
@@ -173,17 +181,8 @@ class ForkServer:
 
 def serve() -> None:
     """Fork what is asked for until the other side is gone."""
-    import shipmate.app
-    import shipmate.cli.approvals
-    import shipmate.cli.ask
-    import shipmate.cli.chat
-    import shipmate.cli.conversation
-    import shipmate.cli.group
-    import shipmate.cli.serve
-    import shipmate.server.listen
-    import tests.support.sailor
-    import tests.support.stamp  # noqa: F401
-
+    for name in IMPORTED:
+        importlib.import_module(name)
     orders = socket.socket(fileno=0)
     signal.signal(signal.SIGCHLD, lambda _number, _frame: reap(Path(sys.argv[1])))
     orders.send(b"ready")

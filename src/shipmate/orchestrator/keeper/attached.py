@@ -151,6 +151,9 @@ class AttachedKeeper:
                 self._note_run(said)
             case frames.Leaving():
                 self._end()
+            case frames.Refused(number=0):
+                for number in list(self._answers):
+                    self._answer(number, frames.error_of(said))
             case frames.Refused():
                 self._answer(said.number, frames.error_of(said))
             case _:
