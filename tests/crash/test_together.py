@@ -1,4 +1,4 @@
-"""Real processes that share a thread: nobody takes another's work away, and somebody always goes on with it."""
+"""Real processes that share a thread: nobody ends another's work, and somebody always goes on with it."""
 
 from __future__ import annotations
 
