@@ -38,7 +38,8 @@ class Crowd:
         self.forks = forks
         self.record = record
         self.chance = chance
-        self.addresses: dict[str, Started] = {}
+        # Where each server is.
+        self.addresses: dict[Started, str] = {}
         # Once set nobody begins anything new; what was begun is brought to its end.
         self.is_closing = False
         self._served = asyncio.Event()
@@ -72,10 +73,10 @@ class Crowd:
             process = await self.forks.start("serve", "serve", "--port", "0", "--no-open")
             words = (await process.lines.readline()).decode().split()
             if words:
-                self.addresses[words[-1]] = process
+                self.addresses[process] = words[-1]
                 self._served.set()
                 await process.ended.wait()
-                del self.addresses[words[-1]]
+                del self.addresses[process]
                 if not self.addresses:
                     self._served.clear()
             await process.ended.wait()
@@ -85,7 +86,7 @@ class Crowd:
     async def address(self) -> str:
         """Wait for a server; return where one is."""
         await self._served.wait()
-        return self.chance.choice(sorted(self.addresses))
+        return self.chance.choice(sorted(self.addresses.values()))
 
     async def talk_by_http(self) -> None:
         """Say one thing after another over HTTP, each until its answer was told to the end."""

@@ -23,7 +23,7 @@ from shipmate.cli.threads import EMPTY, format_threads
 from shipmate.cli.transcript import Item, Transcript
 from shipmate.cli.watching import Watching
 from shipmate.context.request import ContextRequest
-from shipmate.errors import ThreadIdError, UserError
+from shipmate.errors import ShipmateError, ThreadIdError, UserError
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.priming.replay import SOURCE_TAG, hides_priming
 from shipmate.thread.service import Thread
@@ -84,12 +84,16 @@ class Conversation:
     async def _take(self, text: str) -> bool:
         """Do what a line says; tell whether it ends the conversation."""
         slash = parse_slash(text)
-        if slash is None:
-            await self._say(text.strip())
-        elif slash.problem:
-            self._screen.say(slash.problem, "red")
-        else:
-            return await self._command(slash)
+        try:
+            if slash is None:
+                await self._say(text.strip())
+            elif slash.problem:
+                self._screen.say(slash.problem, "red")
+            else:
+                return await self._command(slash)
+        except ShipmateError as error:
+            # Nobody should have to come back for a line that could not be taken.
+            self._screen.say(clean(str(error)), "red")
         return False
 
     async def _command(self, slash: Slash) -> bool:
@@ -123,7 +127,11 @@ class Conversation:
         else:
             self._busy_since = time.monotonic()
         self._open[event.message_id] = text
-        receipt = await self._ship.receive(event)
+        try:
+            receipt = await self._ship.receive(event)
+        except BaseException:
+            self._open.pop(event.message_id, None)
+            raise
 
         async def wait() -> None:
             try:
