@@ -58,7 +58,7 @@ class Story:
     async def _ask(self, process: Process) -> None:
         await process.opened.wait()
         self.people.write(process)
-        while self.people.waits(process):
+        while self.people.waits(process):  # noqa: ASYNC110 (time is simulated)
             await asyncio.sleep(0.1)
         await process.leave(finish=True)
 
