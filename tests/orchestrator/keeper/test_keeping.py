@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,11 @@ from shipmate.app import Shipmate
 from shipmate.errors import UserError
 from shipmate.models.scripted import ScriptedModel, call, hold, say
 from shipmate.orchestrator.feed import FeedEvent
+from shipmate.orchestrator.keeper.local import LocalKeeper
+from shipmate.orchestrator.keeper.unix_socket import StreamLink, UnixSocket
 from shipmate.tools.toolset import Toolset
 from shipmate.values.message import text_of, tool_parts
+from shipmate.workspace.layout import Layout
 from tests.support.wait import LONG
 from tests.support.workspace import ROOM, Probe, messages_of, open_workspace, pressed, said, talk
 
@@ -295,3 +299,34 @@ async def test_a_yes_that_was_queued_before_the_question_was_asked_answers_nothi
         outcome = await asyncio.wait_for(early.outcome(), LONG)
         waiting = await app.approvals.pending(ROOM)
     assert (ask.marks, len(waiting), outcome.text) == ([], 1, "Yes what?")
+
+
+async def test_a_process_that_closes_while_it_takes_over_leaves_the_workspace_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, entered, go_on, listen = asyncio.Event(), asyncio.Event(), asyncio.Event(), UnixSocket.listen
+
+    async def answer_never(*_: object) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    async def listen_later(socket: UnixSocket, welcome: Callable[[StreamLink], Awaitable[None]]) -> None:
+        entered.set()
+        await go_on.wait()
+        await listen(socket, welcome)
+
+    async with open_workspace(tmp_path, SILENT) as first, open_workspace(tmp_path, SILENT) as second:
+        monkeypatch.setattr(LocalKeeper, "receive", answer_never)
+        monkeypatch.setattr(UnixSocket, "listen", listen_later)
+        # Whoever asks notices first that the keeper is gone, and takes the seat.
+        asking = asyncio.create_task(second.receive(said("hello")))
+        await asyncio.wait_for(asked.wait(), LONG)
+        await first.close()
+        await asyncio.wait_for(entered.wait(), LONG)
+        closing = asyncio.create_task(second.close())
+        await asyncio.sleep(0)
+        go_on.set()
+        await asyncio.wait_for(closing, LONG)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        assert UnixSocket(Layout(tmp_path)).holder() is None

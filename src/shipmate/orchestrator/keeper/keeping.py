@@ -47,6 +47,8 @@ class Keeping:
         self._listener: Listener | None = None
         self._local: LocalKeeper | None = None
         self._attached: AttachedKeeper | None = None
+        # One that was reached and has not yet answered.
+        self._greeting: AttachedKeeper | None = None
         self._seating = asyncio.Lock()
         self._tasks: dict[asyncio.Task[None], None] = {}
         # Outcomes that this process waits for at the keeper.
@@ -129,7 +131,11 @@ class Keeping:
         What was attached is let go; the keeper goes on with what it was handed.
         """
         self._is_closing = True
-        local, self._local = self._local, None
+        if self._greeting is not None:
+            self._greeting.close()
+        # Whoever takes the seat in this moment gets to its end first; else nobody would leave it again.
+        async with self._seating:
+            local, self._local = self._local, None
         if local is not None:
             await self._leave(local, finish=finish)
         if self._attached is not None:
@@ -240,7 +246,7 @@ class Keeping:
         link = await self._socket.connect()
         if link is None:
             return None
-        attached = AttachedKeeper(link)
+        attached = self._greeting = AttachedKeeper(link)
         try:
             async with asyncio.timeout_at(deadline):
                 await attached.greet()
@@ -250,6 +256,8 @@ class Keeping:
         except BaseException:
             attached.close()
             raise
+        finally:
+            self._greeting = None
         self._attached = attached
         self._start(self._stand_by(attached))
         return attached
@@ -261,8 +269,9 @@ class Keeping:
             try:
                 await self._current()
             except ShipmateError as error:
-                log.warning("nobody keeps this workspace: %s", error)
-                await asyncio.sleep(PATIENCE_SECONDS)
+                if not self._is_closing:
+                    log.warning("nobody keeps this workspace: %s", error)
+                    await asyncio.sleep(AGAIN_SECONDS)
             else:
                 return
 
