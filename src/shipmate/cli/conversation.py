@@ -22,7 +22,7 @@ from shipmate.cli.threads import EMPTY, format_threads
 from shipmate.cli.transcript import Item, Transcript
 from shipmate.cli.watching import Watching
 from shipmate.context.request import ContextRequest
-from shipmate.errors import ThreadIdError, UserError
+from shipmate.errors import ShipmateError, ThreadIdError, UserError
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.priming.replay import SOURCE_TAG, hides_priming
 from shipmate.thread.service import Thread
@@ -75,8 +75,12 @@ class Conversation:
             except EOFError:
                 return
             self._screen.note_input()
-            if text.strip() and await self._take(text):
-                return
+            try:
+                if text.strip() and await self._take(text):
+                    return
+            except ShipmateError as error:
+                # A disk that refuses or a keeper that is halted ends no conversation.
+                self._screen.say(clean(str(error)), "red")
 
     async def _take(self, text: str) -> bool:
         """Do what a line says; tell whether it ends the conversation."""
@@ -120,7 +124,13 @@ class Conversation:
         else:
             self._busy_since = time.monotonic()
         self._open[event.message_id] = text
-        receipt = await self._ship.receive(event)
+        if len(self._open) == 1:
+            self._start(self._tick())
+        try:
+            receipt = await self._ship.receive(event)
+        except BaseException:
+            del self._open[event.message_id]
+            raise
 
         async def wait() -> None:
             try:
@@ -130,8 +140,6 @@ class Conversation:
                 self._prompt.redraw()
 
         self._start(wait())
-        if len(self._open) == 1:
-            self._start(self._tick())
 
     async def _tick(self) -> None:
         """Keep the clock of the status line going while something runs."""
@@ -264,7 +272,10 @@ class Conversation:
         return is_running
 
     async def _stop(self) -> None:
-        await self._ship.keeper.stop(str(self.thread_id))
+        try:
+            await self._ship.keeper.stop(str(self.thread_id))
+        except ShipmateError as error:
+            self._screen.say(clean(str(error)), "red")
 
     def _live(self) -> list[tuple[str, str]]:
         """Give the lines above the prompt: what is being said and done, and how long it has taken."""

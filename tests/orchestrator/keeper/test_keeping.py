@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.app import Shipmate
-from shipmate.errors import UserError
+from shipmate.errors import StorageError, UserError
 from shipmate.models.scripted import ScriptedModel, call, hold, say
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.orchestrator.keeper.local import LocalKeeper
@@ -330,3 +330,35 @@ async def test_a_process_that_closes_while_it_takes_over_leaves_the_workspace_fr
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
         assert UnixSocket(Layout(tmp_path)).holder() is None
+
+
+async def test_a_watch_goes_on_after_a_time_in_which_nobody_could_keep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused, take = asyncio.Event(), UnixSocket.hold
+    times, go_on = iter(range(3)), asyncio.Event()
+    model = ScriptedModel([[say("Aye, "), hold(go_on), say("aye.")]])
+
+    def refuse(socket: UnixSocket) -> bool:
+        """Refuse both who stands by to take over and who watches."""
+        if refused.is_set():
+            return take(socket)
+        if next(times) == 1:
+            refused.set()
+        raise StorageError
+
+    async with (
+        open_workspace(tmp_path, SILENT) as first,
+        open_workspace(tmp_path, model) as second,
+        second.keeper.watch(ROOM) as queue,
+    ):
+        monkeypatch.setattr(UnixSocket, "hold", refuse)
+        await first.close()
+        await asyncio.wait_for(refused.wait(), LONG)
+        receipt = await asyncio.wait_for(second.receive(said("ready?")), LONG)
+        joined = await asyncio.wait_for(queue.get(), LONG)
+        go_on.set()
+        told = await until_outcome(queue)
+        await receipt.outcome()
+    assert joined.snapshot is not None
+    assert text_of(joined.snapshot.message) + words_in(told) == "Aye, aye."

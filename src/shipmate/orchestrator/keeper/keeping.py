@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -197,11 +196,18 @@ class Keeping:
     async def _pump(self, thread_id: str, queue: asyncio.Queue[FeedEvent], ready: asyncio.Event) -> None:
         """Keep a queue filled: by the keeper there is, then by the next."""
         while True:
-            keeper = await self._current()
-            with contextlib.suppress(KeeperGoneError):
+            try:
+                keeper = await self._current()
                 async with keeper.watch(thread_id, queue):
                     ready.set()
                     await asyncio.shield(keeper.gone)
+            except KeeperGoneError:
+                continue
+            except ShipmateError as error:
+                if self._is_closing or not ready.is_set():
+                    raise
+                log.warning("a thread is watched, and nobody can tell of it: %s", error)
+                await asyncio.sleep(AGAIN_SECONDS)
 
     async def _current(self) -> LocalKeeper | AttachedKeeper:
         """Return whoever keeps; take the seat when it is free."""
