@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from shipmate.models.scripted import ScriptedModel, call, hold, say
+from shipmate.orchestrator.feed import Feed
+from shipmate.orchestrator.lane import Lane
+from shipmate.orchestrator.lanes import Lanes
 from shipmate.values.message import text_of
 from shipmate.values.thread_id import ThreadId
 from tests.support.wait import LONG
@@ -35,6 +39,21 @@ async def test_a_stop_at_any_moment_ends_the_run_and_the_lane_goes_on(tmp_path: 
         after = await asyncio.wait_for(talk(app, "next"), LONG)
     assert outcome.status == ("stopped" if was_stopped else "replied")
     assert after.text == "Here."
+
+
+async def test_lanes_close_though_one_ends_in_the_same_moment(tmp_path: Path) -> None:
+    class BriefLane:
+        async def drain(self) -> None:
+            """End at once."""
+
+        async def leave(self) -> None:
+            """Wait for nothing."""
+
+    async with open_workspace(tmp_path, ScriptedModel([])) as app:
+        lanes = Lanes(app.store, app.threads, Feed(), lambda *_, **__: cast("Lane", BriefLane()))
+        receipt = await lanes.receive(said("go"))
+        await lanes.close()
+        assert (await asyncio.wait_for(receipt.outcome(), LONG)).retryable is True
 
 
 async def test_a_repeated_steering_message_does_not_steer_its_own_run(tmp_path: Path) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from shipmate.app import Shipmate
-from shipmate.errors import UserError
+from shipmate.errors import StorageError, UserError
 from shipmate.models.scripted import ScriptedModel, call, hold, say
 from shipmate.orchestrator.feed import FeedEvent
+from shipmate.orchestrator.keeper.local import LocalKeeper
+from shipmate.orchestrator.keeper.unix_socket import StreamLink, UnixSocket
 from shipmate.tools.toolset import Toolset
 from shipmate.values.message import text_of, tool_parts
+from shipmate.workspace.layout import Layout
 from tests.support.wait import LONG
 from tests.support.workspace import ROOM, Probe, messages_of, open_workspace, pressed, said, talk
 
@@ -296,3 +300,66 @@ async def test_a_yes_that_was_queued_before_the_question_was_asked_answers_nothi
         outcome = await asyncio.wait_for(early.outcome(), LONG)
         waiting = await app.approvals.pending(ROOM)
     assert (ask.marks, len(waiting), outcome.text) == ([], 1, "Yes what?")
+
+
+async def test_a_process_that_closes_while_it_takes_over_leaves_the_workspace_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, entered, go_on, listen = asyncio.Event(), asyncio.Event(), asyncio.Event(), UnixSocket.listen
+
+    async def answer_never(*_: object) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    async def listen_later(socket: UnixSocket, welcome: Callable[[StreamLink], Awaitable[None]]) -> None:
+        entered.set()
+        await go_on.wait()
+        await listen(socket, welcome)
+
+    async with open_workspace(tmp_path, SILENT) as first, open_workspace(tmp_path, SILENT) as second:
+        monkeypatch.setattr(LocalKeeper, "receive", answer_never)
+        monkeypatch.setattr(UnixSocket, "listen", listen_later)
+        # Whoever asks notices first that the keeper is gone, and takes the seat.
+        asking = asyncio.create_task(second.receive(said("hello")))
+        await asyncio.wait_for(asked.wait(), LONG)
+        await first.close()
+        await asyncio.wait_for(entered.wait(), LONG)
+        closing = asyncio.create_task(second.close())
+        await asyncio.sleep(0)
+        go_on.set()
+        await asyncio.wait_for(closing, LONG)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        assert UnixSocket(Layout(tmp_path)).holder() is None
+
+
+async def test_a_watch_goes_on_after_a_time_in_which_nobody_could_keep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused, take = asyncio.Event(), UnixSocket.hold
+    times, go_on = iter(range(3)), asyncio.Event()
+    model = ScriptedModel([[say("Aye, "), hold(go_on), say("aye.")]])
+
+    def refuse(socket: UnixSocket) -> bool:
+        """Refuse both who stands by to take over and who watches."""
+        if refused.is_set():
+            return take(socket)
+        if next(times) == 1:
+            refused.set()
+        raise StorageError
+
+    async with (
+        open_workspace(tmp_path, SILENT) as first,
+        open_workspace(tmp_path, model) as second,
+        second.keeper.watch(ROOM) as queue,
+    ):
+        monkeypatch.setattr(UnixSocket, "hold", refuse)
+        await first.close()
+        await asyncio.wait_for(refused.wait(), LONG)
+        receipt = await asyncio.wait_for(second.receive(said("ready?")), LONG)
+        joined = await asyncio.wait_for(queue.get(), LONG)
+        go_on.set()
+        told = await until_outcome(queue)
+        await receipt.outcome()
+    assert joined.snapshot is not None
+    assert text_of(joined.snapshot.message) + words_in(told) == "Aye, aye."
