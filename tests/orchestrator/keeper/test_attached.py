@@ -1,8 +1,10 @@
-"""An attached process asks over a link: no answer, a refusal or an end of the keeper leaves nobody waiting."""
+"""An attached process asks over a link: silence, a refusal or the end of the keeper leaves nobody waiting."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,8 @@ from shipmate.orchestrator.keeper import attached as attached_module
 from shipmate.orchestrator.keeper import frame as frames
 from shipmate.orchestrator.keeper.attached import AttachedKeeper, KeeperGoneError
 from shipmate.orchestrator.keeper.frame import Frame
+from shipmate.orchestrator.keeper.keeping import Keeping
+from shipmate.orchestrator.keeper.local import LocalKeeper
 from shipmate.store.port import InboxRow
 from tests.support.wait import LONG
 from tests.support.workspace import ROOM, said
@@ -91,6 +95,38 @@ async def test_trouble_after_an_event_was_taken_is_its_outcome() -> None:
     with pytest.raises(NotFoundError, match="it is gone"):
         await asyncio.wait_for(receipt.outcome(), LONG)
     keeper.close()
+
+
+async def test_trouble_after_an_event_was_taken_reaches_who_waits_whoever_keeps() -> None:
+    link = Link()
+
+    class Socket:
+        def hold(self) -> bool:
+            return False
+
+        def release(self) -> None: ...
+
+        async def listen(self, welcome: Callable[[Any], Awaitable[None]]) -> None: ...
+
+        async def connect(self) -> Link:
+            return link
+
+        async def close(self) -> None: ...
+
+    async def begin() -> LocalKeeper:
+        raise AssertionError("another process keeps")
+
+    keeper = Keeping(Socket(), begin)
+    link.coming.put_nowait(frames.Welcome(number=1))
+    receiving = asyncio.create_task(keeper.receive(EVENT))
+    assert isinstance(await link.sent.get(), frames.Hello)
+    number = (await link.sent.get()).number
+    link.coming.put_nowait(frames.Received(number=number, row=ROW, is_new=True))
+    receipt = await receiving
+    link.coming.put_nowait(frames.refuse(number, NotFoundError("it is gone")))
+    with pytest.raises(NotFoundError, match="it is gone"):
+        await asyncio.wait_for(receipt.outcome(), LONG)
+    await keeper.close()
 
 
 async def test_who_watches_is_let_go_on_when_the_keeper_watches_for_them() -> None:
