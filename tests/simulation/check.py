@@ -107,7 +107,11 @@ class Check:
             return
         outcome = metadata_of(answer).get("outcome")
         for told in said.outcomes:
-            if told.status == "replied" and told.message_id == answer["id"] and told.text not in text_of(answer):
+            if (
+                told.status == "replied"
+                and told.message_id == answer["id"]
+                and told.text not in text_of(answer)
+            ):
                 yield f"{name} was told {told.text!r}, and stored is {text_of(answer)!r}"
         if outcome not in ENDINGS and not _was_left(messages, answer):
             yield f"{name} has no outcome: {outcome}"
