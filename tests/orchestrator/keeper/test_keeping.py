@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from shipmate.app import Shipmate
-from shipmate.errors import StorageError, UserError
+from shipmate.errors import KeeperError, StorageError, ThreadIdError, UserError
 from shipmate.models.scripted import ScriptedModel, call, hold, say
 from shipmate.orchestrator.feed import FeedEvent
+from shipmate.orchestrator.keeper import keeping
 from shipmate.orchestrator.keeper.local import LocalKeeper
 from shipmate.orchestrator.keeper.unix_socket import StreamLink, UnixSocket
+from shipmate.store.journal.inbox import JournalInbox
 from shipmate.tools.toolset import Toolset
 from shipmate.values.message import text_of, tool_parts
 from shipmate.workspace.layout import Layout
@@ -195,13 +198,132 @@ async def test_a_keeper_that_leaves_lets_what_acts_come_to_its_end(tmp_path: Pat
         closing = asyncio.create_task(first.close())
         await asyncio.sleep(0.05)
         assert not closing.done()
+        # While something acts, nobody else begins to keep; what they hand over waits.
+        assert UnixSocket(first.layout).hold() is False
+        more = asyncio.create_task(second.receive(said("act", thread_id="cli:dm:other")))
+        await asyncio.sleep(0)
         work.hold.set()
         await closing
+        assert (await asyncio.wait_for((await more).outcome(), LONG)).status == "replied"
         outcome = await asyncio.wait_for(receipt.outcome(), LONG)
         calls = [part for message in await messages_of(second) for part in tool_parts(message)]
     assert outcome.text == "Both are done."
     assert work.marks == ["once", "twice"]
     assert [part["state"] for part in calls] == ["output-available", "output-available"]
+
+
+async def test_whoever_is_attached_takes_over_though_nobody_asks_for_anything(tmp_path: Path) -> None:
+    never, work = asyncio.Event(), Probe("work", acts=True)
+    first = await _open(tmp_path, ScriptedModel([[say("I begin "), hold(never)]]))
+    async with first.keeper.watch(ROOM) as queue:
+        await first.receive(said("tell"))
+        while "I begin " not in words_in([await queue.get()]):
+            pass
+    model = ScriptedModel({"": [[call("work", mark="taken up")], "Done."]})
+    async with open_workspace(tmp_path, model, [work], mode="yolo") as second:
+        assert second.keeper.running(ROOM) is not None
+        await first.close()
+        await asyncio.wait_for(work.begun.wait(), LONG)
+        assert second.keeper.keeps
+    assert work.marks == ["taken up"]
+
+
+async def test_trouble_that_passes_while_taking_over_loses_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await _open(tmp_path, ScriptedModel([[hold(asyncio.Event())]]))
+    async with open_workspace(tmp_path, ScriptedModel({"": ["Here it is."]})) as second:
+        receipt = await second.receive(said("tell"))
+        for name in ("PATIENCE_SECONDS", "AGAIN_SECONDS"):
+            monkeypatch.setattr(keeping, name, 0.05)
+        load, refused = second.store.inbox.load, iter(range(3))
+
+        async def refuse() -> None:
+            if next(refused, None) is not None:
+                raise StorageError("full")
+            await load()
+
+        monkeypatch.setattr(second.store.inbox, "load", refuse)
+        await first.close()
+        outcome = await asyncio.wait_for(receipt.outcome(), LONG)
+    assert outcome.text == "Here it is."
+
+
+async def test_a_process_that_stands_by_tries_again_when_it_could_not_take_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await _open(tmp_path, SILENT)
+    async with open_workspace(tmp_path, SILENT) as second:
+        monkeypatch.setattr(keeping, "PATIENCE_SECONDS", 0.05)
+        load, is_loaded = second.store.inbox.load, asyncio.Event()
+
+        async def refuse_once() -> None:
+            monkeypatch.setattr(second.store.inbox, "load", succeed)
+            raise StorageError("full")
+
+        async def succeed() -> None:
+            await load()
+            is_loaded.set()
+
+        monkeypatch.setattr(second.store.inbox, "load", refuse_once)
+        await first.close()
+        await asyncio.wait_for(is_loaded.wait(), LONG)
+
+
+async def test_a_process_that_cannot_begin_to_keep_leaves_the_seat_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(_inbox: JournalInbox) -> None:
+        raise StorageError("full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JournalInbox, "load", refuse)
+        with pytest.raises(StorageError, match="full"):
+            await _open(tmp_path, SILENT)
+    socket = UnixSocket(Layout(tmp_path))
+    assert socket.hold()
+    socket.release()
+
+
+async def test_a_process_that_left_takes_nothing_and_keeps_nothing(tmp_path: Path) -> None:
+    app = await _open(tmp_path, SILENT)
+    await app.close()
+    with pytest.raises(KeeperError, match="closing"):
+        await app.receive(said("too late"))
+    assert UnixSocket(app.layout).holder() is None
+
+
+async def test_an_attached_process_that_leaves_tells_whoever_waits_in_it(tmp_path: Path) -> None:
+    async with open_workspace(tmp_path, ScriptedModel([[hold(asyncio.Event())]])) as first:
+        second = await _open(tmp_path, SILENT)
+        receipt = await second.receive(said("tell"))
+        await second.close()
+        outcome = await asyncio.wait_for(receipt.outcome(), LONG)
+        assert first.keeper.busy() == [ROOM]
+    assert (outcome.status, outcome.retryable) == ("failed", True)
+    assert "goes on with the run" in (outcome.error or "")
+
+
+async def test_a_one_shot_leaves_its_work_to_whoever_is_attached(tmp_path: Path) -> None:
+    first = await _open(tmp_path, ScriptedModel([[hold(asyncio.Event())]]))
+    await first.receive(said("tell"))
+    assert first.keeper.busy() == [ROOM]
+    async with open_workspace(tmp_path, ScriptedModel({"": ["Ended here."]})) as second:
+        assert first.keeper.busy() == []
+        async with second.keeper.watch(ROOM) as queue:
+            await asyncio.wait_for(first.close(finish=True), LONG)
+            while (await asyncio.wait_for(queue.get(), LONG)).outcome is None:
+                pass
+        assert [text_of(message) for message in await messages_of(second)] == ["tell", "Ended here."]
+
+
+async def test_a_refusal_keeps_its_kind_on_the_way_to_who_asked(tmp_path: Path) -> None:
+    async with (
+        open_workspace(tmp_path, SILENT),
+        open_workspace(tmp_path, SILENT) as second,
+    ):
+        with pytest.raises(ThreadIdError):
+            await second.receive(said("hello", thread_id="no thread"))
 
 
 async def test_d15_what_was_left_is_taken_up_when_a_program_opens_the_workspace(tmp_path: Path) -> None:
@@ -228,8 +350,13 @@ async def test_a_one_shot_finishes_what_it_found_when_nobody_else_is_there(tmp_p
         while "I begin " not in words_in([await queue.get()]):
             pass
     await first.close()
-    second = await _open(tmp_path, ScriptedModel({"": ["Finished."]}))
-    await second.close(finish=True)
+    gate = asyncio.Event()
+    second = await _open(tmp_path, ScriptedModel({"": [[hold(gate), say("Finished.")]]}))
+    closing = asyncio.create_task(second.close(finish=True))
+    await asyncio.wait({closing}, timeout=0.1)
+    assert not closing.done()
+    gate.set()
+    await asyncio.wait_for(closing, LONG)
     async with open_workspace(tmp_path, SILENT) as third:
         assert third.keeper.taken_up == []
         assert [text_of(message) for message in await messages_of(third)] == ["tell", "Finished."]
@@ -245,13 +372,16 @@ async def test_a_workspace_whose_path_is_longer_than_a_socket_takes_can_be_share
         assert (await asyncio.wait_for(talk(second, "where?"), LONG)).text == "Far down."
 
 
-async def test_a_process_that_a_tool_started_is_not_let_in(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shell", ["sh", "s) S 1 ("])
+async def test_a_process_that_a_tool_started_is_not_let_in(tmp_path: Path, shell: str) -> None:
     knock = tmp_path / "knock.py"
     knock.write_text(KNOCK)
+    # A process may have any name.
+    (tmp_path / shell).symlink_to(shutil.which("sh") or "/bin/sh")
     async with open_workspace(tmp_path, SILENT) as app:
         # Through a shell that goes on living, so that the visitor is a grandchild.
         child = await asyncio.create_subprocess_exec(
-            "sh", "-c", 'python3 "$1" "$2"; true', "sh", knock, str(app.layout.keeper_socket),
+            tmp_path / shell, "-c", 'python3 "$1" "$2"; true', "sh", knock, str(app.layout.keeper_socket),
             stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         out, _ = await asyncio.wait_for(child.communicate(), LONG)

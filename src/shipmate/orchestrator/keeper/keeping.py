@@ -83,6 +83,8 @@ class Keeping:
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._awaited[future] = None
         future.add_done_callback(self._awaited.pop)
+        # Nobody may be waiting any more when the keeper says what went wrong.
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._start(self._follow_outcome(event, receipt, future))
         return Receipt(receipt.row, receipt.is_new, future)
 
@@ -179,6 +181,10 @@ class Keeping:
                 outcome = await receipt.outcome()
             except KeeperGoneError:
                 receipt = await self._receive_again(event)
+            except ShipmateError as error:
+                if not future.done():
+                    future.set_exception(error)
+                return
             else:
                 if not future.done():
                     future.set_result(outcome)
