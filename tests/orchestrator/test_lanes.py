@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.models.scripted import ScriptedModel, call, hold, say
-from shipmate.values.message import text_of
+from shipmate.values.message import metadata_of, text_of
 from shipmate.values.thread_id import ThreadId
 from tests.support.wait import LONG
 from tests.support.workspace import (
@@ -199,4 +199,4 @@ async def test_a_run_stopped_before_it_begins_is_opened_to_its_watchers(tmp_path
         (message,) = (await messages_of(app))[1:]
     assert outcome.status == "stopped"
     assert first.snapshot is not None
-    assert message["metadata"]["runId"] == outcome.run_id
+    assert metadata_of(message).get("runId") == outcome.run_id

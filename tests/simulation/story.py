@@ -57,9 +57,7 @@ class Story:
 
     async def _ask(self, process: Process) -> None:
         await process.opened.wait()
-        self.people.write(process)
-        while self.people.waits(process):
-            await asyncio.sleep(0.1)
+        await asyncio.wait({self.people.write(process)})
         await process.leave(finish=True)
 
     def _do_something(self) -> None:
@@ -67,7 +65,7 @@ class Story:
         if not ready:
             return
         people, process = self.people, self._chance.choice(ready)
-        deeds: tuple[tuple[Callable[[Process], None], int], ...] = (
+        deeds: tuple[tuple[Callable[[Process], object], int], ...] = (
             (people.write, 8),
             (people.repeat, 3),
             (people.answer, 6),
