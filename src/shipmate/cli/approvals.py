@@ -15,6 +15,7 @@ from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Approval
 from shipmate.approvals.wording import describe, describe_grant, moment, summarise
 from shipmate.cli.card import clean
+from shipmate.cli.leaving import run
 from shipmate.cli.place import PLATFORM, find_layout, open_records
 from shipmate.cli.ship import local_user, open_ship
 from shipmate.errors import ApprovalError, NotFoundError, UserError
@@ -90,7 +91,7 @@ def answer(context: click.Context, approval_id: str, words: tuple[str, ...], as_
     The run goes on, and what it says is printed.
     """
     layout = find_layout(context)
-    approval, outcome, say = asyncio.run(_answer(layout, approval_id, " ".join(words)))
+    approval, outcome, say = run(_answer(layout, approval_id, " ".join(words)))
     if as_json:
         _print_json({"approval": approval, "outcome": outcome, "say": say})
     else:

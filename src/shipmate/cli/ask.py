@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from shipmate.cli.card import clean
+from shipmate.cli.leaving import is_leaving, run
 from shipmate.cli.place import find_layout, new_thread_id, parse_thread_id
 from shipmate.cli.ship import YOLO, make_text, open_ship, prime
 from shipmate.cli.transcript import Transcript
@@ -53,7 +54,7 @@ def command(
     text = join_input(words, None if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read())
     thread_id = parse_thread_id(thread) if thread else new_thread_id()
     printer = _Printer(as_json=as_json)
-    outcome = asyncio.run(_ask(layout, thread_id, text, refs, model, printer))
+    outcome = run(_ask(layout, thread_id, text, refs, model, printer))
     for question in printer.questions:
         click.echo(f"\n{clean(question)}\n", err=True)
     return _report(outcome, thread_id, printer.asked)
@@ -139,9 +140,8 @@ async def _ask(
         try:
             await _follow(ship, event, queue, answering, printer)
         except asyncio.CancelledError:
-            # Ctrl-C: the run ends here and now, instead of being taken up at the next start.
-            if await ship.keeper.stop(str(thread_id)):
-                await answering
+            if not is_leaving():
+                await _take_back(ship, event, answering)
             raise
         printer.end(answering.result())
         printer.questions = await _read_questions(ship, printer.asked)
@@ -154,6 +154,16 @@ async def _read_questions(ship: Shipmate, asked: list[str]) -> list[str]:
 
     found = [await ship.approvals.get(approval_id) for approval_id in asked]
     return [describe(approval, ship.config.language) for approval in found if approval.is_open]
+
+
+async def _take_back(ship: Shipmate, event: TextEvent, answering: asyncio.Future[Outcome]) -> None:
+    """Ctrl-C: end the run here and now, instead of leaving it to the next start; never that of others."""
+    if await ship.keeper.withdraw(event.thread_id, event.message_id):
+        return
+    running = ship.keeper.running(event.thread_id)
+    is_own = running is None or event.message_id in running.answers
+    if is_own and await ship.keeper.stop(event.thread_id):
+        await answering
 
 
 async def _follow(

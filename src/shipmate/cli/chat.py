@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 
 import click
 
+from shipmate.cli.leaving import run
 from shipmate.cli.place import find_layout, new_thread_id, parse_thread_id
 from shipmate.cli.ship import open_ship, prime
 from shipmate.errors import UserError
@@ -34,7 +34,7 @@ def command(
     if not sys.stdin.isatty() or not sys.stdout.isatty():
         raise UserError("chat needs a terminal. In a pipe or script use `shipmate ask`.")
     thread_id = parse_thread_id(thread) if thread else new_thread_id()
-    asyncio.run(_chat(layout, thread_id, refs, model, shows_priming=not hide_priming))
+    run(_chat(layout, thread_id, refs, model, shows_priming=not hide_priming))
 
 
 async def _chat(

@@ -11,6 +11,7 @@ from collections.abc import Coroutine
 from shipmate.app import Shipmate
 from shipmate.approvals.wording import describe
 from shipmate.cli.card import clean, describe_time, shorten
+from shipmate.cli.leaving import is_leaving
 from shipmate.cli.place import new_thread_id, parse_thread_id, read_name
 from shipmate.cli.prompt import Prompt
 from shipmate.cli.rewind import rewind
@@ -22,7 +23,7 @@ from shipmate.cli.threads import EMPTY, format_threads
 from shipmate.cli.transcript import Item, Transcript
 from shipmate.cli.watching import Watching
 from shipmate.context.request import ContextRequest
-from shipmate.errors import ThreadIdError, UserError
+from shipmate.errors import ShipmateError, ThreadIdError, UserError
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.priming.replay import SOURCE_TAG, hides_priming
 from shipmate.thread.service import Thread
@@ -53,7 +54,9 @@ class Conversation:
         self._follower: asyncio.Task[None] | None = None
         # Messages sent here whose run has not ended: their words, by message id.
         self._open: dict[str, str] = {}
-        self._busy_since = 0.0
+        self._busy_since = time.monotonic()
+        # The run whose time is shown.
+        self._timed = ""
 
     async def hold(self) -> None:
         """Talk until the person leaves."""
@@ -81,12 +84,16 @@ class Conversation:
     async def _take(self, text: str) -> bool:
         """Do what a line says; tell whether it ends the conversation."""
         slash = parse_slash(text)
-        if slash is None:
-            await self._say(text.strip())
-        elif slash.problem:
-            self._screen.say(slash.problem, "red")
-        else:
-            return await self._command(slash)
+        try:
+            if slash is None:
+                await self._say(text.strip())
+            elif slash.problem:
+                self._screen.say(slash.problem, "red")
+            else:
+                return await self._command(slash)
+        except ShipmateError as error:
+            # Nobody should have to come back for a line that could not be taken.
+            self._screen.say(clean(str(error)), "red")
         return False
 
     async def _command(self, slash: Slash) -> bool:
@@ -120,7 +127,11 @@ class Conversation:
         else:
             self._busy_since = time.monotonic()
         self._open[event.message_id] = text
-        receipt = await self._ship.receive(event)
+        try:
+            receipt = await self._ship.receive(event)
+        except BaseException:
+            self._open.pop(event.message_id, None)
+            raise
 
         async def wait() -> None:
             try:
@@ -153,7 +164,8 @@ class Conversation:
         items: list[Item] = []
         ended = False
         for event in told:
-            if event.chunk is not None and event.chunk["type"] == "start":
+            if event.run_id not in ("", self._timed):
+                self._timed = event.run_id
                 self._busy_since = self._busy_since if self._open else time.monotonic()
             for chunk in self._watching.take(event):
                 items += self._transcript.apply(chunk)
@@ -249,7 +261,10 @@ class Conversation:
             self._screen.say(YOLO, "red")
 
     async def _leave(self) -> None:
-        if self._open and await self._ship.keeper.stop(str(self.thread_id)):
+        run = self._ship.keeper.running(str(self.thread_id))
+        # Only what was asked here: a run that others wait for goes on, and so does one of a closed terminal.
+        is_own = run is not None and not run.answers.isdisjoint(self._open)
+        if is_own and not is_leaving() and await self._ship.keeper.stop(str(self.thread_id)):
             self._screen.say("the run is stopped")
         for task in self._tasks:
             task.cancel()

@@ -51,7 +51,8 @@ class Prompt:
 
     async def read(self) -> str:
         """Wait for a line; raise EOFError when the person leaves."""
-        return await self._session.prompt_async(handle_sigint=False)
+        # Its own handler of exceptions would stop the conversation until Enter is pressed.
+        return await self._session.prompt_async(handle_sigint=False, set_exception_handler=False)
 
     def print(self, text: str) -> None:
         """Write above the prompt and the live lines."""

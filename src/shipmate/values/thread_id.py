@@ -42,11 +42,7 @@ class ThreadId:
     @classmethod
     def parse(cls, text: str) -> ThreadId:
         """Read `platform:scopeType:scopeId[:topic:<id>]`."""
-        head, mark, topic = text.partition(TOPIC)
-        pieces = head.split(":", 2)
-        if len(pieces) != 3:
-            raise ThreadIdError(f"{text!r} is not platform:scopeType:scopeId, for example web:room:1")
-        return cls(pieces[0], pieces[1], pieces[2], topic if mark else None)
+        return _parse(text)
 
     def __str__(self) -> str:
         tail = f"{TOPIC}{self.topic}" if self.topic is not None else ""
@@ -68,3 +64,13 @@ class ThreadId:
 @lru_cache(4096)
 def _encode(text: str) -> str:
     return "".join(chr(byte) if byte in PLAIN else f"%{byte:02X}" for byte in text.encode())
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> ThreadId:
+    """Read an id; each turn reads the same one many times."""
+    head, mark, topic = text.partition(TOPIC)
+    pieces = head.split(":", 2)
+    if len(pieces) != 3:
+        raise ThreadIdError(f"{text!r} is not platform:scopeType:scopeId, for example web:room:1")
+    return ThreadId(pieces[0], pieces[1], pieces[2], topic if mark else None)

@@ -6,6 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property, lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,7 +18,7 @@ MEMBER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CAPTAIN = "captain"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
     """Give the paths of one workspace; nothing is created by asking."""
 
@@ -32,36 +33,36 @@ class Layout:
                 return cls(candidate)
         raise WorkspaceError(f"no Agent.md in {folder} or above it. Run `shipmate init` to make one.")
 
-    @property
+    @cached_property
     def agent(self) -> Path:
         return self.root / "Agent.md"
 
-    @property
+    @cached_property
     def config(self) -> Path:
         return self.root / "ship.json"
 
-    @property
+    @cached_property
     def schema(self) -> Path:
         """Give where the schema of ship.json lies for editors."""
         return self.ship / "ship.schema.json"
 
-    @property
+    @cached_property
     def env(self) -> Path:
         return self.root / ".env"
 
-    @property
+    @cached_property
     def skills(self) -> Path:
         return self.root / "skills"
 
-    @property
+    @cached_property
     def members(self) -> Path:
         return self.root / "members"
 
-    @property
+    @cached_property
     def projects(self) -> Path:
         return self.root / "projects"
 
-    @property
+    @cached_property
     def memory(self) -> Path:
         return self.root / "memory"
 
@@ -69,11 +70,11 @@ class Layout:
         """Give a bootstrap file such as SOUL.md."""
         return self.root / name
 
-    @property
+    @cached_property
     def memory_index(self) -> Path:
         return self.memory / "INDEX.md"
 
-    @property
+    @cached_property
     def long_term_memory(self) -> tuple[Path, Path]:
         """Give where MEMORY.md may lie, the likelier place first."""
         return self.memory / "MEMORY.md", self.root / "MEMORY.md"
@@ -93,11 +94,11 @@ class Layout:
             raise PathError(f"{member_id!r} is not a member id: letters, digits, '.', '_' and '-' only")
         return Layout(self.members / member_id)
 
-    @property
+    @cached_property
     def priming(self) -> Path:
         return self.root / ".minds" / "priming"
 
-    @property
+    @cached_property
     def shared_priming(self) -> Path:
         """Give the folder of the scripts that all members share."""
         return self.priming / "team_shared"
@@ -113,43 +114,43 @@ class Layout:
             raise PathError(f"{member_id!r} is not a member id: letters, digits, '.', '_' and '-' only")
         return self.root / ".dialogs" / "recent-priming" / f"{member_id}.json"
 
-    @property
+    @cached_property
     def ship(self) -> Path:
         return self.root / SHIP
 
-    @property
+    @cached_property
     def state(self) -> Path:
         return self.ship / "state.db"
 
-    @property
+    @cached_property
     def damaged(self) -> Path:
         """Return the folder of what could not be read and was set aside."""
         return self.ship / "damaged"
 
-    @property
+    @cached_property
     def inbox(self) -> Path:
         """Return the journal of what was accepted."""
         return self.ship / "inbox.jsonl"
 
-    @property
+    @cached_property
     def outbox(self) -> Path:
         """Return the journal of what must be sent."""
         return self.ship / "outbox.jsonl"
 
-    @property
+    @cached_property
     def marks(self) -> Path:
         """Return the folder of what people and members decided about threads."""
         return self.ship / "marks"
 
     def mark(self, thread_id: ThreadId) -> Path:
-        return self.marks / f"{thread_id.encode()}.json"
+        return _thread_file(self.marks, thread_id, ".json")
 
-    @property
+    @cached_property
     def usage(self) -> Path:
         """Return the folder of what runs used, a file a month."""
         return self.ship / "usage"
 
-    @property
+    @cached_property
     def grants(self) -> Path:
         return self.ship / "grants"
 
@@ -160,44 +161,48 @@ class Layout:
         """Return how a file is named to people: by its place in the workspace."""
         return name_of(path, self.root)
 
-    @property
+    @cached_property
     def keeper_lock(self) -> Path:
         """Return the file whose lock says which process keeps the workspace."""
         return self.ship / "keeper.lock"
 
-    @property
+    @cached_property
     def keeper_socket(self) -> Path:
         return self.ship / "keeper.sock"
 
-    @property
+    @cached_property
     def threads(self) -> Path:
         return self.ship / "threads"
 
-    @property
+    @cached_property
     def bin(self) -> Path:
         return self.ship / "bin"
 
     def signatures(self, thread_id: ThreadId) -> Path:
         """Return where lies what a provider wants back in the open turn of a thread."""
-        return self.threads / f"{thread_id.encode()}.signatures"
+        return _thread_file(self.threads, thread_id, ".signatures")
 
     def thread(self, thread_id: ThreadId) -> Path:
-        return self.threads / f"{thread_id.encode()}.jsonl"
+        return _thread_file(self.threads, thread_id, ".jsonl")
 
     def thread_bin(self, thread_id: ThreadId) -> Path:
-        return self.bin / f"{thread_id.encode()}.jsonl"
+        return _thread_file(self.bin, thread_id, ".jsonl")
+
+    @cached_property
+    def locks(self) -> Path:
+        return self.ship / "locks"
 
     def thread_lock(self, thread_id: ThreadId) -> Path:
-        return self.ship / "locks" / f"{thread_id.encode()}.lock"
+        return _thread_file(self.locks, thread_id, ".lock")
 
-    @property
+    @cached_property
     def approvals(self) -> Path:
         return self.ship / "approvals"
 
     def approval(self, approval_id: str) -> Path:
         return self.approvals / f"{_file_name(approval_id)}.json"
 
-    @property
+    @cached_property
     def trials(self) -> Path:
         """Return the folder of tried commands whose effects wait for an answer."""
         return self.ship / "trials"
@@ -205,12 +210,12 @@ class Layout:
     def trial(self, trial_id: str) -> Path:
         return self.trials / _file_name(trial_id)
 
-    @property
+    @cached_property
     def rooms(self) -> Path:
         """Return the folder that says what was locked when each command that runs now began."""
         return self.ship / "rooms"
 
-    @property
+    @cached_property
     def rewinds(self) -> Path:
         """Return the folder that keeps what files held before runs changed them."""
         return self.ship / "rewind"
@@ -218,32 +223,32 @@ class Layout:
     def rewind(self, run_id: str) -> Path:
         return self.rewinds / _file_name(run_id)
 
-    @property
+    @cached_property
     def changes_lock(self) -> Path:
         return self.ship / "changes.lock"
 
-    @property
+    @cached_property
     def joint_decisions(self) -> Path:
         """Decisions about several approvals at once, until each is in its own file."""
         return self.approvals / "joint"
 
-    @property
+    @cached_property
     def audit(self) -> Path:
         """Return the folder of the chained log of acting calls."""
         return self.ship / "audit"
 
-    @property
+    @cached_property
     def project_memory(self) -> Path:
         return self.ship / "memory" / "project.md"
 
     def user_memory(self, user_key: str) -> Path:
         return self.ship / "memory" / "users" / f"{_file_name(user_key)}.md"
 
-    @property
+    @cached_property
     def tasks(self) -> Path:
         return self.ship / "tasks"
 
-    @property
+    @cached_property
     def logs(self) -> Path:
         return self.ship / "logs"
 
@@ -262,7 +267,7 @@ class Layout:
         """Give where the sizes and hashes of a thread's prompts are kept, turn by turn."""
         return self.logs / "context" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
 
-    @property
+    @cached_property
     def uploads(self) -> Path:
         return self.ship / "uploads"
 
@@ -273,7 +278,7 @@ class Layout:
         """Give the folder that keeps a document's earlier texts."""
         return self.ship / "revisions" / _file_name(relative)
 
-    @property
+    @cached_property
     def scratch(self) -> Path:
         """Return the folder members may write without asking."""
         return self.ship / "scratch"
@@ -282,14 +287,20 @@ class Layout:
         """Return where lies what a command made and may not make."""
         return self.ship / "refused" / _file_name(call_id)
 
-    @property
+    @cached_property
     def token(self) -> Path:
         return self.ship / "token"
 
-    @property
+    @cached_property
     def history(self) -> Path:
         """Give the terminal's line history."""
         return self.ship / "chat-history"
+
+
+@lru_cache(maxsize=4096)
+def _thread_file(folder: Path, thread_id: ThreadId, ending: str) -> Path:
+    """Return a file of a thread; each turn asks for the same ones many times."""
+    return folder / f"{thread_id.encode()}{ending}"
 
 
 def _file_name(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -14,7 +15,9 @@ import pytest
 
 from shipmate.tools.exec.exec import Exec
 from shipmate.tools.exec.job import Jobs
+from shipmate.tools.exec.process import Process
 from shipmate.tools.exec.sandbox.sandbox import Confinement, Sandbox, holds, list_confinements
+from shipmate.tools.output import Spool, log_of
 from shipmate.tools.tool import ToolContext
 from shipmate.workspace.layout import Layout, make_private
 from tests.tools.exec.conftest import Run
@@ -138,3 +141,22 @@ def until(is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert time.monotonic() < deadline, "it never came to hold"
         time.sleep(0.02)
+
+
+async def test_what_a_command_leaves_in_its_group_ends_with_it_wherever_it_runs(
+    root: Path, context: ToolContext, marker: Path
+) -> None:
+    """Where no room is left behind to end, the group itself is what is known of its children."""
+    spool = Spool(log_of(context), 16_000)
+    command = ("/bin/sh", "-c", f"sleep 300 >>{marker} 2>&1 &")
+    process = await Process.start(command, root, {"PATH": os.environ["PATH"]}, spool)
+    assert await process.wait(20)
+    assert await asyncio.to_thread(is_let_go, marker)
+
+
+def is_let_go(file: Path) -> bool:
+    """Tell whether within a while nobody has a file open: who is killed takes a moment to be gone."""
+    deadline = time.monotonic() + 10
+    while holders(file) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not holders(file)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from shipmate.errors import KeeperError
 from shipmate.orchestrator.feed import FeedEvent, Run
@@ -50,8 +51,7 @@ class AttachedKeeper:
         encode_event(event)
         number = self._next()
         outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        # Nobody may be waiting any more when the keeper goes.
-        outcome.add_done_callback(lambda done: done.cancelled() or done.exception())
+        outcome.add_done_callback(_look_at)
         self._outcomes[number] = outcome
         try:
             answer = await self._ask(frames.Receive(number=number, event=event))
@@ -108,6 +108,7 @@ class AttachedKeeper:
 
     async def _ask(self, said: Frame) -> Frame:
         answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(_look_at)
         self._answers[said.number] = answer
         try:
             await self._send(said)
@@ -151,6 +152,9 @@ class AttachedKeeper:
                 self._note_run(said)
             case frames.Leaving():
                 self._end()
+            case frames.Refused(number=0):
+                for number in list(self._answers):
+                    self._answer(number, frames.error_of(said))
             case frames.Refused():
                 self._answer(said.number, frames.error_of(said))
             case _:
@@ -181,3 +185,9 @@ class AttachedKeeper:
         self._runs.clear()
         if not self.gone.done():
             self.gone.set_result(None)
+
+
+def _look_at(done: asyncio.Future[Any]) -> None:
+    """Count an exception as seen: nobody may be waiting for it any more when the keeper goes."""
+    if not done.cancelled():
+        done.exception()

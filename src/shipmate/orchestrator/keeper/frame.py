@@ -7,13 +7,17 @@ from typing import TypeAlias
 import msgspec
 
 from shipmate import errors
-from shipmate.errors import ShipmateError
+from shipmate.errors import ShipmateError, UserError
 from shipmate.orchestrator.feed import FeedEvent, Run
 from shipmate.store.port import InboxRow
 from shipmate.values.event import IngressEvent, Outcome
 
 # Raised when a frame changes its meaning: two versions of Shipmate must not misread each other.
 VERSION = 1
+TURNED_AWAY = (
+    "this command was started by the process that keeps the workspace, so it may not speak to it: "
+    "a tool could approve itself. Run it in a terminal of your own."
+)
 
 
 class _Frame(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", rename="camel", omit_defaults=True):
@@ -157,6 +161,11 @@ def decode(data: bytes) -> Frame:
 def refuse(number: int, error: ShipmateError) -> Refused:
     """Make the frame that carries an error."""
     return Refused(number=number, kind=type(error).__name__, words=str(error))
+
+
+def turn_away() -> Refused:
+    """Make the frame for a process that may not attach; it answers whatever was asked."""
+    return refuse(0, UserError(TURNED_AWAY))
 
 
 def error_of(frame: Refused) -> ShipmateError:

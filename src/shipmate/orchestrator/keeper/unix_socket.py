@@ -9,17 +9,23 @@ import logging
 import os
 import socket
 import struct
+import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Generator
 from pathlib import Path
 
+from shipmate.orchestrator.keeper import frame as frames
 from shipmate.workspace.layout import Layout, make_private
 
 # What a socket's path may hold, on the strictest system.
 PATH_LIMIT = 100
 FRAME_LIMIT = 256 << 20
 HEAD = struct.Struct(">I")
+# How long a process that is not let in may take to say what it came for.
+PARTING_SECONDS = 1.0
+# How often a line of ancestors is followed that breaks because one of them ends.
+WALKS = 5
 # Socket options of macOS that Python has no names for.
 SOL_LOCAL, LOCAL_PEERPID = 0, 2
 log = logging.getLogger(__name__)
@@ -76,7 +82,7 @@ class UnixSocket:
             link = StreamLink(reader, writer)
             if (refusal := _refuse(writer.get_extra_info("socket"))) is not None:
                 log.warning("a process was not let in: %s", refusal)
-                link.close()
+                await _turn_away(link)
                 return
             await welcome(link)
 
@@ -150,6 +156,15 @@ def _short(path: Path) -> Generator[str]:
         yield str(link / path.name)
 
 
+async def _turn_away(link: StreamLink) -> None:
+    """Say why, and wait for what was said meanwhile: cutting it off would cut off the answer too."""
+    with contextlib.suppress(ConnectionError, TimeoutError):
+        await link.send(frames.encode(frames.turn_away()))
+        async with asyncio.timeout(PARTING_SECONDS):
+            await link.receive()
+    link.close()
+
+
 def _refuse(connection: socket.socket) -> str | None:
     """Say why the process at the other end may not attach, if it may not.
 
@@ -158,7 +173,12 @@ def _refuse(connection: socket.socket) -> str | None:
     pid, uid = _peer(connection)
     if uid is not None and uid != os.getuid():
         return f"it runs as user {uid}"
-    if pid is not None and os.getpid() in _ancestors(pid):
+    # A process outside this one's namespace has no number here; what a tool starts always has one.
+    ancestors = _ancestors(pid) if pid else set()
+    if ancestors is None:
+        # Whoever connects and is gone may have left the link to a child.
+        return f"nobody can tell who started process {pid}"
+    if os.getpid() in ancestors:
         return f"process {pid} was started by a tool of this one"
     return None
 
@@ -172,16 +192,25 @@ def _peer(connection: socket.socket) -> tuple[int | None, int | None]:
     return struct.unpack("i", raw)[0], None
 
 
-def _ancestors(pid: int) -> set[int]:
-    """List the processes that a process descends from."""
-    found: set[int] = set()
-    while pid > 1 and (parent := _parent(pid)) is not None and parent not in found:
-        found.add(parent)
-        pid = parent
-    return found
+def _ancestors(pid: int) -> set[int] | None:
+    """List the processes that a process descends from, up to the first of all; None when it is gone."""
+    for _ in range(WALKS):
+        found, at = set[int](), pid
+        while at > 1 and (parent := _parent(at)) is not None and parent not in found:
+            found.add(parent)
+            at = parent
+        if at <= 1:
+            return found
+    # A parent that ended under way would have been found replaced the next time.
+    return None
 
 
 def _parent(pid: int) -> int | None:
+    if sys.platform != "linux":
+        told = subprocess.run(
+            ["/bin/ps", "-o", "ppid=", "-p", str(pid)], capture_output=True, text=True, check=False
+        )
+        return int(told.stdout) if told.stdout.strip().isdigit() else None
     try:
         text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
     except OSError:

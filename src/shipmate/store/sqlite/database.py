@@ -12,8 +12,10 @@ import re
 import sqlite3
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from errno import ENOENT
 from functools import cache
 from importlib.resources import files
+from os import strerror
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,6 +36,8 @@ COMPANIONS = ("-journal", "-wal", "-shm")
 BROKEN = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_READONLY_DBMOVED", "SQLITE_IOERR_SHORT_READ")
 # The whole of a database up to this size is checked when the index is compared with the files.
 CHECKED_BYTES = 16 * 1024 * 1024
+# How often something is tried on a database that is taken away each time.
+TRIES = 10
 
 
 class _OtherStartError(Exception):
@@ -58,13 +62,17 @@ class Database:
         """Do some work on the database; a lost or damaged one is made anew, and the work done once more."""
         with self._words():
             self._notice()
-            try:
-                return work()
-            except sqlite3.DatabaseError as error:
-                if not _is_damage(error):
-                    raise
-                self._heal(error)
-                return work()
+            for _ in range(TRIES - 1):
+                try:
+                    return work()
+                except sqlite3.DatabaseError as error:
+                    if _is_damage(error):
+                        self._heal(error)
+                    elif self._is_lost():
+                        self._notice()
+                    else:
+                        raise
+            return work()
 
     def run(self, statement: str, values: Mapping[str, Any] | None = None) -> sqlite3.Cursor:
         """Run one statement."""
@@ -96,7 +104,8 @@ class Database:
 
     def check(self) -> None:
         """Look the whole database through for damage, if it is not large; a damaged one is made anew."""
-        if self._path is None or self._path.stat().st_size > CHECKED_BYTES:
+        status = stat_of(DISK, self._path) if self._path is not None else None
+        if status is None or status.st_size > CHECKED_BYTES:
             return
 
         def work() -> None:
@@ -114,29 +123,47 @@ class Database:
 
     def _notice(self) -> None:
         """Open the database anew when it is not the one that was opened."""
-        if self._connection is None or (self._path is not None and _identity(self._path) != self._identity):
+        if self._connection is None or self._is_lost():
             self.close()
             self._open()
+
+    def _is_lost(self) -> bool:
+        """Tell whether the file is gone, or another one lies in its place."""
+        return self._path is not None and _identity(self._path) != self._identity
 
     def _open(self) -> None:
         if self._path is None:
             self._connect(":memory:")
             return
-        make_folder(DISK, self._path.parent)
-        with locked(DISK, self._path.with_suffix(".lock")):
+        for _ in range(TRIES - 1):
+            # It may be taken away or replaced while it is being opened, too.
             try:
-                self._connect(self._path)
+                self._open_file(self._path)
+            except (sqlite3.DatabaseError, FileNotFoundError) as error:
+                if isinstance(error, sqlite3.DatabaseError) and not _is_damage(error):
+                    raise
+            else:
+                return
+        self._open_file(self._path)
+
+    def _open_file(self, path: Path) -> None:
+        make_folder(DISK, path.parent)
+        with locked(DISK, path.with_suffix(".lock")):
+            try:
+                self._connect(path)
             except _OtherStartError:
                 for name in ("", *COMPANIONS):
-                    self._path.with_name(self._path.name + name).unlink(missing_ok=True)
-                self._connect(self._path)
+                    path.with_name(path.name + name).unlink(missing_ok=True)
+                self._connect(path)
             except sqlite3.DatabaseError as error:
+                if _identity(path) == (0, 0):
+                    raise FileNotFoundError(ENOENT, strerror(ENOENT)) from error
                 if not _is_damage(error):
                     raise
                 self._set_aside(str(error))
-                self._connect(self._path)
-        self._path.chmod(0o600)
-        self._identity = _identity(self._path)
+                self._connect(path)
+        path.chmod(0o600)
+        self._identity = _identity(path)
 
     def _connect(self, place: Path | str) -> None:
         self.close()
@@ -185,7 +212,8 @@ class Database:
         with locked(DISK, self._path.with_suffix(".lock")):
             if _identity(self._path) == self._identity:
                 self.close()
-                self._set_aside(str(error))
+                with contextlib.suppress(FileNotFoundError):
+                    self._set_aside(str(error))
         self.close()
         self._open()
 

@@ -1,0 +1,137 @@
+"""Who may reach the keeper: no command that a tool runs, however it hides where it came from."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from shipmate.app import Shipmate
+from shipmate.models.scripted import ScriptedModel, call
+from shipmate.orchestrator.keeper.frame import TURNED_AWAY
+from shipmate.tools.exec.exec import Exec
+from shipmate.tools.exec.job import Jobs
+from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.tools.toolset import Toolset
+from shipmate.workspace.layout import Layout
+from tests.support.terminal import SHIPMATE
+from tests.support.wait import LONG
+from tests.support.workspace import ROOM, Probe, messages_of, said, talk, tools_of
+
+KNOCK = """
+import os, socket, sys, time
+
+def connect():
+    knocking = socket.socket(socket.AF_UNIX)
+    knocking.settimeout(20)
+    knocking.connect(sys.argv[1])
+    return knocking
+
+def greet(knocking):
+    hello = b'{"is":"hello","number":1,"version":1}'
+    knocking.sendall(len(hello).to_bytes(4, "big") + hello)
+    return b"welcome" in knocking.recv(999)
+
+def tell(connect):
+    try:
+        found = "welcome" if greet(connect()) else "refused"
+    except OSError as error:
+        found = f"refused {error}"
+    with open("told.part", "w") as file:
+        file.write(found)
+    os.rename("told.part", "told")
+
+way = sys.argv[2]
+if way == "child":
+    tell(connect)
+elif way == "orphan":
+    if os.fork() == 0:
+        os.setsid()
+        middle = os.getpid()
+        if os.fork() == 0:
+            # Whoever started this one is gone.
+            while os.getppid() == middle:
+                time.sleep(0.01)
+            tell(connect)
+        os._exit(0)
+else:
+    # Whoever connected is gone before the keeper can look at it.
+    def inherit():
+        carrying, carried = socket.socketpair()
+        if os.fork() == 0:
+            try:
+                socket.send_fds(carrying, [b"x"], [connect().fileno()])
+            finally:
+                os._exit(0)
+        os.wait()
+        carrying.close()
+        _, handles, _, _ = socket.recv_fds(carried, 1, 1)
+        if not handles:
+            raise OSError("nothing to inherit")
+        return socket.socket(fileno=handles[0])
+
+    tell(inherit)
+"""
+# The command lives until what it left behind has told how it went.
+LINE = "{python} knock.py {socket} {way}; while [ ! -e told ]; do sleep 0.02; done; cat told"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    (tmp_path / "Agent.md").write_text("# Captain\n")
+    (tmp_path / "ship.json").write_text('{"permissions": {"mode": "yolo", "ask": ["seal"]}}')
+    (tmp_path / "knock.py").write_text(KNOCK)
+    return tmp_path
+
+
+async def open_with_exec(folder: Path, model: ScriptedModel, *, confined: bool) -> tuple[Shipmate, Probe]:
+    sandbox = Sandbox(Layout(folder)) if confined else Sandbox(Layout(folder), candidates=[])
+    assert sandbox.works is confined
+    seal = Probe("seal", acts=True)
+    tools = Toolset([Exec(sandbox, Jobs(), {}), seal])
+    return await Shipmate.open(folder, model=model, environ={}, toolset=tools), seal
+
+
+@pytest.mark.parametrize("confined", [True, False])
+@pytest.mark.parametrize("way", ["child", "orphan", "heir"])
+async def test_a_command_that_a_tool_runs_is_not_let_in(workspace: Path, way: str, confined: bool) -> None:
+    line = LINE.format(python=sys.executable, socket=Layout(workspace).keeper_socket, way=way)
+    model = ScriptedModel([[call("exec", command=line)], "Done."])
+    ship, _ = await open_with_exec(workspace, model, confined=confined)
+    try:
+        assert ship.keeper.keeps
+        await asyncio.wait_for(talk(ship, "knock"), LONG)
+        ((_, _, output),) = tools_of((await messages_of(ship))[-1])
+    finally:
+        await ship.close()
+    assert "refused" in output
+    assert "welcome" not in output
+
+
+@pytest.mark.parametrize("confined", [True, False])
+async def test_a_command_that_a_tool_runs_cannot_approve(workspace: Path, confined: bool) -> None:
+    model = ScriptedModel(
+        {
+            "ask": [[call("seal", mark="x")], "Sealed."],
+            "try": [
+                [call("exec", command=f"{SHIPMATE} ask --thread {ROOM} yes; echo code $?")],
+                "Done.",
+            ],
+        }
+    )
+    ship, seal = await open_with_exec(workspace, model, confined=confined)
+    try:
+        assert (await talk(ship, "ask")).status == "suspended"
+        await asyncio.wait_for((await ship.receive(said("try it"))).outcome(), LONG)
+        waiting = await ship.approvals.pending(ROOM)
+        output = tools_of((await messages_of(ship))[-1])[-1][2]
+    finally:
+        await ship.close()
+    assert [each.status for each in waiting] == ["requested"]
+    assert seal.marks == []
+    assert "code 0" not in output
+    if not confined:
+        # It is told why, at once.
+        assert TURNED_AWAY in output
