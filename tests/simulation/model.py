@@ -51,6 +51,11 @@ class SimModel:
         self._outside.broken[thread_id] += 1
         seen = [text_of(each) for each in request.messages if each["role"] == "user"]
         await self._wait()
+        world = self._process.world
+        if world.is_deadly and world.deaths and chance.random() < 0.8:
+            world.deaths -= 1
+            self._process.kill()
+            self._process.check()
         if chance.random() < 0.04:
             raise chance.choice(TROUBLES)
         if chance.random() < 0.2:

@@ -36,14 +36,14 @@ class People:
         self._waiting: list[tuple[Process, asyncio.Task[None]]] = []
         self.threads = THREADS[:threads]
 
-    def write(self, process: Process) -> None:
+    def write(self, process: Process) -> asyncio.Task[None]:
         """Say something new."""
         thread_id = self._chance.choice(self.threads)
         name = self._name("m")
         event = TextEvent(
             **self._head(thread_id, name), text=f"{name} {WORDS}", steer=self._chance.random() < 0.15
         )
-        self.hand_over(process, self._note(event))
+        return self.hand_over(process, self._note(event))
 
     def repeat(self, process: Process) -> None:
         """Say something again, under the same id."""
@@ -100,13 +100,11 @@ class People:
         event = RetryEvent(**self._head(thread_id, self._name("r")), replaces=last)
         self.hand_over(process, self._note(event))
 
-    def hand_over(self, process: Process, said: Said) -> None:
+    def hand_over(self, process: Process, said: Said) -> asyncio.Task[None]:
         """Hand an event over, and wait for what becomes of it."""
-        self._waiting.append((process, process.start(self._hand_over(process, said))))
-
-    def waits(self, process: Process) -> bool:
-        """Tell whether somebody at a process waits for what becomes of an event."""
-        return any(each is process and not task.done() for each, task in self._waiting)
+        task = process.start(self._hand_over(process, said))
+        self._waiting.append((process, task))
+        return task
 
     @property
     def is_waiting(self) -> bool:

@@ -12,9 +12,12 @@ import sys
 import traceback
 import warnings
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from types import FunctionType
 
 from shipmate.store.sqlite.database import Database
+from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import load_config
 from tests.simulation.check import Check
 from tests.simulation.clock import installed
@@ -42,6 +45,8 @@ class Runner:
 
     def __init__(self) -> None:
         # Its length is always the same, so that no seed depends on it.
+        if isinstance(vars(Layout)["thread"], FunctionType):
+            remember_paths()
         self._layout = make_workspace(MEMORY / f"shipmate-simulation-{os.getpid():08d}")
         self._loaded = load_config(self._layout, {})
         self._count = 0
@@ -86,6 +91,15 @@ class Runner:
     def close(self) -> None:
         """Remove the folder."""
         shutil.rmtree(self._layout.root, ignore_errors=True)
+
+
+def remember_paths() -> None:
+    """Build each path of the workspace once: nothing takes as long."""
+    for name, member in list(vars(Layout).items()):
+        if isinstance(member, property) and member.fget is not None:
+            setattr(Layout, name, property(lru_cache(64)(member.fget)))
+    for name in ("thread", "thread_bin", "thread_lock", "signatures", "mark", "approval"):
+        setattr(Layout, name, lru_cache(10_000)(getattr(Layout, name)))
 
 
 def silence() -> None:

@@ -13,7 +13,7 @@ from tests.simulation.process import Process
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
-PAUSES = (0.0, 0.0, 0.0, 0.005, 0.02, 0.1, 0.5, 3.0)
+PAUSES = (0.0, 0.0, 0.005, 0.02, 0.1, 0.3, 0.7, 3.0)
 # How long, in simulated time, everything may take to come to rest once all is well.
 PATIENCE = 200
 
@@ -29,13 +29,14 @@ class Story:
         # A clock that is set back can make a word look later than a question it came before.
         self._says_yes = self._chance.random() < 0.5
         # Some seeds have no misfortunes of a kind, others many.
-        self._harm = self._chance.choice((0.0, 0.1, 0.25, 0.4))
+        self._harm = self._chance.choice((0.0, 0.15, 0.3, 0.45))
         self._done = 0
 
     async def unfold(self) -> None:
         """Let everything happen, then let it come to rest."""
         world = self._world
         world.is_rough = self._harm > 0
+        world.is_deadly = world.is_rough and self._chance.random() < 0.05
         world.join()
         for _ in range(self._length):
             await asyncio.sleep(self._chance.choice(PAUSES))
@@ -57,9 +58,7 @@ class Story:
 
     async def _ask(self, process: Process) -> None:
         await process.opened.wait()
-        self.people.write(process)
-        while self.people.waits(process):  # noqa: ASYNC110 (time is simulated)
-            await asyncio.sleep(0.1)
+        await asyncio.wait({self.people.write(process)})
         await process.leave(finish=True)
 
     def _do_something(self) -> None:
@@ -67,7 +66,7 @@ class Story:
         if not ready:
             return
         people, process = self.people, self._chance.choice(ready)
-        deeds: tuple[tuple[Callable[[Process], None], int], ...] = (
+        deeds: tuple[tuple[Callable[[Process], object], int], ...] = (
             (people.write, 8),
             (people.repeat, 3),
             (people.answer, 6),
@@ -87,8 +86,11 @@ class Story:
         harms = (
             self._kill_soon,
             self._kill_soon,
+            self._kill_soon,
+            self._kill_now,
             self._kill_now,
             self._leave,
+            self._cut_power,
             self._cut_power,
             self._fill_disk,
             self._break_disk,
@@ -166,6 +168,8 @@ class Story:
         world.note("all is well from here on")
         self._clear()
         world.is_rough, world.cut_at = False, None
+        # Whoever asks the model dies of it, for a while yet.
+        world.deaths = 8 if world.is_deadly else 0
         for process in world.processes:
             process.kill_at, process.is_halted = None, False
         world.loop.release()

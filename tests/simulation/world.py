@@ -55,6 +55,9 @@ class World:
         self.tells = False
         # The disk failed to read or write at some time.
         self.has_failed = False
+        # Something in the model's answer kills the process that asks, so often.
+        self.is_deadly = False
+        self.deaths = 1000
         # Misfortunes happen.
         self.is_rough = False
         self.ignores_lock = False

@@ -61,7 +61,13 @@ class UnixSocket:
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             link = StreamLink(reader, writer)
-            if (refusal := _refuse(writer.get_extra_info("socket"))) is not None:
+            pid, uid = _peer(writer.get_extra_info("socket"))
+            if uid not in (None, os.getuid()):
+                # Nothing is said to strangers.
+                log.warning("a process was not let in: it runs as user %s", uid)
+                link.close()
+                return
+            if (refusal := _refuse(pid)) is not None:
                 log.warning("a process was not let in: %s", refusal)
                 await _turn_away(link)
                 return
@@ -179,14 +185,11 @@ async def _turn_away(link: StreamLink) -> None:
     link.close()
 
 
-def _refuse(connection: socket.socket) -> str | None:
+def _refuse(pid: int | None) -> str | None:
     """Say why the process at the other end may not attach, if it may not.
 
     A command that a tool runs could approve itself; whatever this process started is therefore refused.
     """
-    pid, uid = _peer(connection)
-    if uid is not None and uid != os.getuid():
-        return f"it runs as user {uid}"
     # A process outside this one's namespace has no number here; what a tool starts always has one.
     ancestors = _ancestors(pid) if pid else set()
     if ancestors is None:
