@@ -52,6 +52,7 @@ async def test_d8_nothing_is_lost_or_done_twice_and_everyone_is_answered(tmp_pat
         words = each.log.read_text()
         if re.search("Traceback|Unhandled exception|never retrieved", words):
             troubles.append(f"{each.name} shows what nobody should see:\n{words[-5000:]}")
+    print(*troubles, sep="\n")
     assert not troubles, "\n".join(troubles)
 
 

@@ -251,7 +251,8 @@ async def test_a_process_that_a_tool_started_is_not_let_in(tmp_path: Path) -> No
             stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         out, _ = await asyncio.wait_for(child.communicate(), LONG)
-    assert out.decode().strip() == "b''"
+    assert "refused" in out.decode()
+    assert "welcome" not in out.decode()
 
 
 async def _open(folder: Path, model: ScriptedModel, tools: list[Probe] | None = None) -> Shipmate:

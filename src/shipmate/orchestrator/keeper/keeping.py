@@ -215,10 +215,15 @@ class Keeping:
     async def _keep(self) -> LocalKeeper:
         try:
             local = await self._begin()
-            self._listener = Listener(local)
-            await self._socket.listen(self._listener.welcome)
         except BaseException:
             self._socket.release()
+            raise
+        self._listener = Listener(local)
+        try:
+            await self._socket.listen(self._listener.welcome)
+        except BaseException:
+            # Somebody may have come in meanwhile: nothing of theirs may go on once another keeps.
+            await self._leave(local, finish=False)
             raise
         self._attached = None
         self._local = local

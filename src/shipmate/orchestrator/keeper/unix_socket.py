@@ -77,7 +77,8 @@ class UnixSocket:
         with _short(self._layout.keeper_socket) as path:
             listening.bind(path)
         self._layout.keeper_socket.chmod(0o600)
-        self._server = await asyncio.start_unix_server(serve, sock=listening)
+        self._server = await asyncio.start_unix_server(serve, sock=listening, start_serving=False)
+        await self._server.start_serving()
 
     async def connect(self) -> StreamLink | None:
         """Reach the keeper; None while it starts, leaves or is not there."""
