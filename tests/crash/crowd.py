@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -160,6 +161,7 @@ class Crowd:
             except TimeoutError as error:
                 if not process.is_doomed:
                     self.record.troubles.append(f"chat: {error} was not shown:\n{screen.shown[-3000:]}")
+                process.signal(signal.SIGKILL)
             await process.ended.wait()
             process.close_input()
             process.log.write_text(screen.shown)
