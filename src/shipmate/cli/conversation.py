@@ -27,7 +27,7 @@ from shipmate.errors import ShipmateError, ThreadIdError, UserError
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.priming.replay import SOURCE_TAG, hides_priming
 from shipmate.thread.service import Thread
-from shipmate.values.message import UIMessage, metadata_of
+from shipmate.values.message import UIMessage, metadata_of, text_of
 from shipmate.values.thread_id import ThreadId
 
 LIVE_LINES = 8
@@ -57,6 +57,9 @@ class Conversation:
         self._busy_since = time.monotonic()
         # The run whose time is shown.
         self._timed = ""
+        # What was sent from here, by message id, and which messages of others have been shown.
+        self._sent: set[str] = set()
+        self._seen: set[str] = set()
 
     async def hold(self) -> None:
         """Talk until the person leaves."""
@@ -127,6 +130,7 @@ class Conversation:
         else:
             self._busy_since = time.monotonic()
         self._open[event.message_id] = text
+        self._sent.add(event.message_id)
         try:
             receipt = await self._ship.receive(event)
         except BaseException:
@@ -167,6 +171,7 @@ class Conversation:
             if event.run_id not in ("", self._timed):
                 self._timed = event.run_id
                 self._busy_since = self._busy_since if self._open else time.monotonic()
+                items += await self._words_of_others(event.answers)
             for chunk in self._watching.take(event):
                 items += self._transcript.apply(chunk)
             items += self._transcript.end() if event.outcome is not None else []
@@ -178,6 +183,19 @@ class Conversation:
         if ended:
             self._screen.gap()
         self._prompt.redraw()
+
+    async def _words_of_others(self, answered: frozenset[str]) -> list[Item]:
+        """Return what others said that a run answers: its answer alone would be to nothing."""
+        if answered <= self._sent or not await self._ship.threads.exists(self.thread_id):
+            return []
+        thread = await self._ship.threads.read(self.thread_id)
+        words: list[Item] = []
+        for message in thread.messages:
+            said_by_others = metadata_of(message).get("messageId") in answered - self._sent
+            if message["role"] == "user" and said_by_others and message["id"] not in self._seen:
+                self._seen.add(message["id"])
+                words.append(Item("said", f"› {clean(text_of(message))}"))
+        return words
 
     async def _show_questions(self, ids: set[str] | None = None) -> None:
         waiting = await self._ship.approvals.pending(str(self.thread_id))
@@ -201,6 +219,7 @@ class Conversation:
             ]
             for message in stored:
                 self._watching.remember(message)
+            self._seen = {message["id"] for message in stored}
             shown = stored
             recap = [write_message(message, with_output=False) for message in shown[-RECAP_MESSAGES:]]
             self._screen.show(Item("text", clean(text)) for text in recap if text)
