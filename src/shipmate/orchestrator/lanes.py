@@ -139,12 +139,13 @@ class Lanes:
         self._is_closing = True
         if self._sweeper is not None:
             self._sweeper.cancel()
-        await asyncio.gather(*(self._leave(thread_id) for thread_id in list(self._tasks)))
+        # Taken together here and now: a lane may come to its end while others are left.
+        working = [(self._lanes[thread_id], task) for thread_id, task in self._tasks.items()]
+        await asyncio.gather(*(self._leave(lane, task) for lane, task in working))
         for thread_id in list(self._waiting):
             self._tell_waiting(thread_id, CLOSED)
 
-    async def _leave(self, thread_id: ThreadId) -> None:
-        lane, task = self._lanes[thread_id], self._tasks[thread_id]
+    async def _leave(self, lane: Lane, task: asyncio.Task[None]) -> None:
         leaving = asyncio.ensure_future(lane.leave())
         await asyncio.wait({leaving, task}, timeout=ACTING_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         leaving.cancel()
