@@ -172,6 +172,7 @@ class Conversation:
                 self._timed = event.run_id
                 self._busy_since = self._busy_since if self._open else time.monotonic()
                 items += await self._words_of_others(event.answers)
+            items += await self._catch_up() if event.is_handed_over else []
             for chunk in self._watching.take(event):
                 items += self._transcript.apply(chunk)
             items += self._transcript.end() if event.outcome is not None else []
@@ -188,14 +189,38 @@ class Conversation:
         """Return what others said that a run answers: its answer alone would be to nothing."""
         if answered <= self._sent or not await self._ship.threads.exists(self.thread_id):
             return []
+        messages = (await self._ship.threads.read(self.thread_id)).messages
+        found = (each for each in messages if metadata_of(each).get("messageId") in answered)
+        return [item for message in found for item in self._unseen(message)]
+
+    def _unseen(self, message: UIMessage) -> list[Item]:
+        """Return the words of a message that others sent, unless they are shown already."""
+        is_own = metadata_of(message).get("messageId") in self._sent
+        if message["role"] != "user" or is_own or message["id"] in self._seen:
+            return []
+        self._seen.add(message["id"])
+        return [Item("said", f"› {clean(text_of(message))}")]
+
+    async def _catch_up(self) -> list[Item]:
+        """Return what ended while one keeper took over from another: it is in the thread alone."""
+        if not await self._ship.threads.exists(self.thread_id):
+            return []
         thread = await self._ship.threads.read(self.thread_id)
-        words: list[Item] = []
-        for message in thread.messages:
-            said_by_others = metadata_of(message).get("messageId") in answered - self._sent
-            if message["role"] == "user" and said_by_others and message["id"] not in self._seen:
-                self._seen.add(message["id"])
-                words.append(Item("said", f"› {clean(text_of(message))}"))
-        return words
+        run = self._ship.keeper.running(str(self.thread_id))
+        items: list[Item] = []
+        for message in await self._visible(thread):
+            items += self._unseen(message)
+            # What goes on is told by the keeper.
+            is_over = "outcome" in metadata_of(message) or message["id"] in thread.waiting
+            if (
+                message["role"] == "assistant"
+                and is_over
+                and (run is None or message["id"] != run.message_id)
+            ):
+                for chunk in self._watching.complete(message):
+                    items += self._transcript.apply(chunk)
+                items += self._transcript.end()
+        return items
 
     async def _show_questions(self, ids: set[str] | None = None) -> None:
         waiting = await self._ship.approvals.pending(str(self.thread_id))

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from shipmate.errors import KeeperError, ShipmateError
-from shipmate.orchestrator.feed import FeedEvent, Run
+from shipmate.orchestrator.feed import HANDED_OVER, FeedEvent, Run
 from shipmate.orchestrator.keeper.attached import AttachedKeeper, KeeperGoneError
 from shipmate.orchestrator.keeper.listener import Listener
 from shipmate.orchestrator.keeper.local import LocalKeeper
@@ -183,6 +183,8 @@ class Keeping:
             keeper = await self._current()
             with contextlib.suppress(KeeperGoneError):
                 async with keeper.watch(thread_id, queue):
+                    if ready.is_set():
+                        queue.put_nowait(HANDED_OVER)
                     ready.set()
                     await asyncio.shield(keeper.gone)
 
