@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -143,6 +143,33 @@ async def test_closing_tells_whoever_still_waits(tmp_path: Path) -> None:
         await queue.get()
     outcome = await asyncio.wait_for(receipt.outcome(), LONG)
     assert (outcome.status, outcome.retryable) == ("failed", True)
+
+
+class ShortLane(Lane):
+    """A lane that is over when a test says so."""
+
+    over: asyncio.Event
+
+    async def drain(self) -> None:
+        await self.over.wait()
+
+
+async def test_a_lane_may_come_to_its_end_while_all_are_left(tmp_path: Path) -> None:
+    over = asyncio.Event()
+
+    def make_lane(*_: Any, **__: Any) -> Lane:
+        lane = ShortLane.__new__(ShortLane)
+        lane.over = over
+        return lane
+
+    async with open_workspace(tmp_path, ScriptedModel([])) as app:
+        lanes = Lanes(app.store, app.threads, Feed(), make_lane)
+        receipt = await lanes.receive(said("go"))
+        await asyncio.sleep(0)
+        # It ends in the next tick, which is before anything that closing starts.
+        over.set()
+        await lanes.close()
+    assert (await receipt.outcome()).status == "failed"
 
 
 async def test_an_index_that_is_lost_meanwhile_costs_no_answer(tmp_path: Path) -> None:

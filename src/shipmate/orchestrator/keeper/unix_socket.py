@@ -86,7 +86,8 @@ class UnixSocket:
                 listening.bind(path)
             self._layout.keeper_socket.chmod(0o600)
             self._made = self._layout.keeper_socket.stat()
-            self._server = await asyncio.start_unix_server(serve, sock=listening)
+            self._server = await asyncio.start_unix_server(serve, sock=listening, start_serving=False)
+            await self._server.start_serving()
         except BaseException:
             listening.close()
             raise
