@@ -16,6 +16,7 @@ from pathlib import Path
 
 from shipmate.orchestrator.keeper import frame as frames
 from shipmate.orchestrator.keeper.lock import KeeperLock
+from shipmate.workspace.disk import refusals
 from shipmate.workspace.layout import Layout, make_private
 
 # What a socket's path may hold, on the strictest system.
@@ -46,7 +47,8 @@ class UnixSocket:
 
     def hold(self) -> bool:
         """Take the lock if it is free; the system frees it when the process ends, however it ends."""
-        return self._lock.take()
+        with refusals(self._layout.keeper_lock, self._layout.root):
+            return self._lock.take()
 
     def holder(self) -> int | None:
         """Return the process that keeps, or None when none does."""
@@ -73,14 +75,15 @@ class UnixSocket:
                 return
             await welcome(link)
 
-        await self._bind(serve)
+        with refusals(self._layout.keeper_socket, self._layout.root):
+            await self._bind(serve)
         self._tending = asyncio.create_task(self._tend(serve))
 
     async def _bind(self, serve: Callable[..., Awaitable[None]]) -> None:
-        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         make_private(self._layout.ship)
         with contextlib.suppress(FileNotFoundError):
             self._layout.keeper_socket.unlink()
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with _short(self._layout.keeper_socket) as path:
                 listening.bind(path)
@@ -112,13 +115,17 @@ class UnixSocket:
         """Reach the keeper; None while it starts, leaves or is not there."""
         connecting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connecting.setblocking(False)
-        try:
-            with _short(self._layout.keeper_socket) as path:
-                await asyncio.get_running_loop().sock_connect(connecting, path)
-            reader, writer = await asyncio.open_unix_connection(sock=connecting)
-        except (FileNotFoundError, ConnectionError, BlockingIOError):
-            connecting.close()
-            return None
+        with refusals(self._layout.keeper_socket, self._layout.root):
+            try:
+                with _short(self._layout.keeper_socket) as path:
+                    await asyncio.get_running_loop().sock_connect(connecting, path)
+                reader, writer = await asyncio.open_unix_connection(sock=connecting)
+            except (FileNotFoundError, ConnectionError, BlockingIOError):
+                connecting.close()
+                return None
+            except BaseException:
+                connecting.close()
+                raise
         return StreamLink(reader, writer)
 
     async def close(self) -> None:
