@@ -81,7 +81,9 @@ async def test_a_message_withdrawn_by_another_process_tells_its_caller(tmp_path:
     assert [text_of(message) for message in messages] == ["one", "busy"]
 
 
-async def test_a_message_withdrawn_while_an_unclear_reply_is_read_is_not_answered(tmp_path: Path) -> None:
+async def test_a_message_withdrawn_while_an_unclear_reply_is_read_is_not_answered(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     gate, act = asyncio.Event(), Probe("act", acts=True)
     reading = asyncio.Event()
 
@@ -101,6 +103,7 @@ async def test_a_message_withdrawn_while_an_unclear_reply_is_read_is_not_answere
         outcome = await receipt.outcome()
         messages = await messages_of(app)
     assert (outcome.status, len(messages), len(model.requests)) == ("stopped", 2, 2)
+    assert caplog.text == ""
 
 
 async def test_a_binned_thread_comes_back_when_somebody_speaks_in_it(tmp_path: Path) -> None:
@@ -205,11 +208,13 @@ async def test_what_the_thread_has_already_cannot_be_taken_back(tmp_path: Path) 
     # A power cut took the line that says that a run works on it; the thread has the message.
     lines = app.layout.inbox.read_bytes().splitlines(keepends=True)
     app.layout.inbox.write_bytes(lines[0])
-    async with FileLog(app.layout).lock(ThreadId.parse(ROOM)):
-        async with open_workspace(tmp_path, ScriptedModel({"": ["Done."]})) as later:
-            assert [row.status for row in await later.keeper.queue(ROOM)] == ["waiting"]
-            assert await later.keeper.withdraw(ROOM, "m1") is False
-            assert len(await later.keeper.queue(ROOM)) == 1
+    async with (
+        FileLog(app.layout).lock(ThreadId.parse(ROOM)),
+        open_workspace(tmp_path, ScriptedModel({"": ["Done."]})) as later,
+    ):
+        assert [row.status for row in await later.keeper.queue(ROOM)] == ["waiting"]
+        assert await later.keeper.withdraw(ROOM, "m1") is False
+        assert len(await later.keeper.queue(ROOM)) == 1
 
 
 async def test_a_stop_holds_though_the_process_ends_before_the_run_does(tmp_path: Path) -> None:
