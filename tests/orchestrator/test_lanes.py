@@ -100,7 +100,9 @@ async def test_a_message_withdrawn_by_another_process_tells_its_caller(tmp_path:
     assert [text_of(message) for message in messages] == ["one", "busy"]
 
 
-async def test_a_message_withdrawn_while_an_unclear_reply_is_read_is_not_answered(tmp_path: Path) -> None:
+async def test_a_message_withdrawn_while_an_unclear_reply_is_read_is_not_answered(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     gate, act = asyncio.Event(), Probe("act", acts=True)
     reading = asyncio.Event()
 
@@ -120,6 +122,7 @@ async def test_a_message_withdrawn_while_an_unclear_reply_is_read_is_not_answere
         outcome = await receipt.outcome()
         messages = await messages_of(app)
     assert (outcome.status, len(messages), len(model.requests)) == ("stopped", 2, 2)
+    assert caplog.text == ""
 
 
 async def test_a_binned_thread_comes_back_when_somebody_speaks_in_it(tmp_path: Path) -> None:
