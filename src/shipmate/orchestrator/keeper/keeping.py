@@ -151,8 +151,9 @@ class Keeping:
     async def _leave(self, local: LocalKeeper, *, finish: bool) -> None:
         listener = self._listener
         assert listener is not None, "a keeper listens"
-        if finish:
-            # As long as nobody is there to take over.
+        if finish and not listener.has_visitors:
+            # As long as nobody is there to take over; those who came and went do not count.
+            listener.visited.clear()
             ends = [asyncio.create_task(local.lanes.idle()), asyncio.create_task(listener.visited.wait())]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for end in ends:
