@@ -38,7 +38,12 @@ class ShipmateError(Exception):
     exit_code = 1
 
     def __init__(self, message: str | None = None) -> None:
-        super().__init__(message or (self.__class__.__doc__ or "").strip())
+        super().__init__(message or self.general())
+
+    @classmethod
+    def general(cls) -> str:
+        """Return what can be said when nothing more exact is known."""
+        return " ".join((cls.__doc__ or "").split())
 
 
 class UserError(ShipmateError):
@@ -88,7 +93,8 @@ class StorageError(ShipmateError):
 
 
 class KeeperError(ShipmateError):
-    """The process that keeps this workspace does not answer. Its number is in .ship/keeper.lock: end it."""
+    """The process that keeps this workspace does not answer. Wait for it, or end it: its number is in
+    .ship/keeper.lock. What was sent may be done later; look at the thread before you send it again."""
 
 
 class ModelError(ShipmateError):

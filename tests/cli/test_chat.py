@@ -142,6 +142,20 @@ def test_an_error_is_shown_and_the_chat_goes_on(chat: Terminal) -> None:
     chat.expect("Things to say")
 
 
+def test_a_message_that_the_disk_refuses_is_said_so_and_the_chat_goes_on(
+    chat: Terminal, workspace: Path
+) -> None:
+    inbox = Layout(workspace).inbox
+    inbox.mkdir()
+    chat.type("hello\r")
+    chat.expect("cannot use .ship/inbox.jsonl")
+    inbox.rmdir()
+    chat.type("hello\r")
+    chat.expect("rehearsal model")
+    chat.type("/quit\r")
+    assert chat.finish() == 0
+
+
 def test_leaving_during_a_run_stops_it(chat: Terminal, workspace: Path) -> None:
     chat.type("count to 500 slowly\r")
     chat.expect("10")

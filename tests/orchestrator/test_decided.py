@@ -126,3 +126,35 @@ async def test_an_answer_from_one_platform_hides_no_message_of_another(tmp_path:
         await (await app.receive(event)).outcome()
         messages = await messages_of(app)
     assert [text_of(message) for message in messages if message["role"] == "user"] == ["go", "and now this"]
+
+
+async def test_a_decision_that_a_crash_left_outside_the_thread_is_brought_in(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    async with open_workspace(tmp_path, ScriptedModel([[call("act", mark="x")]]), [act]) as app:
+        assert (await talk(app, "go")).status == "suspended"
+        pending = await app.approvals.pending(ROOM)
+        await app.approvals.answer(pressed(pending[0].id, approved=True), pending)
+    async with open_workspace(tmp_path, ScriptedModel({"": ["Hello."]}), [act]) as later:
+        await talk(later, ASIDE)
+        calls = tools_of((await messages_of(later))[1])
+    assert (act.marks, [state for _, state, _ in calls]) == (["x"], ["output-available"])
+
+
+async def test_a_watcher_is_shown_the_older_message_that_a_late_decision_works_on(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    act.hold = asyncio.Event()
+    model = ScriptedModel([[say("May I?"), call("act", mark="x")], "It is Monday.", "Done."])
+    async with open_workspace(tmp_path, model, [act]) as app:
+        await talk(app, "go")
+        await talk(app, ASIDE)
+        receipt = await app.receive(said("yes"))
+        await act.begun.wait()
+        async with app.keeper.watch(ROOM) as queue:
+            joined = [queue.get_nowait() for _ in range(queue.qsize())]
+        act.hold.set()
+        await receipt.outcome()
+        older = (await messages_of(app))[1]
+    shown = {event.message_id: event.snapshot for event in joined}
+    snapshot = shown[older["id"]]
+    assert snapshot is not None
+    assert text_of(snapshot.message) == "May I?"

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from shipmate.errors import StorageError
 from shipmate.store import chain as chain_module
 from shipmate.store.chain import Chain
+from shipmate.workspace.disk import OsDisk
 from tests.support.sync import record_syncs
 
 
@@ -264,7 +265,7 @@ def test_what_could_not_be_kept_whole_leaves_nothing(
         if when == "written in part":
             _refuse_beyond(patch, len(whole) + 20)
         else:
-            patch.setattr(chain_module, "_sync", _refuse_sync)
+            patch.setattr(OsDisk, "fdatasync", _refuse_sync)
         with pytest.raises(StorageError, match="does not run"):
             chain.append({"event": "ran", "what": "call 2"})
     assert path.read_bytes() == whole
@@ -286,7 +287,7 @@ def _refuse_beyond(patch: pytest.MonkeyPatch, size: int) -> None:
     patch.setattr(os, "write", fill_up)
 
 
-def _refuse_sync(_: int) -> None:
+def _refuse_sync(_disk: OsDisk, _handle: int) -> None:
     raise OSError(errno.EIO, "Input/output error")
 
 

@@ -9,9 +9,12 @@ import pytest
 
 from shipmate.errors import StorageError
 from shipmate.store.file_store import open_store
+from shipmate.store.journal.grant import GrantFiles
 from shipmate.store.memory import MemoryStore
 from shipmate.store.port import Store
+from shipmate.workspace.disk import DISK, locked
 from shipmate.workspace.layout import Layout
+from tests.support.sync import ImpatientDisk
 
 ROOM = "web:room:1"
 
@@ -105,3 +108,14 @@ async def test_d16_a_disk_that_refuses_is_told_in_words_without_a_machine_path(l
         await store.consents.add_grant("g1", {}, None)
     assert str(layout.root) not in str(caught.value)
     await store.close()
+
+
+def test_of_a_grant_given_and_taken_back_at_once_neither_is_lost(layout: Layout) -> None:
+    GrantFiles(layout, DISK).add("gr_1", {}, None)
+    waiting = GrantFiles(layout, ImpatientDisk())
+    with locked(DISK, layout.grants / ".lock"):
+        with pytest.raises(StorageError):
+            waiting.revoke("gr_1")
+        with pytest.raises(StorageError):
+            waiting.add("gr_2", {}, None)
+    assert [(row.id, row.revoked_at) for row in waiting.list()] == [("gr_1", None)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sqlite3
 from collections.abc import AsyncGenerator, Callable
@@ -15,11 +16,13 @@ from hypothesis import strategies as st
 
 from shipmate.errors import StorageError
 from shipmate.store.file_store import FileStore, open_store
+from shipmate.store.journal.mark import MarkFiles
 from shipmate.store.port import ThreadInfo
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import UIMessage, text_part, timestamp, user_message
 from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.disk import DISK
 from shipmate.workspace.layout import Layout
 from tests.support.search import examples
 
@@ -359,3 +362,151 @@ async def test_after_any_history_the_index_is_that_of_a_rebuild(
     finally:
         await ship.store.close()
         shutil.rmtree(root)
+
+
+async def test_d11_a_note_of_messages_older_than_the_file_tells_what_the_file_says(
+    layout: Layout, store: FileStore
+) -> None:
+    log = FileLog(layout)
+    await log.append(ROOM, [said("m1", "tea")])
+    await store.threads.note(str(ROOM), [said("m1", "tea")])
+    await log.append(ROOM, [said("m2", "coffee")])
+    await store.threads.note(str(ROOM), [said("m1", "tea")])
+    assert [hit.message_id for hit in await store.search.find("coffee")] == ["m2"]
+    assert await snapshot(store) == await rebuilt(layout)
+
+
+async def test_d11_a_thread_file_replaced_by_another_leaves_no_words_behind(
+    layout: Layout, store: FileStore
+) -> None:
+    log = FileLog(layout)
+    await log.append(ROOM, [said("m1", "tea")])
+    await store.threads.note(str(ROOM), [said("m1", "tea")])
+    layout.thread(ROOM).unlink()
+    await log.create(ROOM, [said("m2", "coffee, and much more of it")])
+    await store.threads.note(str(ROOM), [said("m2", "coffee, and much more of it")])
+    assert await store.search.find("tea") == []
+    assert await snapshot(store) == await rebuilt(layout)
+
+
+async def test_d11_a_thread_that_comes_back_from_the_bin_is_found_whole(
+    layout: Layout, store: FileStore
+) -> None:
+    log = FileLog(layout)
+    await log.append(ROOM, [said("m1", "tea")])
+    await log.bin(ROOM)
+    await store.threads.refresh(str(ROOM))
+    await log.restore(ROOM)
+    await log.append(ROOM, [said("m2", "coffee")])
+    await store.threads.note(str(ROOM), [said("m1", "tea"), said("m2", "coffee")])
+    assert [hit.message_id for hit in await store.search.find("tea")] == ["m1"]
+    assert await snapshot(store) == await rebuilt(layout)
+
+
+async def test_d11_marks_and_moves_of_a_process_that_was_killed_are_seen(
+    layout: Layout, store: FileStore
+) -> None:
+    log, marks = FileLog(layout), MarkFiles(layout, DISK)
+    await log.append(ROOM, [said("m1", "tea")])
+    assert await titles(store) == {str(ROOM): "tea"}
+    marks.change(ROOM, {"title": "Mine"})
+    found = await store.threads.find(str(ROOM))
+    assert found is not None
+    assert found.title == "Mine"
+    marks.change(ROOM, {"title": "Yours"})
+    assert (await store.reconcile()).changed == 1
+    assert await titles(store) == {str(ROOM): "Yours"}
+    await log.bin(ROOM)
+    assert (await store.reconcile()).changed == 1
+    assert await titles(store, binned=True) == {str(ROOM): "Yours"}
+    layout.thread_bin(ROOM).unlink()
+    assert (await store.reconcile()).dropped == 1
+    assert await snapshot(store) == await rebuilt(layout)
+
+
+async def test_d5_an_index_damaged_while_it_is_open_lists_all_at_once(
+    layout: Layout, store: FileStore
+) -> None:
+    await FileLog(layout).append(ROOM, [said("m1", "hello there")])
+    assert await titles(store) == {str(ROOM): "hello there"}
+    layout.state.write_bytes(b"this is no database" * 500)
+    assert await titles(store) == {str(ROOM): "hello there"}
+
+
+async def test_d5_an_index_lost_while_it_is_compared_is_compared_again(
+    layout: Layout, store: FileStore
+) -> None:
+    for number in range(3):
+        await FileLog(layout).append(ThreadId("web", "room", str(number)), [said("m", f"talk {number}")])
+
+    def lose(done: int, total: int) -> None:
+        if done < total:
+            layout.state.unlink()
+
+    await store.reconcile(lose)
+    assert sorted((await titles(store)).values()) == ["talk 0", "talk 1", "talk 2"]
+
+
+async def test_d5_a_lost_page_that_no_list_reads_is_noticed(layout: Layout, store: FileStore) -> None:
+    for number in range(100):
+        words = " ".join(f"word{number}x{place}" for place in range(100))
+        await FileLog(layout).append(ThreadId("web", "room", str(number)), [said("m", words)])
+    await store.reconcile()
+    await store.close()
+    data = layout.state.read_bytes()
+    middle = len(data) // 4096 // 2 * 4096
+    layout.state.write_bytes(data[:middle] + b"\0" * 4096 + data[middle + 4096 :])
+    later = open_store(layout)
+    await later.reconcile()
+    assert len(await later.search.find("word50x50")) == 1
+    await later.close()
+    assert len(list(layout.damaged.iterdir())) == 1
+
+
+async def test_a_thread_that_cannot_be_read_hides_no_other(
+    layout: Layout, store: FileStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    layout.thread(ThreadId.parse("web:room:0")).mkdir(parents=True)
+    await FileLog(layout).append(ROOM, [said("m1", "hello there")])
+    await store.reconcile()
+    assert await titles(store) == {str(ROOM): "hello there"}
+    assert "web:room:0 is missing from lists and search" in caplog.text
+
+
+async def test_what_is_in_the_bin_takes_no_place_among_what_is_found(
+    layout: Layout, store: FileStore
+) -> None:
+    other = ThreadId.parse("web:room:2")
+    for thread_id in (ROOM, other):
+        await FileLog(layout).append(thread_id, [said(f"m {thread_id}", "tea")])
+        await store.threads.refresh(str(thread_id))
+    await FileLog(layout).bin(other)
+    await store.threads.refresh(str(other))
+    assert [hit.thread_id for hit in await store.search.find("tea", limit=1)] == [str(ROOM)]
+
+
+async def test_what_changed_last_is_found_first_after_a_rebuild(layout: Layout, store: FileStore) -> None:
+    names = [ThreadId("web", "room", str(number)) for number in (1, 3, 2)]
+    for place, thread_id in enumerate(names):
+        await FileLog(layout).append(thread_id, [said("m", "tea")])
+        os.utime(layout.thread(thread_id), (1000 + place, 1000 + place))
+    await store.reconcile(anew=True)
+    found = [hit.thread_id for hit in await store.search.find("tea")]
+    assert found == [str(thread_id) for thread_id in reversed(names)]
+
+
+async def test_tokens_are_counted_anew_when_an_old_message_grows(layout: Layout, store: FileStore) -> None:
+    async with ThreadService(FileLog(layout)).open(ROOM) as thread:
+        for number in range(4):
+            await thread.append(said(f"m{number}", "tea"))
+        await store.threads.note(str(ROOM), thread.messages)
+        await thread.append({"id": "m0", "role": "user", "parts": [text_part("and much more milk " * 50)]})
+        await store.threads.note(str(ROOM), thread.messages)
+    assert await snapshot(store) == await rebuilt(layout)
+
+
+async def test_d4_whose_a_thread_is_outlives_the_index(layout: Layout, store: FileStore) -> None:
+    await FileLog(layout).append(ROOM, [said("m1", "tea")])
+    await store.threads.note(str(ROOM), [said("m1", "tea")], member="ux")
+    layout.state.unlink()
+    assert [info.member for info in await store.threads.list()] == ["ux"]

@@ -7,10 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from shipmate.errors import StorageError
 from shipmate.store.file_store import open_store
+from shipmate.store.journal.usage import UsageFiles
 from shipmate.store.port import StepUsage
 from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.disk import DISK, locked
 from shipmate.workspace.layout import Layout
+from tests.support.sync import ImpatientDisk
 
 ROOM = "web:room:1"
 
@@ -92,3 +96,12 @@ async def test_usage_is_one_readable_line_a_step(layout: Layout) -> None:
     await store.close()
     line = (layout.usage / "2026-01.jsonl").read_bytes()
     assert msgspec.json.decode(line)["inputTokens"] == 5
+
+
+def test_two_processes_never_write_into_one_line_of_usage(layout: Layout) -> None:
+    UsageFiles(layout, DISK).append(usage(1))
+    path = layout.usage / "2026-01.jsonl"
+    whole = path.read_bytes()
+    with locked(DISK, path), pytest.raises(StorageError):
+        UsageFiles(layout, ImpatientDisk()).append(usage(2))
+    assert path.read_bytes() == whole

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from shipmate.workspace.disk import OsDisk
 
 
 class Disk:
@@ -29,10 +32,14 @@ class Disk:
 
         return recorded
 
+    def names(self, folder: Path) -> set[str]:
+        """Return the names that a folder would have after a power cut."""
+        return self._names.get(folder.stat().st_ino, set())
+
     def holds(self, path: Path) -> bool:
         """Tell whether all of a file, and its name in its folder, would be there after a power cut."""
         status = path.lstat()
-        is_named = path.name in self._names.get(path.parent.stat().st_ino, set())
+        is_named = path.name in self.names(path.parent)
         return is_named and (path.is_dir() or self._sizes.get(status.st_ino) == status.st_size)
 
 
@@ -42,3 +49,11 @@ def record_syncs(monkeypatch: pytest.MonkeyPatch) -> Disk:
     for module, name in ((os, "fsync"), (os, "fdatasync")):
         monkeypatch.setattr(module, name, disk.record(getattr(module, name)))
     return disk
+
+
+class ImpatientDisk(OsDisk):
+    """A disk that raises BlockingIOError instead of waiting for a lock that somebody holds."""
+
+    def flock(self, handle: int, operation: int) -> None:
+        """Take a lock that is free."""
+        super().flock(handle, operation | fcntl.LOCK_NB)

@@ -14,6 +14,7 @@ import pytest
 from shipmate.errors import NotFoundError, StorageError, UserError
 from shipmate.thread.log import FileLog, Log, Position
 from shipmate.thread.memory_log import MemoryLog
+from shipmate.thread.row import encode_row
 from shipmate.values.message import UIMessage, user_message
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
@@ -77,6 +78,17 @@ async def test_a_log_replaced_by_a_longer_one_is_read_from_its_start(tmp_path: P
     tail = await log.read(ROOM, position)
     assert (tail.restarted, tail.problems) == (True, [])
     assert [row["id"] for row in tail.rows] == ["m0", "m1", "m2", "m3", "m4"]
+
+
+async def test_a_log_written_over_in_place_is_read_from_its_start(tmp_path: Path) -> None:
+    log = FileLog(layout := Layout(tmp_path))
+    await log.append(ROOM, rows(1))
+    position = (await log.read(ROOM, Position())).position
+    # As copying an older file over it does: the file keeps its number.
+    row: UIMessage = {"id": "other", "role": "user", "parts": [{"type": "text", "text": "x" * 999}]}
+    layout.thread(ROOM).write_bytes(encode_row(row))
+    tail = await log.read(ROOM, position)
+    assert (tail.restarted, tail.problems, [row["id"] for row in tail.rows]) == (True, [], ["other"])
 
 
 async def test_a_tail_torn_at_any_byte_costs_only_the_row_it_belongs_to(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from shipmate.workspace.disk import (
     append_to,
     create_file,
     cut_torn_tail,
+    locked,
     make_folder,
     move_file,
     names_in,
@@ -25,7 +27,7 @@ from shipmate.workspace.disk import (
     replace_file,
 )
 from shipmate.workspace.memory_disk import MemoryDisk
-from tests.support.sync import record_syncs
+from tests.support.sync import ImpatientDisk, record_syncs
 
 
 @pytest.fixture(params=["os", "memory"])
@@ -41,6 +43,36 @@ def test_d14_every_new_folder_is_on_disk_with_its_parents(
     append_to(OsDisk(), path, b"one\n")
     for each in (path, *list(path.parents)[:3]):
         assert disk.holds(each), each
+
+
+@pytest.mark.parametrize("write", [create_file, replace_file])
+def test_d14_a_whole_file_is_on_disk_with_its_name_and_its_new_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[OsDisk, Path, bytes], None]
+) -> None:
+    disk = record_syncs(monkeypatch)
+    path = tmp_path / ".ship" / "marks" / "deep" / "a.json"
+    write(OsDisk(), path, b"one")
+    for each in (path, *list(path.parents)[:3]):
+        assert disk.holds(each), each
+
+
+def test_d14_a_file_that_was_removed_stays_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = record_syncs(monkeypatch)
+    path = tmp_path / ".ship" / "marks" / "a.json"
+    replace_file(OsDisk(), path, b"one")
+    remove_file(OsDisk(), path)
+    assert disk.names(path.parent) == set()
+
+
+def test_d14_a_file_made_anew_under_an_old_name_is_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded, disk = record_syncs(monkeypatch), OsDisk()
+    path = tmp_path / ".ship" / "inbox.jsonl"
+    append_to(disk, path, b"one\n")
+    remove_file(disk, path)
+    append_to(disk, path, b"two\n")
+    assert recorded.holds(path)
 
 
 def test_d14_a_move_is_on_disk_at_both_ends(tmp_path: Path) -> None:
@@ -90,6 +122,17 @@ def test_a_refused_append_leaves_the_file_as_it_was(tmp_path: Path, broken: str)
 
     with pytest.raises(OSError, match=r"full|broken"):
         append_to(Full(), path, b"two\n")
+    assert path.read_bytes() == b"one\n"
+
+
+def test_a_shared_file_is_appended_to_by_one_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    append_to(DISK, path, b"one\n")
+    with locked(DISK, path):
+        with pytest.raises(BlockingIOError):
+            append_to(ImpatientDisk(), path, b"two\n", is_shared=True)
+        with pytest.raises(BlockingIOError), locked(ImpatientDisk(), path):
+            pass
     assert path.read_bytes() == b"one\n"
 
 

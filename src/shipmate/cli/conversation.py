@@ -78,22 +78,22 @@ class Conversation:
             except EOFError:
                 return
             self._screen.note_input()
-            if text.strip() and await self._take(text):
-                return
+            try:
+                if text.strip() and await self._take(text):
+                    return
+            except ShipmateError as error:
+                # A disk that refuses or a keeper that is halted ends no conversation.
+                self._screen.say(clean(str(error)), "red")
 
     async def _take(self, text: str) -> bool:
         """Do what a line says; tell whether it ends the conversation."""
         slash = parse_slash(text)
-        try:
-            if slash is None:
-                await self._say(text.strip())
-            elif slash.problem:
-                self._screen.say(slash.problem, "red")
-            else:
-                return await self._command(slash)
-        except ShipmateError as error:
-            # Nobody should have to come back for a line that could not be taken.
-            self._screen.say(clean(str(error)), "red")
+        if slash is None:
+            await self._say(text.strip())
+        elif slash.problem:
+            self._screen.say(slash.problem, "red")
+        else:
+            return await self._command(slash)
         return False
 
     async def _command(self, slash: Slash) -> bool:
@@ -127,6 +127,8 @@ class Conversation:
         else:
             self._busy_since = time.monotonic()
         self._open[event.message_id] = text
+        if len(self._open) == 1:
+            self._start(self._tick())
         try:
             receipt = await self._ship.receive(event)
         except BaseException:
@@ -141,8 +143,6 @@ class Conversation:
                 self._prompt.redraw()
 
         self._start(wait())
-        if len(self._open) == 1:
-            self._start(self._tick())
 
     async def _tick(self) -> None:
         """Keep the clock of the status line going while something runs."""
@@ -279,7 +279,10 @@ class Conversation:
         return is_running
 
     async def _stop(self) -> None:
-        await self._ship.keeper.stop(str(self.thread_id))
+        try:
+            await self._ship.keeper.stop(str(self.thread_id))
+        except ShipmateError as error:
+            self._screen.say(clean(str(error)), "red")
 
     def _live(self) -> list[tuple[str, str]]:
         """Give the lines above the prompt: what is being said and done, and how long it has taken."""

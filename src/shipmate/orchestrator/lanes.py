@@ -73,6 +73,8 @@ class Lanes:
             future.set_result(row.outcome)
         elif row.status == "withdrawn":
             future.set_result(WITHDRAWN)
+        elif self._is_closing:
+            future.set_result(CLOSED)
         else:
             self._waiting.setdefault(thread_id, {})[row.seq] = _Waiting(row, future)
             self._wake(thread_id)
@@ -103,6 +105,8 @@ class Lanes:
     async def resume(self) -> list[str]:
         """Take up what a process left unfinished, now and whenever a lane broke; list the threads."""
         unfinished = await self._store.inbox.threads()
+        if self._is_closing:
+            return []
         for thread_id in unfinished:
             self._wake(ThreadId.parse(thread_id))
         if self._sweeper is None:
@@ -149,12 +153,13 @@ class Lanes:
         self._is_closing = True
         if self._sweeper is not None:
             self._sweeper.cancel()
-        await asyncio.gather(*(self._leave(thread_id) for thread_id in list(self._tasks)))
+        # A lane may end before its turn comes.
+        leaving = [(self._lanes[thread_id], task) for thread_id, task in self._tasks.items()]
+        await asyncio.gather(*(self._leave(lane, task) for lane, task in leaving))
         for thread_id in list(self._waiting):
             self._tell_waiting(thread_id, CLOSED)
 
-    async def _leave(self, thread_id: ThreadId) -> None:
-        lane, task = self._lanes[thread_id], self._tasks[thread_id]
+    async def _leave(self, lane: Lane, task: asyncio.Task[None]) -> None:
         leaving = asyncio.ensure_future(lane.leave())
         await asyncio.wait({leaving, task}, timeout=ACTING_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         leaving.cancel()

@@ -111,8 +111,7 @@ class FileLog:
         try:
             with self._refusals(path), opened(self._disk, path, os.O_RDONLY) as handle:
                 status = self._disk.fstat(handle)
-                is_same = status.st_ino == position.inode and status.st_size >= position.offset
-                restarted = position.offset > 0 and not is_same
+                restarted = position.offset > 0 and not self._goes_on(handle, status, position)
                 start = Position() if restarted else position
                 data = read_from(self._disk, handle, start.offset)
         except FileNotFoundError:
@@ -123,6 +122,11 @@ class FileLog:
             problems = [RowProblem(0, CUT)]
         end = Position(start.offset + len(data), start.line + lines, status.st_ino)
         return Tail(rows, problems, end, restarted)
+
+    def _goes_on(self, handle: int, status: os.stat_result, position: Position) -> bool:
+        """Tell whether a file is the one that was read up to a position; others may bear its number."""
+        is_same = status.st_ino == position.inode and status.st_size >= position.offset
+        return is_same and self._disk.pread(handle, 1, position.offset - 1) == b"\n"
 
     def _is_new(self, thread_id: ThreadId) -> bool:
         """Tell whether a thread was made without words and has none yet."""

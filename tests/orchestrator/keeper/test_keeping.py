@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from shipmate.app import Shipmate
-from shipmate.errors import UserError
+from shipmate.errors import KeeperError, StorageError, ThreadIdError, UserError
 from shipmate.models.scripted import ScriptedModel, call, hold, say
 from shipmate.orchestrator.feed import FeedEvent
+from shipmate.orchestrator.keeper import keeping
+from shipmate.orchestrator.keeper.local import LocalKeeper
+from shipmate.orchestrator.keeper.unix_socket import StreamLink, UnixSocket
+from shipmate.store.journal.inbox import JournalInbox
 from shipmate.tools.toolset import Toolset
 from shipmate.values.message import text_of, tool_parts
+from shipmate.workspace.layout import Layout
 from tests.support.wait import LONG
 from tests.support.workspace import ROOM, Probe, messages_of, open_workspace, pressed, said, talk
 
@@ -191,13 +198,132 @@ async def test_a_keeper_that_leaves_lets_what_acts_come_to_its_end(tmp_path: Pat
         closing = asyncio.create_task(first.close())
         await asyncio.sleep(0.05)
         assert not closing.done()
+        # While something acts, nobody else begins to keep; what they hand over waits.
+        assert UnixSocket(first.layout).hold() is False
+        more = asyncio.create_task(second.receive(said("act", thread_id="cli:dm:other")))
+        await asyncio.sleep(0)
         work.hold.set()
         await closing
+        assert (await asyncio.wait_for((await more).outcome(), LONG)).status == "replied"
         outcome = await asyncio.wait_for(receipt.outcome(), LONG)
         calls = [part for message in await messages_of(second) for part in tool_parts(message)]
     assert outcome.text == "Both are done."
     assert work.marks == ["once", "twice"]
     assert [part["state"] for part in calls] == ["output-available", "output-available"]
+
+
+async def test_whoever_is_attached_takes_over_though_nobody_asks_for_anything(tmp_path: Path) -> None:
+    never, work = asyncio.Event(), Probe("work", acts=True)
+    first = await _open(tmp_path, ScriptedModel([[say("I begin "), hold(never)]]))
+    async with first.keeper.watch(ROOM) as queue:
+        await first.receive(said("tell"))
+        while "I begin " not in words_in([await queue.get()]):
+            pass
+    model = ScriptedModel({"": [[call("work", mark="taken up")], "Done."]})
+    async with open_workspace(tmp_path, model, [work], mode="yolo") as second:
+        assert second.keeper.running(ROOM) is not None
+        await first.close()
+        await asyncio.wait_for(work.begun.wait(), LONG)
+        assert second.keeper.keeps
+    assert work.marks == ["taken up"]
+
+
+async def test_trouble_that_passes_while_taking_over_loses_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await _open(tmp_path, ScriptedModel([[hold(asyncio.Event())]]))
+    async with open_workspace(tmp_path, ScriptedModel({"": ["Here it is."]})) as second:
+        receipt = await second.receive(said("tell"))
+        for name in ("PATIENCE_SECONDS", "AGAIN_SECONDS"):
+            monkeypatch.setattr(keeping, name, 0.05)
+        load, refused = second.store.inbox.load, iter(range(3))
+
+        async def refuse() -> None:
+            if next(refused, None) is not None:
+                raise StorageError("full")
+            await load()
+
+        monkeypatch.setattr(second.store.inbox, "load", refuse)
+        await first.close()
+        outcome = await asyncio.wait_for(receipt.outcome(), LONG)
+    assert outcome.text == "Here it is."
+
+
+async def test_a_process_that_stands_by_tries_again_when_it_could_not_take_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await _open(tmp_path, SILENT)
+    async with open_workspace(tmp_path, SILENT) as second:
+        monkeypatch.setattr(keeping, "PATIENCE_SECONDS", 0.05)
+        load, is_loaded = second.store.inbox.load, asyncio.Event()
+
+        async def refuse_once() -> None:
+            monkeypatch.setattr(second.store.inbox, "load", succeed)
+            raise StorageError("full")
+
+        async def succeed() -> None:
+            await load()
+            is_loaded.set()
+
+        monkeypatch.setattr(second.store.inbox, "load", refuse_once)
+        await first.close()
+        await asyncio.wait_for(is_loaded.wait(), LONG)
+
+
+async def test_a_process_that_cannot_begin_to_keep_leaves_the_seat_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(_inbox: JournalInbox) -> None:
+        raise StorageError("full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JournalInbox, "load", refuse)
+        with pytest.raises(StorageError, match="full"):
+            await _open(tmp_path, SILENT)
+    socket = UnixSocket(Layout(tmp_path))
+    assert socket.hold()
+    socket.release()
+
+
+async def test_a_process_that_left_takes_nothing_and_keeps_nothing(tmp_path: Path) -> None:
+    app = await _open(tmp_path, SILENT)
+    await app.close()
+    with pytest.raises(KeeperError, match="closing"):
+        await app.receive(said("too late"))
+    assert UnixSocket(app.layout).holder() is None
+
+
+async def test_an_attached_process_that_leaves_tells_whoever_waits_in_it(tmp_path: Path) -> None:
+    async with open_workspace(tmp_path, ScriptedModel([[hold(asyncio.Event())]])) as first:
+        second = await _open(tmp_path, SILENT)
+        receipt = await second.receive(said("tell"))
+        await second.close()
+        outcome = await asyncio.wait_for(receipt.outcome(), LONG)
+        assert first.keeper.busy() == [ROOM]
+    assert (outcome.status, outcome.retryable) == ("failed", True)
+    assert "goes on with the run" in (outcome.error or "")
+
+
+async def test_a_one_shot_leaves_its_work_to_whoever_is_attached(tmp_path: Path) -> None:
+    first = await _open(tmp_path, ScriptedModel([[hold(asyncio.Event())]]))
+    await first.receive(said("tell"))
+    assert first.keeper.busy() == [ROOM]
+    async with open_workspace(tmp_path, ScriptedModel({"": ["Ended here."]})) as second:
+        assert first.keeper.busy() == []
+        async with second.keeper.watch(ROOM) as queue:
+            await asyncio.wait_for(first.close(finish=True), LONG)
+            while (await asyncio.wait_for(queue.get(), LONG)).outcome is None:
+                pass
+        assert [text_of(message) for message in await messages_of(second)] == ["tell", "Ended here."]
+
+
+async def test_a_refusal_keeps_its_kind_on_the_way_to_who_asked(tmp_path: Path) -> None:
+    async with (
+        open_workspace(tmp_path, SILENT),
+        open_workspace(tmp_path, SILENT) as second,
+    ):
+        with pytest.raises(ThreadIdError):
+            await second.receive(said("hello", thread_id="no thread"))
 
 
 async def test_d15_what_was_left_is_taken_up_when_a_program_opens_the_workspace(tmp_path: Path) -> None:
@@ -224,8 +350,13 @@ async def test_a_one_shot_finishes_what_it_found_when_nobody_else_is_there(tmp_p
         while "I begin " not in words_in([await queue.get()]):
             pass
     await first.close()
-    second = await _open(tmp_path, ScriptedModel({"": ["Finished."]}))
-    await second.close(finish=True)
+    gate = asyncio.Event()
+    second = await _open(tmp_path, ScriptedModel({"": [[hold(gate), say("Finished.")]]}))
+    closing = asyncio.create_task(second.close(finish=True))
+    await asyncio.wait({closing}, timeout=0.1)
+    assert not closing.done()
+    gate.set()
+    await asyncio.wait_for(closing, LONG)
     async with open_workspace(tmp_path, SILENT) as third:
         assert third.keeper.taken_up == []
         assert [text_of(message) for message in await messages_of(third)] == ["tell", "Finished."]
@@ -241,17 +372,21 @@ async def test_a_workspace_whose_path_is_longer_than_a_socket_takes_can_be_share
         assert (await asyncio.wait_for(talk(second, "where?"), LONG)).text == "Far down."
 
 
-async def test_a_process_that_a_tool_started_is_not_let_in(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shell", ["sh", "s) S 1 ("])
+async def test_a_process_that_a_tool_started_is_not_let_in(tmp_path: Path, shell: str) -> None:
     knock = tmp_path / "knock.py"
     knock.write_text(KNOCK)
+    # A process may have any name.
+    (tmp_path / shell).symlink_to(shutil.which("sh") or "/bin/sh")
     async with open_workspace(tmp_path, SILENT) as app:
         # Through a shell that goes on living, so that the visitor is a grandchild.
         child = await asyncio.create_subprocess_exec(
-            "sh", "-c", 'python3 "$1" "$2"; true', "sh", knock, str(app.layout.keeper_socket),
+            tmp_path / shell, "-c", 'python3 "$1" "$2"; true', "sh", knock, str(app.layout.keeper_socket),
             stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         out, _ = await asyncio.wait_for(child.communicate(), LONG)
-    assert out.decode().strip() == "b''"
+    assert b"welcome" not in out
+    assert b"refused" in out
 
 
 async def _open(folder: Path, model: ScriptedModel, tools: list[Probe] | None = None) -> Shipmate:
@@ -295,3 +430,66 @@ async def test_a_yes_that_was_queued_before_the_question_was_asked_answers_nothi
         outcome = await asyncio.wait_for(early.outcome(), LONG)
         waiting = await app.approvals.pending(ROOM)
     assert (ask.marks, len(waiting), outcome.text) == ([], 1, "Yes what?")
+
+
+async def test_a_process_that_closes_while_it_takes_over_leaves_the_workspace_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, entered, go_on, listen = asyncio.Event(), asyncio.Event(), asyncio.Event(), UnixSocket.listen
+
+    async def answer_never(*_: object) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    async def listen_later(socket: UnixSocket, welcome: Callable[[StreamLink], Awaitable[None]]) -> None:
+        entered.set()
+        await go_on.wait()
+        await listen(socket, welcome)
+
+    async with open_workspace(tmp_path, SILENT) as first, open_workspace(tmp_path, SILENT) as second:
+        monkeypatch.setattr(LocalKeeper, "receive", answer_never)
+        monkeypatch.setattr(UnixSocket, "listen", listen_later)
+        # Whoever asks notices first that the keeper is gone, and takes the seat.
+        asking = asyncio.create_task(second.receive(said("hello")))
+        await asyncio.wait_for(asked.wait(), LONG)
+        await first.close()
+        await asyncio.wait_for(entered.wait(), LONG)
+        closing = asyncio.create_task(second.close())
+        await asyncio.sleep(0)
+        go_on.set()
+        await asyncio.wait_for(closing, LONG)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        assert UnixSocket(Layout(tmp_path)).holder() is None
+
+
+async def test_a_watch_goes_on_after_a_time_in_which_nobody_could_keep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused, take = asyncio.Event(), UnixSocket.hold
+    times, go_on = iter(range(3)), asyncio.Event()
+    model = ScriptedModel([[say("Aye, "), hold(go_on), say("aye.")]])
+
+    def refuse(socket: UnixSocket) -> bool:
+        """Refuse both who stands by to take over and who watches."""
+        if refused.is_set():
+            return take(socket)
+        if next(times) == 1:
+            refused.set()
+        raise StorageError
+
+    async with (
+        open_workspace(tmp_path, SILENT) as first,
+        open_workspace(tmp_path, model) as second,
+        second.keeper.watch(ROOM) as queue,
+    ):
+        monkeypatch.setattr(UnixSocket, "hold", refuse)
+        await first.close()
+        await asyncio.wait_for(refused.wait(), LONG)
+        receipt = await asyncio.wait_for(second.receive(said("ready?")), LONG)
+        joined = await asyncio.wait_for(queue.get(), LONG)
+        go_on.set()
+        told = await until_outcome(queue)
+        await receipt.outcome()
+    assert joined.snapshot is not None
+    assert text_of(joined.snapshot.message) + words_in(told) == "Aye, aye."

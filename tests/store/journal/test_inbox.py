@@ -264,6 +264,94 @@ async def test_what_the_disk_refused_is_not_accepted_and_can_be_sent_again(broke
     assert [row.event.message_id for row in await opened(disk).open(ROOM)] == ["m1", "m2"]
 
 
+async def test_what_was_confirmed_would_survive_a_power_cut() -> None:
+    class Recording(MemoryDisk):
+        synced = b""
+
+        def fdatasync(self, handle: int) -> None:
+            super().fdatasync(handle)
+            self.synced = self.pread(handle, 1 << 20, 0)
+
+    disk = Recording()
+    inbox = opened(disk)
+    row, _ = await inbox.accept(event("m1"))
+    assert b'"accept"' in disk.synced
+    await inbox.take([row], "run_1")
+    await inbox.stop("run_1")
+    assert b'"stop"' in disk.synced
+    await inbox.accept(event("m2"))
+    await inbox.withdraw(ROOM, "m2")
+    assert b'"withdraw"' in disk.synced
+
+
+class Stuck(MemoryDisk):
+    """A disk that takes a line, then says it did not, and cannot take it back; renames can fail too."""
+
+    is_stuck = False
+    refused = 0
+
+    def fdatasync(self, handle: int) -> None:
+        if self.is_stuck:
+            raise OSError(errno.EIO, "broken")
+        super().fdatasync(handle)
+
+    def ftruncate(self, handle: int, size: int) -> None:
+        if self.is_stuck:
+            raise OSError(errno.EIO, "broken")
+        super().ftruncate(handle, size)
+
+    def rename(self, source: Path, target: Path) -> None:
+        if self.is_stuck:
+            self.refused += 1
+            raise OSError(errno.ENOSPC, "full")
+        super().rename(source, target)
+
+
+async def test_a_refused_line_that_stays_on_disk_takes_no_other_lines_place() -> None:
+    disk = Stuck()
+    inbox = opened(disk)
+    disk.is_stuck = True
+    with pytest.raises(StorageError):
+        await inbox.accept(event("m1"))
+    disk.is_stuck = False
+    second, _ = await inbox.accept(event("m2"))
+    first, _ = await inbox.accept(event("m1"))
+    assert (first.event, second.event) == (event("m1"), event("m2"))
+    assert first.seq != second.seq
+    later = opened(disk)
+    assert sorted(row.event.message_id for row in await later.open(ROOM)) == ["m1", "m2"]
+    for message_id in ("m1", "m2"):
+        row, is_new = await later.accept(event(message_id))
+        assert (row.event.message_id, is_new) == (message_id, False)
+
+
+async def test_a_file_that_was_in_doubt_is_put_on_disk_once() -> None:
+    disk = Stuck()
+    inbox = opened(disk)
+    disk.is_stuck = True
+    with pytest.raises(StorageError):
+        await inbox.accept(event("m1"))
+    disk.is_stuck = False
+    await inbox.accept(event("m1"))
+    written = disk.stat(LAYOUT.inbox).st_ino
+    await inbox.accept(event("m2"))
+    assert disk.stat(LAYOUT.inbox).st_ino == written
+
+
+async def test_a_disk_too_full_to_write_the_file_anew_costs_no_answer_and_is_not_asked_each_time() -> None:
+    clock = Clock()
+    inbox = opened(disk := Stuck(), clock)
+    for number in range(300):
+        row, _ = await inbox.accept(event(f"m{number}"))
+        clock.now += timedelta(hours=9)
+        disk.is_stuck = number >= 240
+        await inbox.finish([row], REPLIED)
+        disk.is_stuck = False
+    assert disk.refused == 1
+    assert await inbox.open(ROOM) == []
+    assert await opened(disk, clock).open(ROOM) == []
+
+
 Step = tuple[str, int, int]
 steps = st.lists(
     st.tuples(

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from shipmate.errors import StorageError
 from shipmate.store.journal.mark import MarkFiles
 from shipmate.thread.mark import ThreadMark
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import DISK
+from shipmate.workspace.disk import DISK, locked
 from shipmate.workspace.layout import Layout
+from tests.support.sync import ImpatientDisk
 
 ROOM = ThreadId.parse("web:room:1")
 
@@ -43,6 +45,17 @@ async def test_changes_of_several_at_once_are_all_kept(layout: Layout) -> None:
     assert MarkFiles(layout, DISK).read(ROOM) == ThreadMark(
         title="t", archived=True, read_at="r", member="ux"
     )
+
+
+def test_marks_wait_for_whoever_changes_them(layout: Layout) -> None:
+    MarkFiles(layout, DISK).change(ROOM, {"title": "Mine"})
+    waiting = MarkFiles(layout, ImpatientDisk())
+    with locked(DISK, layout.marks / ".lock"):
+        with pytest.raises(StorageError):
+            waiting.change(ROOM, {"title": "Yours"})
+        with pytest.raises(StorageError):
+            waiting.create(ROOM, ThreadMark(title="Yours"))
+    assert waiting.read(ROOM) == ThreadMark(title="Mine")
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"title": 1}', b"\xff"])

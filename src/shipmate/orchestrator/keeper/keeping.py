@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -47,6 +46,8 @@ class Keeping:
         self._listener: Listener | None = None
         self._local: LocalKeeper | None = None
         self._attached: AttachedKeeper | None = None
+        # One that was reached and has not yet answered.
+        self._greeting: AttachedKeeper | None = None
         self._seating = asyncio.Lock()
         self._tasks: dict[asyncio.Task[None], None] = {}
         # Outcomes that this process waits for at the keeper.
@@ -82,6 +83,8 @@ class Keeping:
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._awaited[future] = None
         future.add_done_callback(self._awaited.pop)
+        # Nobody may be waiting any more when the keeper says what went wrong.
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._start(self._follow_outcome(event, receipt, future))
         return Receipt(receipt.row, receipt.is_new, future)
 
@@ -129,7 +132,11 @@ class Keeping:
         What was attached is let go; the keeper goes on with what it was handed.
         """
         self._is_closing = True
-        local, self._local = self._local, None
+        if self._greeting is not None:
+            self._greeting.close()
+        # Whoever takes the seat in this moment gets to its end first; else nobody would leave it again.
+        async with self._seating:
+            local, self._local = self._local, None
         if local is not None:
             await self._leave(local, finish=finish)
         if self._attached is not None:
@@ -174,6 +181,10 @@ class Keeping:
                 outcome = await receipt.outcome()
             except KeeperGoneError:
                 receipt = await self._receive_again(event)
+            except ShipmateError as error:
+                if not future.done():
+                    future.set_exception(error)
+                return
             else:
                 if not future.done():
                     future.set_result(outcome)
@@ -191,11 +202,18 @@ class Keeping:
     async def _pump(self, thread_id: str, queue: asyncio.Queue[FeedEvent], ready: asyncio.Event) -> None:
         """Keep a queue filled: by the keeper there is, then by the next."""
         while True:
-            keeper = await self._current()
-            with contextlib.suppress(KeeperGoneError):
+            try:
+                keeper = await self._current()
                 async with keeper.watch(thread_id, queue):
                     ready.set()
                     await asyncio.shield(keeper.gone)
+            except KeeperGoneError:
+                continue
+            except ShipmateError as error:
+                if self._is_closing or not ready.is_set():
+                    raise
+                log.warning("a thread is watched, and nobody can tell of it: %s", error)
+                await asyncio.sleep(AGAIN_SECONDS)
 
     async def _current(self) -> LocalKeeper | AttachedKeeper:
         """Return whoever keeps; take the seat when it is free."""
@@ -240,7 +258,7 @@ class Keeping:
         link = await self._socket.connect()
         if link is None:
             return None
-        attached = AttachedKeeper(link)
+        attached = self._greeting = AttachedKeeper(link)
         try:
             async with asyncio.timeout_at(deadline):
                 await attached.greet()
@@ -250,6 +268,8 @@ class Keeping:
         except BaseException:
             attached.close()
             raise
+        finally:
+            self._greeting = None
         self._attached = attached
         self._start(self._stand_by(attached))
         return attached
@@ -261,8 +281,9 @@ class Keeping:
             try:
                 await self._current()
             except ShipmateError as error:
-                log.warning("nobody keeps this workspace: %s", error)
-                await asyncio.sleep(PATIENCE_SECONDS)
+                if not self._is_closing:
+                    log.warning("nobody keeps this workspace: %s", error)
+                    await asyncio.sleep(AGAIN_SECONDS)
             else:
                 return
 

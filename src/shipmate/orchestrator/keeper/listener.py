@@ -14,8 +14,8 @@ from shipmate.orchestrator.keeper.frame import Frame
 from shipmate.orchestrator.keeper.local import LocalKeeper
 from shipmate.orchestrator.keeper.socket import Link
 
-# How far an attached process may fall behind.
-BACKLOG = 50_000
+# How many bytes an attached process may fall behind: it may be halted while long answers are told.
+BACKLOG = 64 << 20
 # How long a leaving keeper waits for an attached process to take its last words.
 PARTING_SECONDS = 1.0
 log = logging.getLogger(__name__)
@@ -70,15 +70,20 @@ class _Visitor:
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._watches: dict[int, asyncio.Task[None]] = {}
         # One writer: frames leave in the order they were said, and a slow reader holds up no run.
-        self._outgoing: asyncio.Queue[Frame | None] = asyncio.Queue()
+        self._outgoing: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._backlog = 0
+        self._is_greeted = False
+        self._is_cut = False
         self._writer: asyncio.Task[None] | None = None
 
     def say(self, frame: Frame) -> None:
         """Hand a frame to the writer; whoever reads too slowly is cut off, and comes back."""
-        if self._outgoing.qsize() > BACKLOG:
-            self._link.close()
-        else:
-            self._outgoing.put_nowait(frame)
+        if self._backlog > BACKLOG:
+            self._cut()
+        if not self._is_cut:
+            data = frames.encode(frame)
+            self._backlog += len(data)
+            self._outgoing.put_nowait(data)
 
     async def serve(self) -> None:
         """Answer what comes in until the other side is gone."""
@@ -89,9 +94,7 @@ class _Visitor:
         except ConnectionError as error:
             log.warning("an attached process was cut off: %s", error)
         finally:
-            for task in (*self._tasks, *self._watches.values(), self._writer):
-                task.cancel()
-            self._link.close()
+            self._cut()
 
     async def close(self) -> None:
         """Let the writer finish, then cut the link."""
@@ -100,10 +103,20 @@ class _Visitor:
             await asyncio.wait({self._writer}, timeout=PARTING_SECONDS)
         self._link.close()
 
+    def _cut(self) -> None:
+        """End the link and forget what was to be said: a halted process may hold it open for long."""
+        self._is_cut = True
+        self._outgoing, self._backlog = asyncio.Queue(), 0
+        for task in (*self._tasks, *self._watches.values(), self._writer):
+            if task is not None:
+                task.cancel()
+        self._link.close()
+
     async def _write(self) -> None:
         try:
-            while (said := await self._outgoing.get()) is not None:
-                await self._link.send(frames.encode(said))
+            while (data := await self._outgoing.get()) is not None:
+                await self._link.send(data)
+                self._backlog -= len(data)
         except ConnectionError:
             self._link.close()
 
@@ -111,11 +124,13 @@ class _Visitor:
         match said:
             case frames.Hello():
                 self._greet(said)
+            case _ if not self._is_greeted:
+                raise ConnectionError("it did not say which version it speaks, or speaks another")
             case frames.Watch():
+                self._unwatch(said.number)
                 self._watches[said.number] = asyncio.create_task(self._watch(said))
             case frames.Unwatch():
-                if (watch := self._watches.pop(said.number, None)) is not None:
-                    watch.cancel()
+                self._unwatch(said.number)
             case frames.Receive():
                 self._start(said.number, self._receive(said))
             case frames.Withdraw():
@@ -132,7 +147,12 @@ class _Visitor:
             words = "The process that keeps this workspace is another version of Shipmate. End it first."
             self.say(frames.refuse(said.number, ShipmateError(words)))
         else:
+            self._is_greeted = True
             self.say(frames.Welcome(number=said.number, runs=self._keeper.feed.runs()))
+
+    def _unwatch(self, number: int) -> None:
+        if (watch := self._watches.pop(number, None)) is not None:
+            watch.cancel()
 
     def _start(self, number: int, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(self._answer(number, work))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import logging
 import os
 import socket
@@ -16,6 +15,7 @@ from collections.abc import Awaitable, Callable, Generator
 from pathlib import Path
 
 from shipmate.orchestrator.keeper import frame as frames
+from shipmate.orchestrator.keeper.lock import KeeperLock
 from shipmate.workspace.layout import Layout, make_private
 
 # What a socket's path may hold, on the strictest system.
@@ -26,6 +26,8 @@ HEAD = struct.Struct(">I")
 PARTING_SECONDS = 1.0
 # How often a line of ancestors is followed that breaks because one of them ends.
 WALKS = 5
+# How often the keeper looks whether its names in `.ship` still lead to it: someone may have deleted them.
+TEND_SECONDS = 1.0
 # Socket options of macOS that Python has no names for.
 SOL_LOCAL, LOCAL_PEERPID = 0, 2
 log = logging.getLogger(__name__)
@@ -36,44 +38,23 @@ class UnixSocket:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._lock: int | None = None
+        self._lock = KeeperLock(layout)
         self._server: asyncio.Server | None = None
+        # The socket this process made, to tell it from none and from another's.
+        self._made: os.stat_result | None = None
+        self._tending: asyncio.Task[None] | None = None
 
     def hold(self) -> bool:
         """Take the lock if it is free; the system frees it when the process ends, however it ends."""
-        make_private(self._layout.ship)
-        handle = os.open(self._layout.keeper_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            return False
-        # For people: who keeps. Nothing is decided by it.
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
-        self._lock = handle
-        return True
+        return self._lock.take()
 
     def holder(self) -> int | None:
         """Return the process that keeps, or None when none does."""
-        try:
-            handle = os.open(self._layout.keeper_lock, os.O_RDWR | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return None
-        try:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return int(os.pread(handle, 20, 0) or b"0")
-        else:
-            return None
-        finally:
-            os.close(handle)
+        return self._lock.holder()
 
     def release(self) -> None:
         """Let another process keep."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self._lock.release()
 
     async def listen(self, welcome: Callable[[StreamLink], Awaitable[None]]) -> None:
         """Let processes of the same user connect that no tool started."""
@@ -86,13 +67,39 @@ class UnixSocket:
                 return
             await welcome(link)
 
+        await self._bind(serve)
+        self._tending = asyncio.create_task(self._tend(serve))
+
+    async def _bind(self, serve: Callable[..., Awaitable[None]]) -> None:
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        make_private(self._layout.ship)
         with contextlib.suppress(FileNotFoundError):
             self._layout.keeper_socket.unlink()
-        with _short(self._layout.keeper_socket) as path:
-            listening.bind(path)
-        self._layout.keeper_socket.chmod(0o600)
-        self._server = await asyncio.start_unix_server(serve, sock=listening)
+        try:
+            with _short(self._layout.keeper_socket) as path:
+                listening.bind(path)
+            self._layout.keeper_socket.chmod(0o600)
+            self._made = self._layout.keeper_socket.stat()
+            self._server = await asyncio.start_unix_server(serve, sock=listening)
+        except BaseException:
+            listening.close()
+            raise
+
+    async def _tend(self, serve: Callable[..., Awaitable[None]]) -> None:
+        """Make lock and socket anew when someone deleted them: others would wait for this process in vain."""
+        while True:
+            await asyncio.sleep(TEND_SECONDS)
+            # A disk that refuses is asked again.
+            with contextlib.suppress(OSError):
+                self._lock.restore()
+                if not self._leads_here():
+                    self._stop_listening()
+                    await self._bind(serve)
+
+    def _leads_here(self) -> bool:
+        with contextlib.suppress(FileNotFoundError):
+            return self._made is not None and os.path.samestat(self._made, self._layout.keeper_socket.stat())
+        return False
 
     async def connect(self) -> StreamLink | None:
         """Reach the keeper; None while it starts, leaves or is not there."""
@@ -109,8 +116,15 @@ class UnixSocket:
 
     async def close(self) -> None:
         """Let nobody in any more; who is in stays."""
+        if self._tending is not None:
+            self._tending.cancel()
+            self._tending = None
         if self._server is not None:
             self._layout.keeper_socket.unlink(missing_ok=True)
+            self._stop_listening()
+
+    def _stop_listening(self) -> None:
+        if self._server is not None:
             self._server.close()
             self._server = None
 

@@ -72,7 +72,7 @@ def translate(error: ShipmateError, root: str) -> ApiError | None:
     """Turn an error of ours into an answer; None for what nobody foresaw."""
     for kind, status, code in KINDS:
         if isinstance(error, kind):
-            general = (type(error).__doc__ or "").strip()
+            general = error.general()
             message = str(error) if isinstance(error, UserError) else general
             return ApiError(status, code, hide_root(message, root), _next_step(general))
     return None
