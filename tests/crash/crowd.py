@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -159,7 +160,9 @@ class Crowd:
                 self._check_end(process, screen.shown)
             except TimeoutError as error:
                 if not process.is_doomed:
-                    self.record.troubles.append(f"chat: {error} was not shown:\n{screen.shown[-3000:]}")
+                    words = f"chat: {error} was not shown:\n{screen.shown[-3000:]}{await process.stand()}"
+                    self.record.troubles.append(words)
+                process.signal(signal.SIGKILL)
             await process.ended.wait()
             process.close_input()
             process.log.write_text(screen.shown)

@@ -52,6 +52,7 @@ async def test_d8_nothing_is_lost_or_done_twice_and_everyone_is_answered(tmp_pat
         words = each.log.read_text()
         if re.search("Traceback|Unhandled exception|never retrieved", words):
             troubles.append(f"{each.name} shows what nobody should see:\n{words[-5000:]}")
+    print(*troubles, sep="\n")
     assert not troubles, "\n".join(troubles)
 
 
@@ -71,7 +72,9 @@ async def go_through(crowd: Crowd, trouble: Trouble, kills: int) -> list[str]:
             return [*check.troubles(), *await check.index_troubles(client)]
     except TimeoutError:
         waits = [said for said in crowd.record.said.values() if said.told is None]
-        return [f"not at rest after {REST_SECONDS} seconds: {waits}", *crowd.record.troubles]
+        living = [each for each in crowd.forks.started if not each.ended.is_set()]
+        stands = [f"{each.name} {each.pid} stands at\n{await each.stand()}" for each in living]
+        return [f"not at rest after {REST_SECONDS} seconds: {waits}", *stands, *crowd.record.troubles]
     finally:
         for task in (*people, *serving):
             task.cancel()

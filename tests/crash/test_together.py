@@ -147,6 +147,8 @@ def test_d9_two_chats_in_one_thread_both_show_both_answers(shop: Workshop) -> No
         for chat in chats:
             chat.expect("from-the-41st")
         chats[1].type("run echo from-the-$((40+2))nd\r")
+        # An answer alone would be to nothing: who did not ask is shown the question too.
+        chats[0].expect("› run echo from-the-$((40+2))nd")
         for chat in chats:
             chat.expect("from-the-42nd")
         # The one that kept is killed; the other goes on alone.

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from unittest.mock import AsyncMock
 
 import pytest
 
+from shipmate.errors import StorageError
 from shipmate.models.scripted import ScriptedModel, call, hold, say
+from shipmate.thread.log import FileLog
 from shipmate.values.event import RetryEvent
-from shipmate.values.message import metadata_of, text_of
+from shipmate.values.message import UIMessage, metadata_of, text_of
 from shipmate.values.thread_id import ThreadId
 from tests.support.wait import LONG
 from tests.support.workspace import (
@@ -293,7 +297,8 @@ async def test_d13_restarts_count_for_nothing_however_many_there_are(tmp_path: P
         async with open_workspace(tmp_path, model) as app, app.keeper.watch(ROOM) as queue:
             if not app.keeper.taken_up:
                 await app.receive(said("go"))
-            while (await asyncio.wait_for(queue.get(), LONG)).chunk is None:
+            # Until the model was asked: what ends before that is no attempt anyway.
+            while ((await asyncio.wait_for(queue.get(), LONG)).chunk or {}).get("delta") != "I begin ":
                 pass
     async with open_workspace(tmp_path, ScriptedModel({"": ["Answered."]})) as app:
         await app.keeper.idle()
@@ -355,3 +360,98 @@ async def test_a_bad_thread_id_is_refused_before_anything_is_stored(tmp_path: Pa
         with pytest.raises(Exception, match="platform"):
             await app.receive(said("x", thread_id=thread_id))
         assert await app.store.inbox.threads() == []
+
+
+async def test_d13_a_full_disk_counts_for_nothing_however_often_it_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = FileLog.append
+
+    async def refuse(log: FileLog, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:
+        if any(row["role"] == "assistant" for row in rows):
+            raise StorageError("full")
+        await append(log, thread_id, rows)
+
+    async with open_workspace(tmp_path, ScriptedModel({"": ["Answer."]})) as app:
+        monkeypatch.setattr(FileLog, "append", refuse)
+        for _ in range(7):
+            assert (await talk(app, "go", message_id="m1")).error == "full"
+        monkeypatch.setattr(FileLog, "append", append)
+        assert (await talk(app, "go", message_id="m1")).text == "Answer."
+
+
+async def test_a_run_that_only_the_thread_knows_goes_on_in_its_own_message(tmp_path: Path) -> None:
+    look = Probe("look")
+    look.hold = asyncio.Event()
+    async with open_workspace(tmp_path, ScriptedModel([[call("look")], "never"]), [look]) as app:
+        await app.receive(said("go"))
+        await look.begun.wait()
+    # A power cut took what the inbox knew of the run.
+    accepted = app.layout.inbox.read_bytes().splitlines(keepends=True)[0]
+    app.layout.inbox.write_bytes(accepted)
+    look.hold = None
+    async with open_workspace(tmp_path, ScriptedModel({"": ["never", "Seen."]}), [look]) as app:
+        await asyncio.wait_for(app.keeper.idle(), LONG)
+        messages = await messages_of(app)
+    assert [text_of(message) for message in messages] == ["go", "Seen."]
+
+
+async def test_an_unclear_yes_is_not_read_again_after_a_crash(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel({"go": [[call("act", mark="x"), call("act", mark="y")], "never"]})
+    async with open_workspace(tmp_path, model, [act]) as app:
+        await talk(app, "go")
+        unclear = await talk(app, "yes", message_id="m2")
+        assert "2 questions wait" in unclear.text
+        await talk(app, "1 yes")
+    forget_ends(app)
+    async with open_workspace(tmp_path, model, [act]) as app:
+        await asyncio.wait_for(app.keeper.idle(), LONG)
+        again = await talk(app, "yes", message_id="m2")
+        assert len(await app.approvals.pending(ROOM)) == 1
+    assert (again.text, act.marks) == (unclear.text, ["x"])
+
+
+async def test_runs_that_ended_just_before_a_crash_keep_each_its_own_answer(tmp_path: Path) -> None:
+    model = ScriptedModel({"one": ["First."], "two": ["Second."]})
+    async with open_workspace(tmp_path, model) as app:
+        first = await talk(app, "one", message_id="m1")
+        await talk(app, "two", message_id="m2")
+    forget_ends(app)
+    # However often the first was tried before it came to its end.
+    with app.layout.inbox.open("a") as file:
+        for _ in range(6):
+            file.write(json.dumps({"do": "ask", "run": first.run_id, "progress": 9}) + "\n")
+    async with open_workspace(tmp_path, model) as app:
+        again = [await talk(app, text, message_id=each) for text, each in (("one", "m1"), ("two", "m2"))]
+    assert [(outcome.status, outcome.text) for outcome in again] == [
+        ("replied", "First."),
+        ("replied", "Second."),
+    ]
+    assert len(model.requests) == 2
+
+
+async def test_d2_a_retry_whose_answer_is_no_longer_the_last_when_its_turn_comes_replaces_nothing(
+    tmp_path: Path,
+) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel({"one": ["First."], "two": [[hold(gate), say("Second.")]]})
+    async with open_workspace(tmp_path, model) as app:
+        first = await talk(app, "one")
+        running = await app.receive(said("two"))
+        retry = RetryEvent(
+            platform="cli",
+            thread_id=ROOM,
+            user_id="ann",
+            message_id="r1",
+            timestamp="2026-01-01T00:00:00.000Z",
+            replaces=first.message_id,
+        )
+        receipt = await app.receive(retry)
+        gate.set()
+        await running.outcome()
+        outcome = await asyncio.wait_for(receipt.outcome(), LONG)
+        messages = await messages_of(app)
+    assert (outcome.status, "no longer the last" in (outcome.error or "")) == ("failed", True)
+    assert [text_of(message) for message in messages] == ["one", "First.", "two", "Second."]
+    assert not any("replacedBy" in metadata_of(message) for message in messages)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -100,7 +100,9 @@ async def test_a_message_withdrawn_by_another_process_tells_its_caller(tmp_path:
     assert [text_of(message) for message in messages] == ["one", "busy"]
 
 
-async def test_a_message_withdrawn_while_an_unclear_reply_is_read_is_not_answered(tmp_path: Path) -> None:
+async def test_a_message_withdrawn_while_an_unclear_reply_is_read_is_not_answered(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     gate, act = asyncio.Event(), Probe("act", acts=True)
     reading = asyncio.Event()
 
@@ -120,6 +122,7 @@ async def test_a_message_withdrawn_while_an_unclear_reply_is_read_is_not_answere
         outcome = await receipt.outcome()
         messages = await messages_of(app)
     assert (outcome.status, len(messages), len(model.requests)) == ("stopped", 2, 2)
+    assert caplog.text == ""
 
 
 async def test_a_binned_thread_comes_back_when_somebody_speaks_in_it(tmp_path: Path) -> None:
@@ -143,6 +146,33 @@ async def test_closing_tells_whoever_still_waits(tmp_path: Path) -> None:
         await queue.get()
     outcome = await asyncio.wait_for(receipt.outcome(), LONG)
     assert (outcome.status, outcome.retryable) == ("failed", True)
+
+
+class ShortLane(Lane):
+    """A lane that is over when a test says so."""
+
+    over: asyncio.Event
+
+    async def drain(self) -> None:
+        await self.over.wait()
+
+
+async def test_a_lane_may_come_to_its_end_while_all_are_left(tmp_path: Path) -> None:
+    over = asyncio.Event()
+
+    def make_lane(*_: Any, **__: Any) -> Lane:
+        lane = ShortLane.__new__(ShortLane)
+        lane.over = over
+        return lane
+
+    async with open_workspace(tmp_path, ScriptedModel([])) as app:
+        lanes = Lanes(app.store, app.threads, Feed(), make_lane)
+        receipt = await lanes.receive(said("go"))
+        await asyncio.sleep(0)
+        # It ends in the next tick, which is before anything that closing starts.
+        over.set()
+        await lanes.close()
+    assert (await receipt.outcome()).status == "failed"
 
 
 async def test_an_index_that_is_lost_meanwhile_costs_no_answer(tmp_path: Path) -> None:
@@ -216,7 +246,9 @@ async def test_what_the_thread_has_is_not_taken_back_though_the_inbox_forgot(tmp
 async def test_a_run_stopped_before_it_begins_is_opened_to_its_watchers(tmp_path: Path) -> None:
     async with open_workspace(tmp_path, ScriptedModel(["never"])) as app, app.keeper.watch(ROOM) as queue:
         receipt = await app.receive(said("go"))
-        while not await app.keeper.stop(ROOM):  # noqa: ASYNC110 (no event tells of a run before it begins)
+        for _ in range(1000):
+            if await app.keeper.stop(ROOM):
+                break
             await asyncio.sleep(0)
         outcome = await asyncio.wait_for(receipt.outcome(), LONG)
         first = await asyncio.wait_for(queue.get(), LONG)
@@ -241,18 +273,20 @@ async def test_a_repeat_of_what_was_taken_back_is_told_so(tmp_path: Path) -> Non
 
 
 async def test_what_the_thread_has_already_cannot_be_taken_back(tmp_path: Path) -> None:
-    async with open_workspace(tmp_path, ScriptedModel([[say("I begin"), hold(asyncio.Event())]])) as app:
-        async with app.keeper.watch(ROOM) as queue:
-            await app.receive(said("go", message_id="m1"))
-            await queue.get()
+    model = ScriptedModel([[say("I begin"), hold(asyncio.Event())]])
+    async with open_workspace(tmp_path, model) as app, app.keeper.watch(ROOM) as queue:
+        await app.receive(said("go", message_id="m1"))
+        await queue.get()
     # A power cut took the line that says that a run works on it; the thread has the message.
     lines = app.layout.inbox.read_bytes().splitlines(keepends=True)
     app.layout.inbox.write_bytes(lines[0])
-    async with FileLog(app.layout).lock(ThreadId.parse(ROOM)):
-        async with open_workspace(tmp_path, ScriptedModel({"": ["Done."]})) as later:
-            assert [row.status for row in await later.keeper.queue(ROOM)] == ["waiting"]
-            assert await later.keeper.withdraw(ROOM, "m1") is False
-            assert len(await later.keeper.queue(ROOM)) == 1
+    async with (
+        FileLog(app.layout).lock(ThreadId.parse(ROOM)),
+        open_workspace(tmp_path, ScriptedModel({"": ["Done."]})) as later,
+    ):
+        assert [row.status for row in await later.keeper.queue(ROOM)] == ["waiting"]
+        assert await later.keeper.withdraw(ROOM, "m1") is False
+        assert len(await later.keeper.queue(ROOM)) == 1
 
 
 async def test_a_stop_holds_though_the_process_ends_before_the_run_does(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ class Order(msgspec.Struct):
     folder: str
     environ: dict[str, str]
     arguments: list[str]
+    # Where it writes where it stands, when asked by SIGUSR2.
+    stand: str
     is_program: bool = False
 
 
@@ -74,6 +76,13 @@ class Started:
             signal.pidfd_send_signal(self._handle, number)
             return True
         return False
+
+    async def stand(self) -> str:
+        """Ask a process that hangs what it waits for."""
+        path = Path(f"{self.log}.stand")
+        self.signal(signal.SIGUSR2)
+        await asyncio.sleep(1)
+        return path.read_text() if path.exists() else "nothing is known"
 
     def write(self, data: bytes) -> bool:
         """Write to its standard input, or press keys; False when it is gone."""
@@ -162,7 +171,7 @@ class ForkServer:
         log = self._logs / f"{self._count:04}-{name}.log"
         errors = os.open(log, os.O_WRONLY | os.O_CREAT, 0o600)
         environ = environment(self._folder, PROMPT_TOOLKIT_NO_CPR="1")
-        order = Order(str(self._folder), environ, list(arguments), is_program)
+        order = Order(str(self._folder), environ, list(arguments), f"{log}.stand", is_program)
         # A terminal shows what goes wrong; elsewhere it is kept apart.
         handles = [*given, given[1] if stdin is not None and not is_program else errors]
         async with self._ordering:
@@ -216,6 +225,7 @@ def become(order: Order, handles: Sequence[int]) -> NoReturn:
             os.dup2(handle, number)
             os.close(handle)
         random.seed()
+        signal.signal(signal.SIGUSR2, lambda _number, _frame: tell_stand(Path(order.stand)))
         os.environ.clear()
         os.environ.update(order.environ)
         os.chdir(order.folder)
@@ -229,6 +239,13 @@ def become(order: Order, handles: Sequence[int]) -> NoReturn:
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code)
+
+
+def tell_stand(path: Path) -> None:
+    """Write down what every task waits for."""
+    with path.open("w") as file:
+        for task in asyncio.all_tasks():
+            task.print_stack(file=file)
 
 
 def run(order: Order) -> int:

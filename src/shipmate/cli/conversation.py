@@ -27,7 +27,7 @@ from shipmate.errors import ShipmateError, ThreadIdError, UserError
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.priming.replay import SOURCE_TAG, hides_priming
 from shipmate.thread.service import Thread
-from shipmate.values.message import UIMessage, metadata_of
+from shipmate.values.message import UIMessage, metadata_of, text_of
 from shipmate.values.thread_id import ThreadId
 
 LIVE_LINES = 8
@@ -57,6 +57,9 @@ class Conversation:
         self._busy_since = time.monotonic()
         # The run whose time is shown.
         self._timed = ""
+        # What was sent from here, by message id, and which messages of others have been shown.
+        self._sent: set[str] = set()
+        self._seen: set[str] = set()
 
     async def hold(self) -> None:
         """Talk until the person leaves."""
@@ -127,6 +130,7 @@ class Conversation:
         else:
             self._busy_since = time.monotonic()
         self._open[event.message_id] = text
+        self._sent.add(event.message_id)
         if len(self._open) == 1:
             self._start(self._tick())
         try:
@@ -167,6 +171,8 @@ class Conversation:
             if event.run_id not in ("", self._timed):
                 self._timed = event.run_id
                 self._busy_since = self._busy_since if self._open else time.monotonic()
+                items += await self._words_of_others(event.answers)
+            items += await self._catch_up() if event.is_handed_over else []
             for chunk in self._watching.take(event):
                 items += self._transcript.apply(chunk)
             items += self._transcript.end() if event.outcome is not None else []
@@ -178,6 +184,43 @@ class Conversation:
         if ended:
             self._screen.gap()
         self._prompt.redraw()
+
+    async def _words_of_others(self, answered: frozenset[str]) -> list[Item]:
+        """Return what others said that a run answers: its answer alone would be to nothing."""
+        if answered <= self._sent or not await self._ship.threads.exists(self.thread_id):
+            return []
+        messages = (await self._ship.threads.read(self.thread_id)).messages
+        found = (each for each in messages if metadata_of(each).get("messageId") in answered)
+        return [item for message in found for item in self._unseen(message)]
+
+    def _unseen(self, message: UIMessage) -> list[Item]:
+        """Return the words of a message that others sent, unless they are shown already."""
+        is_own = metadata_of(message).get("messageId") in self._sent
+        if message["role"] != "user" or is_own or message["id"] in self._seen:
+            return []
+        self._seen.add(message["id"])
+        return [Item("said", f"› {clean(text_of(message))}")]
+
+    async def _catch_up(self) -> list[Item]:
+        """Return what ended while one keeper took over from another: it is in the thread alone."""
+        if not await self._ship.threads.exists(self.thread_id):
+            return []
+        thread = await self._ship.threads.read(self.thread_id)
+        run = self._ship.keeper.running(str(self.thread_id))
+        items: list[Item] = []
+        for message in await self._visible(thread):
+            items += self._unseen(message)
+            # What goes on is told by the keeper.
+            is_over = "outcome" in metadata_of(message) or message["id"] in thread.waiting
+            if (
+                message["role"] == "assistant"
+                and is_over
+                and (run is None or message["id"] != run.message_id)
+            ):
+                for chunk in self._watching.complete(message):
+                    items += self._transcript.apply(chunk)
+                items += self._transcript.end()
+        return items
 
     async def _show_questions(self, ids: set[str] | None = None) -> None:
         waiting = await self._ship.approvals.pending(str(self.thread_id))
@@ -201,6 +244,7 @@ class Conversation:
             ]
             for message in stored:
                 self._watching.remember(message)
+            self._seen = {message["id"] for message in stored}
             shown = stored
             recap = [write_message(message, with_output=False) for message in shown[-RECAP_MESSAGES:]]
             self._screen.show(Item("text", clean(text)) for text in recap if text)

@@ -68,6 +68,8 @@ class Screen:
         match item.kind:
             case "text":
                 shown, before = ChatMarkdown(item.text), "\n"
+            case "said":
+                shown, before = Text(item.text, "dim"), "\n"
             case "thought":
                 shown, before = Padding(Text(item.text.strip(), STYLES["thought"]), (0, 0, 0, 2)), "\n"
             case "card":

@@ -13,7 +13,7 @@ from shipmate.cli.card import clean, describe_call, shorten
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, tool_name, tool_parts
 
-ItemKind = Literal["text", "thought", "card", "notice", "error", "question"]
+ItemKind = Literal["said", "text", "thought", "card", "notice", "error", "question"]
 FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 SETTLING = ("tool-output-available", "tool-output-error", "tool-output-denied", "tool-input-error")
 # What may come between a call's result and the note of how long it took.

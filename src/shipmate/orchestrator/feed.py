@@ -25,6 +25,11 @@ class FeedEvent(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     snapshot: Snapshot | None = None
     chunk: Chunk | None = None
     outcome: Outcome | None = None
+    # Nothing but that another process keeps from now on: what ended meanwhile is in the thread alone.
+    is_handed_over: bool = False
+
+
+HANDED_OVER = FeedEvent(run_id="", is_handed_over=True)
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -114,6 +114,7 @@ class Lane:
         if await self._go_on(thread, rows):
             return
         notice: str | None = None
+        rows = _one_turn(rows)
         for row in rows:
             if is_outdated(thread, row.event):
                 await self._finish(thread, [row], OUTDATED)
@@ -335,3 +336,9 @@ class Lane:
     async def _member(self) -> str:
         info = await self._store.threads.find(str(self.thread_id))
         return info.member if info else CAPTAIN
+
+
+def _one_turn(rows: list[InboxRow]) -> list[InboxRow]:
+    """Return the rows that make one turn. A retry has its own: behind new words its answer is not last."""
+    place = next((place for place, row in enumerate(rows) if isinstance(row.event, RetryEvent)), len(rows))
+    return rows[:place] or rows[:1]

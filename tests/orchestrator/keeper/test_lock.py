@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from shipmate.errors import StorageError
 from shipmate.models.scripted import ScriptedModel
 from shipmate.orchestrator.keeper.unix_socket import UnixSocket
 from shipmate.workspace.layout import Layout
@@ -36,6 +37,18 @@ async def test_deleting_the_folder_of_state_makes_no_second_keeper(tmp_path: Pat
         shutil.rmtree(tmp_path / ".ship")
         async with asyncio.timeout(LONG), open_workspace(tmp_path, SECOND) as second:
             assert (first.keeper.keeps, second.keeper.keeps) == (True, False)
+
+
+@pytest.mark.parametrize("name", ["keeper.lock", "keeper.sock"])
+async def test_what_stands_in_the_way_is_named_and_leaves_nothing_held(tmp_path: Path, name: str) -> None:
+    obstacle = tmp_path / ".ship" / name
+    (obstacle / "inner").mkdir(parents=True)
+    with pytest.raises(StorageError, match=rf"cannot use \.ship/{name}"):
+        async with open_workspace(tmp_path, FIRST):
+            pass
+    shutil.rmtree(obstacle)
+    async with open_workspace(tmp_path, FIRST) as first:
+        assert first.keeper.keeps
 
 
 async def test_whoever_keeps_is_named_while_it_does(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from shipmate.errors import KeeperError, ShipmateError
-from shipmate.orchestrator.feed import FeedEvent, Run
+from shipmate.orchestrator.feed import HANDED_OVER, FeedEvent, Run
 from shipmate.orchestrator.keeper.attached import AttachedKeeper, KeeperGoneError
 from shipmate.orchestrator.keeper.listener import Listener
 from shipmate.orchestrator.keeper.local import LocalKeeper
@@ -205,6 +205,8 @@ class Keeping:
             try:
                 keeper = await self._current()
                 async with keeper.watch(thread_id, queue):
+                    if ready.is_set():
+                        queue.put_nowait(HANDED_OVER)
                     ready.set()
                     await asyncio.shield(keeper.gone)
             except KeeperGoneError:
@@ -244,10 +246,15 @@ class Keeping:
     async def _keep(self) -> LocalKeeper:
         try:
             local = await self._begin()
-            self._listener = Listener(local)
-            await self._socket.listen(self._listener.welcome)
         except BaseException:
             self._socket.release()
+            raise
+        self._listener = Listener(local)
+        try:
+            await self._socket.listen(self._listener.welcome)
+        except BaseException:
+            # Somebody may have come in meanwhile: nothing of theirs may go on once another keeps.
+            await self._leave(local, finish=False)
             raise
         self._attached = None
         self._local = local

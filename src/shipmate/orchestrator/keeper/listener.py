@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Coroutine
 from typing import Any
@@ -29,6 +30,7 @@ class Listener:
         self._visitors: dict[_Visitor, None] = {}
         # Set once another process is, or was, attached.
         self.visited = asyncio.Event()
+        self._is_leaving = False
         keeper.feed.on_run = self._tell_run
 
     @property
@@ -37,7 +39,10 @@ class Listener:
         return bool(self._visitors)
 
     async def welcome(self, link: Link) -> None:
-        """Serve one attached process until it is gone."""
+        """Serve one attached process until it is gone; one that comes too late is sent to the next keeper."""
+        if self._is_leaving:
+            link.close()
+            return
         visitor = _Visitor(self._keeper, link)
         self._visitors[visitor] = None
         self.visited.set()
@@ -45,16 +50,17 @@ class Listener:
             await visitor.serve()
         finally:
             del self._visitors[visitor]
+            visitor.gone.set()
 
     def leave(self) -> None:
         """Tell every attached process that another one has to keep from now on."""
+        self._is_leaving = True
         for visitor in list(self._visitors):
             visitor.say(frames.Leaving())
 
     async def close(self) -> None:
         """Cut every link, after what was said to it has been handed over."""
-        for visitor in list(self._visitors):
-            await visitor.close()
+        await asyncio.gather(*(visitor.close() for visitor in list(self._visitors)))
 
     def _tell_run(self, thread_id: str, run: Run | None) -> None:
         for visitor in self._visitors:
@@ -75,6 +81,8 @@ class _Visitor:
         self._is_greeted = False
         self._is_cut = False
         self._writer: asyncio.Task[None] | None = None
+        # Set when nothing more is done for it.
+        self.gone = asyncio.Event()
 
     def say(self, frame: Frame) -> None:
         """Hand a frame to the writer; whoever reads too slowly is cut off, and comes back."""
@@ -102,6 +110,8 @@ class _Visitor:
         if self._writer is not None:
             await asyncio.wait({self._writer}, timeout=PARTING_SECONDS)
         self._link.close()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.gone.wait(), PARTING_SECONDS)
 
     def _cut(self) -> None:
         """End the link and forget what was to be said: a halted process may hold it open for long."""

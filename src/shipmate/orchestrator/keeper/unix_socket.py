@@ -16,6 +16,7 @@ from pathlib import Path
 
 from shipmate.orchestrator.keeper import frame as frames
 from shipmate.orchestrator.keeper.lock import KeeperLock
+from shipmate.workspace.disk import refusals
 from shipmate.workspace.layout import Layout, make_private
 
 # What a socket's path may hold, on the strictest system.
@@ -46,7 +47,8 @@ class UnixSocket:
 
     def hold(self) -> bool:
         """Take the lock if it is free; the system frees it when the process ends, however it ends."""
-        return self._lock.take()
+        with refusals(self._layout.keeper_lock, self._layout.root):
+            return self._lock.take()
 
     def holder(self) -> int | None:
         """Return the process that keeps, or None when none does."""
@@ -61,26 +63,34 @@ class UnixSocket:
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             link = StreamLink(reader, writer)
-            if (refusal := _refuse(writer.get_extra_info("socket"))) is not None:
+            pid, uid = _peer(writer.get_extra_info("socket"))
+            if uid not in (None, os.getuid()):
+                # Nothing is said to strangers.
+                log.warning("a process was not let in: it runs as user %s", uid)
+                link.close()
+                return
+            if (refusal := _refuse(pid)) is not None:
                 log.warning("a process was not let in: %s", refusal)
                 await _turn_away(link)
                 return
             await welcome(link)
 
-        await self._bind(serve)
+        with refusals(self._layout.keeper_socket, self._layout.root):
+            await self._bind(serve)
         self._tending = asyncio.create_task(self._tend(serve))
 
     async def _bind(self, serve: Callable[..., Awaitable[None]]) -> None:
-        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         make_private(self._layout.ship)
         with contextlib.suppress(FileNotFoundError):
             self._layout.keeper_socket.unlink()
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with _short(self._layout.keeper_socket) as path:
                 listening.bind(path)
             self._layout.keeper_socket.chmod(0o600)
             self._made = self._layout.keeper_socket.stat()
-            self._server = await asyncio.start_unix_server(serve, sock=listening)
+            self._server = await asyncio.start_unix_server(serve, sock=listening, start_serving=False)
+            await self._server.start_serving()
         except BaseException:
             listening.close()
             raise
@@ -105,13 +115,17 @@ class UnixSocket:
         """Reach the keeper; None while it starts, leaves or is not there."""
         connecting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connecting.setblocking(False)
-        try:
-            with _short(self._layout.keeper_socket) as path:
-                await asyncio.get_running_loop().sock_connect(connecting, path)
-            reader, writer = await asyncio.open_unix_connection(sock=connecting)
-        except (FileNotFoundError, ConnectionError, BlockingIOError):
-            connecting.close()
-            return None
+        with refusals(self._layout.keeper_socket, self._layout.root):
+            try:
+                with _short(self._layout.keeper_socket) as path:
+                    await asyncio.get_running_loop().sock_connect(connecting, path)
+                reader, writer = await asyncio.open_unix_connection(sock=connecting)
+            except (FileNotFoundError, ConnectionError, BlockingIOError):
+                connecting.close()
+                return None
+            except BaseException:
+                connecting.close()
+                raise
         return StreamLink(reader, writer)
 
     async def close(self) -> None:
@@ -179,14 +193,11 @@ async def _turn_away(link: StreamLink) -> None:
     link.close()
 
 
-def _refuse(connection: socket.socket) -> str | None:
+def _refuse(pid: int | None) -> str | None:
     """Say why the process at the other end may not attach, if it may not.
 
     A command that a tool runs could approve itself; whatever this process started is therefore refused.
     """
-    pid, uid = _peer(connection)
-    if uid is not None and uid != os.getuid():
-        return f"it runs as user {uid}"
     # A process outside this one's namespace has no number here; what a tool starts always has one.
     ancestors = _ancestors(pid) if pid else set()
     if ancestors is None:

@@ -186,6 +186,9 @@ class RunInFlight:
 
     async def choose(self, events: Sequence[FeedEvent]) -> tuple[list[Chunk], bool]:
         """Take what the run says; over with its outcome."""
+        if all(event.is_handed_over for event in events):
+            # Whether the next keeper goes on with the run is not known yet.
+            return [], False
         chosen: list[Chunk] = []
         for event in events:
             # A run that was about to begin is known by the first thing it says.
