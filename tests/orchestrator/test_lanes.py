@@ -255,7 +255,7 @@ async def test_a_run_stopped_before_it_begins_is_opened_to_its_watchers(tmp_path
         (message,) = (await messages_of(app))[1:]
     assert outcome.status == "stopped"
     assert first.snapshot is not None
-    assert message["metadata"]["runId"] == outcome.run_id
+    assert metadata_of(message).get("runId") == outcome.run_id
 
 
 async def test_a_repeat_of_what_was_taken_back_is_told_so(tmp_path: Path) -> None:

@@ -173,11 +173,12 @@ class Story:
         for process in world.processes:
             process.kill_at, process.is_halted = None, False
         world.loop.release()
-        said = list(world.outside.said.values())
-        if await self._settle([each for each in said if not each.is_acknowledged]):
+        said = world.outside.said
+        if await self._settle([each for each in said.values() if not each.is_acknowledged]):
             world.note("everything is said again")
             before = len(world.outside.acts)
-            await self._settle([each for each in said if each.is_acknowledged and not each.is_withdrawn])
+            known = [each for each in said.values() if each.is_acknowledged and not each.is_withdrawn]
+            await self._settle(known)
             if any(act.tool != "look" for act in world.outside.acts[before:]):
                 world.outside.troubles.append(f"said again, it acted again: {world.outside.acts[before:]}")
 

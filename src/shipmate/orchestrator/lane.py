@@ -234,7 +234,7 @@ class Lane:
         if max(row.attempts for row in rows) >= MAX_ATTEMPTS and turn.ending is None:
             outcome = await turn.fail(GaveUpError(), UNKNOWN)
         elif stopped:
-            outcome = await turn.stop()
+            outcome = await self._stop(turn)
         else:
             outcome = await self._run_turn(turn)
         await self._finish(thread, rows, outcome)

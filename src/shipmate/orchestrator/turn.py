@@ -195,6 +195,7 @@ class Turn:
 
     async def close_calls(self) -> None:
         """Close the calls that were to go on, because a person stopped all of it."""
+        self.open()
         await self.commit(*self._close_all(UNKNOWN))
 
     async def fail(self, error: ShipmateError, calls: str = NOT_RUN) -> Outcome:

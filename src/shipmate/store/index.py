@@ -70,7 +70,8 @@ class Index:
         # The database that was compared with the files.
         self._compared = 0
         # Counting the tokens of a long thread anew each turn would cost more than the turn.
-        self._counted: dict[str, tuple[int, int]] = {}
+        # By thread: how many messages were counted, their tokens, and up to which place of the file.
+        self._counted: dict[str, tuple[int, int, int]] = {}
 
     async def note(self, thread_id: str, messages: Sequence[UIMessage], member: str) -> None:
         """Bring one thread up to date, given all its messages by whoever holds it."""
@@ -99,7 +100,11 @@ class Index:
             at=time_of(status),
             problems=problems,
         )
-        entry = self._entry(parsed, messages, self._count(thread_id, messages, ids), state)
+        if self._counted.get(thread_id, (0, 0, 0))[2] != start.offset:
+            # Another process brought the index further: what changed meanwhile was not counted here.
+            self._counted.pop(thread_id, None)
+        tokens = self._count(thread_id, messages, ids, tail.position.offset)
+        entry = self._entry(parsed, messages, tokens, state)
         self._write(entry, changed, is_whole=is_whole)
 
     async def refresh(self, thread_id: str) -> None:
@@ -315,8 +320,8 @@ class Index:
             self.threads.clear()
             self.search.clear()
 
-    def _count(self, thread_id: str, messages: Sequence[UIMessage], changed: set[str]) -> int:
-        counted, tokens = self._counted.get(thread_id, (0, 0))
+    def _count(self, thread_id: str, messages: Sequence[UIMessage], changed: set[str], end: int) -> int:
+        counted, tokens, _ = self._counted.get(thread_id, (0, 0, 0))
         # The last message may still grow, so it is counted anew each time.
         settled = max(0, len(messages) - 1)
         if counted > settled or changed - {message["id"] for message in messages[counted:]}:
@@ -325,7 +330,7 @@ class Index:
             tokens += message_tokens(message)
         if len(self._counted) > COUNTED_THREADS:
             self._counted.clear()
-        self._counted[thread_id] = (settled, tokens)
+        self._counted[thread_id] = (settled, tokens, end)
         return tokens + sum(map(message_tokens, messages[settled:]))
 
     def _stat(self, path: Path) -> os.stat_result | None:
