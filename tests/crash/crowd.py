@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import re
 import signal
@@ -154,8 +155,7 @@ class Crowd:
                 while not self.is_closing:
                     await self._chat_once(thread_id, screen)
                     await asyncio.sleep(self.chance.uniform(0, 0.3))
-                process.write(b"\x04")
-                await screen.expect(None)
+                await screen.leave()
             except EOFError:
                 self._check_end(process, screen.shown)
             except TimeoutError as error:
@@ -272,6 +272,14 @@ class Screen:
                     await self._read()
         except TimeoutError as error:
             raise TimeoutError(pattern) from error
+
+    async def leave(self) -> None:
+        """Press Ctrl-D until the program ends; before it holds the keyboard, the terminal itself takes it."""
+        for _ in range(LONG):
+            self.process.write(b"\x04")
+            with contextlib.suppress(TimeoutError):
+                await self.expect(None, 1)
+        raise TimeoutError("the end")
 
     async def _read(self) -> None:
         try:
