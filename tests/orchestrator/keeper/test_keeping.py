@@ -179,6 +179,9 @@ async def test_a_keeper_that_leaves_hands_over_what_it_began(tmp_path: Path) -> 
                 pass
             await first.close()
             outcome = await asyncio.wait_for(receipt.outcome(), LONG)
+            told = [queue.get_nowait() for _ in range(queue.qsize())]
+        # Whoever watches knows that something may have ended in between.
+        assert [event.is_handed_over for event in told].count(True) == 1
         assert second.keeper.keeps
         messages = await messages_of(second)
     assert outcome.text == "and the next one ends."
