@@ -13,6 +13,8 @@ import tempfile
 from collections.abc import Awaitable, Callable, Generator
 from pathlib import Path
 
+from shipmate.errors import KeeperError
+from shipmate.orchestrator.keeper import frame as frames
 from shipmate.orchestrator.keeper.lock import KeeperLock
 from shipmate.workspace.disk import refusals
 from shipmate.workspace.layout import Layout, make_private
@@ -23,6 +25,8 @@ FRAME_LIMIT = 256 << 20
 HEAD = struct.Struct(">I")
 # How often the keeper looks whether its names in `.ship` still lead to it: someone may have deleted them.
 TEND_SECONDS = 1.0
+# How long a process that is not let in may take to say hello.
+HELLO_SECONDS = 1.0
 # Socket options of macOS that Python has no names for.
 SOL_LOCAL, LOCAL_PEERPID = 0, 2
 log = logging.getLogger(__name__)
@@ -59,7 +63,7 @@ class UnixSocket:
             link = StreamLink(reader, writer)
             if (refusal := _refuse(writer.get_extra_info("socket"))) is not None:
                 log.warning("a process was not let in: %s", refusal)
-                link.close()
+                await _turn_away(link, refusal)
                 return
             await welcome(link)
 
@@ -159,6 +163,16 @@ class StreamLink:
         self._writer.close()
 
 
+async def _turn_away(link: StreamLink, refusal: str) -> None:
+    """Answer a hello with why it is refused: a process that is only cut off would try again and again."""
+    with contextlib.suppress(ConnectionError, TimeoutError):
+        async with asyncio.timeout(HELLO_SECONDS):
+            said = frames.decode(await link.receive() or b"")
+            words = f"The process that keeps this workspace does not let this one in: {refusal}."
+            await link.send(frames.encode(frames.refuse(said.number, KeeperError(words))))
+    link.close()
+
+
 @contextlib.contextmanager
 def _short(path: Path) -> Generator[str]:
     """Name a socket within the length its path may have: through a link to its folder when it is too long."""
@@ -180,7 +194,7 @@ def _refuse(connection: socket.socket) -> str | None:
     if uid is not None and uid != os.getuid():
         return f"it runs as user {uid}"
     if pid is not None and os.getpid() in _ancestors(pid):
-        return f"process {pid} was started by a tool of this one"
+        return f"process {pid} was started by that one, and a command could approve itself"
     return None
 
 
