@@ -11,7 +11,7 @@ import msgspec
 
 from shipmate.cli.card import clean
 from shipmate.cli.place import find_layout, new_thread_id, parse_thread_id
-from shipmate.cli.ship import YOLO, make_text, open_ship, prime
+from shipmate.cli.ship import YOLO, is_told_to_end, make_text, open_ship, prime
 from shipmate.cli.transcript import Transcript
 from shipmate.errors import UserError
 from shipmate.values.chunk import Chunk
@@ -138,9 +138,9 @@ async def _ask(
         answering = asyncio.ensure_future(receipt.outcome())
         try:
             await _follow(ship, event, queue, answering, printer)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
             # Ctrl-C: the run ends here and now, instead of being taken up at the next start.
-            if await ship.keeper.stop(str(thread_id)):
+            if not is_told_to_end(error) and await ship.keeper.stop(str(thread_id)):
                 await answering
             raise
         printer.end(answering.result())

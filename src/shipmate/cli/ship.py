@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
+import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -18,6 +20,8 @@ from shipmate.workspace.layout import Layout
 if TYPE_CHECKING:
     from shipmate.app import Shipmate
 
+# The exit code of a command that SIGTERM ended, as a shell would give it.
+TOLD_TO_END = 128 + signal.SIGTERM
 YOLO = "mode yolo: calls run without asking, but for what ship.json denies or asks about"
 
 
@@ -29,16 +33,42 @@ async def open_ship(layout: Layout, *, finishes: bool = True) -> AsyncGenerator[
     """
     from shipmate.app import Shipmate
 
-    ship = await Shipmate.open(layout.root)
+    _heed_signals()
     try:
-        yield ship
-    except BaseException:
-        await ship.close()
+        ship = await Shipmate.open(layout.root)
+        try:
+            yield ship
+        except BaseException:
+            await ship.close()
+            raise
+        if finishes and (busy := ship.keeper.busy()):
+            threads = ", ".join(busy)
+            click.echo(f"shipmate: finishing {threads}. Ctrl-C leaves that to the next start.", err=True)
+        await ship.close(finish=finishes)
+    except asyncio.CancelledError as error:
+        if is_told_to_end(error):
+            raise SystemExit(TOLD_TO_END) from error
         raise
-    if finishes and (busy := ship.keeper.busy()):
-        threads = ", ".join(busy)
-        click.echo(f"shipmate: finishing {threads}. Ctrl-C leaves that to the next start.", err=True)
-    await ship.close(finish=finishes)
+
+
+def is_told_to_end(error: asyncio.CancelledError) -> bool:
+    """Tell a process that shall end from a person who stops a run with Ctrl-C."""
+    return TOLD_TO_END in error.args
+
+
+def _heed_signals() -> None:
+    """Leave in order when told to end, for this may be the keeper of others; end at once when told again."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None, "a command runs in a task"
+
+    def leave(number: signal.Signals) -> None:
+        loop.remove_signal_handler(number)
+        task.cancel(TOLD_TO_END)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # What is ignored, as under nohup, stays so.
+        if signal.getsignal(number) is signal.SIG_DFL:
+            loop.add_signal_handler(number, leave, number)
 
 
 async def prime(

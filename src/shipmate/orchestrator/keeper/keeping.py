@@ -149,17 +149,16 @@ class Keeping:
     async def _leave(self, local: LocalKeeper, *, finish: bool) -> None:
         listener = self._listener
         assert listener is not None, "a keeper listens"
-        if finish:
-            # As long as nobody is there to take over.
-            ends = [asyncio.create_task(local.lanes.idle()), asyncio.create_task(listener.visited.wait())]
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            for end in ends:
-                end.cancel()
-        await self._socket.close()
-        listener.leave()
-        await local.lanes.close()
-        await listener.close()
-        self._socket.release()
+        try:
+            if finish:
+                await _finish(local, listener)
+        finally:
+            # Also when it is told not to wait for all of it: what acts must not be cut off.
+            await self._socket.close()
+            listener.leave()
+            await local.lanes.close()
+            await listener.close()
+            self._socket.release()
 
     async def _try(self, ask: Callable[[Keeper], Coroutine[Any, Any, Answer]]) -> Answer:
         """Ask whoever keeps; ask the next one when it goes meanwhile. Every verb may be repeated."""
@@ -289,3 +288,13 @@ class Keeping:
 
 async def _receive(keeper: Keeper, event: IngressEvent) -> tuple[Keeper, Receipt]:
     return keeper, await keeper.receive(event)
+
+
+async def _finish(local: LocalKeeper, listener: Listener) -> None:
+    """Work off all there is, as long as nobody is there to take over."""
+    ends = [asyncio.create_task(local.lanes.idle()), asyncio.create_task(listener.visited.wait())]
+    try:
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for end in ends:
+            end.cancel()
