@@ -14,12 +14,14 @@ from shipmate.errors import KeeperError, StorageError, ThreadIdError, UserError
 from shipmate.models.scripted import ScriptedModel, call, hold, say
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.orchestrator.keeper import keeping
+from shipmate.orchestrator.keeper.keeping import PATIENCE_SECONDS
 from shipmate.orchestrator.keeper.local import LocalKeeper
 from shipmate.orchestrator.keeper.unix_socket import StreamLink, UnixSocket
 from shipmate.store.journal.inbox import JournalInbox
 from shipmate.tools.toolset import Toolset
 from shipmate.values.message import text_of, tool_parts
 from shipmate.workspace.layout import Layout
+from tests.support.terminal import SHIPMATE, environment
 from tests.support.wait import LONG
 from tests.support.workspace import ROOM, Probe, messages_of, open_workspace, pressed, said, talk
 
@@ -390,6 +392,16 @@ async def test_a_process_that_a_tool_started_is_not_let_in(tmp_path: Path, shell
         out, _ = await asyncio.wait_for(child.communicate(), LONG)
     assert b"welcome" not in out
     assert b"refused" in out
+
+
+async def test_a_command_started_by_the_keeper_is_told_at_once_that_it_may_not_attach(tmp_path: Path) -> None:
+    async with open_workspace(tmp_path, SILENT):
+        child = await asyncio.create_subprocess_exec(
+            SHIPMATE, "ask", "hello", cwd=tmp_path, env=environment(tmp_path), stderr=asyncio.subprocess.PIPE
+        )
+        _, said_ = await asyncio.wait_for(child.communicate(), PATIENCE_SECONDS)
+    assert child.returncode == 2
+    assert b"started by the process that keeps" in said_
 
 
 async def _open(folder: Path, model: ScriptedModel, tools: list[Probe] | None = None) -> Shipmate:
