@@ -201,10 +201,10 @@ async def test_a_repeat_of_what_was_taken_back_is_told_so(tmp_path: Path) -> Non
 
 
 async def test_what_the_thread_has_already_cannot_be_taken_back(tmp_path: Path) -> None:
-    async with open_workspace(tmp_path, ScriptedModel([[say("I begin"), hold(asyncio.Event())]])) as app:
-        async with app.keeper.watch(ROOM) as queue:
-            await app.receive(said("go", message_id="m1"))
-            await queue.get()
+    model = ScriptedModel([[say("I begin"), hold(asyncio.Event())]])
+    async with open_workspace(tmp_path, model) as app, app.keeper.watch(ROOM) as queue:
+        await app.receive(said("go", message_id="m1"))
+        await queue.get()
     # A power cut took the line that says that a run works on it; the thread has the message.
     lines = app.layout.inbox.read_bytes().splitlines(keepends=True)
     app.layout.inbox.write_bytes(lines[0])

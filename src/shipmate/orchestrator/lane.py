@@ -339,6 +339,6 @@ class Lane:
 
 
 def _one_turn(rows: list[InboxRow]) -> list[InboxRow]:
-    """Return the rows that make one turn. A retry has its own: behind new words its answer is not the last."""
+    """Return the rows of one turn. A retry has its own: behind new words its answer is an older one."""
     place = next((place for place, row in enumerate(rows) if isinstance(row.event, RetryEvent)), len(rows))
     return rows[:place] or rows[:1]
