@@ -93,6 +93,20 @@ async def test_d2_another_retry_of_what_is_being_written_is_refused(
     assert (await going).status_code == 200
 
 
+async def test_d2_a_retry_of_the_very_answer_that_is_being_written_is_refused(
+    served: Served, model: TalkingModel
+) -> None:
+    model.pause()
+    going = asyncio.create_task(post(served, "room", user("u1", "count slowly")))
+    await running(served, "room")
+    run = (await served.ship()).keeper.running("web:room:room")
+    assert run is not None
+    refused = await post(served, "room", user("u1", "x"), trigger=RETRY, messageId=run.message_id)
+    assert_conflict(refused, "being written")
+    model.go_on()
+    assert (await going).status_code == 200
+
+
 async def test_d16_a_retry_in_an_unknown_thread_makes_none(served: Served) -> None:
     refused = await post(served, "nowhere", user("u1", "hello"), trigger=RETRY)
     assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not-found")
