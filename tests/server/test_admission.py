@@ -139,6 +139,15 @@ async def test_w2_other_words_under_a_stored_id_are_refused(served: Served) -> N
     assert len(await messages(served.client, "room")) == 2
 
 
+async def test_w2_another_file_under_a_stored_id_is_refused(served: Served) -> None:
+    await chat(served.client, "room", user("u1", "hello"))
+    sent = await served.client.post("/api/uploads", files={"file": ("notes.txt", b"words", "text/plain")})
+    with_file = user("u1", "hello")
+    with_file["parts"].append({"type": "file", "url": sent.json()["url"], "mediaType": "text/plain"})
+    assert_conflict(await post(served, "room", with_file, messageId="u1"), "other words")
+    assert len(await messages(served.client, "room")) == 2
+
+
 async def test_w2_other_words_under_a_waiting_id_are_refused(served: Served, model: TalkingModel) -> None:
     model.pause()
     first = asyncio.create_task(chat(served.client, "room", user("u1", "count slowly")))
