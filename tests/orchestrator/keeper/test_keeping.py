@@ -204,7 +204,7 @@ async def test_a_keeper_that_leaves_lets_what_acts_come_to_its_end(tmp_path: Pat
         await asyncio.sleep(0.05)
         assert not closing.done()
         # While something acts, nobody else begins to keep; what they hand over waits.
-        assert UnixSocket(first.layout).hold() is False
+        assert not second.keeper.keeps
         more = asyncio.create_task(second.receive(said("act", thread_id="cli:dm:other")))
         await asyncio.sleep(0)
         work.hold.set()
@@ -424,6 +424,8 @@ async def test_a_keeper_that_leaves_waits_for_a_call_of_an_older_message_too(tmp
     closing = asyncio.create_task(first.close())
     await asyncio.sleep(0.05)
     assert not closing.done()
+    # Nobody else keeps until then, though nobody is let in any more.
+    assert UnixSocket(first.layout).hold() is False
     work.hold.set()
     await closing
     async with open_workspace(tmp_path, ScriptedModel({"": ["Done."]}), [work]) as second:
