@@ -137,13 +137,15 @@ class Shipmate:
 
     async def close(self, *, finish: bool = False) -> None:
         """End cleanly; runs in flight go on with the next keeper. `finish` works them off first."""
-        await self.keeper.close(finish=finish)
-        if self._reconciling is not None:
-            self._reconciling.cancel()
-            await asyncio.gather(self._reconciling, return_exceptions=True)
-        await self.toolset.close()
-        await self.models.close()
-        await self.store.close()
+        try:
+            await self.keeper.close(finish=finish)
+        finally:
+            if self._reconciling is not None:
+                self._reconciling.cancel()
+                await asyncio.gather(self._reconciling, return_exceptions=True)
+            await self.toolset.close()
+            await self.models.close()
+            await self.store.close()
 
     async def _begin_to_keep(self) -> LocalKeeper:
         """Make the lanes of the keeper, after finishing what a crash cut off."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import re
 import signal
@@ -16,7 +17,7 @@ from shipmate.approvals.record import Records
 from shipmate.approvals.value import Approval
 from shipmate.server.stream.stream import CLOSING
 from shipmate.server.stream.watch import REJOIN
-from shipmate.values.event import ApprovalReplyEvent, IngressEvent, TextEvent, encode_event
+from shipmate.values.event import IngressEvent, TextEvent, encode_event
 from shipmate.values.message import JsonObject, timestamp
 from shipmate.workspace.layout import Layout
 from tests.crash.record import ROOMS, Record, Said
@@ -29,6 +30,7 @@ from tests.support.wire import user
 # How often something is tried again that a killed process could not do.
 RETRY_SECONDS = 0.05
 DENIED_EVERY = 5
+REPEAT_CHANCE = 0.2
 
 
 class Crowd:
@@ -98,6 +100,10 @@ class Crowd:
                     await self._post(said, await self.address())
                 except httpx2.HTTPError:
                     await asyncio.sleep(RETRY_SECONDS)
+                if said.told is not None and self.chance.random() < REPEAT_CHANCE:
+                    # Sent once more, it is told what came of it and nothing is begun.
+                    said.told = None
+                    self.record.counts["repeats"] += 1
             await asyncio.sleep(self.chance.uniform(0, 0.2))
 
     async def _post(self, said: Said, address: str) -> None:
@@ -154,8 +160,7 @@ class Crowd:
                 while not self.is_closing:
                     await self._chat_once(thread_id, screen)
                     await asyncio.sleep(self.chance.uniform(0, 0.3))
-                process.write(b"\x04")
-                await screen.expect(None)
+                await screen.leave()
             except EOFError:
                 self._check_end(process, screen.shown)
             except TimeoutError as error:
@@ -196,11 +201,17 @@ class Crowd:
             self._check_end(process)
 
     async def _feed(self, process: Started, todo: dict[str, IngressEvent]) -> None:
+        known: list[IngressEvent] = []
         while not self.is_closing:
             said = self.record.new(self.chance.choice(ROOMS), "program")
             event = self._event(said)
             todo[event.message_id] = event
             process.write(encode_event(event) + b"\n")
+            known.append(event)
+            if self.chance.random() < REPEAT_CHANCE:
+                # What was answered is not answered again.
+                process.write(encode_event(self.chance.choice(known)) + b"\n")
+                self.record.counts["repeats"] += 1
             await asyncio.sleep(self.chance.uniform(0.1, 0.8))
         process.close_input()
 
@@ -273,6 +284,14 @@ class Screen:
         except TimeoutError as error:
             raise TimeoutError(pattern) from error
 
+    async def leave(self) -> None:
+        """Press Ctrl-D until the program ends; before it holds the keyboard, the terminal itself takes it."""
+        for _ in range(LONG):
+            self.process.write(b"\x04")
+            with contextlib.suppress(TimeoutError):
+                await self.expect(None, 1)
+        raise TimeoutError("the end")
+
     async def _read(self) -> None:
         try:
             data = await self.process.lines.read(65536)
@@ -282,20 +301,6 @@ class Screen:
         if not data:
             raise EOFError
         self.shown += Terminal.CODES.sub("", data.decode("utf-8", "replace"))
-
-
-def press(approval: Approval, approved: bool) -> ApprovalReplyEvent:
-    """Press a button."""
-    return ApprovalReplyEvent(
-        platform="cli",
-        thread_id=approval.thread_id,
-        user_id="ann",
-        message_id=f"press-{approval.id}",
-        timestamp=timestamp(),
-        text="",
-        approval_id=approval.id,
-        approved=approved,
-    )
 
 
 def _describe(chunks: list[JsonObject], troubles: list[str]) -> str:

@@ -196,6 +196,29 @@ def test_a_keeper_that_is_asked_to_end_lets_its_command_end(shop: Workshop, way:
         terminal.close()
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_command_that_finishes_what_it_found_can_be_ended_without_harm(
+    shop: Workshop, number: signal.Signals
+) -> None:
+    killed = shop.ask("count to 3 slowly, then run sh slow.sh A, then run sh slow.sh B")
+    shop.until_accepted(1)
+    killed.kill()
+    finishing = shop.ask("hello", thread="other")
+    assert shop.begun() == "A"
+    finishing.send_signal(number)
+    with pytest.raises(subprocess.TimeoutExpired):
+        finishing.wait(0.5)
+    shop.let_go_on()
+    assert end_of(finishing)[0] in (130, 143)
+    assert shop.effects() == ["A"]
+    following = shop.ask("hello", thread="other")
+    assert shop.begun() == "B"
+    shop.let_go_on()
+    assert end_of(following)[0] == 0
+    assert "unknown" not in shipmate(shop.folder, "threads", "show", "shared").stdout
+    assert shop.effects() == ["A", "B"]
+
+
 def test_ctrl_c_of_a_waiting_question_takes_back_that_question_alone(shop: Workshop) -> None:
     first = shop.ask("run sh slow.sh A")
     assert shop.begun() == "A"

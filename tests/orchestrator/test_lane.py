@@ -439,15 +439,7 @@ async def test_d2_a_retry_whose_answer_is_no_longer_the_last_when_its_turn_comes
     async with open_workspace(tmp_path, model) as app:
         first = await talk(app, "one")
         running = await app.receive(said("two"))
-        retry = RetryEvent(
-            platform="cli",
-            thread_id=ROOM,
-            user_id="ann",
-            message_id="r1",
-            timestamp="2026-01-01T00:00:00.000Z",
-            replaces=first.message_id,
-        )
-        receipt = await app.receive(retry)
+        receipt = await app.receive(again(first.message_id))
         gate.set()
         await running.outcome()
         outcome = await asyncio.wait_for(receipt.outcome(), LONG)
@@ -455,3 +447,45 @@ async def test_d2_a_retry_whose_answer_is_no_longer_the_last_when_its_turn_comes
     assert (outcome.status, "no longer the last" in (outcome.error or "")) == ("failed", True)
     assert [text_of(message) for message in messages] == ["one", "First.", "two", "Second."]
     assert not any("replacedBy" in metadata_of(message) for message in messages)
+
+
+def again(replaces: str | None, message_id: str = "r1") -> RetryEvent:
+    return RetryEvent(
+        platform="cli",
+        thread_id=ROOM,
+        user_id="ann",
+        message_id=message_id,
+        timestamp="2026-01-01T00:00:00.000Z",
+        replaces=replaces,
+    )
+
+
+async def test_d2_a_retry_taken_up_after_a_crash_does_not_replace_itself(tmp_path: Path) -> None:
+    look = Probe("look")
+    look.hold = asyncio.Event()
+    async with open_workspace(tmp_path, ScriptedModel(["First.", [call("look")], "never"]), [look]) as app:
+        first = await talk(app, "go")
+        await app.receive(again(first.message_id))
+        await look.begun.wait()
+    look.hold = None
+    async with open_workspace(tmp_path, ScriptedModel({"": ["", "never", "Second."]}), [look]) as app:
+        await asyncio.wait_for(app.keeper.idle(), LONG)
+        messages = await messages_of(app)
+    assert ["replacedBy" in metadata_of(message) for message in messages] == [False, True, False]
+
+
+async def test_d3_questions_and_retries_are_known_from_the_thread_when_the_inbox_is_gone(
+    tmp_path: Path,
+) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel(["First.", "Second.", [call("act")], "never"])
+    async with open_workspace(tmp_path, model, [act]) as app:
+        first = await talk(app, "go")
+        retried = await (await app.receive(again(first.message_id))).outcome()
+        asked = await talk(app, "act", message_id="m2")
+    app.layout.inbox.unlink()
+    async with open_workspace(tmp_path, model, [act]) as app:
+        repeated = await (await app.receive(again(first.message_id))).outcome()
+        waiting = await talk(app, "act", message_id="m2")
+    assert (repeated, waiting) == (retried, asked)
+    assert (waiting.status, len(model.requests)) == ("suspended", 3)

@@ -93,6 +93,20 @@ async def test_d2_another_retry_of_what_is_being_written_is_refused(
     assert (await going).status_code == 200
 
 
+async def test_d2_a_retry_of_the_very_answer_that_is_being_written_is_refused(
+    served: Served, model: TalkingModel
+) -> None:
+    model.pause()
+    going = asyncio.create_task(post(served, "room", user("u1", "count slowly")))
+    await running(served, "room")
+    run = (await served.ship()).keeper.running("web:room:room")
+    assert run is not None
+    refused = await post(served, "room", user("u1", "x"), trigger=RETRY, messageId=run.message_id)
+    assert_conflict(refused, "being written")
+    model.go_on()
+    assert (await going).status_code == 200
+
+
 async def test_d16_a_retry_in_an_unknown_thread_makes_none(served: Served) -> None:
     refused = await post(served, "nowhere", user("u1", "hello"), trigger=RETRY)
     assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not-found")
@@ -122,6 +136,15 @@ async def test_w2_other_words_under_a_stored_id_are_refused(served: Served) -> N
     assert "branch" in refused.json()["error"]["next"]
     same = await chat(served.client, "room", user("u1", "hello"), messageId="u1")
     assert said(same) == "Hello there."
+    assert len(await messages(served.client, "room")) == 2
+
+
+async def test_w2_another_file_under_a_stored_id_is_refused(served: Served) -> None:
+    await chat(served.client, "room", user("u1", "hello"))
+    sent = await served.client.post("/api/uploads", files={"file": ("notes.txt", b"words", "text/plain")})
+    with_file = user("u1", "hello")
+    with_file["parts"].append({"type": "file", "url": sent.json()["url"], "mediaType": "text/plain"})
+    assert_conflict(await post(served, "room", with_file, messageId="u1"), "other words")
     assert len(await messages(served.client, "room")) == 2
 
 

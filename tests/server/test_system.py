@@ -67,7 +67,11 @@ async def test_a_full_disk_is_told_in_our_words(served: Served, monkeypatch: pyt
 
     monkeypatch.setattr(ship.keeper, "receive", refuse)
     response = await served.client.post("/api/chat", json={"id": "room", "messages": [user("u1", "hello")]})
-    assert (response.status_code, response.json()["error"]["code"]) == (503, "unavailable")
+    error = response.json()["error"]
+    assert (response.status_code, error["code"]) == (503, "unavailable")
+    # The page shows both, one after the other.
+    assert error["next"]
+    assert error["next"] not in error["message"]
     assert "/home" not in response.text
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
 
 from shipmate.errors import StorageError
 from shipmate.store.file_store import open_store
+from shipmate.store.journal.folder import FolderWatch
 from shipmate.store.journal.grant import GrantFiles
 from shipmate.store.memory import MemoryStore
 from shipmate.store.port import Store
@@ -119,3 +122,40 @@ def test_of_a_grant_given_and_taken_back_at_once_neither_is_lost(layout: Layout)
         with pytest.raises(StorageError):
             waiting.add("gr_2", {}, None)
     assert [(row.id, row.revoked_at) for row in waiting.list()] == [("gr_1", None)]
+
+
+async def test_d4_an_index_put_back_knows_what_was_decided_since(layout: Layout) -> None:
+    store = open_store(layout)
+    write(layout, "apr_1", "requested")
+    write(layout, "apr_2", "approved")
+    assert await store.consents.waiting() == {ROOM: 1}
+    copy = layout.state.read_bytes()
+    write(layout, "apr_1", "approved")
+    write(layout, "apr_2", "superseded")
+    # Nothing has changed in the folder for long when the older index comes.
+    os.utime(layout.approvals, (1000, 1000))
+    assert await store.consents.waiting() == {}
+    layout.state.unlink()
+    layout.state.write_bytes(copy)
+    assert await store.consents.waiting() == {}
+    assert await store.consents.approvals(status="superseded") == ["apr_2"]
+    await store.close()
+
+
+def test_two_changes_within_one_tick_of_the_clock_are_both_seen(tmp_path: Path) -> None:
+    watch, now = FolderWatch(DISK, tmp_path), time.time_ns()
+    os.utime(tmp_path, ns=(now, now))
+    assert watch.look()
+    (tmp_path / "a").touch()
+    os.utime(tmp_path, ns=(now, now))
+    assert watch.look()
+    os.utime(tmp_path, (1000, 1000))
+    assert [watch.look() for _ in range(3)] == [True, False, False]
+
+
+def test_a_grant_given_here_is_seen_though_the_clock_stands_still(layout: Layout) -> None:
+    grants = GrantFiles(layout, DISK)
+    for number in range(2):
+        grants.add(f"gr_{number}", {}, None)
+        os.utime(layout.grants, (1000, 1000))
+        assert len(grants.list()) == number + 1

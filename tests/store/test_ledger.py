@@ -105,3 +105,14 @@ def test_two_processes_never_write_into_one_line_of_usage(layout: Layout) -> Non
     with locked(DISK, path), pytest.raises(StorageError):
         UsageFiles(layout, ImpatientDisk()).append(usage(2))
     assert path.read_bytes() == whole
+
+
+async def test_a_month_put_in_place_of_another_is_read_from_its_start(layout: Layout) -> None:
+    store = open_store(layout)
+    await store.ledger.add_usage(usage(1))
+    await store.ledger.usage("")
+    other = layout.usage / "other"
+    other.write_bytes(b"".join(msgspec.json.encode(usage(number)) + b"\n" for number in (2, 3, 4)))
+    other.rename(layout.usage / "2026-01.jsonl")
+    assert [step.step for step in await store.ledger.usage("")] == [2, 3, 4]
+    await store.close()

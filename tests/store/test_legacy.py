@@ -12,7 +12,7 @@ from shipmate.store.file_store import open_store
 from shipmate.store.migration import read_migrations
 from shipmate.store.sqlite.database import PACKAGE
 from shipmate.thread.log import FileLog
-from shipmate.values.event import TextEvent, encode_event
+from shipmate.values.event import Outcome, TextEvent, encode_event
 from shipmate.values.message import user_message
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
@@ -82,3 +82,32 @@ async def test_a_kill_while_it_is_carried_over_carries_over_once(
     assert [row.event.message_id for row in await store.inbox.open(ROOM)] == ["m2"]
     await store.close()
     assert msgspec.json.decode(layout.mark(ThreadId.parse(ROOM)).read_bytes())["title"] == "Mine"
+
+
+async def test_an_old_database_put_back_later_changes_nothing_that_files_say(layout: Layout) -> None:
+    copy = layout.state.read_bytes()
+    store = open_store(layout)
+    await store.threads.rename(ROOM, "Renamed since")
+    await store.inbox.finish(await store.inbox.open(ROOM), Outcome(run_id="run_1", status="replied"))
+    (step,) = await store.ledger.usage("")
+    await store.ledger.add_usage(step)
+    await store.close()
+    layout.state.write_bytes(copy)
+    store = open_store(layout)
+    assert [info.title for info in await store.threads.list(archived=True)] == ["Renamed since"]
+    assert await store.inbox.open(ROOM) == []
+    assert len(await store.ledger.usage("")) == 2
+    await store.close()
+
+
+async def test_what_was_answered_or_names_no_thread_is_not_carried_over(layout: Layout) -> None:
+    connection = sqlite3.connect(layout.state)
+    connection.execute("UPDATE inbox SET status = 'done'")
+    connection.execute("INSERT INTO thread SELECT 'no id', title, titled_by, member, message_count, "
+        "token_estimate, created_at, last_at, read_at, archived, binned, settings FROM thread")  # fmt: skip
+    connection.commit()
+    connection.close()
+    store = open_store(layout)
+    assert await store.inbox.open(ROOM) == []
+    assert [info.thread_id for info in await store.threads.list(archived=True)] == [ROOM]
+    await store.close()

@@ -195,3 +195,16 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+async def test_a_thread_in_the_bin_is_not_lost_to_another_of_its_name(tmp_path: Path) -> None:
+    log = FileLog(layout := Layout(tmp_path))
+    await log.append(ROOM, rows(1))
+    await log.bin(ROOM)
+    await log.append(ROOM, rows(2))
+    binned, live = layout.thread_bin(ROOM).read_bytes(), layout.thread(ROOM).read_bytes()
+    with pytest.raises(UserError, match="exists already in the bin"):
+        await log.bin(ROOM)
+    with pytest.raises(UserError, match="exists already in the threads"):
+        await log.restore(ROOM)
+    assert (layout.thread_bin(ROOM).read_bytes(), layout.thread(ROOM).read_bytes()) == (binned, live)

@@ -212,14 +212,11 @@ class Conversation:
             items += self._unseen(message)
             # What goes on is told by the keeper.
             is_over = "outcome" in metadata_of(message) or message["id"] in thread.waiting
-            if (
-                message["role"] == "assistant"
-                and is_over
-                and (run is None or message["id"] != run.message_id)
-            ):
-                for chunk in self._watching.complete(message):
-                    items += self._transcript.apply(chunk)
-                items += self._transcript.end()
+            is_live = run is not None and message["id"] == run.message_id
+            if message["role"] == "assistant" and is_over and not is_live:
+                told = self._watching.complete(message)
+                items += [item for chunk in told for item in self._transcript.apply(chunk)]
+                items += self._transcript.end() if told else []
         return items
 
     async def _show_questions(self, ids: set[str] | None = None) -> None:

@@ -44,5 +44,7 @@ async def _listen(work: Coroutine[Any, Any, Result]) -> Result:
             task.cancel()
 
     for number in SIGNALS:
-        asyncio.get_running_loop().add_signal_handler(number, leave, number)
+        # What is ignored, as under nohup, stays so.
+        if signal.getsignal(number) is signal.SIG_DFL:
+            asyncio.get_running_loop().add_signal_handler(number, leave, number)
     return await work

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import click
 
+from shipmate.cli.leaving import run
 from shipmate.cli.place import find_layout, parse_thread_id
 from shipmate.cli.ship import open_ship
 from shipmate.values.thread_id import ThreadId
@@ -18,7 +17,7 @@ from shipmate.workspace.layout import Layout
 def command(context: click.Context, thread: str) -> int:
     """Stop the run of THREAD where it is, whichever process works it. What was said and done stays."""
     thread_id = parse_thread_id(thread)
-    if asyncio.run(_stop(find_layout(context), thread_id)):
+    if run(_stop(find_layout(context), thread_id)):
         click.echo(f"Stopped the run of {thread_id}.")
         return 0
     click.echo(f"shipmate: nothing runs in {thread_id}.", err=True)

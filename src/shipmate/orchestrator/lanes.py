@@ -87,7 +87,7 @@ class Lanes:
         if await self._store.inbox.find(event) is not None or not await self._threads.exists(thread_id):
             return None
         thread = await self._threads.read(thread_id)
-        outcome = outcome_of(thread, event) if is_kept(thread, event) else None
+        outcome = outcome_of(thread, event)
         if outcome is None:
             return None
         row = InboxRow(

@@ -14,12 +14,14 @@ from shipmate.errors import KeeperError, StorageError, ThreadIdError, UserError
 from shipmate.models.scripted import ScriptedModel, call, hold, say
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.orchestrator.keeper import keeping
+from shipmate.orchestrator.keeper.keeping import PATIENCE_SECONDS
 from shipmate.orchestrator.keeper.local import LocalKeeper
 from shipmate.orchestrator.keeper.unix_socket import StreamLink, UnixSocket
 from shipmate.store.journal.inbox import JournalInbox
 from shipmate.tools.toolset import Toolset
 from shipmate.values.message import text_of, tool_parts
 from shipmate.workspace.layout import Layout
+from tests.support.terminal import SHIPMATE, environment
 from tests.support.wait import LONG
 from tests.support.workspace import ROOM, Probe, messages_of, open_workspace, pressed, said, talk
 
@@ -179,6 +181,9 @@ async def test_a_keeper_that_leaves_hands_over_what_it_began(tmp_path: Path) -> 
                 pass
             await first.close()
             outcome = await asyncio.wait_for(receipt.outcome(), LONG)
+            told = [queue.get_nowait() for _ in range(queue.qsize())]
+        # Whoever watches knows that something may have ended in between.
+        assert [event.is_handed_over for event in told].count(True) == 1
         assert second.keeper.keeps
         messages = await messages_of(second)
     assert outcome.text == "and the next one ends."
@@ -199,7 +204,7 @@ async def test_a_keeper_that_leaves_lets_what_acts_come_to_its_end(tmp_path: Pat
         await asyncio.sleep(0.05)
         assert not closing.done()
         # While something acts, nobody else begins to keep; what they hand over waits.
-        assert UnixSocket(first.layout).hold() is False
+        assert not second.keeper.keeps
         more = asyncio.create_task(second.receive(said("act", thread_id="cli:dm:other")))
         await asyncio.sleep(0)
         work.hold.set()
@@ -389,6 +394,16 @@ async def test_a_process_that_a_tool_started_is_not_let_in(tmp_path: Path, shell
     assert b"refused" in out
 
 
+async def test_a_command_started_by_the_keeper_is_told_at_once_that_it_may_not_attach(tmp_path: Path) -> None:
+    async with open_workspace(tmp_path, SILENT):
+        child = await asyncio.create_subprocess_exec(
+            SHIPMATE, "ask", "hello", cwd=tmp_path, env=environment(tmp_path), stderr=asyncio.subprocess.PIPE
+        )
+        _, said_ = await asyncio.wait_for(child.communicate(), PATIENCE_SECONDS)
+    assert child.returncode == 2
+    assert b"started by the process that keeps" in said_
+
+
 async def _open(folder: Path, model: ScriptedModel, tools: list[Probe] | None = None) -> Shipmate:
     (folder / "Agent.md").write_text("# Captain\n")
     (folder / "ship.json").write_text('{"permissions": {"mode": "yolo"}}')
@@ -409,6 +424,8 @@ async def test_a_keeper_that_leaves_waits_for_a_call_of_an_older_message_too(tmp
     closing = asyncio.create_task(first.close())
     await asyncio.sleep(0.05)
     assert not closing.done()
+    # Nobody else keeps until then, though nobody is let in any more.
+    assert UnixSocket(first.layout).hold() is False
     work.hold.set()
     await closing
     async with open_workspace(tmp_path, ScriptedModel({"": ["Done."]}), [work]) as second:

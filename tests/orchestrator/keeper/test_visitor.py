@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.models.scripted import ScriptedModel
+from shipmate.orchestrator.keeper.unix_socket import StreamLink
 from tests.support.visitor import Visitor
 from tests.support.wait import LONG
 from tests.support.workspace import open_workspace
@@ -92,3 +93,24 @@ async def test_who_does_not_speak_as_a_visitor_is_cut_off_and_the_keeper_goes_on
         visitor.close()
         async with open_workspace(tmp_path, SILENT) as second:
             assert (app.keeper.keeps, second.keeper.keeps) == (True, False)
+
+
+async def test_a_link_closed_before_all_was_handed_over_takes_nothing_more(tmp_path: Path) -> None:
+    is_over = asyncio.Event()
+
+    async def be_deaf(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await is_over.wait()
+        writer.close()
+
+    server = await asyncio.start_unix_server(be_deaf, tmp_path / "s")
+    reader, writer = await asyncio.open_unix_connection(tmp_path / "s")
+    link = StreamLink(reader, writer)
+    sending = asyncio.create_task(link.send(b"x" * (8 << 20)))
+    await asyncio.sleep(0)
+    link.close()
+    with pytest.raises(ConnectionError):
+        await asyncio.wait_for(link.send(b"more"), LONG)
+    is_over.set()
+    writer.transport.abort()
+    await asyncio.gather(sending, return_exceptions=True)
+    server.close()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from stat import S_ISDIR
 
 import pytest
 from hypothesis import given, settings
@@ -289,11 +291,18 @@ class Stuck(MemoryDisk):
 
     is_stuck = False
     refused = 0
+    synced = b""
 
     def fdatasync(self, handle: int) -> None:
         if self.is_stuck:
             raise OSError(errno.EIO, "broken")
         super().fdatasync(handle)
+        self.synced = self.pread(handle, 1 << 20, 0)
+
+    def fsync(self, handle: int) -> None:
+        super().fsync(handle)
+        if not S_ISDIR(self.fstat(handle).st_mode):
+            self.synced = self.pread(handle, 1 << 20, 0)
 
     def ftruncate(self, handle: int, size: int) -> None:
         if self.is_stuck:
@@ -314,15 +323,12 @@ async def test_a_refused_line_that_stays_on_disk_takes_no_other_lines_place() ->
     with pytest.raises(StorageError):
         await inbox.accept(event("m1"))
     disk.is_stuck = False
-    second, _ = await inbox.accept(event("m2"))
-    first, _ = await inbox.accept(event("m1"))
-    assert (first.event, second.event) == (event("m1"), event("m2"))
-    assert first.seq != second.seq
+    await inbox.accept(event("m2"))
     later = opened(disk)
-    assert sorted(row.event.message_id for row in await later.open(ROOM)) == ["m1", "m2"]
-    for message_id in ("m1", "m2"):
-        row, is_new = await later.accept(event(message_id))
-        assert (row.event.message_id, is_new) == (message_id, False)
+    rows = [(await later.accept(event(message_id)))[0] for message_id in ("m1", "m2")]
+    assert [row.event for row in rows] == [event("m1"), event("m2")]
+    assert rows[0].seq != rows[1].seq
+    assert sorted(row.event.message_id for row in await opened(disk).open(ROOM)) == ["m1", "m2"]
 
 
 async def test_a_file_that_was_in_doubt_is_put_on_disk_once() -> None:
@@ -333,6 +339,7 @@ async def test_a_file_that_was_in_doubt_is_put_on_disk_once() -> None:
         await inbox.accept(event("m1"))
     disk.is_stuck = False
     await inbox.accept(event("m1"))
+    assert b'"m1"' in disk.synced
     written = disk.stat(LAYOUT.inbox).st_ino
     await inbox.accept(event("m2"))
     assert disk.stat(LAYOUT.inbox).st_ino == written
@@ -350,6 +357,32 @@ async def test_a_disk_too_full_to_write_the_file_anew_costs_no_answer_and_is_not
     assert disk.refused == 1
     assert await inbox.open(ROOM) == []
     assert await opened(disk, clock).open(ROOM) == []
+
+
+async def test_a_send_that_could_not_be_noted_leaves_its_answer_open() -> None:
+    class Refusing(MemoryDisk):
+        def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
+            if path == LAYOUT.outbox and flags & os.O_CREAT:
+                raise OSError(errno.ENOSPC, "full")
+            return super().open(path, flags, mode)
+
+    inbox = opened(disk := Refusing())
+    row, _ = await inbox.accept(event("m1"))
+    sends = [EgressMessage(thread_id=ROOM, text="one")]
+    with pytest.raises(StorageError):
+        await inbox.finish([row], REPLIED, sends)
+    assert [row.event.message_id for row in await opened(disk).open(ROOM)] == ["m1"]
+
+
+async def test_numbers_go_on_when_a_file_with_nothing_left_in_it_is_written_anew(disk: MemoryDisk) -> None:
+    inbox = opened(disk, clock := Clock())
+    row, _ = await inbox.accept(event("m1"))
+    await inbox.finish([row], REPLIED)
+    clock.now += timedelta(hours=9)
+    append_to(disk, LAYOUT.inbox, b"rubbish\n")
+    await opened(disk, clock).load()
+    later, _ = await opened(disk, clock).accept(event("m2"))
+    assert later.seq == row.seq + 1
 
 
 Step = tuple[str, int, int]

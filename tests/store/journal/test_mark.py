@@ -71,3 +71,11 @@ def test_marks_that_cannot_be_read_are_set_aside_and_named(
     assert kept.read_bytes() == data
     assert f".ship/damaged/{kept.name}" in caplog.text
     assert not layout.mark(ROOM).exists()
+
+
+def test_a_change_that_changes_nothing_writes_nothing(layout: Layout) -> None:
+    marks = MarkFiles(layout, DISK)
+    marks.change(ROOM, {"title": "Mine"})
+    stamp = marks.stamp(ROOM)
+    marks.change(ROOM, {"title": "Mine"})
+    assert marks.stamp(ROOM) == stamp

@@ -93,3 +93,42 @@ async def test_receipts_are_forgotten_after_their_time_and_numbers_go_on(disk: M
         now += timedelta(days=1)
     assert read_file(disk, LAYOUT.outbox).count(b"\n") < 900
     assert len(await outbox.list()) <= 31
+
+
+async def test_a_send_and_its_receipt_would_survive_a_power_cut() -> None:
+    class Recording(MemoryDisk):
+        synced = b""
+
+        def fdatasync(self, handle: int) -> None:
+            super().fdatasync(handle)
+            self.synced = self.pread(handle, 1 << 20, 0)
+
+    outbox = opened(disk := Recording())
+    await outbox.intend("run_1", "1", sends("one"))
+    send = await outbox.next("web")
+    assert send is not None
+    assert disk.synced.count(b"\n") == 2
+    await outbox.sent(send, "receipt-1")
+    assert b"receipt-1" in disk.synced
+
+
+async def test_only_the_sends_of_one_platform_become_doubtful(disk: MemoryDisk) -> None:
+    outbox = opened(disk)
+    await outbox.intend("run_1", "1", sends("one"))
+    await outbox.next("web")
+    assert await outbox.doubt("telegram") == 0
+    assert [row.status for row in await outbox.list()] == ["sending"]
+
+
+async def test_receipts_of_a_file_written_anew_are_forgotten_after_their_time_too(disk: MemoryDisk) -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    outbox = JournalOutbox(LAYOUT, disk, lambda: now)
+    await outbox.intend("run_1", "1", sends("one"))
+    send = await outbox.next("web")
+    assert send is not None
+    await outbox.sent(send, "receipt-1")
+    append_to(disk, LAYOUT.outbox, b"rubbish\n")
+    await JournalOutbox(LAYOUT, disk, lambda: now).load()
+    assert len(await JournalOutbox(LAYOUT, disk, lambda: now).list()) == 1
+    now += timedelta(days=31)
+    assert await JournalOutbox(LAYOUT, disk, lambda: now).list() == []

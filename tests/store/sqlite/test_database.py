@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import StorageError
-from shipmate.store.migration import read_migrations
+from shipmate.store.migration import Migration, read_migrations
 from shipmate.store.sqlite import database as module
 from shipmate.store.sqlite.database import PACKAGE, Database
 from shipmate.workspace.layout import Layout
@@ -106,7 +106,9 @@ def test_a_database_of_an_earlier_start_of_the_machine_is_made_anew(
     database.run("INSERT INTO usage_file VALUES ('x', 1, 1)")
     database.close()
     monkeypatch.setattr(module, "_boot_id", lambda: "another start")
+    layout.state.with_name("state.db-wal").write_bytes(b"left over")
     database = Database(layout)
+    assert not layout.state.with_name("state.db-wal").exists()
     assert database.rows("SELECT * FROM usage_file") == []
     database.close()
     # It is no damage, and so nothing is set aside.
@@ -118,3 +120,38 @@ def test_a_folder_that_cannot_be_used_is_told_without_its_place_on_the_machine(l
     with pytest.raises(StorageError, match=r"cannot use \.ship/state\.db") as caught:
         Database(layout)
     assert str(layout.root) not in str(caught.value)
+
+
+def test_a_migration_that_breaks_off_leaves_nothing_of_itself(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = Migration(1, "broken", "CREATE TABLE one (a); CREATE TABLE one (a);")
+    with monkeypatch.context() as patch:
+        patch.setattr("shipmate.store.sqlite.database.read_migrations", lambda _: [step])
+        with pytest.raises(StorageError):
+            Database(layout)
+    database = Database(layout)
+    names = [row[0] for row in database.rows("SELECT name FROM sqlite_master")]
+    assert "one" not in names
+    database.close()
+
+
+def test_what_lay_beside_a_damaged_database_does_not_reach_the_new_one(layout: Layout) -> None:
+    layout.ship.mkdir()
+    layout.state.write_bytes(b"this is no database" * 500)
+    beside = [layout.state.with_name(f"state.db{end}") for end in ("-journal", "-wal", "-shm")]
+    for path in beside:
+        path.write_bytes(b"left over")
+    database = Database(layout)
+    assert not any(path.exists() and path.read_bytes() for path in beside)
+    assert layout.state.stat().st_mode & 0o777 == 0o600
+    database.close()
+
+
+def test_where_nothing_names_the_start_of_the_machine_writes_are_ordered(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shipmate.store.sqlite.database._boot_id", lambda: "")
+    database = Database(layout)
+    assert database.rows("PRAGMA synchronous")[0][0] == 1
+    database.close()

@@ -137,8 +137,28 @@ class Keeping:
         # Whoever takes the seat in this moment gets to its end first; else nobody would leave it again.
         async with self._seating:
             local, self._local = self._local, None
-        if local is not None:
-            await self._leave(local, finish=finish)
+        try:
+            if local is not None:
+                await self._leave(local, finish=finish)
+        finally:
+            await self._let_go()
+
+    async def _leave(self, local: LocalKeeper, *, finish: bool) -> None:
+        listener = self._listener
+        assert listener is not None, "a keeper listens"
+        try:
+            if finish:
+                await _finish(local, listener)
+        finally:
+            # Also when somebody has no time for that: what acts comes to its end, the rest is handed over.
+            await self._socket.close()
+            listener.leave()
+            await local.lanes.close()
+            await listener.close()
+            self._socket.release()
+
+    async def _let_go(self) -> None:
+        """End what this process has as an attached one, and tell whoever waits here."""
         if self._attached is not None:
             self._attached.close()
         for task in list(self._tasks):
@@ -147,21 +167,6 @@ class Keeping:
         for future in list(self._awaited):
             if not future.done():
                 future.set_result(LEFT)
-
-    async def _leave(self, local: LocalKeeper, *, finish: bool) -> None:
-        listener = self._listener
-        assert listener is not None, "a keeper listens"
-        if finish:
-            # As long as nobody is there to take over.
-            ends = [asyncio.create_task(local.lanes.idle()), asyncio.create_task(listener.visited.wait())]
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            for end in ends:
-                end.cancel()
-        await self._socket.close()
-        listener.leave()
-        await local.lanes.close()
-        await listener.close()
-        self._socket.release()
 
     async def _try(self, ask: Callable[[Keeper], Coroutine[Any, Any, Answer]]) -> Answer:
         """Ask whoever keeps; ask the next one when it goes meanwhile. Every verb may be repeated."""
@@ -302,3 +307,16 @@ class Keeping:
 
 async def _receive(keeper: Keeper, event: IngressEvent) -> tuple[Keeper, Receipt]:
     return keeper, await keeper.receive(event)
+
+
+async def _finish(local: LocalKeeper, listener: Listener) -> None:
+    """Work off everything, as long as nobody is there to take over; those who came and went do not count."""
+    if listener.has_visitors:
+        return
+    listener.visited.clear()
+    ends = [asyncio.create_task(local.lanes.idle()), asyncio.create_task(listener.visited.wait())]
+    try:
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for end in ends:
+            end.cancel()

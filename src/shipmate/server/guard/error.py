@@ -72,20 +72,15 @@ def translate(error: ShipmateError, root: str) -> ApiError | None:
     """Turn an error of ours into an answer; None for what nobody foresaw."""
     for kind, status, code in KINDS:
         if isinstance(error, kind):
-            general = error.general()
-            message = str(error) if isinstance(error, UserError) else general
-            return ApiError(status, code, hide_root(message, root), _next_step(general))
+            what, _, next_ = error.general().partition(". ")
+            message = str(error) if isinstance(error, UserError) else f"{what.removesuffix('.')}."
+            return ApiError(status, code, hide_root(message, root), next_)
     return None
 
 
 def hide_root(text: str, root: str) -> str:
     """Write paths of the workspace as people name them: relative to it."""
     return text.replace(root + "/", "").replace(root, "the workspace")
-
-
-def _next_step(general: str) -> str:
-    """Take what to do from a class's docstring: everything after its first sentence."""
-    return general.partition(". ")[2]
 
 
 def missing(what: str) -> ApiError:

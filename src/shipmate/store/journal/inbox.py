@@ -244,7 +244,6 @@ class JournalInbox:
             self._done.append(row.seq)
 
     def _change(self, seq: int, **values: object) -> None:
-        self._next = max(self._next, seq + 1)
         if seq in self._open:
             kept = self._kept[seq]
             self._kept[seq] = msgspec.structs.replace(kept, row=msgspec.structs.replace(kept.row, **values))
@@ -263,10 +262,8 @@ class JournalInbox:
         self._kept[seq] = msgspec.structs.replace(self._kept[seq], progress=progress, is_counted=True)
 
     def _uncount(self, seq: int) -> None:
-        kept = self._kept[seq]
-        if kept.is_counted:
-            self._change(seq, attempts=max(0, kept.row.attempts - 1))
-            self._kept[seq] = msgspec.structs.replace(self._kept[seq], is_counted=False)
+        self._change(seq, attempts=max(0, self._kept[seq].row.attempts - 1))
+        self._kept[seq] = msgspec.structs.replace(self._kept[seq], is_counted=False)
 
     def _forget(self) -> None:
         """Drop from memory what was finished long ago."""
