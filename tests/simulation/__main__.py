@@ -11,6 +11,7 @@ from pathlib import Path
 
 SEEDS = Path(__file__).parent / "seeds.txt"
 STRETCH = 50
+REPORT = 1000
 
 
 def main() -> int:
@@ -72,6 +73,9 @@ def run_many(seeds: list[int], jobs: int) -> int:
         running = {pool.submit(run_stretch, stretch): stretch for stretch in stretches}
         for each in as_completed(running):
             done += len(running[each])
+            if done % REPORT == 0:
+                rate = done / (time.perf_counter() - began)
+                print(f"{done} of {len(seeds)} seeds, {rate:.1f} a second", flush=True)
             for seed, troubles in each.result():
                 failed += 1
                 print(f"seed {seed} failed; replay: python -m tests.simulation {seed}")
