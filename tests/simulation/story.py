@@ -71,7 +71,7 @@ class Story:
             (people.repeat, 3),
             (people.answer, 6),
             (people.press_all, 1),
-            (people.say_yes, int(self._says_yes)),
+            (people.say_yes, 3 * self._says_yes),
             (people.retry, 1),
             (people.withdraw, 1),
             (people.stop, 2),

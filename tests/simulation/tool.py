@@ -42,6 +42,9 @@ class SimTool(Tool[Arguments]):
             self.name, context.thread_id, context.run_id, context.call_id, arguments.mark, world.loop.time()
         )
         world.outside.act(act)
+        if world.is_rough and chance.random() < 0.08:
+            # The worst moment: done, and nobody was told.
+            chance.choice((self._process.kill, self._process.kill, world.cut_power))()
         await self._wait()
         if chance.random() < 0.05:
             raise ToolError("it did not work out")

@@ -231,10 +231,10 @@ class Lane:
         answers = frozenset(row.event.message_id for row in rows)
         run = Run(run_id=run_id, answers=answers, message_id=turn.message["id"])
         self._feed.begin(str(thread.id), run)
-        if max(row.attempts for row in rows) >= MAX_ATTEMPTS and turn.ending is None:
-            outcome = await turn.fail(GaveUpError(), UNKNOWN)
-        elif stopped:
+        if stopped:
             outcome = await self._stop(turn)
+        elif max(row.attempts for row in rows) >= MAX_ATTEMPTS and turn.ending is None:
+            outcome = await turn.fail(GaveUpError(), UNKNOWN)
         else:
             outcome = await self._run_turn(turn)
         await self._finish(thread, rows, outcome)
