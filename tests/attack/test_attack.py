@@ -24,7 +24,7 @@ from shipmate.values.event import ApprovalReplyEvent, Outcome
 from shipmate.values.message import text_of, tool_parts
 from shipmate.values.thread_id import ThreadId
 from tests.attack.chains import CHAINS, ESCAPES, Chain, run
-from tests.support.sailor import last_turn
+from tests.support.stamp import last_turn
 from tests.support.workspace import said
 
 SECRET = "hunter2-swordfish"

@@ -200,23 +200,25 @@ def test_a_keeper_that_is_asked_to_end_lets_its_command_end(shop: Workshop, way:
 def test_a_command_that_finishes_what_it_found_can_be_ended_without_harm(
     shop: Workshop, number: signal.Signals
 ) -> None:
-    killed = shop.ask("count to 3 slowly, then run sh slow.sh A, then run sh slow.sh B")
-    shop.until_accepted(1)
-    killed.kill()
-    finishing = shop.ask("hello", thread="other")
+    first = shop.ask("run sh slow.sh A, then run sh slow.sh B, then run sh slow.sh C")
     assert shop.begun() == "A"
+    first.send_signal(signal.SIGTERM)
+    shop.let_go_on()
+    assert end_of(first)[0] == 143
+    finishing = shop.ask("hello", thread="other")
+    assert shop.begun() == "B"
     finishing.send_signal(number)
     with pytest.raises(subprocess.TimeoutExpired):
         finishing.wait(0.5)
     shop.let_go_on()
     assert end_of(finishing)[0] in (130, 143)
-    assert shop.effects() == ["A"]
+    assert shop.effects() == ["A", "B"]
     following = shop.ask("hello", thread="other")
-    assert shop.begun() == "B"
+    assert shop.begun() == "C"
     shop.let_go_on()
     assert end_of(following)[0] == 0
     assert "unknown" not in shipmate(shop.folder, "threads", "show", "shared").stdout
-    assert shop.effects() == ["A", "B"]
+    assert shop.effects() == ["A", "B", "C"]
 
 
 def test_ctrl_c_of_a_waiting_question_takes_back_that_question_alone(shop: Workshop) -> None:

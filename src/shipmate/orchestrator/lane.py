@@ -287,7 +287,6 @@ class Lane:
     async def _work(self, turn: Turn) -> Outcome:
         """Work calls of earlier messages that a person decided after the talk had moved on; then run."""
         for earlier in self._decided(turn):
-            self._feed.open(str(turn.thread.id), earlier.message)
             await self._orchestrator.work(earlier)
         return await self._orchestrator.run(turn)
 

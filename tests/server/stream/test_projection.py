@@ -143,3 +143,21 @@ def decided(state: str, **more: object) -> JsonObject:
         "approval": approval,
         **more,
     }
+
+
+@pytest.mark.parametrize("held_open", [{}, {"text 0-1": 0}], ids=["closed", "open under another id"])
+def test_w1_a_text_that_is_written_on_under_an_id_the_client_has_not_is_noticed(
+    held_open: dict[str, int],
+) -> None:
+    message: UIMessage = {"id": "msg_1", "role": "assistant", "parts": [{"type": "text", "text": "One"}]}
+    held, now = Snapshot(message=message, open=held_open), Snapshot(message=message, open={"text 0-2": 0})
+    assert difference(held, now) == ([], False)
+    assert difference(held, held) == ([], True)
+
+
+def test_w1_a_closed_text_that_is_longer_now_is_noticed() -> None:
+    held, now = (
+        Snapshot(message={"id": "msg_1", "role": "assistant", "parts": [{"type": "text", "text": text}]})
+        for text in ("One", "One and two")
+    )
+    assert difference(held, now) == ([], False)
