@@ -31,7 +31,7 @@ from tests.simulation.socket import SimSocket
 
 Mutant = Callable[[ExitStack], None]
 MUTANTS: dict[str, Mutant] = {}
-LIMIT = 400
+LIMIT = 1000
 
 
 def mutant(make: Mutant) -> Mutant:
