@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -338,3 +339,16 @@ async def test_d13_a_sweep_takes_up_a_thread_whose_lane_broke_each_time_later(
         gaps = [later - earlier for earlier, later in pairwise(tries[:5])]
         assert all(gap >= 0.02 * 2**number for number, gap in enumerate(gaps)), gaps
     assert [text_of(message) for message in messages] == ["go", "Answer."]
+
+
+async def test_a_stop_that_came_too_late_does_not_change_how_a_run_ended(tmp_path: Path) -> None:
+    model = ScriptedModel({"": ["All said."]})
+    async with open_workspace(tmp_path, model) as app:
+        outcome = await talk(app, "go", message_id="m1")
+        forget_ends(app)
+        with app.layout.inbox.open("ab") as file:
+            file.write(json.dumps({"do": "stop", "run": outcome.run_id}).encode() + b"\n")
+    async with open_workspace(tmp_path, model) as app:
+        await app.keeper.idle()
+        assert await talk(app, "go", message_id="m1") == outcome
+        assert metadata_of((await messages_of(app))[-1])["outcome"] == "replied"

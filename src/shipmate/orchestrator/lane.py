@@ -231,9 +231,10 @@ class Lane:
         answers = frozenset(row.event.message_id for row in rows)
         run = Run(run_id=run_id, answers=answers, message_id=turn.message["id"])
         self._feed.begin(str(thread.id), run)
-        if stopped:
+        # A run whose message says how it ended is over, whatever was asked of it since.
+        if stopped and turn.ending is None:
             outcome = await self._stop(turn)
-        elif max(row.attempts for row in rows) >= MAX_ATTEMPTS and turn.ending is None:
+        elif turn.ending is None and max(row.attempts for row in rows) >= MAX_ATTEMPTS:
             outcome = await turn.fail(GaveUpError(), UNKNOWN)
         else:
             outcome = await self._run_turn(turn)
