@@ -22,6 +22,8 @@ chat: $(VENV)/core
 # Set up what the tests need, check the code and test it. ARGS go to pytest.
 test: $(VENV)/dev page
 	@scripts/setup-tests
+	@# Hundreds of tests start programs of ours: none of them should have to compile the sources first.
+	$(BIN)/python -m compileall -q src tests/support
 	$(MAKE) --no-print-directory check
 ifdef ARGS
 	$(BIN)/pytest $(ARGS)
