@@ -19,4 +19,4 @@ def test_the_page_shows_the_help_as_it_is(tmp_path: Path, command: str, text: st
 
 
 def test_the_page_shows_the_commands_people_begin_with() -> None:
-    assert {command for command, _ in BLOCKS} == {"init", "chat", "ask"}
+    assert {command for command, _ in BLOCKS} == {"init", "chat", "ask", "stop"}
