@@ -135,13 +135,14 @@ async def _ask(
             click.echo(f"shipmate: {YOLO}", err=True)
         await prime(ship, thread_id, refs)
         event = make_text(thread_id, text, model=model)
-        receipt = await ship.receive(event)
-        answering = asyncio.ensure_future(receipt.outcome())
         try:
+            # Interrupted already here, it may have been taken.
+            receipt = await ship.receive(event)
+            answering = asyncio.ensure_future(receipt.outcome())
             await _follow(ship, event, queue, answering, printer)
         except asyncio.CancelledError:
             if not is_leaving():
-                await _take_back(ship, event, answering)
+                await _take_back(ship, event)
             raise
         printer.end(answering.result())
         printer.questions = await _read_questions(ship, printer.asked)
@@ -156,14 +157,14 @@ async def _read_questions(ship: Shipmate, asked: list[str]) -> list[str]:
     return [describe(approval, ship.config.language) for approval in found if approval.is_open]
 
 
-async def _take_back(ship: Shipmate, event: TextEvent, answering: asyncio.Future[Outcome]) -> None:
+async def _take_back(ship: Shipmate, event: TextEvent) -> None:
     """Ctrl-C: end the run here and now, instead of leaving it to the next start; never that of others."""
     if await ship.keeper.withdraw(event.thread_id, event.message_id):
         return
     running = ship.keeper.running(event.thread_id)
     is_own = running is None or event.message_id in running.answers
     if is_own and await ship.keeper.stop(event.thread_id):
-        await answering
+        await (await ship.receive(event)).outcome()
 
 
 async def _follow(
