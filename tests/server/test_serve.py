@@ -113,7 +113,7 @@ async def kill_while_counting(served: Process) -> None:
     request = {"id": "room", "messages": [user("u1", "count to 90 slowly")]}
     async with served.client.stream("POST", "/api/chat", json=request) as answering:
         async for line in answering.aiter_lines():
-            if '"delta":"3 ' in line:
+            if '"text-delta"' in line and "3 " in line:
                 await served.kill()
 
 
