@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import msgspec
@@ -27,6 +28,8 @@ from shipmate.values.message import UIMessage, text_of, timestamp
 from shipmate.workspace.layout import Layout
 
 MAX_STEPS = 30
+# From a chunk to the socket of an attached process: the watcher, its writer, the write itself.
+HEARING_TURNS = 3
 
 
 class StepLimitError(ShipmateError):
@@ -107,6 +110,7 @@ class AgentOrchestrator:
         await turn.count_attempt()
         began = time.perf_counter()
         finish = await reader.read(self._models.named(turn.model).stream(request))
+        await _let_watchers_hear()
         for asked in reader.calls:
             if (error := asked.error or self._refuse(asked)) is not None:
                 turn.tell(chunks.tool_input_error(asked.call_id, asked.name, asked.input, error))
@@ -189,3 +193,9 @@ class AgentOrchestrator:
 
 def _has_said_something(message: UIMessage) -> bool:
     return any(part["type"] in ("text", "file") for part in message["parts"])
+
+
+async def _let_watchers_hear() -> None:
+    """Give the last words time to leave, also to other processes, before the disk is waited for."""
+    for _ in range(HEARING_TURNS):
+        await asyncio.sleep(0)
