@@ -102,7 +102,7 @@ class Workshop:
 
     def keeper(self) -> int:
         """Return the process that keeps."""
-        return int(self.layout.keeper_lock.read_text())
+        return int(self.layout.keeper_lock.read_text() or 0)
 
     def close(self) -> None:
         """End what still runs."""

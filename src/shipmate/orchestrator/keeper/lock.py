@@ -79,8 +79,10 @@ class KeeperLock:
         handle = _lock(self._layout.keeper_lock, FILE, fcntl.LOCK_EX)
         # For people: who keeps. Nothing is decided by it, so that a full disk may refuse it.
         with contextlib.suppress(OSError):
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+            said = f"{os.getpid()}\n".encode()
+            # Written before it is cut: nobody reads an empty one.
+            os.pwrite(handle, said, 0)
+            os.ftruncate(handle, len(said))
         return handle
 
 
