@@ -273,6 +273,8 @@ async def test_a_process_that_stands_by_tries_again_when_it_could_not_take_over(
         monkeypatch.setattr(second.store.inbox, "load", refuse_once)
         await first.close()
         await asyncio.wait_for(is_loaded.wait(), LONG)
+        await asyncio.wait_for(second.keeper.open(), LONG)
+        assert second.keeper.keeps
 
 
 async def test_a_process_that_cannot_begin_to_keep_leaves_the_seat_to_others(

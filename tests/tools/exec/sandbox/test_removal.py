@@ -35,7 +35,11 @@ def test_a_room_is_gone_at_once_and_what_it_held_soon_after(tmp_path: Path) -> N
 
 def test_what_is_gone_already_is_no_error(tmp_path: Path) -> None:
     remove_later(tmp_path / "gone")
+    folder = make_room(tmp_path).folder
+    remove_later(folder)
     finish_removals()
+    # What came behind it was removed all the same.
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_process_that_was_split_off_removes_by_itself(tmp_path: Path) -> None:
