@@ -134,3 +134,18 @@ def test_thinking_notices_and_files_are_told_apart() -> None:
         Item("notice", "stopped"),
         Item("notice", "file: file:///a.png"),
     ]
+
+
+def test_a_call_that_a_hand_over_left_open_goes_on_and_is_asked_about() -> None:
+    transcript = Transcript()
+    transcript.apply(chunks.tool_input_available("c1", "write", {"path": "log.md"}))
+    transcript.end()
+    assert transcript.apply(chunks.tool_approval_request("c1", "apr_1")) == [Item("question", "apr_1")]
+    transcript.apply(chunks.tool_output("c1", "done"))
+    (card,) = transcript.end()
+    assert card.kind == "card"
+    assert "write" in card.text
+
+
+def test_a_question_about_a_call_that_was_never_shown_is_a_question_all_the_same() -> None:
+    assert follow(chunks.tool_approval_request("c9", "apr_9"))[0] == Item("question", "apr_9")

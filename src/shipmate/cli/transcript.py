@@ -74,6 +74,8 @@ class Transcript:
         self._blocks = Blocks()
         self._thinking = False
         self._calls: dict[str, JsonObject] = {}
+        # Calls that were open when a run ended: the next keeper may go on with them.
+        self._left: dict[str, JsonObject] = {}
         self._times: dict[str, int] = {}
         self._error = ""
 
@@ -93,7 +95,7 @@ class Transcript:
                 items += self._take_times(chunk)
             case "tool-approval-request":
                 items.append(Item("question", str(chunk["approvalId"])))
-                self._calls[chunk["toolCallId"]]["state"] = "approval-requested"
+                self._open_call(chunk["toolCallId"])["state"] = "approval-requested"
             case "file":
                 items.append(Item("notice", f"file: {literal(shorten(str(chunk['url'])))}"))
             case _ if kind.startswith("tool-"):
@@ -118,6 +120,7 @@ class Transcript:
         """Close what is still open when a run ends."""
         items = [*self._flush(), *self._settle()]
         self._error = ""
+        self._left |= {call_id: part for call_id, part in self._calls.items() if not _is_waiting(part)}
         self._calls = {call_id: part for call_id, part in self._calls.items() if _is_waiting(part)}
         return items
 
@@ -149,13 +152,20 @@ class Transcript:
         return [Item(kind, block) for block in self._blocks.flush()]
 
     def _take_call(self, chunk: Chunk) -> None:
-        part = self._calls.setdefault(chunk["toolCallId"], {"name": "tool", "state": "input-streaming"})
+        part = self._open_call(chunk["toolCallId"])
         part["name"] = chunk.get("toolName", part["name"])
         if "input" in chunk:
             part |= {"input": chunk["input"], "state": "input-available"}
         if chunk["type"] in SETTLING:
             outcome = str(chunk["type"]).removeprefix("tool-").replace("input-error", "output-error")
             part |= {"state": outcome, "errorText": chunk.get("errorText", "")}
+
+    def _open_call(self, call_id: str) -> JsonObject:
+        """Return a call that goes on, also one that the end of a run had left open."""
+        if call_id not in self._calls:
+            unknown: JsonObject = {"name": "tool", "state": "input-streaming"}
+            self._calls[call_id] = self._left.pop(call_id, unknown)
+        return self._calls[call_id]
 
     def _take_words(self, chunk: Chunk) -> list[Item]:
         """Read a notice or an error; an error comes as data and as the stream's own, and is shown once."""
