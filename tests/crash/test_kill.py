@@ -1,8 +1,8 @@
 """Servers, terminals, one-shots and programs on one workspace, killed at random points of their traffic.
 
 Nothing is lost, nothing runs twice, everyone is answered. `SHIPMATE_KILLS=1000 pytest tests/crash` is a long
-proof, each time elsewhere; `SHIPMATE_SEED` repeats a plan. It is no part of `make test` as long as one thing it
-found once is not explained: a message was not found by its words.
+proof, each time elsewhere; `SHIPMATE_SEED` repeats a plan. It is no part of `make test` as long as one thing
+it found once is not explained: a message was not found by its words.
 """
 
 from __future__ import annotations
