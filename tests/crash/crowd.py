@@ -226,7 +226,7 @@ class Crowd:
         )
 
     def _note(self, words: list[str], todo: dict[str, IngressEvent]) -> None:
-        said = self.record.said.get(f"mark-{words[1]}")
+        said = self.record.said.get(f"mark-{int(words[1]):05}")
         if said is not None and words[0] == "ack":
             said.acknowledge()
         elif said is not None:

@@ -23,7 +23,8 @@ class Said(msgspec.Struct):
 
     @property
     def mark(self) -> str:
-        return f"mark-{self.number}"
+        # No mark begins with another: words are found by their beginnings, and a search has a limit.
+        return f"mark-{self.number:05}"
 
     @property
     def text(self) -> str:

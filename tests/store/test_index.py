@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import sqlite3
+import threading
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import UIMessage, text_part, timestamp, user_message
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import DISK
+from shipmate.workspace.disk import DISK, OsDisk
 from shipmate.workspace.layout import Layout
 from tests.support.search import examples
 
@@ -510,3 +511,61 @@ async def test_d4_whose_a_thread_is_outlives_the_index(layout: Layout, store: Fi
     await store.threads.note(str(ROOM), [said("m1", "tea")], member="ux")
     layout.state.unlink()
     assert [info.member for info in await store.threads.list()] == ["ux"]
+
+
+class Between(OsDisk):
+    """A disk on which another process does something once, when the end of a thread was read."""
+
+    def __init__(self) -> None:
+        self.work: Callable[[], Any] | None = None
+
+    def pread(self, handle: int, size: int, offset: int) -> bytes:
+        found = super().pread(handle, size, offset)
+        if not found and self.work is not None:
+            work, self.work = self.work, None
+            other = threading.Thread(target=lambda: asyncio.run(work()))
+            other.start()
+            other.join()
+        return found
+
+
+async def test_d11_words_that_another_process_noted_while_a_thread_was_read_stay_found(
+    layout: Layout,
+) -> None:
+    async def note() -> None:
+        other = open_store(layout)
+        await FileLog(layout).append(ROOM, [said("m2", "coffee")])
+        await other.threads.note(str(ROOM), [said("m1", "tea"), said("m2", "coffee")])
+        await other.close()
+
+    disk = Between()
+    store = open_store(layout, disk=disk)
+    await FileLog(layout).append(ROOM, [said("m1", "tea")])
+    disk.work = note
+    await store.threads.refresh(str(ROOM))
+    assert disk.work is None
+    assert [hit.message_id for hit in await store.search.find("coffee")] == ["m2"]
+    assert await snapshot(store) == await rebuilt(layout)
+    await store.close()
+
+
+async def test_d11_an_index_put_back_while_a_thread_is_noted_misses_no_words(layout: Layout) -> None:
+    disk = Between()
+    store = open_store(layout, disk=disk)
+    messages = [said("m1", "tea")]
+    await FileLog(layout).append(ROOM, messages)
+    await store.threads.note(str(ROOM), messages)
+
+    async def forget() -> None:
+        with sqlite3.connect(layout.state) as database:
+            database.execute("DELETE FROM thread")
+            database.execute("DELETE FROM search")
+            database.execute("DELETE FROM searched")
+
+    messages.append(said("m2", "coffee"))
+    await FileLog(layout).append(ROOM, messages[1:])
+    disk.work = forget
+    await store.threads.note(str(ROOM), messages)
+    assert disk.work is None
+    assert [hit.message_id for hit in await store.search.find("tea")] == ["m1"]
+    await store.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 import signal
 import time
@@ -30,6 +31,7 @@ from shipmate.thread.service import Thread
 from shipmate.values.message import UIMessage, metadata_of, text_of
 from shipmate.values.thread_id import ThreadId
 
+log = logging.getLogger(__name__)
 LIVE_LINES = 8
 RECAP_MESSAGES = 6
 LISTED_THREADS = 12
@@ -161,7 +163,15 @@ class Conversation:
                 told = [await queue.get()]
                 while not queue.empty():
                     told.append(queue.get_nowait())
-                await self._show(told)
+                try:
+                    await self._show(told)
+                except Exception as error:
+                    log.exception("%s cannot be shown", thread_id)
+                    self._screen.say(
+                        f"something that happened here cannot be shown ({type(error).__name__}). "
+                        f"The thread has all of it: shipmate threads show {thread_id}",
+                        "red",
+                    )
                 await asyncio.sleep(FRAME_SECONDS)
 
     async def _show(self, told: list[FeedEvent]) -> None:

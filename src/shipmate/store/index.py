@@ -39,6 +39,8 @@ PATIENCE_SECONDS = 0.5
 # How long the event loop is kept at a time.
 TURN_SECONDS = 0.005
 READ_BYTES = 1 << 20
+# How often a thread that grows while it is read is read again; whoever makes it grow notes it in the end.
+READS = 5
 COUNTED_THREADS = 1000
 
 
@@ -105,17 +107,25 @@ class Index:
             self._counted.pop(thread_id, None)
         tokens = self._count(thread_id, messages, ids, tail.position.offset)
         entry = self._entry(parsed, messages, tokens, state)
-        self._write(entry, changed, is_whole=is_whole)
+        if not self._write(entry, changed, None if is_whole else start.offset):
+            await self.refresh(thread_id)
 
     async def refresh(self, thread_id: str) -> None:
         """Bring one thread up to date by reading its file: there, in the bin, or gone."""
+        for _ in range(READS):
+            if await self._refresh(thread_id):
+                return
+        log.info("%s still grew after it was read %d times", thread_id, READS)
+
+    async def _refresh(self, thread_id: str) -> bool:
+        """Read a thread's file into the index; tell whether it stayed as it was meanwhile."""
         parsed = ThreadId.parse(thread_id)
         live = self._stat(self._layout.thread(parsed))
         path = self._layout.thread(parsed) if live else self._layout.thread_bin(parsed)
         status = live or self._stat(path)
         if status is None:
             self._database.do(lambda: self._drop([thread_id]))
-            return
+            return True
         messages: dict[str, UIMessage] = {}
         offset = problems = 0
         try:
@@ -125,8 +135,8 @@ class Index:
                     messages[row["id"]] = row if known is None else merge_row(known, row)
                 offset, problems = end, problems + faults
         except FileNotFoundError:
-            # It was moved meanwhile; whoever moved it brings the index up to date.
-            return
+            # It was moved meanwhile.
+            return False
         state = FileState(
             stamp=stamp_of(status),
             inode=status.st_ino,
@@ -137,7 +147,7 @@ class Index:
         )
         found = list(messages.values())
         tokens = sum(map(message_tokens, found))
-        self._write(self._entry(parsed, found, tokens, state), found, is_whole=True)
+        return self._write(self._entry(parsed, found, tokens, state), found, None)
 
     async def find(self, thread_id: str) -> ThreadEntry | None:
         """Return a thread that has a file, as it is marked now."""
@@ -292,21 +302,44 @@ class Index:
         mark = self._marks.read(thread_id) if stamp else None
         return make_entry(str(thread_id), messages, tokens, state, mark, stamp)
 
-    def _write(self, entry: ThreadEntry, messages: Sequence[UIMessage], *, is_whole: bool) -> None:
-        """Put a thread and its words into the index in one step."""
+    def _write(self, entry: ThreadEntry, messages: Sequence[UIMessage], since: int | None) -> bool:
+        """Put a thread and its words into the index, whole or what changed since a place of its file.
+
+        Nothing is written, and false returned, when another process came in between: words it had put there
+        would be taken out again, or words before that place would be missing.
+        """
         name = entry.info.thread_id
 
-        def work() -> None:
+        def work() -> bool:
             with self._database.transaction():
+                if not (self._is_as_read(entry) if since is None else self._is_known_to(entry, since)):
+                    return False
                 self.threads.put(entry)
                 if entry.info.binned:
                     self.search.drop(name)
-                elif is_whole:
+                elif since is None:
                     self.search.replace(name, messages)
                 else:
                     self.search.put(name, messages)
+                return True
 
-        self._database.do(work)
+        return self._database.do(work)
+
+    def _is_as_read(self, entry: ThreadEntry) -> bool:
+        thread_id = ThreadId.parse(entry.info.thread_id)
+        live = self._stat(self._layout.thread(thread_id))
+        status = live or self._stat(self._layout.thread_bin(thread_id))
+        is_binned = live is None
+        return status is not None and (stamp_of(status), is_binned) == (entry.stamp, entry.info.binned)
+
+    def _is_known_to(self, entry: ThreadEntry, offset: int) -> bool:
+        known = self.threads.find(entry.info.thread_id)
+        return (
+            known is not None
+            and not known.info.binned
+            and known.inode == entry.inode
+            and known.offset >= offset
+        )
 
     def _drop(self, thread_ids: Sequence[str]) -> None:
         if thread_ids:

@@ -27,7 +27,7 @@ class MemoryIndex(Index):
         self._mark_begun(parsed, messages, member)
         state = FileState(stamp="", inode=0, offset=0, binned=False, at=timestamp())
         tokens = sum(map(message_tokens, messages))
-        self._write(self._entry(parsed, messages, tokens, state), messages, is_whole=True)
+        self._write(self._entry(parsed, messages, tokens, state), messages, None)
 
     async def refresh(self, thread_id: str) -> None:
         """Do nothing: the files are elsewhere, if there are any."""
@@ -44,6 +44,9 @@ class MemoryIndex(Index):
 
     async def find(self, thread_id: str) -> ThreadEntry | None:
         return self._database.do(lambda: self.threads.find(thread_id))
+
+    def _is_as_read(self, entry: ThreadEntry) -> bool:
+        return True
 
     def has_file(self, thread_id: str, *, binned: bool) -> bool:
         return True

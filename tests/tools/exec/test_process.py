@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -49,12 +50,13 @@ def holders(file: Path) -> list[int]:
     """Return the processes that have a file open."""
     status = file.stat()
     found: list[int] = []
-    for link in Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            if os.path.samestat(link.stat(), status):
-                found.append(int(link.parts[2]))
-        except OSError:
-            continue
+    for process in Path("/proc").glob("[0-9]*"):
+        # A process may end while it is looked at.
+        with contextlib.suppress(OSError):
+            for link in (process / "fd").iterdir():
+                with contextlib.suppress(OSError):
+                    if os.path.samestat(link.stat(), status):
+                        found.append(int(process.name))
     return found
 
 

@@ -93,9 +93,13 @@ async def test_c5_a_page_of_ten_megabytes_holds_nobody_up(context: ToolContext, 
 def _peaks_of_children() -> list[int]:
     """Return the most memory, in KB, that each child which takes pages apart has needed."""
     found: list[int] = []
-    for listing in Path("/proc/self/task").glob("*/children"):
-        for child in map(Path("/proc").joinpath, listing.read_text().split()):
-            with contextlib.suppress(FileNotFoundError):
+    for task in Path("/proc/self/task").iterdir():
+        children: list[str] = []
+        # A thread or a child may end while it is looked at.
+        with contextlib.suppress(OSError):
+            children = (task / "children").read_text().split()
+        for child in map(Path("/proc").joinpath, children):
+            with contextlib.suppress(OSError):
                 if b"decoding" in (child / "cmdline").read_bytes():
                     lines = (child / "status").read_text().splitlines()
                     found += [int(line.split()[1]) for line in lines if line.startswith("VmHWM")]
