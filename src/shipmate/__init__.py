@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from shipmate.approvals.service import ApprovalService
     from shipmate.context.builder import ContextBuilder
     from shipmate.errors import ModelError, NotFoundError, ShipmateError, StorageError, ToolError, UserError
-    from shipmate.models.rehearsal import RehearsalModel
+    from shipmate.models.provider.to_model import to_model_messages
+    from shipmate.models.rehearsal.rehearsal import RehearsalModel
     from shipmate.models.scripted import ScriptedModel, call
-    from shipmate.models.to_model import to_model_messages
     from shipmate.orchestrator.feed import FeedEvent
     from shipmate.orchestrator.loop import AgentOrchestrator
     from shipmate.orchestrator.receipt import Receipt
@@ -56,7 +56,7 @@ _HOMES = {
     "NotFoundError": "errors",
     "Outcome": "values.event",
     "Receipt": "orchestrator.receipt",
-    "RehearsalModel": "models.rehearsal",
+    "RehearsalModel": "models.rehearsal.rehearsal",
     "RetryEvent": "values.event",
     "ScriptedModel": "models.scripted",
     "Shipmate": "app",
@@ -75,7 +75,7 @@ _HOMES = {
     "VoiceEvent": "values.event",
     "call": "models.scripted",
     "timestamp": "values.message",
-    "to_model_messages": "models.to_model",
+    "to_model_messages": "models.provider.to_model",
     "to_ui_messages_delta": "orchestrator.reduce",
 }
 

@@ -23,7 +23,7 @@ from shipmate.store.file_store import FileStore, open_store
 from shipmate.tools.tool import Picture, ToolContext
 from shipmate.values.event import Attachment
 from shipmate.workspace.config import Permissions
-from shipmate.workspace.disk import OsDisk
+from shipmate.workspace.disk.disk import OsDisk
 from shipmate.workspace.layout import Layout
 from tests.support.approval import THREAD, AnyArguments, StandIn, make_call, press, say
 

@@ -25,7 +25,7 @@ from shipmate.store.index import Index
 from shipmate.store.journal.inbox import Accept, JournalInbox, Line, Stop
 from shipmate.store.port import InboxRow
 from shipmate.values.event import ApprovalReplyEvent, Outcome, TextEvent
-from shipmate.workspace import disk as disks
+from shipmate.workspace.disk import disk as disks
 from tests.simulation.disk import SimDisk
 from tests.simulation.socket import SimSocket
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shipmate.errors import StorageError
 from shipmate.store import chain as chain_module
 from shipmate.store.chain import Chain
-from shipmate.workspace.disk import OsDisk
+from shipmate.workspace.disk.disk import OsDisk
 from tests.support.sync import record_syncs
 
 

@@ -15,7 +15,7 @@ from shipmate.store.journal.folder import FolderWatch
 from shipmate.store.journal.grant import GrantFiles
 from shipmate.store.memory import MemoryStore
 from shipmate.store.port import Store
-from shipmate.workspace.disk import DISK, locked
+from shipmate.workspace.disk.disk import DISK, locked
 from shipmate.workspace.layout import Layout
 from tests.support.sync import ImpatientDisk
 

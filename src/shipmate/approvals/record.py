@@ -12,7 +12,7 @@ from shipmate.approvals.audit import Audit
 from shipmate.approvals.value import Approval, Grant
 from shipmate.errors import StorageError
 from shipmate.values.message import new_id
-from shipmate.workspace.disk import (
+from shipmate.workspace.disk.disk import (
     DISK,
     Disk,
     exists,

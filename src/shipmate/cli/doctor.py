@@ -16,11 +16,11 @@ from shipmate import __version__
 from shipmate.cli.place import find_layout, open_records
 from shipmate.errors import ShipmateError
 from shipmate.thread.row import RowProblem
-from shipmate.workspace.exposure import findings as find_exposure
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout, make_private
 from shipmate.workspace.load import Loaded, load_config
-from shipmate.workspace.secret import Mask, secret_values
+from shipmate.workspace.secret.exposure import findings as find_exposure
+from shipmate.workspace.secret.secret import Mask, secret_values
 
 MARKS = {"ok": "✓", "warn": "!", "error": "✗"}
 LOW_SPACE = 200 * 1024 * 1024

@@ -11,9 +11,9 @@ from typing import TypeVar
 import click
 import msgspec
 
-from shipmate.cli.card import clean, shorten
 from shipmate.cli.place import Records, find_layout, open_records, parse_thread_id
-from shipmate.cli.show import write_markdown
+from shipmate.cli.terminal.card import clean, shorten
+from shipmate.cli.terminal.show import write_markdown
 from shipmate.errors import NotFoundError, UserError
 from shipmate.store.port import ThreadInfo
 from shipmate.thread.service import Thread
@@ -87,7 +87,7 @@ def show(context: click.Context, thread: str, as_json: bool, output: bool) -> No
         return
     from rich.console import Console
 
-    from shipmate.cli.screen import ChatMarkdown
+    from shipmate.cli.terminal.screen import ChatMarkdown
 
     Console().print(ChatMarkdown(clean(text)))
 

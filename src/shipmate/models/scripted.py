@@ -27,7 +27,6 @@ from typing import TypeAlias
 import msgspec
 
 from shipmate.errors import ModelError, ModelRequestError
-from shipmate.models.offline import count_steps, derive_call_id, last_said
 from shipmate.models.port import (
     Finish,
     ModelEvent,
@@ -39,6 +38,7 @@ from shipmate.models.port import (
     ToolCallDelta,
     Usage,
 )
+from shipmate.models.rehearsal.offline import count_steps, derive_call_id, last_said
 
 
 class Fail(msgspec.Struct, frozen=True):

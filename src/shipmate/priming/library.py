@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 
 from shipmate.errors import NotFoundError, PrimingError
-from shipmate.priming.parse import check_script, parse_script, read_script, read_text
-from shipmate.priming.record import Script, ScriptError
 from shipmate.priming.ref import ScriptRef
+from shipmate.priming.script.parse import check_script, parse_script, read_script, read_text
+from shipmate.priming.script.record import Script, ScriptError
 from shipmate.values.message import timestamp
 from shipmate.workspace.layout import Layout
 

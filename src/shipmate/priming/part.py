@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shipmate.priming.metadata import write_json
-from shipmate.priming.record import Record
-from shipmate.priming.rule import RULES
+from shipmate.priming.script.metadata import write_json
+from shipmate.priming.script.record import Record
+from shipmate.priming.script.rule import RULES
 from shipmate.values.message import JsonObject, is_tool, tool_name
 from shipmate.workspace.json import read_json
 

@@ -9,7 +9,7 @@ import msgspec
 
 from shipmate.errors import PrimingError
 from shipmate.priming.convert import to_messages
-from shipmate.priming.record import Script
+from shipmate.priming.script.record import Script
 from shipmate.values.message import JsonObject, UIMessage, text_of, tool_name, tool_parts
 
 Aspect = Literal["words", "calls", "results"]

@@ -13,8 +13,8 @@ from shipmate.errors import PrimingError, StorageError, UserError
 from shipmate.priming.convert import renew_residues, to_messages
 from shipmate.priming.library import Library
 from shipmate.priming.recent import Recents
-from shipmate.priming.record import Record, Script
 from shipmate.priming.ref import ScriptRef
+from shipmate.priming.script.record import Record, Script
 from shipmate.store.port import Store
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import JsonObject, UIMessage, is_settled, is_tool, metadata_of, timestamp

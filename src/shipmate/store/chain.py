@@ -17,7 +17,7 @@ from shipmate.errors import StorageError
 from shipmate.store.link import NOTHING, Link, decode, encode, link_of, seal
 from shipmate.store.verification import FileCheck, Verification, check_file, compare_end, join_checks
 from shipmate.values.message import JsonObject, timestamp
-from shipmate.workspace.disk import (
+from shipmate.workspace.disk.disk import (
     DISK,
     Disk,
     append_to,

@@ -28,7 +28,7 @@ from shipmate.thread.row import split_lines
 from shipmate.values.message import UIMessage
 from shipmate.values.thread_id import ThreadId
 from shipmate.values.token import message_tokens
-from shipmate.workspace.disk import Disk, names_in, opened, refusals, stat_of
+from shipmate.workspace.disk.disk import Disk, names_in, opened, refusals, stat_of
 from shipmate.workspace.layout import CAPTAIN, Layout
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from shipmate.store.port import StepUsage
 from shipmate.thread.mark import ThreadMark
 from shipmate.values.event import decode_event
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import Disk, exists, replace_file
+from shipmate.workspace.disk.disk import Disk, exists, replace_file
 from shipmate.workspace.layout import CAPTAIN, Layout
 
 

@@ -15,8 +15,8 @@ from shipmate.store.sqlite.thread import ThreadEntry
 from shipmate.values.message import UIMessage, timestamp
 from shipmate.values.thread_id import ThreadId
 from shipmate.values.token import message_tokens
+from shipmate.workspace.disk.memory_disk import MemoryDisk
 from shipmate.workspace.layout import CAPTAIN, Layout
-from shipmate.workspace.memory_disk import MemoryDisk
 
 
 class MemoryIndex(Index):

@@ -31,8 +31,8 @@ from shipmate.values.message import JsonObject, new_id, user_message
 from shipmate.workspace.config import Llm
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import load_config
-from shipmate.workspace.secret import Mask, secret_values
-from shipmate.workspace.setting import hide_secrets
+from shipmate.workspace.secret.secret import Mask, secret_values
+from shipmate.workspace.secret.setting import hide_secrets
 
 TEST_SECONDS = 20.0
 REPLY_LIMIT = 200

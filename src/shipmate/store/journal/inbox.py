@@ -18,7 +18,7 @@ from shipmate.store.journal.outbox import JournalOutbox
 from shipmate.store.port import InboxRow
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome, encode_event
 from shipmate.values.message import timestamp
-from shipmate.workspace.disk import Disk
+from shipmate.workspace.disk.disk import Disk
 from shipmate.workspace.layout import Layout
 
 REMEMBERED = timedelta(hours=8)

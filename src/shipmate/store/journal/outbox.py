@@ -17,7 +17,7 @@ from shipmate.store.port import OutboxRow
 from shipmate.values.event import EgressMessage
 from shipmate.values.message import timestamp
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import Disk
+from shipmate.workspace.disk.disk import Disk
 from shipmate.workspace.layout import Layout
 
 # How long a receipt is kept.
