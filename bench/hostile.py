@@ -52,7 +52,7 @@ def measure() -> list[dict[str, Any]]:
 
 
 async def _read(name: str) -> str:
-    from shipmate.decoding.process import end_idle
+    from shipmate.decoding.worker import end_idle
     from shipmate.tools.web.fetcher import Page
     from shipmate.tools.web.web_fetch import read_fetched
 

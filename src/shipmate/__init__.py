@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from shipmate.orchestrator.loop import AgentOrchestrator
     from shipmate.orchestrator.receipt import Receipt
     from shipmate.orchestrator.reduce import to_ui_messages_delta
-    from shipmate.store.memory import MemoryStore
+    from shipmate.store.memory_store import MemoryStore
     from shipmate.thread.memory_log import MemoryLog
     from shipmate.thread.service import ThreadService
     from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
@@ -51,7 +51,7 @@ _HOMES = {
     "IngressEvent": "values.event",
     "Labels": "tools.tool",
     "MemoryLog": "thread.memory_log",
-    "MemoryStore": "store.memory",
+    "MemoryStore": "store.memory_store",
     "ModelError": "errors",
     "NotFoundError": "errors",
     "Outcome": "values.event",

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from shipmate.approvals.approval_file import Records
 from shipmate.approvals.policy.grant import describe_scope
-from shipmate.approvals.record import Records
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Approval, Call, Suggestion
 from shipmate.approvals.wording import describe

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import httpx2
 import msgspec
 
+from shipmate.approvals.approval_file import Records
 from shipmate.approvals.audit import Audit
-from shipmate.approvals.record import Records
 from shipmate.approvals.value import Approval
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.thread.merge import merge_rows

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx2
 import msgspec
 
-from shipmate.approvals.record import Records
+from shipmate.approvals.approval_file import Records
 from shipmate.approvals.value import Approval
 from shipmate.server.stream.stream import CLOSING
 from shipmate.server.stream.watch import REJOIN

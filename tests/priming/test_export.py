@@ -14,7 +14,7 @@ from shipmate.priming.library import Library
 from shipmate.priming.recent import Recents
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.script.parse import read_script
-from shipmate.store.memory import MemoryStore
+from shipmate.store.memory_store import MemoryStore
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import UIMessage

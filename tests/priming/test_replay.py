@@ -19,7 +19,7 @@ from shipmate.priming.replay import NO_RESULT, Priming, build_rows, create_dialo
 from shipmate.priming.script.parse import parse_script, read_script
 from shipmate.priming.script.record import Record, Script
 from shipmate.store.file_store import open_store
-from shipmate.store.memory import MemoryStore
+from shipmate.store.memory_store import MemoryStore
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.values.event import TextEvent

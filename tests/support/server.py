@@ -15,8 +15,8 @@ from shipmate.app import Shipmate
 from shipmate.cli.doctor import examine
 from shipmate.cli.init import EXAMPLES
 from shipmate.models.port import Model
+from shipmate.server.guard.access_token import Token
 from shipmate.server.guard.host import Doorman
-from shipmate.server.guard.token import Token
 from shipmate.server.listen import Server
 from shipmate.server.port import Ship
 from shipmate.server.site import Opener, Site

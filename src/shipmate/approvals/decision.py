@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from shipmate.approvals.record import Records
+from shipmate.approvals.approval_file import Records
 from shipmate.approvals.value import Approval, Grant, Ruling
 from shipmate.store.port import Consents
 from shipmate.values.message import timestamp

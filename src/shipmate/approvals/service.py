@@ -9,13 +9,13 @@ from typing import TypeAlias
 
 import msgspec
 
+from shipmate.approvals.approval_file import Records
 from shipmate.approvals.audit import Audit
 from shipmate.approvals.authority import may_decide
 from shipmate.approvals.decision import DecisionLog
 from shipmate.approvals.policy.grant import Lease, make_grant
 from shipmate.approvals.policy.judgement import Judgement
 from shipmate.approvals.policy.preference import MemberPolicy
-from shipmate.approvals.record import Records
 from shipmate.approvals.reply.reply import ReplyService
 from shipmate.approvals.value import (
     Answer,

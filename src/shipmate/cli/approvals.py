@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from shipmate.approvals.reply.grammar import parse
+from shipmate.approvals.reply.parser import parse
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Approval
 from shipmate.approvals.wording import describe, describe_grant, moment, summarise

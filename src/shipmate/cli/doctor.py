@@ -70,7 +70,7 @@ async def examine(layout: Layout) -> list[Finding]:
 async def _check_rooms(layout: Layout, loaded: Loaded) -> list[Finding]:
     from shipmate.approvals.policy.policy import findings as find_permissions
     from shipmate.approvals.policy.preference import findings as find_preferences
-    from shipmate.models.check import findings as find_model
+    from shipmate.models.readiness import findings as find_model
     from shipmate.priming.check import findings as find_priming
     from shipmate.priming.library import Library
     from shipmate.tools.exec.sandbox.sandbox import Sandbox

@@ -16,7 +16,7 @@ from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolE
 from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Finish, ModelRequest
 from shipmate.orchestrator.attachment import Attachments
-from shipmate.orchestrator.history import History
+from shipmate.orchestrator.estimate import History
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker

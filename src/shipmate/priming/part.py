@@ -12,7 +12,7 @@ from typing import Any
 
 from shipmate.priming.script.metadata import write_json
 from shipmate.priming.script.record import Record
-from shipmate.priming.script.rule import RULES
+from shipmate.priming.script.record_rule import RULES
 from shipmate.values.message import JsonObject, is_tool, tool_name
 from shipmate.workspace.json import read_json
 

@@ -13,7 +13,7 @@ from typing import Any
 from shipmate.priming.part import CALLS, RESULTS
 from shipmate.priming.script.metadata import write_json
 from shipmate.priming.script.record import Record
-from shipmate.priming.script.rule import RULES, FieldError, check_record
+from shipmate.priming.script.record_rule import RULES, FieldError, check_record
 from shipmate.values.message import JsonObject, tool_name
 
 TYPE = "data-priming"

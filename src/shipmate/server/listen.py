@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 import uvicorn
 
 from shipmate.errors import UserError
+from shipmate.server.guard.access_token import check_reach
 from shipmate.server.guard.host import Doorman, is_loopback
-from shipmate.server.guard.token import check_reach
 from shipmate.server.site import Site
 from shipmate.server.web import make_app
 

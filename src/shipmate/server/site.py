@@ -11,11 +11,11 @@ from typing import Annotated, TypeAlias
 from fastapi import Depends, Request
 
 from shipmate.priming.library import Library
+from shipmate.server.built_page import Page
+from shipmate.server.guard.access_token import Tickets, Token
 from shipmate.server.guard.error import ApiError
-from shipmate.server.guard.limit import Limit
-from shipmate.server.guard.token import Tickets, Token
+from shipmate.server.guard.rate import Limit
 from shipmate.server.metric import Metrics
-from shipmate.server.page import Page
 from shipmate.server.port import Ship
 from shipmate.server.stream.stream import Streams
 from shipmate.workspace.finding import Finding

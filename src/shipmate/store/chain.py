@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shipmate.errors import StorageError
-from shipmate.store.link import NOTHING, Link, decode, encode, link_of, seal
+from shipmate.store.seal import NOTHING, Link, decode, encode, link_of, seal
 from shipmate.store.verification import FileCheck, Verification, check_file, compare_end, join_checks
 from shipmate.values.message import JsonObject, timestamp
 from shipmate.workspace.disk.disk import (

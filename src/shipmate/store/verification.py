@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from shipmate.store.link import NOTHING, Link, decode, is_sealed, link_of
+from shipmate.store.seal import NOTHING, Link, decode, is_sealed, link_of
 
 # One cut through a long file is said once; a file full of trouble need not be told line by line.
 BREAK_LIMIT = 20

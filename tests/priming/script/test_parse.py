@@ -13,8 +13,8 @@ from shipmate.errors import NotFoundError, PrimingError
 from shipmate.priming.script import parse
 from shipmate.priming.script.parse import check_script, parse_script, read_script
 from shipmate.priming.script.record import ScriptError
-from shipmate.priming.script.rule import RULES
-from shipmate.priming.script.write import write_script
+from shipmate.priming.script.record_rule import RULES
+from shipmate.priming.script.writer import write_script
 from tests.support.priming_strategy import PIECES
 from tests.support.search import examples
 

@@ -9,10 +9,10 @@ from datetime import datetime
 
 import msgspec
 
+from shipmate.approvals.approval_file import Records
 from shipmate.approvals.authority import shows_calls
 from shipmate.approvals.decision import DecisionLog, Wish
 from shipmate.approvals.policy.grant import WINDOW_LIMIT_DAYS, Lease, make_grant
-from shipmate.approvals.record import Records
 from shipmate.approvals.reply.line import REPLY_LIMIT
 from shipmate.approvals.reply.naming import names_of
 from shipmate.approvals.reply.reading import Clause, Reply
@@ -334,6 +334,6 @@ def _is_ending() -> bool:
 
 def _parse(text: str, names: Sequence[str] = ()) -> Reply | None:
     # The table is large, and most runs end before anybody answers anything.
-    from shipmate.approvals.reply.grammar import parse
+    from shipmate.approvals.reply.parser import parse
 
     return parse(text, names)

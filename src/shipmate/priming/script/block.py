@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from shipmate.priming.script.record import ScriptError
-from shipmate.priming.script.rule import RULES
+from shipmate.priming.script.record_rule import RULES
 
 RECORD_LIMIT = 200_000
 # The origin trims by JavaScript's notion of white space, which is not Python's.

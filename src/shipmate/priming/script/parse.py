@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from shipmate.errors import NotFoundError
 from shipmate.priming.script.block import BLANKS, Block, Metadata, cut_blocks, split_metadata
 from shipmate.priming.script.record import Record, Script, ScriptError
+from shipmate.priming.script.record_rule import RULES, FieldError, check_record
 from shipmate.priming.script.reminder import check_reminders
-from shipmate.priming.script.rule import RULES, FieldError, check_record
 from shipmate.values.message import JsonObject
 from shipmate.workspace.json import read_json
 from shipmate.workspace.yaml.scalar import YamlError

@@ -15,10 +15,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from shipmate.server.guard.access_token import SESSION_SECONDS, Tickets, Token
 from shipmate.server.guard.error import ApiError
 from shipmate.server.guard.host import Doorman
-from shipmate.server.guard.limit import Limit
-from shipmate.server.guard.token import SESSION_SECONDS, Tickets, Token
+from shipmate.server.guard.rate import Limit
 
 SLASH = "\0"
 CSRF_HEADER = "x-shipmate-csrf"

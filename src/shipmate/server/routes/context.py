@@ -18,8 +18,8 @@ from shipmate.server import shape
 from shipmate.server.ask import OWNER, PLATFORM, thread_of
 from shipmate.server.crew import find_member
 from shipmate.server.guard.error import hide_root, missing
+from shipmate.server.json_response import Json, tells
 from shipmate.server.port import Ship
-from shipmate.server.reply import Json, tells
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.site import TheShip
 from shipmate.store.port import ThreadInfo

@@ -18,14 +18,14 @@ from shipmate.errors import (
     ModelError,
     ModelRequestError,
 )
-from shipmate.models.address import fill_key
 from shipmate.models.catalog import PROVIDERS
 from shipmate.models.choose import choose_model
+from shipmate.models.origin import fill_key
 from shipmate.models.port import Model, ModelRequest, TextDelta
 from shipmate.models.relay import close_model
 from shipmate.server import shape
 from shipmate.server.guard.error import hide_root
-from shipmate.server.reply import Json, tells
+from shipmate.server.json_response import Json, tells
 from shipmate.server.site import Site, TheShip, TheSite
 from shipmate.values.message import JsonObject, new_id, user_message
 from shipmate.workspace.config import Llm

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
-from shipmate.decoding.process import Work, call_aside
+from shipmate.decoding.worker import Work, call_aside
 from shipmate.errors import DecodingError, ToolError
 from shipmate.tools.output import keep
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult

@@ -11,8 +11,8 @@ from ruamel.yaml import YAML
 from shipmate.priming.convert import to_records
 from shipmate.priming.script.parse import parse_script
 from shipmate.priming.script.record import Record, Script
-from shipmate.priming.script.rule import RULES
-from shipmate.priming.script.write import write_record, write_script
+from shipmate.priming.script.record_rule import RULES
+from shipmate.priming.script.writer import write_record, write_script
 from shipmate.values.message import JsonObject, UIMessage
 from tests.support.priming_strategy import objects, scripts, texts, threads
 from tests.support.search import examples

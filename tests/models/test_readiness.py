@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shipmate.models.check import findings
+from shipmate.models.readiness import findings
 from shipmate.workspace.config import Llm
 
 NOBODY = {"OLLAMA_HOST": "127.0.0.1:1"}

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import ToolError
-from shipmate.tools.exec.environment import choose_private, make_environment
 from shipmate.tools.exec.sandbox.room import Room
+from shipmate.tools.exec.variable import choose_private, make_environment
 from shipmate.tools.tool import ToolContext
 
 

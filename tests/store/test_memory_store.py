@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.store.file_store import open_store
-from shipmate.store.memory import MemoryStore
+from shipmate.store.memory_store import MemoryStore
 from shipmate.store.port import Store
 from shipmate.thread.log import FileLog
 from shipmate.values.event import EgressMessage, Outcome, TextEvent

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import UserError
-from shipmate.server.guard.token import TICKET_SECONDS, Tickets, Token, check_reach
+from shipmate.server.guard.access_token import TICKET_SECONDS, Tickets, Token, check_reach
 
 
 @pytest.fixture

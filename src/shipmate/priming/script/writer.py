@@ -10,7 +10,7 @@ from shipmate.errors import PrimingError
 from shipmate.priming.script.metadata import write_key, write_mapping, write_value
 from shipmate.priming.script.parse import hide_returns
 from shipmate.priming.script.record import Record, Script
-from shipmate.priming.script.rule import RULES
+from shipmate.priming.script.record_rule import RULES
 from shipmate.values.message import JsonObject
 
 SHORTEST_FENCE = 6

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.decoding.process import ANSWER_LIMIT, Work, call, call_aside, end_idle
+from shipmate.decoding.worker import ANSWER_LIMIT, Work, call, call_aside, end_idle
 from shipmate.errors import DecodingError, DecodingLimitError
 
 HERE = Path(__file__).parent
@@ -30,7 +30,7 @@ def work(name: str, **more: float) -> Work:
 @pytest.fixture(autouse=True)
 def _reachable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the child find this folder's functions as it finds the package's."""
-    from shipmate.decoding import process
+    from shipmate.decoding import worker as process
 
     end_idle()
     start = process.subprocess.Popen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shipmate.errors import ConfigError
-from shipmate.models.address import NO_KEY, fill_key
+from shipmate.models.origin import NO_KEY, fill_key
 from shipmate.workspace.config import Llm
 
 ENVIRON = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shipmate.server.guard.limit import REMEMBERED, Limit
+from shipmate.server.guard.rate import REMEMBERED, Limit
 
 
 def test_a_burst_passes_and_then_the_rate_holds() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import ToolError, ToolInputError
-from shipmate.tools.mcp.tool import name_tool
+from shipmate.tools.mcp.mcp_tool import name_tool
 from shipmate.tools.tool import ToolContext
 from shipmate.tools.toolset import AnyTool, Toolset, default_toolset
 from shipmate.workspace.config import Config, Mcp, McpServer
