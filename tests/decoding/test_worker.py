@@ -30,16 +30,16 @@ def work(name: str, **more: float) -> Work:
 @pytest.fixture(autouse=True)
 def _reachable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the child find this folder's functions as it finds the package's."""
-    from shipmate.decoding import worker as process
+    from shipmate.decoding import worker
 
     end_idle()
-    start = process.subprocess.Popen
+    start = worker.subprocess.Popen
     root = str(HERE.parents[1])
 
     def popen(command: list[str], **more: object) -> subprocess.Popen[bytes]:
         return start([*command[:-1], root], **more)  # type: ignore[call-overload]
 
-    monkeypatch.setattr(process.subprocess, "Popen", popen)
+    monkeypatch.setattr(worker.subprocess, "Popen", popen)
 
 
 def test_bytes_go_and_come() -> None:
@@ -136,8 +136,7 @@ async def test_the_loop_goes_on_meanwhile() -> None:
 def test_the_child_dies_with_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     program = (
-        "import os; from shipmate.decoding import process; "
-        "print(process._start().pid, flush=True); os._exit(1)"
+        "import os; from shipmate.decoding import worker; print(worker._start().pid, flush=True); os._exit(1)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert _gone(int(done.stdout)), done.stderr

@@ -37,7 +37,7 @@ _decoder = msgspec.json.Decoder(Approval)
 _joint_decoder = msgspec.json.Decoder(JointDecision)
 
 
-class Records:
+class ApprovalFiles:
     """The approvals of one workspace, on disk."""
 
     def __init__(self, layout: Layout, audit: Audit | None = None, disk: Disk = DISK) -> None:

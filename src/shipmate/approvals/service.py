@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from shipmate.approvals.approval_file import Records
+from shipmate.approvals.approval_file import ApprovalFiles
 from shipmate.approvals.audit import Audit
 from shipmate.approvals.authority import may_decide
 from shipmate.approvals.decision import DecisionLog
@@ -18,12 +18,12 @@ from shipmate.approvals.policy.judgement import Judgement
 from shipmate.approvals.policy.preference import MemberPolicy
 from shipmate.approvals.reply.reply import ReplyService
 from shipmate.approvals.value import (
-    Answer,
     Approval,
     Call,
     Coverage,
     Decision,
     Grant,
+    ReplyEffect,
     Status,
     Suggestion,
     Verdict,
@@ -79,7 +79,7 @@ class ApprovalService:
         self._permissions = permissions
         self._consents = store.consents
         self.audit = Audit(layout, mask, disk)
-        self._records = Records(layout, self.audit, disk)
+        self._records = ApprovalFiles(layout, self.audit, disk)
         self._clock = clock
         self._decisions = DecisionLog(self._records, self._consents, clock)
         self._replies = ReplyService(
@@ -192,7 +192,7 @@ class ApprovalService:
             return None
         return Coverage(None if grant.pattern is None else grant.rule)
 
-    async def answer(self, event: TextEvent | ApprovalReplyEvent, pending: Sequence[Approval]) -> Answer:
+    async def answer(self, event: TextEvent | ApprovalReplyEvent, pending: Sequence[Approval]) -> ReplyEffect:
         """Take a person's message as an answer, if it is one."""
         return await self._replies.answer(event, pending)
 

@@ -39,7 +39,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     wall_seconds: float = 20.0
 
 
-class Call:
+class WorkerCall:
     """One call of a work: it can be made once, and stopped from another thread."""
 
     def __init__(self, work: Work, data: bytes, options: dict[str, Option]) -> None:
@@ -128,12 +128,12 @@ class Call:
 
 def call(work: Work, data: bytes, **options: Option) -> bytes:
     """Make a call and wait for it."""
-    return Call(work, data, options).make()
+    return WorkerCall(work, data, options).make()
 
 
 async def call_aside(work: Work, data: bytes, **options: Option) -> bytes:
     """Make a call while the event loop goes on; a cancelled one is ended."""
-    made = Call(work, data, options)
+    made = WorkerCall(work, data, options)
     try:
         return await asyncio.get_running_loop().run_in_executor(_threads(), made.make)
     except asyncio.CancelledError:

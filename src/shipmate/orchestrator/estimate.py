@@ -8,7 +8,7 @@ from shipmate.thread.service import Thread
 from shipmate.values.token import message_tokens
 
 
-class History:
+class TokenCount:
     """Remember how far each thread was counted."""
 
     def __init__(self) -> None:

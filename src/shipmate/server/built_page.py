@@ -16,7 +16,7 @@ LASTING = "public, max-age=31536000, immutable"
 SMALL = 1_000
 
 
-class Page:
+class BuiltPage:
     """Hold the page's files; an address without a file is one of the page's own views."""
 
     def __init__(self, folder: Path = FOLDER) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from shipmate.values.message import JsonObject
 
 
-class Link(NamedTuple):
+class ChainLink(NamedTuple):
     """The number and the hash of an entry, which the next one names."""
 
     seq: int
@@ -18,7 +18,7 @@ class Link(NamedTuple):
 
 
 # What the first entry follows.
-NOTHING = Link(0, "0" * 64)
+NOTHING = ChainLink(0, "0" * 64)
 
 
 def encode(entry: JsonObject) -> bytes:
@@ -26,7 +26,7 @@ def encode(entry: JsonObject) -> bytes:
     return msgspec.json.encode(entry, order="sorted")
 
 
-def seal(entry: JsonObject, end: Link) -> JsonObject:
+def seal(entry: JsonObject, end: ChainLink) -> JsonObject:
     """Return an entry chained to the one before it, with the hash over all of it."""
     chained = {**entry, "seq": end.seq + 1, "prev": end.hash}
     return {**chained, "hash": hashlib.sha256(encode(chained)).hexdigest()}
@@ -50,6 +50,6 @@ def decode(line: bytes) -> JsonObject | None:
     return entry if named and type(entry.get("seq")) is int else None
 
 
-def link_of(entry: JsonObject) -> Link:
+def link_of(entry: JsonObject) -> ChainLink:
     """Return what the next entry names."""
-    return Link(entry["seq"], entry["hash"])
+    return ChainLink(entry["seq"], entry["hash"])

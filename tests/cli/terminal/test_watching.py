@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shipmate.cli.terminal.watching import AGAIN, Watching
 from shipmate.orchestrator.feed import FeedEvent
-from shipmate.orchestrator.reduce import Snapshot
+from shipmate.orchestrator.reduce import MessageSnapshot
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import UIMessage
 
@@ -14,7 +14,7 @@ def message(*texts: str) -> UIMessage:
 
 
 def seen(*texts: str) -> FeedEvent:
-    return FeedEvent(run_id="run_1", message_id="msg_1", snapshot=Snapshot(message=message(*texts)))
+    return FeedEvent(run_id="run_1", message_id="msg_1", snapshot=MessageSnapshot(message=message(*texts)))
 
 
 def words(told: list[Chunk]) -> list[str]:

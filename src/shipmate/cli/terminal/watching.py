@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shipmate.orchestrator.feed import FeedEvent
-from shipmate.orchestrator.reduce import Snapshot
+from shipmate.orchestrator.reduce import MessageSnapshot
 from shipmate.server.stream.projection import Projection
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
@@ -32,9 +32,9 @@ class Watching:
 
     def complete(self, message: UIMessage) -> list[Chunk]:
         """Return what was not told of a message that nobody writes any more."""
-        return self._meet(Snapshot(message=message))
+        return self._meet(MessageSnapshot(message=message))
 
-    def _meet(self, now: Snapshot) -> list[Chunk]:
+    def _meet(self, now: MessageSnapshot) -> list[Chunk]:
         known = self._project(now.message["id"])
         told = known.meet(now)
         if known.is_exact:

@@ -37,16 +37,16 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 REMEMBERED = 20_000
 
 
-class History:
+class ProviderHistory:
     """Hold what a provider is sent, one request or response after the other."""
 
     def __init__(self) -> None:
         self.messages: list[ModelMessage] = []
         self._ids: dict[str, int] = {}
 
-    def fork(self) -> History:
+    def fork(self) -> ProviderHistory:
         """Give a history that can grow without touching this one."""
-        copy = History()
+        copy = ProviderHistory()
         copy.messages = self.messages.copy()
         copy._ids = self._ids.copy()
         if copy.messages:
@@ -154,7 +154,7 @@ class _Stretch:
     """Keep the settled beginning of one thread and the history made of it."""
 
     def __init__(self) -> None:
-        self.history = History()
+        self.history = ProviderHistory()
         self.messages: list[UIMessage] = []
         self._parts: list[list[Any]] = []
         self._sizes: list[int] = []
@@ -183,10 +183,10 @@ class _Memory:
         self._limit = limit
         self._kept: OrderedDict[int, _Stretch] = OrderedDict()
 
-    def recall(self, messages: Sequence[UIMessage], end: int) -> History:
+    def recall(self, messages: Sequence[UIMessage], end: int) -> ProviderHistory:
         """Give the history of the first `end` messages, grown from what is remembered of them."""
         if end == 0:
-            return History()
+            return ProviderHistory()
         # The stretch keeps its messages alive, so this id cannot come to mean another one.
         key = id(messages[0])
         stretch = self._kept.pop(key, None)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, UserPromptPart
 
-from shipmate.models.provider.history import EPOCH, History, recall
+from shipmate.models.provider.history import EPOCH, ProviderHistory, recall
 from shipmate.models.provider.wording import WORDING
 from shipmate.values.message import JsonObject, UIMessage
 
@@ -58,7 +58,7 @@ def _signed(
     return [each if each and provider in (None, each.get("provider")) else None for each in found]
 
 
-def _close(history: History) -> list[ModelMessage]:
+def _close(history: ProviderHistory) -> list[ModelMessage]:
     messages = history.messages
     if not messages:
         return [_prompt("silence")]

@@ -33,20 +33,20 @@ class Block(NamedTuple):
     lines: list[str]
 
 
-class Metadata(NamedTuple):
+class BlockMetadata(NamedTuple):
     """Hold what stands between `---` lines (None when there are none), and the lines below."""
 
     text: str | None
     body: list[str]
 
 
-def split_metadata(lines: list[str]) -> Metadata:
+def split_metadata(lines: list[str]) -> BlockMetadata:
     """Take the frontmatter off; it ends at the first later line that is exactly `---`."""
     if lines and lines[0] == "---":
         for at in range(2, len(lines)):
             if lines[at] == "---":
-                return Metadata("\n".join(lines[1:at]), lines[at + 1 :])
-    return Metadata(None, lines)
+                return BlockMetadata("\n".join(lines[1:at]), lines[at + 1 :])
+    return BlockMetadata(None, lines)
 
 
 def cut_blocks(lines: list[str], first: int, path: str) -> Iterator[Block]:

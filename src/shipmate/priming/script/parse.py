@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shipmate.errors import NotFoundError
-from shipmate.priming.script.block import BLANKS, Block, Metadata, cut_blocks, split_metadata
+from shipmate.priming.script.block import BLANKS, Block, BlockMetadata, cut_blocks, split_metadata
 from shipmate.priming.script.record import Record, Script, ScriptError
 from shipmate.priming.script.record_rule import RULES, FieldError, check_record
 from shipmate.priming.script.reminder import check_reminders
@@ -115,7 +115,7 @@ class _Parser:
     def read_record(self, block: Block) -> Record:
         """Read and check one record."""
         if block.type == "func_call_record":
-            return self.check(block, self.read_call(block), Metadata(None, block.lines))
+            return self.check(block, self.read_call(block), BlockMetadata(None, block.lines))
         parts = split_metadata(block.lines)
         if parts.text is None:
             problem = f"this {block.type} has no metadata. Begin its block with `---`, `genseq: 1`, `---`"
@@ -156,7 +156,7 @@ class _Parser:
             raise self.error(block, f'"type" must be "{block.type}", as the heading says, or be left out')
         return values
 
-    def check(self, block: Block, values: JsonObject, parts: Metadata) -> Record:
+    def check(self, block: Block, values: JsonObject, parts: BlockMetadata) -> Record:
         try:
             return check_record(block.type, values, block.heading)
         except FieldError as error:
@@ -190,7 +190,7 @@ def restore_returns(body: str, exact: Any) -> str:
     return exact if isinstance(exact, str) and hide_returns(exact) == body else body
 
 
-def _find_line(parts: Metadata, field: str, first: int) -> int:
+def _find_line(parts: BlockMetadata, field: str, first: int) -> int:
     """Find the line a field stands on; 0 when it cannot be told."""
     lines = parts.body if parts.text is None else parts.text.split("\n")
     for at, line in enumerate(lines):

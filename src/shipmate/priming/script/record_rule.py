@@ -32,7 +32,7 @@ def _check_nothing(_: JsonObject) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RecordRule:
     """Say what one record type needs, may have, and which field its body fills."""
 
     body: str | None = None
@@ -106,7 +106,7 @@ def _check_arguments(fields: JsonObject) -> str:
     return 'give the arguments as "rawArgumentsText": a text of JSON, or as "arguments": an object'
 
 
-_WORDS = Rule("content")
+_WORDS = RecordRule("content")
 _ANCHOR = {"anchorRole": one_of("assignment", "response"), "callId": NAME}
 _ASSIGNMENT = {"assignmentCourse": COURSE, "assignmentGenseq": COUNT}
 _CALLEE = {"calleeDialogId": TEXT, "calleeCourse": COURSE, "calleeGenseq": COUNT}
@@ -123,8 +123,8 @@ _WEB_SEARCH: dict[str, Kind] = {
     "action": _ACTION,
 }
 
-RULES: dict[str, Rule] = {
-    "human_text_record": Rule(
+RULES: dict[str, RecordRule] = {
+    "human_text_record": RecordRule(
         "content",
         {"msgId": NAME},
         {
@@ -136,26 +136,26 @@ RULES: dict[str, Rule] = {
             "contentItems": CONTENT_ITEMS,
         },
     ),
-    "agent_thought_record": Rule("content", {}, {"reasoning": REASONING, "provider_data": OBJECT}),
+    "agent_thought_record": RecordRule("content", {}, {"reasoning": REASONING, "provider_data": OBJECT}),
     "agent_words_record": _WORDS,
     "ui_only_markdown_record": _WORDS,
     "runtime_guide_record": _WORDS,
-    "func_call_record": Rule(
+    "func_call_record": RecordRule(
         None,
         {"id": NAME, "name": NAME},
         {"rawArgumentsText": TEXT, "arguments": OBJECT},
         check=_check_arguments,
     ),
-    "func_result_record": Rule("content", {"id": NAME, "name": NAME}, {"contentItems": CONTENT_ITEMS}),
-    "web_search_call_record": Rule(None, {"phase": one_of("added", "done")}, _WEB_SEARCH),
-    "gen_start_record": Rule(),
-    "gen_finish_record": Rule(None, {}, {"contextHealth": OBJECT, "llmGenModel": TEXT}),
-    "tool_result_image_ingest_record": Rule(
+    "func_result_record": RecordRule("content", {"id": NAME, "name": NAME}, {"contentItems": CONTENT_ITEMS}),
+    "web_search_call_record": RecordRule(None, {"phase": one_of("added", "done")}, _WEB_SEARCH),
+    "gen_start_record": RecordRule(),
+    "gen_finish_record": RecordRule(None, {}, {"contextHealth": OBJECT, "llmGenModel": TEXT}),
+    "tool_result_image_ingest_record": RecordRule(
         None, {"toolCallId": NAME, "toolName": NAME, **_INGEST}, {"detail": TEXT}
     ),
-    "user_image_ingest_record": Rule(None, _INGEST, {"msgId": TEXT, "detail": TEXT}),
+    "user_image_ingest_record": RecordRule(None, _INGEST, {"msgId": TEXT, "detail": TEXT}),
     # Teammate records of today.
-    "tellask_call_record": Rule(
+    "tellask_call_record": RecordRule(
         None,
         {
             "id": NAME,
@@ -164,7 +164,7 @@ RULES: dict[str, Rule] = {
             "deliveryMode": one_of("tellask_call_start", "func_call_requested"),
         },
     ),
-    "tellask_result_record": Rule(
+    "tellask_result_record": RecordRule(
         "content",
         {
             "callId": NAME,
@@ -184,7 +184,7 @@ RULES: dict[str, Rule] = {
         has_genseq=False,
         check=_check_asked,
     ),
-    "tellask_carryover_record": Rule(
+    "tellask_carryover_record": RecordRule(
         "response",
         {
             "callSiteCourse": COURSE,
@@ -201,24 +201,24 @@ RULES: dict[str, Rule] = {
         {**_CALLEE, "mentionList": TEXTS, "sessionSlug": TEXT, "contentItems": CONTENT_ITEMS},
         check=_check_carried,
     ),
-    "tellask_anchor_record": Rule(
+    "tellask_anchor_record": RecordRule(
         None,
         {**_ANCHOR, "rootCourse": COURSE, "rootGenseq": COUNT},
         {**_ASSIGNMENT, "askerDialogId": TEXT, "askerCourse": COURSE},
         check=_check_anchor,
     ),
-    "tellask_callee_record": Rule(
+    "tellask_callee_record": RecordRule(
         None,
         {"rootCourse": COURSE, "rootGenseq": COUNT, "callId": NAME, "calleeDialogId": NAME},
         {"calleeCourse": COURSE, "calleeGenseq": COUNT},
         check=_check_callee,
     ),
-    "tellask_reply_resolution_record": Rule(
+    "tellask_reply_resolution_record": RecordRule(
         None, {"callId": NAME, "replyCallName": one_of(*REPLIES), "targetCallId": NAME}
     ),
     # Teammate records of the design document's time.
-    "quest_for_sup_record": Rule("tellaskContent", {"subDialogId": NAME}, {"mentionList": TEXTS}),
-    "teammate_call_result_record": Rule(
+    "quest_for_sup_record": RecordRule("tellaskContent", {"subDialogId": NAME}, {"mentionList": TEXTS}),
+    "teammate_call_result_record": RecordRule(
         "result",
         {
             "responderId": TEXT,
@@ -230,12 +230,12 @@ RULES: dict[str, Rule] = {
         {"genseq": COUNT, "calling_genseq": COUNT, "mentionList": TEXTS, "sessionSlug": TEXT},
         has_genseq=False,
     ),
-    "teammate_call_anchor_record": Rule(
+    "teammate_call_anchor_record": RecordRule(
         None,
         _ANCHOR,
         {**_ASSIGNMENT, "callerDialogId": TEXT, "callerCourse": COURSE},
     ),
-    "teammate_response_record": Rule(
+    "teammate_response_record": RecordRule(
         "response",
         {
             "responderId": TEXT,
@@ -267,7 +267,7 @@ EXTRAS: dict[str, Kind] = {
 }
 
 
-def _merge(rule: Rule) -> dict[str, Kind]:
+def _merge(rule: RecordRule) -> dict[str, Kind]:
     body = {rule.body: TEXT} if rule.body is not None else {}
     genseq = {"genseq": COUNT} if rule.has_genseq else {}
     return {**genseq, **rule.required, **rule.optional, "sourceTag": SOURCE_TAG, **body}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 REMEMBERED = 4096
 
 
-class Limit:
+class RateLimit:
     """Let each caller make `burst` requests at once and `rate` per second after that."""
 
     def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
