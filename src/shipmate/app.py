@@ -38,7 +38,7 @@ from shipmate.tools.toolset import Toolset, default_servers, default_toolset
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.crew import Crew
-from shipmate.workspace.disk import DISK, Disk
+from shipmate.workspace.disk.disk import DISK, Disk
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.member import Member, captain_of

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from shipmate.errors import PathError
 from shipmate.server import shape
 from shipmate.server.guard.error import missing
+from shipmate.server.json_response import Json, tells
 from shipmate.server.port import Ship
-from shipmate.server.reply import Json, tells
 from shipmate.server.revision import list_revisions, modified_at, read_document, version_of, write_document
 from shipmate.server.site import TheShip
 from shipmate.values.message import JsonObject

@@ -16,7 +16,7 @@ from shipmate.priming.ref import ScriptRef
 from shipmate.server import shape
 from shipmate.server.ask import thread_of
 from shipmate.server.guard.error import ApiError, hide_root
-from shipmate.server.reply import Json, tells
+from shipmate.server.json_response import Json, tells
 from shipmate.server.site import Site, TheShip, TheSite
 from shipmate.workspace.layout import CAPTAIN
 
