@@ -222,10 +222,11 @@ class Lane:
         if not rows:
             # Withdrawn while this lane was making up its mind.
             return
-        await self._append_said(thread, rows, run_id)
         event = rows[-1].event
+        own = await self._own_member(thread, event)
+        await self._append_said(thread, rows, run_id)
         initiators = initiators_of(thread, answered_message(thread, event))
-        member = _member_of(written) or event.member or await self._member(event)
+        member = _member_of(written) or event.member or own
         turn = Turn(
             thread,
             self._feed,
@@ -234,7 +235,7 @@ class Lane:
             initiators=initiators,
             notice=notice,
             equip=partial(self._equip, member),
-            member=None if member == await self._member(event) else member,
+            member=None if member == own else member,
             message=written,
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
             model=event.model if isinstance(event, TextEvent) else None,
@@ -339,21 +340,26 @@ class Lane:
             await self._store.ledger.drop_signatures(str(self.thread_id), outcome.message_id)
         self._feed.end(str(self.thread_id), outcome)
         self._finished(rows, outcome)
-        await self._list(thread, rows[-1].event if rows else None)
+        await self._list(thread)
 
-    async def _list(self, thread: Thread, event: IngressEvent | None = None) -> None:
+    async def _list(self, thread: Thread) -> None:
         """Bring lists and search up to date; both heal by themselves, so trouble costs no answer."""
         try:
             if thread.messages:
-                member = await self._member(event)
+                member = await self._own_member(thread)
                 await self._store.threads.note(str(self.thread_id), thread.messages, member=member)
         except StorageError as error:
             log.warning("%s is missing from lists or search until they are rebuilt (%s)", thread.id, error)
 
-    async def _member(self, event: IngressEvent | None) -> str:
+    async def _own_member(self, thread: Thread, event: IngressEvent | None = None) -> str:
         """Return whose thread this is: a new one belongs to the member it begins with."""
         info = await self._store.threads.find(str(self.thread_id))
-        return info.member if info else (event.member if event else None) or CAPTAIN
+        if info is not None:
+            return info.member
+        member = (event.member if event else None) or CAPTAIN
+        if member != CAPTAIN and not thread.messages:
+            await self._store.threads.create(str(self.thread_id), member=member)
+        return member
 
 
 def _member_of(message: UIMessage | None) -> str | None:

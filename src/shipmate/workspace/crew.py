@@ -15,6 +15,7 @@ from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN, MEMBER_ID, Layout
 from shipmate.workspace.load import Loaded
 from shipmate.workspace.member import Member, make_member, read_settings
+from shipmate.workspace.secret.secret import secret_values
 
 # Any one of these makes a folder of members/ a member.
 FILES = ("member.json", "Agent.md", "IDENTITY.md", "SOUL.md")
@@ -110,6 +111,7 @@ class Crew:
         front, words, problem = _split(agent.text)
         data = None if stated.is_missing else stated.text.encode()
         settings, findings = read_settings(own, data, front, self._loaded)
+        self._loaded.mask.cover(secret_values({}, msgspec.to_builtins(settings)))
         if problem:
             findings.append(Finding("warn", self._name(own.agent), problem, "mend the front matter"))
         member = make_member(member_id, self.layout, self._loaded, settings, words, identity.text)
