@@ -9,9 +9,9 @@ from shipmate.skills.loader import SkillList, SkillsLoader
 from shipmate.skills.location import BUILTIN
 from shipmate.skills.skill import DESCRIPTION_LIMIT
 from shipmate.skills.summary import summarise
-from shipmate.workspace.config import Skills
+from shipmate.workspace.config import Config, Skills
 from shipmate.workspace.file import FileCache
-from shipmate.workspace.layout import Layout
+from shipmate.workspace.layout import CAPTAIN, Layout
 
 NAMES = ["data-lookup", "git", "memory-keeping", "scheduling", "skill-writing", "thread-summary"]
 
@@ -23,9 +23,23 @@ def put(root: Path, place: str, text: str | bytes) -> None:
 
 
 def make_loader(
-    root: Path, settings: Skills | None = None, environ: dict[str, str] | None = None
+    root: Path,
+    settings: Skills | None = None,
+    environ: dict[str, str] | None = None,
+    *,
+    config: Config | None = None,
+    member: str = CAPTAIN,
+    folders: tuple[str, ...] = (),
 ) -> SkillsLoader:
-    return SkillsLoader(Layout(root), settings or Skills(), FileCache(root), environ or {"PATH": "/nowhere"})
+    layout = Layout(root)
+    return SkillsLoader(
+        layout,
+        config or Config(skills=settings or Skills()),
+        FileCache(root),
+        environ or {"PATH": "/nowhere"},
+        own=layout.member(member),
+        folders=folders,
+    )
 
 
 def own(found: SkillList) -> list[str]:
@@ -104,8 +118,8 @@ def test_the_nearest_skill_of_a_name_wins_and_the_others_are_reported(tmp_path: 
     for place in ("members/nina/skills", "skills", "more"):
         put(tmp_path, f"{place}/git/SKILL.md", f"---\ndescription: from {place}\n---\nx")
     put(tmp_path, "skills/other/SKILL.md", "---\nname: git\ndescription: twice\n---\nx")
-    loader = make_loader(tmp_path, Skills(paths=("more",)))
-    captain, nina = loader.find(), loader.find("nina")
+    captain = make_loader(tmp_path, Skills(paths=("more",))).find()
+    nina = make_loader(tmp_path, Skills(paths=("more",)), member="nina").find()
     assert captain.by_name["git"].description == "from skills"
     assert nina.by_name["git"].description == "from members/nina/skills"
     assert nina.by_name["git"].location == "members/nina/skills/git/SKILL.md"

@@ -9,13 +9,14 @@ from typing import Literal, Protocol
 import msgspec
 
 from shipmate.values.message import JsonObject
+from shipmate.values.tool_name import OFFERED
 from shipmate.workspace.layout import CAPTAIN
 
 Stability = Literal["stable", "slow", "volatile"]
 
 
 class ToolDescription(Protocol):
-    """Be what the prompt must know of a tool; `ToolSpec` is one."""
+    """What the prompt must know of a tool; `ToolSpec` is one."""
 
     @property
     def name(self) -> str: ...
@@ -25,6 +26,18 @@ class ToolDescription(Protocol):
 
     @property
     def schema(self) -> JsonObject: ...
+
+
+class NamedTool(msgspec.Struct, frozen=True):
+    """A tool of which only the name is known."""
+
+    name: str
+    description: str = ""
+    schema: JsonObject = {}
+
+
+# What prompts name when nobody says which tools there are.
+OFFERED_TOOLS = tuple(map(NamedTool, OFFERED))
 
 
 class ContextRequest(msgspec.Struct, frozen=True, kw_only=True, eq=False):

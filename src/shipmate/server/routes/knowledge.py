@@ -14,10 +14,8 @@ from shipmate.server.guard.error import missing
 from shipmate.server.reply import Json, tells
 from shipmate.server.revision import modified_at
 from shipmate.server.site import TheShip
-from shipmate.skills.loader import SkillsLoader
 from shipmate.skills.skill import Skill
 from shipmate.values.message import JsonObject
-from shipmate.workspace.file import FileCache
 from shipmate.workspace.layout import CAPTAIN
 
 HEADING = re.compile(r"^#\s+(.+)$", re.MULTILINE)
@@ -49,8 +47,7 @@ async def read_tasks(ship: TheShip) -> Response:
 
 def _skills(ship: TheShip, member: str) -> dict[str, Skill]:
     name = find_member(ship.layout, ship.config, member).id
-    loader = SkillsLoader(ship.layout, ship.config.skills, FileCache(ship.layout.root))
-    return loader.find(name).by_name
+    return ship.context.find_skills(name).by_name
 
 
 def _describe(skill: Skill) -> JsonObject:

@@ -1,0 +1,22 @@
+"""The names tools are offered by, and those that other agents have for them."""
+
+from __future__ import annotations
+
+# What every member is offered unless told otherwise, in this order.
+OFFERED = (
+    "read", "glob", "grep", "write", "edit", "exec", "job", "web_fetch", "show_image", "send_file",
+    "memory_upsert",
+)  # fmt: skip
+# Names of the documents and of other agents. No prompt mentions them; a call or a rule may.
+ALIASES = {
+    "read_file": "read",
+    "write_file": "write",
+    "edit_file": "edit",
+    "list_dir": "glob",
+    "exec_shell": "exec",
+}
+
+
+def real_name(name: str) -> str:
+    """Return the name a tool goes by here."""
+    return ALIASES.get(name, name)
