@@ -20,6 +20,7 @@ from shipmate.tools.file.write import Write
 from shipmate.tools.mcp.tool import McpServers
 from shipmate.tools.tool import Tool
 from shipmate.tools.web.web_fetch import WebFetch
+from shipmate.values.tool_name import names_of
 from shipmate.workspace.config import Config
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
@@ -71,7 +72,11 @@ class Toolset:
 
     def _offer(self, tools: Iterable[AnyTool]) -> None:
         self._tools = {tool.name: tool for tool in tools}
-        self._aliases = {alias: tool for tool in self._tools.values() for alias in tool.aliases}
+        self._aliases = {
+            alias: tool
+            for tool in self._tools.values()
+            for alias in (*names_of(tool.name)[1:], *tool.aliases)
+        }
         # The same objects each time: what a provider made of them can be kept.
         self._specs = [tool.spec() for tool in self]
 

@@ -20,3 +20,8 @@ ALIASES = {
 def real_name(name: str) -> str:
     """Return the name a tool goes by here."""
     return ALIASES.get(name, name)
+
+
+def names_of(tool: str) -> tuple[str, ...]:
+    """Return every name a tool goes by, its own first."""
+    return (tool, *(alias for alias, name in ALIASES.items() if name == tool))

@@ -49,7 +49,6 @@ class Exec(Tool[ExecArguments]):
     name = "exec"
     description = "Run a shell command in the workspace, sandboxed; no network unless asked for."
     arguments = ExecArguments
-    aliases = ("exec_shell",)
     labels = Labels(acts=True, reads_private=True)
 
     def __init__(

@@ -23,6 +23,15 @@ FILE_LIMIT = 5_000_000
 # What a file may become by one call.
 RESULT_LIMIT = 20_000_000
 PLACES_SHOWN = 20
+# What nanobot and Claude Code call the arguments.
+SYNONYMS = {
+    "file_path": "path",
+    "old_text": "old",
+    "new_text": "new",
+    "old_string": "old",
+    "new_string": "new",
+    "replace_all": "all",
+}
 
 
 class EditArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,6 +47,7 @@ class Edit(Tool[EditArguments]):
     name = "edit"
     description = "Replace the one passage that is exactly `old`; `all` replaces every one."
     arguments = EditArguments
+    synonyms = SYNONYMS
     labels = Labels(acts=True)
     budget = 4_000
 

@@ -30,6 +30,7 @@ class Write(Tool[WriteArguments]):
     name = "write"
     description = "Create or replace a file."
     arguments = WriteArguments
+    synonyms = {"file_path": "path"}  # noqa: RUF012
     labels = Labels(acts=True)
 
     async def picture(self, arguments: WriteArguments, context: ToolContext) -> Picture:
