@@ -58,7 +58,7 @@ class ContextBuilder:
     @property
     def skills(self) -> SkillsLoader:
         """Return the loader of the workspace's own skills."""
-        return self._loader(self.layout, self.config)
+        return self._loader(self.layout.member(CAPTAIN), self.config)
 
     def build(self, request: ContextRequest) -> Context:
         """Build the prompt for one turn."""
