@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import msgspec
@@ -26,7 +26,9 @@ ORDER = ("AGENTS", "SOUL", "USER", "TOOLS", "IDENTITY")
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A workspace as the document lists its files."""
-    today = date.today().isoformat()  # as the person's own calendar has it
+    today = date.today()
+    # Midnight may pass meanwhile.
+    days = (today, today + timedelta(days=1))
     write_files(
         tmp_path,
         **{name: f"words of {name}" for name in ORDER},
