@@ -10,8 +10,8 @@ Numbers are those of the list of behaviours. Where we rule otherwise the test sa
 - 16: a picture that is missing or none is a clear error that names it, never left out in silence.
 - 18: pictures go along for three turns and are named after that.
 
-Held elsewhere: 2 (untouched templates) in the tests of foreign folders, 17 in those of attachments, 18 in those
-of the models.
+Held elsewhere: 2 (untouched templates) in the tests of foreign folders, 17 in those of attachments, 18 in
+those of the models.
 """
 
 from __future__ import annotations
