@@ -18,14 +18,14 @@ if TYPE_CHECKING:
         UserError,
         WorkspaceError,
     )
-    from shipmate.models.rehearsal import RehearsalModel
+    from shipmate.models.provider.to_model import to_model_messages
+    from shipmate.models.rehearsal.rehearsal import RehearsalModel
     from shipmate.models.scripted import ScriptedModel, call
-    from shipmate.models.to_model import to_model_messages
     from shipmate.orchestrator.feed import FeedEvent
     from shipmate.orchestrator.loop import AgentOrchestrator
     from shipmate.orchestrator.receipt import Receipt
     from shipmate.orchestrator.reduce import to_ui_messages_delta
-    from shipmate.store.memory import TransientStore
+    from shipmate.store.transient_store import TransientStore
     from shipmate.thread.memory_log import MemoryLog
     from shipmate.thread.service import ThreadService
     from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
@@ -64,7 +64,7 @@ _HOMES = {
     "NotFoundError": "errors",
     "Outcome": "values.event",
     "Receipt": "orchestrator.receipt",
-    "RehearsalModel": "models.rehearsal",
+    "RehearsalModel": "models.rehearsal.rehearsal",
     "RetryEvent": "values.event",
     "ScriptedModel": "models.scripted",
     "Shipmate": "app",
@@ -78,14 +78,14 @@ _HOMES = {
     "ToolError": "errors",
     "ToolResult": "tools.tool",
     "Toolset": "tools.toolset",
-    "TransientStore": "store.memory",
+    "TransientStore": "store.transient_store",
     "UIMessage": "values.message",
     "UserError": "errors",
     "VoiceEvent": "values.event",
     "WorkspaceError": "errors",
     "call": "models.scripted",
     "timestamp": "values.message",
-    "to_model_messages": "models.to_model",
+    "to_model_messages": "models.provider.to_model",
     "to_ui_messages_delta": "orchestrator.reduce",
 }
 

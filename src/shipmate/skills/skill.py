@@ -12,8 +12,8 @@ from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
 from shipmate.workspace.file import FileText
 from shipmate.workspace.frontmatter import read_frontmatter
-from shipmate.workspace.yaml import read_yaml
-from shipmate.workspace.yaml_scalar import YamlError
+from shipmate.workspace.yaml.scalar import YamlError
+from shipmate.workspace.yaml.yaml import read_yaml
 
 # The standard's own limits.
 NAME_LIMIT = 64
