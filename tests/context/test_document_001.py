@@ -15,8 +15,8 @@ from shipmate.context.request import ContextRequest
 from shipmate.errors import ConfigError
 from shipmate.tools.toolset import default_toolset
 from shipmate.values.tool_name import OFFERED
-from shipmate.workspace.config import Config
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import captain_of
 from tests.support.prompt import MOMENT, write_files
 
 SEPARATOR = "\n\n---\n\n"
@@ -117,7 +117,7 @@ def test_m7_memory_holds_what_was_remembered_of_a_person(folder: Path) -> None:
 
 
 def test_m7_prompts_from_python_name_the_tools_a_member_has(folder: Path) -> None:
-    tools = default_toolset(Layout(folder), Config())
+    tools = default_toolset(captain_of(Layout(folder)))
     assert tuple(tools.names) == OFFERED
     listed = f"## Tools\n{', '.join(OFFERED)}\n"
     builder = ContextBuilder(folder)
@@ -125,6 +125,8 @@ def test_m7_prompts_from_python_name_the_tools_a_member_has(folder: Path) -> Non
     assert listed in builder.build_messages([], "hi")[0]["content"]
     few = ContextBuilder(folder, tools=tools.specs()[:2])
     assert "## Tools\nread, glob\n" in few.build_system_prompt()
+    write_files(folder, Agent="---\ntools: [read_file, exec*]\n---\n# Ada")
+    assert "## Tools\nread, exec\n" in ContextBuilder(folder).build_system_prompt()
 
 
 def test_m7_reasoning_goes_along_where_there_is_any(folder: Path) -> None:

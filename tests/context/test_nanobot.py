@@ -32,6 +32,9 @@ from shipmate.context import builder as builder_module
 from shipmate.context.request import ContextRequest
 from shipmate.errors import MediaError
 from shipmate.skills.location import BUILTIN
+from shipmate.workspace.crew import Crew
+from shipmate.workspace.layout import Layout
+from shipmate.workspace.load import load_config
 from tests.support.prompt import write_files
 from tests.support.provider_server import ProviderServer
 from tests.support.provider_wire import Call, ask_tools, refuse, say
@@ -179,7 +182,9 @@ async def test_6_no_part_depends_on_the_channel(desk: Desk) -> None:
 def test_7_a_member_has_its_own_soul_and_the_workspaces_agents(tmp_path: Path) -> None:
     write_files(tmp_path, Agent="# Ada", AGENTS="shared rules", SOUL="captain's", memory__MEMORY="captain's")
     write_files(tmp_path, members__nina__Agent="# Nina", members__nina__SOUL="nina's")
-    context = ContextBuilder(tmp_path).build(ContextRequest(member="nina", profile="nanobot"))
+    layout = Layout(tmp_path)
+    nina = Crew(layout, load_config(layout, {})).find("nina")
+    context = ContextBuilder(nina).build(ContextRequest(profile="nanobot"))
     assert "shared rules" in context.system
     assert "nina's" in context.system
     assert "captain's" not in context.system

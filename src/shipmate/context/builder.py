@@ -11,54 +11,51 @@ from shipmate.context.media import read_images
 from shipmate.context.message_list import join_prompts
 from shipmate.context.piece import join_pieces, limit_pieces, write_pieces
 from shipmate.context.profile import MEMORY, Profile, choose_profile
-from shipmate.context.request import OFFERED_TOOLS, Context, ContextRequest, ToolDescription
+from shipmate.context.request import Context, ContextRequest, ToolDescription, offered_tools
 from shipmate.context.section import Scene
-from shipmate.errors import NotFoundError, WorkspaceError
+from shipmate.errors import WorkspaceError
 from shipmate.memory.reader import MemoryReader
-from shipmate.skills.loader import SkillList, SkillsLoader
+from shipmate.skills.loader import SkillsLoader
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Config
+from shipmate.workspace.crew import Crew
 from shipmate.workspace.file import FileCache
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import load_config
+from shipmate.workspace.member import Member, captain_of
 
 
 class ContextBuilder:
-    """Assembles prompts and message lists for the members of one workspace."""
+    """Assembles the prompts and message lists of one member."""
 
     def __init__(
         self,
-        workspace: Layout | Path | str,
+        member: Member | Layout | Path | str,
         config: Config | None = None,
         environ: MutableMapping[str, str] | None = None,
         *,
-        tools: Sequence[ToolDescription] = OFFERED_TOOLS,
+        tools: Sequence[ToolDescription] | None = None,
         skill_folders: Sequence[Path | str] = (),
     ) -> None:
-        """Open a workspace; without a `config`, its ship.json and .env are read."""
-        self.layout = workspace if isinstance(workspace, Layout) else _find_folder(workspace)
-        if config is None:
-            loaded = load_config(self.layout, environ)
-            config, environ = loaded.config, loaded.environ
-        self.config = config
-        self._environ = environ
-        self._tools = tools
-        self._skill_folders = skill_folders
+        """Take a member, or a workspace, of which ship.json and .env are read unless there is a `config`."""
+        if not isinstance(member, Member):
+            member, environ = _open(member, config, environ)
+        self.member = member
+        self.layout = member.layout
+        self.config = member.config
+        self._tools = tools if tools is not None else offered_tools(member.tools)
         self._files = FileCache(self.layout.root)
+        self.skills = SkillsLoader(
+            self.layout, self.config, self._files, environ, own=member.own, folders=skill_folders
+        )
         self._calibration = Calibration()
-        self._readers: dict[Layout, MemoryReader] = {}
-        self._loaders: dict[Layout, tuple[Config, SkillsLoader]] = {}
+        self._reader = MemoryReader(self.layout, self._files, member.own)
 
     @property
     def memory(self) -> MemoryStore:
         """Return the memory that prompts are told of."""
         return MemoryStore(self)
-
-    @property
-    def skills(self) -> SkillsLoader:
-        """Return the loader of the workspace's own skills."""
-        return self._loader(self.layout.member(CAPTAIN), self.config)
 
     def build(self, request: ContextRequest) -> Context:
         """Build the prompt for one turn."""
@@ -73,13 +70,9 @@ class ContextBuilder:
         """Learn from a provider's count; `estimated` must cover the whole request, messages included."""
         self._calibration.learn(model, estimated, reported)
 
-    def find_skills(self, member: str = CAPTAIN) -> SkillList:
-        """Return the skills a member has, with what is wrong with them."""
-        return self._loader(self.layout.member(member), self.config).find()
-
-    def findings(self, member: str = CAPTAIN) -> list[Finding]:
+    def findings(self) -> list[Finding]:
         """Say what stands in the way of a good prompt."""
-        context = self.build(ContextRequest(member=member))
+        context = self.build(ContextRequest())
         found = [
             Finding("warn", section.title, section.problem, f"see `shipmate context --show {section.name}`")
             for section in context.sections
@@ -90,7 +83,7 @@ class ContextBuilder:
             found.append(
                 Finding("warn", "timezone", f"there is no zone {zone!r}", "name one such as Asia/Shanghai")
             )
-        return [*found, *self.find_skills(member).findings]
+        return [*found, *self.skills.find().findings]
 
     def build_system_prompt(self, skill_names: Sequence[str] | None = None) -> str:
         """Build the system prompt; the named skills are given in full."""
@@ -138,32 +131,18 @@ class ContextBuilder:
         return messages
 
     def _scene(self, request: ContextRequest, profile: Profile) -> Scene:
-        own, config = self.layout.member(request.member), self.config
-        if own not in self._readers:
-            if not own.root.is_dir():
-                raise NotFoundError(f"there is no member {request.member!r}: make {own.agent} first.")
-            self._readers[own] = MemoryReader(self.layout, self._files, own)
         return Scene(
             request=request,
+            member=self.member,
             layout=self.layout,
-            own=own,
-            config=config,
+            own=self.member.own,
+            config=self.config,
             files=self._files,
-            memory=self._readers[own],
-            skills=self._loader(own, config).find(),
-            now=tell_time(request.now, config.timezone or profile.timezone),
+            memory=self._reader,
+            skills=self.skills.find(),
+            now=tell_time(request.now, self.config.timezone or profile.timezone),
             style=profile.style,
         )
-
-    def _loader(self, own: Layout, config: Config) -> SkillsLoader:
-        """Return the loader of a member's skills; settings that changed need another one."""
-        known = self._loaders.get(own)
-        if known is None or (known[0] is not config and known[0] != config):
-            loader = SkillsLoader(
-                self.layout, config, self._files, self._environ, own=own, folders=self._skill_folders
-            )
-            known = self._loaders[own] = (config, loader)
-        return known[1]
 
 
 class MemoryStore:
@@ -176,6 +155,17 @@ class MemoryStore:
         """Return long-term memory, today's note and what was remembered, as the prompt has them."""
         context = self._builder.build(ContextRequest(user_id=user_id, platform=platform))
         return "\n\n".join(each.text for each in context.sections if each.name in MEMORY and each.included)
+
+
+def _open(
+    workspace: Layout | Path | str, config: Config | None, environ: MutableMapping[str, str] | None
+) -> tuple[Member, MutableMapping[str, str] | None]:
+    """Return the member whose files are a workspace's own, and the variables that are set there."""
+    layout = workspace if isinstance(workspace, Layout) else _find_folder(workspace)
+    if config is not None:
+        return captain_of(layout, config), environ
+    loaded = load_config(layout, environ)
+    return Crew(layout, loaded).find(CAPTAIN), loaded.environ
 
 
 def _find_folder(workspace: Path | str) -> Layout:

@@ -9,8 +9,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from shipmate.values.message import JsonObject
-from shipmate.values.tool_name import OFFERED
-from shipmate.workspace.layout import CAPTAIN
+from shipmate.values.tool_name import OFFERED, is_among, names_of
 
 Stability = Literal["stable", "slow", "volatile"]
 
@@ -36,15 +35,15 @@ class NamedTool(msgspec.Struct, frozen=True):
     schema: JsonObject = {}
 
 
-# What prompts name when nobody says which tools there are.
-OFFERED_TOOLS = tuple(map(NamedTool, OFFERED))
+def offered_tools(only: Sequence[str] | None = None) -> tuple[NamedTool, ...]:
+    """Return what prompts name when nobody says which tools there are; `only` is a member's list."""
+    return tuple(NamedTool(name) for name in OFFERED if only is None or is_among(names_of(name), only))
 
 
 class ContextRequest(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Say for whom and what a prompt is built."""
 
     thread_id: str | None = None
-    member: str = CAPTAIN
     user_id: str = ""
     platform: str = ""
     model: str = ""

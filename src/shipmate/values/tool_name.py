@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 # What every member is offered unless told otherwise, in this order.
 OFFERED = (
     "read", "glob", "grep", "write", "edit", "exec", "job", "web_fetch", "show_image", "send_file",
@@ -25,3 +27,12 @@ def real_name(name: str) -> str:
 def names_of(tool: str) -> tuple[str, ...]:
     """Return every name a tool goes by, its own first."""
     return (tool, *(alias for alias, name in ALIASES.items() if name == tool))
+
+
+def is_among(names: Sequence[str], wanted: Iterable[str]) -> bool:
+    """Tell whether a list names a tool by one of its names; `mcp__*` names all that begin so."""
+    return any(
+        name.startswith(each[:-1]) if each.endswith("*") else name == each
+        for each in wanted
+        for name in names
+    )

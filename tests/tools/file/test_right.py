@@ -24,6 +24,7 @@ from shipmate.tools.file.right import ProjectRights
 from shipmate.tools.file.write import Write
 from shipmate.tools.tool import Tool, ToolContext
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import Member
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +39,10 @@ def projects(root: Path) -> None:
 
 def plan(root: Path, project: str = "closed") -> str:
     return (root / "projects" / project / "plan.md").read_text()
+
+
+def named(context: ToolContext, member_id: str) -> Member:
+    return msgspec.structs.replace(context.member, id=member_id)
 
 
 WAYS = ("projects/closed/plan.md", "projects/closed/new/x.md", "docs/link/plan.md", "docs/file.md")
@@ -62,7 +67,7 @@ async def test_m5_file_tools_do_not_write_where_a_member_may_only_read(
 
 
 async def test_m5_editors_write_and_everybody_reads(root: Path, context: ToolContext) -> None:
-    nina = msgspec.structs.replace(context, member="nina")
+    nina = msgspec.structs.replace(context, member=named(context, "nina"))
     await Write().run(Write().parse({"path": "projects/closed/plan.md", "content": "by nina"}), nina)
     shown = await Read().run(Read().parse({"path": "projects/closed/plan.md"}), context)
     assert shown.output == "by nina"
@@ -112,7 +117,7 @@ async def test_m5_no_command_writes_where_its_member_may_only_read(
 
 
 async def test_m5_commands_of_an_editor_write(run: Exec, root: Path, context: ToolContext) -> None:
-    nina = msgspec.structs.replace(context, member="nina")
+    nina = msgspec.structs.replace(context, member=named(context, "nina"))
     # Landlock lets nobody make files beside a protected one; what is there can be written.
     result = await run.run(run.parse({"command": "echo changed > projects/closed/plan.md"}), nina)
     assert (result.output, plan(root)) == ("[exit 0]", "changed\n")

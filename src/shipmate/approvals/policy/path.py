@@ -32,7 +32,7 @@ class PathRules(msgspec.Struct, frozen=True, kw_only=True):
 def refuse_project(place: PathSubject, call: Call) -> Why | None:
     """Return why a member may not write in the project a path lies in."""
     rights = find_rights(call.context.layout)
-    found = rights.find_closed(call.context.member, place.ways)
+    found = rights.find_closed(call.context.member.id, place.ways)
     return Why("project", found) if found is not None else None
 
 

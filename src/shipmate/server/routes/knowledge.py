@@ -9,7 +9,6 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from shipmate.server import shape
-from shipmate.server.crew import find_member
 from shipmate.server.guard.error import missing
 from shipmate.server.json_response import Json, tells
 from shipmate.server.revision import modified_at
@@ -46,8 +45,7 @@ async def read_tasks(ship: TheShip) -> Response:
 
 
 def _skills(ship: TheShip, member: str) -> dict[str, Skill]:
-    name = find_member(ship.layout, ship.config, member).id
-    return ship.context.find_skills(name).by_name
+    return ship.equip(member).context.skills.find().by_name
 
 
 def _describe(skill: Skill) -> JsonObject:

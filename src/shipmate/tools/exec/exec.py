@@ -183,7 +183,7 @@ class Exec(Tool[ExecArguments]):
         self, plan: CommandPlan, arguments: ExecArguments, context: ToolContext
     ) -> tuple[Room, list[str]]:
         """Make the command's room, and return the line to start in it."""
-        closed = find_rights(context.layout).closed(context.member)
+        closed = find_rights(context.layout).closed(context.member.id)
         if closed and self.sandbox.level == "none":
             check_reach(plan, closed.values())
         writes = plan.program is not None and writes_repository(plan.words)

@@ -60,7 +60,7 @@ def refuse_change(context: ToolContext) -> Check:
     def check(parts: Sequence[str]) -> str | None:
         if reason := refuse_writing(parts):
             return reason
-        project = rights.find_closed(context.member, [parts])
-        return f"{context.member} may only read in project {project}" if project else None
+        project = rights.find_closed(context.member.id, [parts])
+        return f"{context.member.id} may only read in project {project}" if project else None
 
     return check

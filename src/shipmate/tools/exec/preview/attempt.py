@@ -54,7 +54,7 @@ class Attempt:
         # A copy has other paths; what changes there is judged afterwards.
         is_here = aside.copy is None or sandbox.level == "bubblewrap"
         rights = find_rights(self._context.layout)
-        closed = tuple(rights.closed(self._context.member)) if is_here else ()
+        closed = tuple(rights.closed(self._context.member.id)) if is_here else ()
         if aside.upper is not None and aside.work is not None:
             overlay = Overlay(upper=aside.upper, work=aside.work)
             return sandbox.open_room(overlay=overlay, shows_received=shown, closed=closed)

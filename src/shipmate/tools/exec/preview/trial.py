@@ -100,7 +100,7 @@ class Trials:
             kept = _read_kept(changes.folder)
             if project := _find_closed(context, changes.changes):
                 raise ToolError(
-                    f"{context.member} may only read in project {project} by now. Nothing was done."
+                    f"{context.member.id} may only read in project {project} by now. Nothing was done."
                 )
             if changed := changes.changed_since():
                 raise TargetChangedError(f"changed since it was shown: {', '.join(changed)}")
@@ -192,7 +192,7 @@ class Trials:
 def _find_closed(context: ToolContext, changes: Iterable[Change]) -> str | None:
     """Return a project that closed to the member after the command was tried."""
     rights = find_rights(context.layout)
-    found = (rights.find_closed(context.member, [change.path.split("/")]) for change in changes)
+    found = (rights.find_closed(context.member.id, [change.path.split("/")]) for change in changes)
     return next(filter(None, found), None)
 
 
