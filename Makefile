@@ -20,7 +20,7 @@ chat: $(VENV)/core
 	@$(BIN)/shipmate -C $(WORKSPACE) chat
 
 # Set up what the tests need, check the code and test it. ARGS go to pytest.
-test: $(VENV)/dev page
+test: $(VENV)/dev
 	@scripts/setup-tests
 	@# Hundreds of tests start programs of ours: none of them should have to compile the sources first.
 	$(BIN)/python -m compileall -q src tests/support
@@ -51,7 +51,7 @@ format: $(VENV)/dev
 	$(BIN)/ruff check --fix src tests bench
 
 # Measure what the documents promise: a table, and JSON in artefacts/bench.json. ARGS choose modules.
-bench: $(VENV)/dev page
+bench: $(VENV)/dev
 	$(BIN)/python -m bench $(ARGS)
 
 # Choose versions anew and write them down with their hashes.
@@ -62,10 +62,9 @@ lock: $(VENV)/made
 	$(COMPILE) pyproject.toml -o requirements/core.txt
 	$(COMPILE) pyproject.toml --all-extras --group dev -c requirements/build.txt -c requirements/page.txt -c requirements/core.txt -o requirements/dev.txt
 
-# The web page, built only when its sources changed.
-page: src/shipmate/server/page/index.html
-src/shipmate/server/page/index.html: $(shell find webui -type f -not -path '*/node_modules/*' 2>/dev/null) | $(VENV)/core
-	scripts/build-page
+# The web page as it lies in the package: built when it is not that of webui/. Commit both.
+page: | $(VENV)/core
+	@scripts/build-page
 
 $(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.exit("Shipmate needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
@@ -74,7 +73,8 @@ $(VENV)/made:
 
 $(VENV)/core: requirements/build.txt requirements/core.txt pyproject.toml | $(VENV)/made
 	@echo "Setting up Shipmate in $(VENV); this takes a minute the first time."
-	$(PIP) --require-hashes -r requirements/build.txt -r requirements/core.txt
+	@# Compiling everything takes a third of the time; Python compiles what is used when it is first used.
+	$(PIP) --no-compile --require-hashes -r requirements/build.txt -r requirements/core.txt
 	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -83,4 +83,4 @@ $(VENV)/dev: requirements/dev.txt $(VENV)/core
 	@touch $@
 
 clean:
-	rm -rf $(VENV) artefacts src/shipmate/server/page .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) artefacts .pytest_cache .ruff_cache .hypothesis
