@@ -67,17 +67,20 @@ def command(
 
 
 def _build(layout: Layout, thread_id: ThreadId | None, member: str | None, profile: str | None) -> Context:
-    from shipmate.models.choose import choose_model
+    from shipmate.models.choose import name_model
     from shipmate.tools.toolset import default_toolset
 
     loaded = load_config(layout)
+    model, lacks = name_model(loaded.config.llm, loaded.environ)
+    if lacks:
+        click.echo(f"shipmate: {lacks}", err=True)
     said, user, owner = asyncio.run(_look_up(layout, thread_id)) if thread_id else ("", "", CAPTAIN)
     request = ContextRequest(
         thread_id=str(thread_id) if thread_id else None,
         member=member or owner,
         user_id=user,
         platform=thread_id.platform if thread_id else PLATFORM,
-        model=choose_model(loaded.config.llm, loaded.environ).name,
+        model=model,
         tools=default_toolset(layout, loaded.config).specs(),
         last_text=said,
         profile=profile,

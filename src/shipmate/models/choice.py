@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 from msgspec.structs import replace
 
 from shipmate.errors import UserError
-from shipmate.models.choose import choose_model
+from shipmate.models.choose import choose_model, find_overlooked
 from shipmate.models.port import Model
 from shipmate.models.relay import close_model
 from shipmate.workspace.config import Llm
+
+log = logging.getLogger(__name__)
 
 
 class ModelChoice:
@@ -30,6 +33,8 @@ class ModelChoice:
         """Return the model `provider:model` names; the rest of `llm` in ship.json holds for its provider."""
         if name not in self._models:
             llm = self._llm if name is None else _name_model(self._llm, name)
+            for line in find_overlooked(llm, self._environ):
+                log.warning("%s", line)
             self._models[name] = choose_model(llm, self._environ)
         return self._models[name]
 
