@@ -37,9 +37,10 @@ endif
 simulate: $(VENV)/dev
 	$(BIN)/python -m tests.simulation $(or $(ARGS),--seeds 20000)
 
-# Take away what durability rests on, one thing at a time: the simulation must notice each.
+# Take away what something rests on, one thing at a time: the simulation, or the tests of that thing, must notice each.
 mutants: $(VENV)/dev
 	$(BIN)/python -m tests.simulation.mutant $(ARGS)
+	$(if $(ARGS),,$(BIN)/python -m tests.mutant)
 
 check: $(VENV)/dev
 	$(BIN)/ruff format --check src tests bench

@@ -16,6 +16,8 @@ import pytest
 from tests.support.page import ROOT, reserve_port
 from tests.support.terminal import environment, make_workspace
 
+PIP = (sys.executable, "-m", "pip")
+OFFLINE = ("--quiet", "--no-deps", "--no-build-isolation", "--no-index")
 # What git does not keep, and what packaging does not read.
 LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv", "node_modules", "tests", "bench", "docs", "artefacts", "__pycache__"
@@ -29,8 +31,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT, folder / "shipmate", ignore=LEFT_OUT)
     (folder / "bin").mkdir()
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
-        + ["--wheel-dir", str(folder), str(folder / "shipmate")],
+        [*PIP, "wheel", *OFFLINE, "--wheel-dir", str(folder), str(folder / "shipmate")],
         env={"PATH": str(folder / "bin"), "HOME": str(folder)},
         check=True,
         timeout=120,
