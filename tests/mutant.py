@@ -31,28 +31,32 @@ class Mutant(NamedTuple):
 
 MUTANTS = (
     Mutant(
-        "rows-not-synced", "workspace/disk.py", "disk.fdatasync(handle)", "pass", "workspace/test_disk.py"
+        "rows-not-synced",
+        "workspace/disk/disk.py",
+        "disk.fdatasync(handle)",
+        "pass",
+        "workspace/disk/test_disk.py",
     ),
     Mutant(
         "names-not-synced",
-        "workspace/disk.py",
+        "workspace/disk/disk.py",
         "with opened(disk, folder, os.O_RDONLY) as handle:\n        disk.fsync(handle)",
         "pass",
-        "workspace/test_disk.py",
+        "workspace/disk/test_disk.py",
     ),
     Mutant(
         "files-not-synced",
-        "workspace/disk.py",
+        "workspace/disk/disk.py",
         "write_all(disk, handle, data)\n            disk.fsync(handle)",
         "write_all(disk, handle, data)",
-        "workspace/test_disk.py",
+        "workspace/disk/test_disk.py",
     ),
     Mutant(
         "rows-of-threads-do-not-wait",
-        "workspace/disk.py",
+        "workspace/disk/disk.py",
         "waits: bool = True,",
         "waits: bool = False,",
-        "workspace/test_disk.py",
+        "workspace/disk/test_disk.py",
     ),
     Mutant(
         "progress-resets-nothing",
@@ -77,10 +81,10 @@ MUTANTS = (
     ),
     Mutant(
         "mcp-headers-shown",
-        "workspace/public.txt",
+        "workspace/secret/public.txt",
         "mcp.servers.*.timeoutSeconds\n",
         "mcp.servers.*.timeoutSeconds\nmcp.servers.*.headers.*\n",
-        "workspace/test_setting.py",
+        "workspace/secret/test_setting.py",
     ),
     Mutant(
         "known-callers-unlimited",

@@ -11,9 +11,9 @@ import pytest
 from shipmate.errors import ConfigError
 from shipmate.models import choose
 from shipmate.models.catalog import NO_KEY, PROVIDERS
-from shipmate.models.check import findings
 from shipmate.models.choice import ModelChoice
 from shipmate.models.choose import choose_model, find_overlooked
+from shipmate.models.readiness import findings
 from shipmate.models.relay import close_model
 from shipmate.models.source import find_source
 from shipmate.workspace.config import Llm

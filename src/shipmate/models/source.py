@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from shipmate.errors import ConfigError
-from shipmate.models.ambient import SETTLED
 from shipmate.models.catalog import PROVIDERS
+from shipmate.models.provider.ambient import SETTLED
 from shipmate.workspace.environ import Place, list_places
 
 

@@ -12,10 +12,10 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from shipmate.server.guard.host import Doorman
-from shipmate.server.guard.limit import Limit
+from shipmate.server.guard.access_token import Tickets, Token
+from shipmate.server.guard.host import AllowedHosts
+from shipmate.server.guard.rate import RateLimit
 from shipmate.server.guard.security import BODY_LIMIT, BODY_LIMITS, Guard, is_guarded
-from shipmate.server.guard.token import Tickets, Token
 from shipmate.server.routes import ROUTERS
 from tests.support.server import Served, make_site, serving
 
@@ -284,9 +284,9 @@ async def test_h4_whoever_is_known_is_limited_too(tmp_path: Path, path: str) -> 
         answer,
         token=token,
         tickets=Tickets(),
-        failures=Limit(rate=1, burst=1),
-        doorman=Doorman("127.0.0.1"),
-        requests=Limit(rate=1, burst=3, clock=lambda: now[0]),
+        failures=RateLimit(rate=1, burst=1),
+        allowed=AllowedHosts("127.0.0.1"),
+        requests=RateLimit(rate=1, burst=3, clock=lambda: now[0]),
     )
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(guard),
