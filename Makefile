@@ -7,7 +7,7 @@ PIP := @$(BIN)/pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --universal --generate-hashes --no-annotate --no-header --quiet --upgrade
 WORKSPACE ?= workspace
 
-.PHONY: run chat test simulate mutants check format bench lock page clean
+.PHONY: run chat setup test coverage search proof simulate mutants check format bench lock page clean
 
 # Start Shipmate on the workspace folder and open the page.
 run: $(VENV)/core page
@@ -18,6 +18,9 @@ run: $(VENV)/core page
 chat: $(VENV)/core
 	@test -f $(WORKSPACE)/Agent.md || $(BIN)/shipmate init $(WORKSPACE)
 	@$(BIN)/shipmate -C $(WORKSPACE) chat
+
+# Everything that developing takes, without running anything.
+setup: $(VENV)/dev
 
 # Set up what the tests need, check the code and test it. ARGS go to pytest.
 test: $(VENV)/dev
@@ -32,6 +35,28 @@ else
 	@# The browser's driver keeps an event loop of its own, which no asyncio test may share a process with.
 	$(BIN)/pytest -n 2 --dist loadgroup tests/page
 endif
+
+# Measure by branch which code the tests run: a table, pages in artefacts/coverage/html, and a floor for four rooms.
+coverage: $(VENV)/dev
+	@rm -rf artefacts/coverage && mkdir -p artefacts/coverage
+	$(BIN)/coverage run -m pytest -q $(or $(ARGS),--ignore tests/page --ignore tests/crash)
+	@$(BIN)/coverage combine -q
+	@$(BIN)/coverage html -q -d artefacts/coverage/html
+	@$(BIN)/coverage report | tail -n 1
+	@for room in store thread orchestrator approvals; do \
+	  $(BIN)/coverage report --fail-under 95 --include "src/shipmate/$$room/*" > artefacts/coverage/$$room.txt; \
+	  ended=$$?; tail -n 1 artefacts/coverage/$$room.txt | sed "s/^TOTAL/$$room/"; \
+	  test $$ended = 0 || { cat artefacts/coverage/$$room.txt; exit 1; }; \
+	done
+
+# Let every property look for a counterexample among others each time. EXAMPLES for each, ARGS for pytest.
+EXAMPLES ?= 2000
+search: $(VENV)/dev
+	SHIPMATE_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -q -n 2 -m hypothesis --ignore tests/page $(ARGS)
+
+# The long proof: searching properties, simulated misfortunes, mutants, and a thousand kills of real processes. Hours.
+proof: search simulate mutants
+	SHIPMATE_KILLS=1000 $(BIN)/pytest -q tests/crash
 
 # Simulate crashes, power cuts, full disks and races, seed by seed, on all cores. ARGS such as `--seeds 500`.
 simulate: $(VENV)/dev

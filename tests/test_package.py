@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,3 +92,37 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     }
     with zipfile.ZipFile(wheel) as archive:
         assert wanted <= set(archive.namelist())
+
+
+@pytest.mark.parametrize(
+    ("forge", "source"),
+    [
+        ({}, None),
+        (
+            {"GITHUB_SERVER_URL": "https://forge.example", "GITHUB_REPOSITORY": "crew/ship"},
+            "https://forge.example/crew/ship",
+        ),
+    ],
+)
+def test_the_links_of_a_package_are_those_of_the_forge_that_builds_it(
+    forge: dict[str, str], source: str | None
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "hatchling", "metadata"],
+        cwd=ROOT,
+        env={"PATH": "", **forge},
+        capture_output=True,
+        check=True,
+    )
+    links = json.loads(done.stdout).get("urls", {})
+    assert links.get("Source") == source
+    assert all(link.startswith("https://forge.example/crew/ship") for link in links.values())
+
+
+def test_the_pythons_of_the_package_are_those_the_workflow_runs() -> None:
+    described = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["classifiers"]
+    named = [line.rpartition(" :: ")[2] for line in described if re.search(r"Python :: 3\.\d+$", line)]
+    workflow = (ROOT / ".github/workflows/test.yml").read_text("utf-8")
+    run = re.search(r"python: \[(.*)\]", workflow)
+    assert run is not None
+    assert re.findall(r"3\.\d+", run[1]) == named
