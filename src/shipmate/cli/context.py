@@ -17,6 +17,7 @@ from shipmate.context.snapshot import read_snapshots
 from shipmate.errors import NotFoundError, UserError
 from shipmate.values.message import metadata_of, text_of
 from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.crew import Crew
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import load_config
 
@@ -71,21 +72,22 @@ def _build(layout: Layout, thread_id: ThreadId | None, member: str | None, profi
     from shipmate.tools.toolset import default_toolset
 
     loaded = load_config(layout)
-    model, lacks = name_model(loaded.config.llm, loaded.environ)
+    said, user, owner = asyncio.run(_look_up(layout, thread_id)) if thread_id else ("", "", CAPTAIN)
+    crew = Crew(layout, loaded)
+    chosen = crew.choose(member) if member else crew.find(owner)
+    model, lacks = name_model(chosen.config.llm, loaded.environ)
     if lacks:
         click.echo(f"shipmate: {lacks}", err=True)
-    said, user, owner = asyncio.run(_look_up(layout, thread_id)) if thread_id else ("", "", CAPTAIN)
     request = ContextRequest(
         thread_id=str(thread_id) if thread_id else None,
-        member=member or owner,
         user_id=user,
         platform=thread_id.platform if thread_id else PLATFORM,
         model=model,
-        tools=default_toolset(layout, loaded.config).specs(),
+        tools=default_toolset(chosen).specs(),
         last_text=said,
         profile=profile,
     )
-    return ContextBuilder(layout, loaded.config, loaded.environ).build(request)
+    return ContextBuilder(chosen, environ=loaded.environ).build(request)
 
 
 async def _look_up(layout: Layout, thread_id: ThreadId) -> tuple[str, str, str]:

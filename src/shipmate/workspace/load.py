@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import msgspec
@@ -20,6 +21,8 @@ from shipmate.workspace.layout import Layout
 from shipmate.workspace.secret.secret import Mask, secret_values
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+# Where ship.json and member.json describe models.
+MODEL_KEYS = ("llm", "model")
 ENV_LINE = re.compile(r"^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*$")
 
 
@@ -37,7 +40,7 @@ def load_config(layout: Layout, environ: Mapping[str, str] | None = None) -> Loa
     variables = Environ(os.environ if environ is None else environ, read_env(layout))
     raw = _read(layout)
     missing: list[str] = []
-    resolved = _resolve(raw, variables, "", missing)
+    resolved = resolve_variables(raw, variables, missing)
     findings = [
         Finding(
             "error",
@@ -93,19 +96,29 @@ def _read(layout: Layout) -> JsonObject:
         raise ConfigError(
             f"{layout.config} cannot be read: {error.strerror}. Mend its permissions."
         ) from error
+    return decode_object(data, layout.config)
+
+
+def decode_object(data: bytes, path: Path) -> JsonObject:
+    """Return the JSON object a file holds; raise ConfigError with the line where it holds none."""
     try:
         raw = msgspec.json.decode(check_nesting(data))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         place = _place_of(str(error), data)
-        raise ConfigError(f"{layout.config}{place}: not JSON: {error}. Mend it and try again.") from error
+        raise ConfigError(f"{path}{place}: not JSON: {error}. Mend it and try again.") from error
     if not isinstance(raw, dict):
-        raise ConfigError(f"{layout.config}: must hold one JSON object, such as {{}}.")
+        raise ConfigError(f"{path}: must hold one JSON object, such as {{}}.")
     return raw
 
 
 def _place_of(message: str, data: bytes) -> str:
     found = re.search(r"byte (\d+)", message)
     return f":{data[: int(found[1])].count(10) + 1}" if found else ""
+
+
+def resolve_variables(value: Any, variables: Mapping[str, str], missing: list[str]) -> Any:
+    """Return settings with `${NAME}` replaced; places that name a variable nobody set are added to a list."""
+    return _resolve(value, variables, "", missing)
 
 
 def _resolve(value: Any, variables: Mapping[str, str], place: str, missing: list[str]) -> Any:
@@ -119,7 +132,7 @@ def _resolve(value: Any, variables: Mapping[str, str], place: str, missing: list
     if isinstance(value, str):
         if any(name not in variables for name in VARIABLE.findall(value)):
             missing.append(place)
-            if place.startswith("llm"):
+            if place.split(".")[0].split("[")[0] in MODEL_KEYS:
                 # Left as it is: only a model that is really asked needs it, and says so.
                 return value
         return VARIABLE.sub(lambda match: variables.get(match[1], ""), value)
