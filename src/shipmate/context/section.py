@@ -16,6 +16,7 @@ from shipmate.memory.reader import MemoryReader
 from shipmate.skills.loader import SkillList
 from shipmate.workspace.config import Config
 from shipmate.workspace.file import FileCache, FileText
+from shipmate.workspace.foreign.template import find_template
 from shipmate.workspace.layout import Layout
 
 # ZyHive cuts its files at about this length too.
@@ -107,6 +108,10 @@ def read_bootstrap(scene: Scene, name: str, *, is_shared: bool) -> FileText:
     return file
 
 
+def _find_template(file: FileText) -> str:
+    return find_template(file.path.rpartition("/")[2], file.text)
+
+
 def draft_file(scene: Scene, file: FileText, wording: str = "") -> Draft | Silence:
     """Write a section that is one file."""
     source = scene.path(file)
@@ -114,6 +119,8 @@ def draft_file(scene: Scene, file: FileText, wording: str = "") -> Draft | Silen
         return Silence(f"there is no {source}")
     if not file.text.strip():
         return Silence(f"left out: {file.problem}", source, file.problem)
+    if program := scene.files.make(file.path, "template", _find_template):
+        return Silence(f"left out: the untouched template of {program}", source)
     return Draft(
         text=file.text.strip(),
         fields={"source": source, "title": scene.title(file)},

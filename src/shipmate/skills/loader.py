@@ -100,8 +100,9 @@ class SkillsLoader:
 
     def _roots(self, member: str) -> list[_Root]:
         places: list[tuple[Path, Origin]] = []
-        if member != CAPTAIN:
-            places.append((self._layout.member(member).skills, "member"))
+        own = self._layout.member(member)
+        if own is not self._layout:
+            places.append((own.skills, "member"))
         places.append((self._layout.skills, "workspace"))
         for path in self._settings.paths:
             places.append((self._layout.root / path, "workspace"))

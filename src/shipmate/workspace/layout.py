@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from shipmate.errors import PathError, WorkspaceError
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.disk import DISK, SHIP, make_folder, name_of, replace_file, sync_entries
+
+if TYPE_CHECKING:
+    from shipmate.workspace.foreign.recognised import Recognised
 
 MEMBER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CAPTAIN = "captain"
@@ -23,15 +27,45 @@ class Layout:
     """Give the paths of one workspace; nothing is created by asking."""
 
     root: Path
+    # The folder of each member that does not lie in `members/`, by its id, from the root.
+    homes: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def find(cls, start: Path) -> Layout:
-        """Find the workspace a folder lies in: the nearest one upward with an Agent.md."""
+        """Return the workspace a folder lies in, the nearest upward; docs/adopting.md says what counts."""
+        # Most folders are ours, and reading those of others takes more modules.
+        from shipmate.workspace.foreign.root import find_root
+
         folder = start.resolve()
-        for candidate in (folder, *folder.parents):
-            if (candidate / "Agent.md").is_file():
-                return cls(candidate)
-        raise WorkspaceError(f"no Agent.md in {folder} or above it. Run `shipmate init` to make one.")
+        found = find_root(folder)
+        if found is None:
+            raise WorkspaceError(
+                f"no Agent.md in {folder} or above it, and no folder of another agent. "
+                "Run `shipmate init` to make one."
+            )
+        return cls.of(*found)
+
+    @classmethod
+    def of(cls, root: Path, recognised: Recognised | None) -> Layout:
+        """Return the layout of a folder by what it was recognised as."""
+        if recognised is None or not recognised.captain:
+            return cls(root)
+        others = [
+            (name, folder) for name, folder in recognised.members.items() if folder != recognised.captain
+        ]
+        return cls(root, ((CAPTAIN, recognised.captain), *others))
+
+    @cached_property
+    def recognised(self) -> Recognised | None:
+        """Return what the folder is where another program made it; None for one of ours."""
+        from shipmate.workspace.foreign.recognition import recognise
+
+        return recognise(self.root)
+
+    @property
+    def is_workspace(self) -> bool:
+        """Tell whether there is a member here, by whoever's files."""
+        return self.agent.is_file() or self.recognised is not None
 
     @cached_property
     def agent(self) -> Path:
@@ -88,6 +122,8 @@ class Layout:
 
     def member(self, member_id: str) -> Layout:
         """Give the layout of a member's own files; the captain's are the workspace's."""
+        if home := dict(self.homes).get(member_id):
+            return Layout(self.root / home)
         if member_id == CAPTAIN:
             return self
         if not MEMBER_ID.fullmatch(member_id):

@@ -15,6 +15,7 @@ from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
 from shipmate.workspace.config import Config
 from shipmate.workspace.finding import Finding
+from shipmate.workspace.foreign.ship_my_agent import take_over
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.secret import Mask, secret_values
 
@@ -34,7 +35,9 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 def load_config(layout: Layout, environ: Mapping[str, str] | None = None) -> Loaded:
     """Read the configuration of a workspace; without a ship.json everything has its default."""
     variables = {**read_env(layout), **(os.environ if environ is None else environ)}
-    raw = _read(layout)
+    recognised = layout.recognised
+    raw, _ = take_over(_read(layout))
+    raw = _put_below(raw, recognised.defaults() if recognised else {})
     missing: list[str] = []
     resolved = _resolve(raw, variables, "", missing)
     findings = [
@@ -65,8 +68,17 @@ def load_config(layout: Layout, environ: Mapping[str, str] | None = None) -> Loa
     except msgspec.ValidationError as error:
         raise ConfigError(f"{layout.config}: {error}. Mend this value and try again.") from error
     # Unknown keys are no part of the configuration, but what they hold may be secret all the same.
-    mask = Mask(secret_values(variables, resolved))
+    mask = Mask([*secret_values(variables, resolved), *(recognised.secrets if recognised else ())])
     return Loaded(config=config, environ=variables, findings=findings, mask=mask)
+
+
+def _put_below(raw: JsonObject, defaults: JsonObject) -> JsonObject:
+    """Return settings with defaults where they say nothing, key by key."""
+    found = {**defaults, **raw}
+    for key, value in defaults.items():
+        if isinstance(value, dict) and isinstance(raw.get(key), dict):
+            found[key] = {**value, **raw[key]}
+    return found
 
 
 def read_env(layout: Layout) -> dict[str, str]:
