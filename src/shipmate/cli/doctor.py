@@ -50,6 +50,7 @@ async def examine(layout: Layout) -> list[Finding]:
         Finding("ok", "shipmate", f"{__version__}, Python {sys.version.split()[0]}, {sys.platform}"),
         *await _guard("workspace", lambda: _check_agent(layout)),
         *await _guard("disk", lambda: _check_disk(layout)),
+        *await _guard("other programs", lambda: _check_others(layout)),
     ]
     mask = Mask(secret_values(os.environ))
     try:
@@ -101,6 +102,9 @@ async def _guard(
 
 
 def _check_agent(layout: Layout) -> list[Finding]:
+    if not layout.agent.exists() and (found := layout.recognised):
+        said = f"opens as a folder of {found.program}, by {', '.join(found.signs)}"
+        return [Finding("ok", "workspace", said)]
     try:
         text = layout.agent.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -109,6 +113,31 @@ def _check_agent(layout: Layout) -> list[Finding]:
     if not text.strip():
         return [Finding("warn", "Agent.md", f"{layout.agent.name} is empty", "say who the member is")]
     return [Finding("ok", "Agent.md", f"{len(text):,} characters")]
+
+
+def _check_others(layout: Layout) -> list[Finding]:
+    """Name what of other programs is seen and not used."""
+    from shipmate.cli.adopt import format_lines
+    from shipmate.workspace.foreign.recognition import survey
+
+    found = [
+        Finding(
+            "warn",
+            each.what,
+            f"not used: {each.why}",
+            f"ship.json: {format_lines(each.lines)}" if each.lines else "",
+        )
+        for each in survey(layout.root)
+    ]
+    known = layout.recognised
+    if known is not None and known.secrets:
+        said = f"{len(set(known.secrets))} keys stand in the clear in the settings of {known.program}"
+        found.append(
+            Finding(
+                "warn", "keys", said, "they are masked wherever text is shown; move them to the environment"
+            )
+        )
+    return found
 
 
 def _check_disk(layout: Layout) -> list[Finding]:

@@ -29,7 +29,7 @@ class Records(msgspec.Struct, frozen=True):
 
 
 def find_layout(context: click.Context) -> Layout:
-    """Find the workspace: the folder given with -C, or the nearest one upward with an Agent.md."""
+    """Find the workspace: the one of the folder given with -C, or the nearest upward from here."""
     given: Path | None = context.find_root().obj
     return Layout.find(given or Path.cwd())
 
@@ -59,7 +59,12 @@ def parse_thread_id(text: str) -> ThreadId:
 
 def read_name(layout: Layout) -> str:
     """Give what the member is called: the first heading of its Agent.md, else the folder's name."""
-    for line in layout.agent.read_text(encoding="utf-8", errors="replace").splitlines():
+    try:
+        text = layout.agent.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        # A folder of another program has none.
+        return layout.root.name
+    for line in text.splitlines():
         if line.startswith("# ") and line[2:].strip():
             return line[2:].strip()
     return layout.root.name

@@ -46,6 +46,14 @@ class Layout:
         return cls.of(*found)
 
     @classmethod
+    def at(cls, folder: Path) -> Layout:
+        """Return the layout of this very folder, whether it is a workspace yet or not."""
+        from shipmate.workspace.foreign.recognition import recognise
+
+        found = recognise(folder)
+        return cls.of(found.root if found else folder, found)
+
+    @classmethod
     def of(cls, root: Path, recognised: Recognised | None) -> Layout:
         """Return the layout of a folder by what it was recognised as."""
         if recognised is None or not recognised.captain:

@@ -27,7 +27,8 @@ def write(name: str, scene: Scene) -> Draft | Silence:
     """Write one bootstrap file."""
     file = read_bootstrap(scene, name, is_shared=name in SHARED)
     if file.is_missing and name in MOVED:
-        file = read_bootstrap(scene, MOVED[name], is_shared=False)
+        moved = read_bootstrap(scene, MOVED[name], is_shared=False)
+        file = file if moved.is_missing else moved
     return draft_file(
         scene, scene.files.make(file.path, "body", _without_settings) if name == AGENT else file
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from shipmate.workspace.secret_file import fold, is_secret, is_settings
+from shipmate.workspace.secret_file import SECRET_NAMES, fold, is_secret, is_settings
 
 __all__ = [
+    "SECRET_NAMES",
     "fold",
     "forms_member",
     "is_locked",
@@ -25,8 +26,8 @@ WRITABLE_OF_SHIP = frozenset({"scratch"})
 FORMING_FILES = frozenset(
     {
         "agent.md", "agents.md", "soul.md", "user.md", "tools.md", "identity.md", "relations.md", "memory.md",
-        "heartbeat.md", "claude.md", "claude.local.md", "gemini.md", ".cursorrules", "member.json", "ship.json",
-        ".mcp.json",
+        "heartbeat.md", "claude.md", "claude.local.md", "gemini.md", ".cursorrules", "member.json",
+        "ship.json", ".mcp.json",
     }
 )  # fmt: skip
 FORMING_FOLDERS = frozenset({"members", "skills", "memory", ".minds", ".dialogs"})

@@ -48,8 +48,10 @@ PERSONAL = (
     ".claude/projects",
     ".codex/sessions",
     ".codex/auth.json",
+    ".gemini/installation_id",
+    ".gemini/oauth_creds.json",
+    ".cursor/extensions",
 )
-PERSONAL += (".gemini/installation_id", ".gemini/oauth_creds.json", ".cursor/extensions")
 # Words for programs that are not recognised by them.
 OTHERS = (".github/copilot-instructions.md", ".windsurfrules", ".clinerules", ".rules", "AGENTS.override.md")
 

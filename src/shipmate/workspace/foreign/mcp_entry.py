@@ -47,7 +47,8 @@ def _convert(entry: JsonObject) -> JsonObject:
         made = msgspec.convert(found, McpServer)
     except msgspec.ValidationError:
         return {}
-    return msgspec.to_builtins(made) if made.command or made.url else {}
+    # Lists in place of tuples, for the variables that take the place of keys.
+    return msgspec.json.decode(msgspec.json.encode(made)) if made.command or made.url else {}
 
 
 def _hide(name: str, server: JsonObject) -> JsonObject:
@@ -56,11 +57,17 @@ def _hide(name: str, server: JsonObject) -> JsonObject:
         *way, last = place[3:]
         inner: Any = server
         for key in way:
-            inner = inner[int(key) if isinstance(inner, list) else key]
-        at = int(last) if isinstance(inner, list) else last
-        if isinstance(inner[at], str) and not VARIABLE.fullmatch(inner[at]):
-            inner[at] = "${" + _name_variable(name, way, last) + "}"
+            inner = _step(inner, key)
+        value = _step(inner, last)
+        if isinstance(value, str) and not VARIABLE.fullmatch(value):
+            inner[int(last) if isinstance(inner, list) else last] = (
+                "${" + _name_variable(name, way, last) + "}"
+            )
     return server
+
+
+def _step(inner: Any, key: str) -> Any:
+    return inner[int(key) if isinstance(inner, list) else key]
 
 
 def _name_variable(server: str, way: list[str], last: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from shipmate.values.message import JsonObject
@@ -68,10 +68,12 @@ def _describe_data(root: Path, agents: dict[str, JsonObject]) -> Recognised:
     first = next(iter(agents))
     panel = read_settings(root / PANEL)
     unused = list(_find_models(panel))
+    listed = dig(panel, "models")
+    models = {text_at(each, "id") for each in listed} if isinstance(listed, list) else None
     for name, settings in agents.items():
         folder = f"{AGENTS}/{name}"
         unused += [
-            *_find_unused(f"{folder}/{CONFIG}", settings),
+            *_find_unused(f"{folder}/{CONFIG}", settings, models),
             *find_idle(root / folder / INNER, f"{folder}/{INNER}/"),
         ]
     return Recognised(
@@ -110,8 +112,13 @@ def _find_models(panel: JsonObject) -> Iterator[Unused]:
             yield describe_model(PANEL, text_at(model, "provider"), text_at(model, "model"))
 
 
-def _find_unused(place: str, settings: JsonObject) -> Iterator[Unused]:
-    if model := text_at(settings, "modelId") or text_at(settings, "model"):
+def _find_unused(place: str, settings: JsonObject, models: Collection[str] | None = None) -> Iterator[Unused]:
+    model = text_at(settings, "modelId") or text_at(settings, "model")
+    if model and models is not None and model not in models:
+        yield Unused(
+            what=f"{place}: model {model}", why=f"{PANEL} has no such model; choose one in ship.json"
+        )
+    elif model:
         yield Unused(
             what=f"{place}: model {model}",
             why="it stands for an entry of ZyHive's own; choose one in ship.json",
