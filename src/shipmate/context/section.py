@@ -18,6 +18,7 @@ from shipmate.workspace.config import Config
 from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.foreign.template import find_template
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.secret import MASK
 
 # ZyHive cuts its files at about this length too.
 FILE_TOKENS = 6_000
@@ -112,6 +113,14 @@ def _find_template(file: FileText) -> str:
     return find_template(file.path.rpartition("/")[2], file.text)
 
 
+def cover_keys(scene: Scene, text: str) -> str:
+    """Return a text without the keys that stand in the clear in the settings of another program."""
+    known = scene.layout.recognised
+    for key in known.secrets if known else ():
+        text = text.replace(key, MASK)
+    return text
+
+
 def draft_file(scene: Scene, file: FileText, wording: str = "") -> Draft | Silence:
     """Write a section that is one file."""
     source = scene.path(file)
@@ -122,7 +131,7 @@ def draft_file(scene: Scene, file: FileText, wording: str = "") -> Draft | Silen
     if program := scene.files.make(file.path, "template", _find_template):
         return Silence(f"left out: the untouched template of {program}", source)
     return Draft(
-        text=file.text.strip(),
+        text=cover_keys(scene, file.text.strip()),
         fields={"source": source, "title": scene.title(file)},
         source=source,
         reason=file.problem or "the file is there",

@@ -36,7 +36,7 @@ class Guides:
         self._files = FileCache(layout.root)
 
     def add_to(self, turn: Turn, call: Call, told: list[Chunk]) -> list[Chunk]:
-        """Return the chunks of a result with the guide of its place, when that was not told in this course."""
+        """Return the chunks of a result with the guide of its place, unless that was told in this course."""
         output = told[0].get("output")
         if call.tool.name not in TOOLS or not isinstance(output, str):
             return told

@@ -11,6 +11,7 @@ from shipmate.context.section import (
     Scene,
     SectionKind,
     Silence,
+    cover_keys,
     draft_file,
     read_bootstrap,
 )
@@ -33,7 +34,7 @@ def write(scene: Scene) -> Draft | Silence:
     )
     first = written[0][1]
     texts = [first.text, *(_under_path(scene, file, draft.text) for file, draft in written[1:])]
-    texts += [_under_path(scene, each, each.text.strip()) for each in found]
+    texts += [_under_path(scene, each, cover_keys(scene, each.text.strip())) for each in found]
     problems = [text for text in (*(draft.problem for _, draft in drafts), *problems) if text]
     return Draft(
         text="\n\n".join(texts),

@@ -55,7 +55,7 @@ def refuse_reading(parts: Sequence[str]) -> str | None:
         return "Shipmate's configuration may hold secrets; `shipmate doctor` shows it without them"
     if names[-2:] == [".git", "config"]:
         return "it may hold credentials"
-    if is_settings(names):
+    if is_settings(names) and names[-1] != "ship.json":
         return "settings of agents may hold keys; `shipmate adopt` shows what they say without them"
     return None if _may_see(names, READABLE_OF_SHIP) else "it is Shipmate's own state"
 
@@ -69,7 +69,8 @@ def refuse_writing(parts: Sequence[str]) -> str | None:
         return "git's own files are changed by git only; use exec"
     if not _may_see(names, WRITABLE_OF_SHIP):
         return "it is Shipmate's own state"
-    return refuse_reading(parts)
+    # Settings of other agents form what those do: writing them asks, though nobody may read them.
+    return None if is_settings(names) else refuse_reading(parts)
 
 
 def forms_member(parts: Sequence[str]) -> bool:
@@ -86,9 +87,9 @@ def forms_member(parts: Sequence[str]) -> bool:
     if names[0] == "projects":
         # Who may write in a project stands in its meta.json.
         return len(names) == 3 and names[2] == "meta.json"
-    if names[0] == "agents" and names[2:3] == ["workspace"]:
+    if names[0] == "agents" and names[2:3] in (["workspace"], ["config.json"]):
         # ZyHive keeps each of its agents in such a folder.
-        return forms_member(parts[3:])
+        return names[2] == "config.json" or forms_member(parts[3:])
     return names[0] in FORMING_FOLDERS or (len(names) == 1 and names[0] in FORMING_FILES)
 
 

@@ -1,4 +1,4 @@
-"""Make what was recognised lasting: the few lines of ship.json that say it, beside whatever it says already."""
+"""Make what was recognised lasting: the few lines of ship.json that say it, beside what it says already."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from shipmate.workspace.foreign.given_name import name_in_heading
 from shipmate.workspace.foreign.inline_import import find_imports
 from shipmate.workspace.foreign.mcp_entry import find_servers
 from shipmate.workspace.foreign.recognised import Recognised, Unused
-from shipmate.workspace.foreign.rights import find_rights
+from shipmate.workspace.foreign.rights import find_denied, find_rights
 from shipmate.workspace.layout import MEMBER_ID
 
 AGENTS = "AGENTS.md"
@@ -109,6 +109,9 @@ def _describe(root: Path, programs: list[str], signs: list[str]) -> Recognised:
         instructions=tuple(instructions),
         skill_folders=tuple(_folders(root, SKILLS)),
         members=find_agents(root),
+        denied=tuple(
+            rule for name in SETTINGS["Claude Code"] for rule in find_denied(read_settings(root / name))
+        ),
         unused=(*unused, *idle),
         secrets=tuple(keys),
     )

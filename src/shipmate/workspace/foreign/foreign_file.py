@@ -25,11 +25,15 @@ def read_bytes(path: Path, limit: int) -> bytes:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError):
         return b""
-    with os.fdopen(handle, "rb") as file:
-        try:
-            return file.read(limit) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
-        except OSError:
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
             return b""
+        with os.fdopen(os.dup(handle), "rb") as file:
+            return file.read(limit)
+    except OSError:
+        return b""
+    finally:
+        os.close(handle)
 
 
 def read_head(path: Path) -> str:

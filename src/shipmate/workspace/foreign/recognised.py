@@ -41,6 +41,8 @@ class Recognised(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     members: dict[str, str] = {}
     # The folder of the agent the workspace itself stands for, where that is not the workspace.
     captain: str = ""
+    # Rules of what its program may not do: they bind here too. What it may do unasked is not taken over.
+    denied: tuple[str, ...] = ()
     unused: tuple[Unused, ...] = ()
     # Keys that stand in the clear in the program's settings; they are masked wherever text is shown.
     secrets: tuple[str, ...] = ()
@@ -53,4 +55,6 @@ class Recognised(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         found: JsonObject = {"name": self.name, "description": self.description, "context": context}
         if self.skill_folders:
             found["skills"] = {"paths": list(self.skill_folders)}
+        if self.denied:
+            found["permissions"] = {"deny": list(self.denied)}
         return {key: value for key, value in found.items() if value}

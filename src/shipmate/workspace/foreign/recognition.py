@@ -86,6 +86,7 @@ def _with_project(found: Recognised) -> Recognised:
         instructions=project.instructions,
         skill_folders=project.skill_folders,
         members=found.members or project.members,
+        denied=project.denied,
         unused=(*found.unused, *project.unused),
         secrets=(*found.secrets, *project.secrets),
     )
