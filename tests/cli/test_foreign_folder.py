@@ -143,7 +143,7 @@ def test_a_claude_md_of_five_megabytes_is_cut_and_said(tmp_path: Path) -> None:
     shown = shipmate(tmp_path, "context")
     assert shown.returncode == 0
     assert "CUT" in shown.stdout
-    assert "bytes, only both ends are read" in shown.stdout
+    assert "CLAUDE.md: 5,265,007 bytes, only both ends are read" in shipmate(tmp_path, "doctor").stdout
     assert shipmate(tmp_path, "ask", "hello").returncode == 0
 
 

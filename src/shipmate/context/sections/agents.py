@@ -18,13 +18,14 @@ from shipmate.context.section import (
 from shipmate.context.wording import word
 from shipmate.workspace.file import FileText
 
+AGENTS = "AGENTS.md"
 # What a line with a path means by itself: document 003.
 BARE_STYLE = "zyhive"
 
 
 def write(scene: Scene) -> Draft | Silence:
     """Write AGENTS.md and the like, then each file they refer to under its path."""
-    files = [read_bootstrap(scene, "AGENTS.md", is_shared=True), *_read_instructions(scene)]
+    files = [read_bootstrap(scene, AGENTS, is_shared=True), *_read_instructions(scene)]
     drafts = [(file, draft_file(scene, file)) for file in files]
     written = [(file, draft) for file, draft in drafts if isinstance(draft, Draft)]
     if not written:
@@ -35,7 +36,8 @@ def write(scene: Scene) -> Draft | Silence:
     first = written[0][1]
     texts = [first.text, *(_under_path(scene, file, draft.text) for file, draft in written[1:])]
     texts += [_under_path(scene, each, cover_keys(scene, each.text.strip())) for each in found]
-    problems = [text for text in (*(draft.problem for _, draft in drafts), *problems) if text]
+    own = [_name_problem(scene, file, draft.problem) for file, draft in drafts if draft.problem]
+    problems = [*own, *problems]
     return Draft(
         text="\n\n".join(texts),
         fields=first.fields,
@@ -58,6 +60,12 @@ def _without_settings(file: FileText) -> FileText:
     from shipmate.workspace.frontmatter import read_frontmatter
 
     return replace(file, text=read_frontmatter(file.text).body)
+
+
+def _name_problem(scene: Scene, file: FileText, problem: str) -> str:
+    """Return what is wrong with a file, with its name where that is not the section's."""
+    path = scene.path(file)
+    return problem if path.endswith(AGENTS) else f"{path}: {problem}"
 
 
 def _under_path(scene: Scene, file: FileText, text: str) -> str:
