@@ -79,7 +79,7 @@ def follow_bare(root: Path) -> tuple[list[str], list[str]]:
 
 
 def test_m1_a_bare_line_that_is_the_path_of_a_file_counts(tmp_path: Path) -> None:
-    lines = "# docs/a.md\n- docs/a.md\nRead this first.\ndocs/a.md\n  b.md  \n@c.md\n```\nd.md\n```\ngone.md\ndocs\n"
+    lines = "# docs/a.md\n- docs/a.md\nRead this.\ndocs/a.md\n  b.md  \n@c.md\n```\nd.md\n```\ngone.md\ndocs\n"
     write_files(tmp_path, AGENTS=lines, docs__a="A", b="B", c="C", d="D")
     assert follow_bare(tmp_path) == (["A", "B", "C"], [])
     assert follow_in(tmp_path)[0] == ["C"]
@@ -88,15 +88,10 @@ def test_m1_a_bare_line_that_is_the_path_of_a_file_counts(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "path",
     [
-        "../secret.md",
-        "/etc/hostname",
-        "~/secret.md",
-        "docs/../../secret.md",
-        "docs/../x.md",
-        "link.md",
-        ".env",
-    ]
-    + ["sub/.env", ".mcp.json", ".claude/settings.json", ".ship/token", "agents/a/config.json", "x" * 5000],
+        *("../secret.md", "/etc/hostname", "~/secret.md", "docs/../../secret.md", "docs/../x.md", "link.md"),
+        *(".env", "sub/.env", ".mcp.json", ".claude/settings.json", ".ship/token", "agents/a/config.json"),
+        "x" * 5000,
+    ],
 )
 def test_m1_a_bare_line_leads_neither_out_nor_to_secrets(tmp_path: Path, path: str) -> None:
     root = tmp_path / "workspace"
