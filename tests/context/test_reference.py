@@ -79,7 +79,9 @@ def follow_bare(root: Path) -> tuple[list[str], list[str]]:
 
 
 def test_m1_a_bare_line_that_is_the_path_of_a_file_counts(tmp_path: Path) -> None:
-    lines = "# docs/a.md\n- docs/a.md\nRead this.\ndocs/a.md\n  b.md  \n@c.md\n```\nd.md\n```\ngone.md\ndocs\n"
+    lines = (
+        "# docs/a.md\n- docs/a.md\nRead this.\ndocs/a.md\n  b.md  \n@c.md\n```\nd.md\n```\ngone.md\ndocs\n"
+    )
     write_files(tmp_path, AGENTS=lines, docs__a="A", b="B", c="C", d="D")
     assert follow_bare(tmp_path) == (["A", "B", "C"], [])
     assert follow_in(tmp_path)[0] == ["C"]

@@ -19,7 +19,7 @@ from shipmate.workspace.foreign.recognised import Recognised, Unused
 from shipmate.workspace.foreign.recognition import survey
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import Loaded, load_config
-from shipmate.workspace.secret import Mask
+from shipmate.workspace.secret.secret import Mask
 
 
 @click.command(epilog="Nothing of the folder is changed, but for ship.json with --write.")

@@ -18,7 +18,7 @@ from shipmate.workspace.config import Config
 from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.foreign.template import find_template
 from shipmate.workspace.layout import Layout
-from shipmate.workspace.secret import MASK
+from shipmate.workspace.secret.secret import MASK
 
 # ZyHive cuts its files at about this length too.
 FILE_TOKENS = 6_000
@@ -61,7 +61,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     stability: Stability | None = None
 
 
-class Silence(msgspec.Struct, frozen=True, eq=False):
+class Omission(msgspec.Struct, frozen=True, eq=False):
     """Say why a section has nothing to say."""
 
     reason: str
@@ -69,7 +69,7 @@ class Silence(msgspec.Struct, frozen=True, eq=False):
     problem: str = ""
 
 
-Writer = Callable[[Scene], Draft | Silence]
+Writer = Callable[[Scene], Draft | Omission]
 
 
 class SectionKind(msgspec.Struct, frozen=True, eq=False):
@@ -121,15 +121,15 @@ def cover_keys(scene: Scene, text: str) -> str:
     return text
 
 
-def draft_file(scene: Scene, file: FileText, wording: str = "") -> Draft | Silence:
+def draft_file(scene: Scene, file: FileText, wording: str = "") -> Draft | Omission:
     """Write a section that is one file."""
     source = scene.path(file)
     if file.is_missing:
-        return Silence(f"there is no {source}")
+        return Omission(f"there is no {source}")
     if not file.text.strip():
-        return Silence(f"left out: {file.problem}", source, file.problem)
+        return Omission(f"left out: {file.problem}", source, file.problem)
     if program := scene.files.make(file.path, "template", _find_template):
-        return Silence(f"left out: the untouched template of {program}", source)
+        return Omission(f"left out: the untouched template of {program}", source)
     return Draft(
         text=cover_keys(scene, file.text.strip()),
         fields={"source": source, "title": scene.title(file)},

@@ -13,8 +13,8 @@ from shipmate.errors import PrimingError, StorageError, UserError
 from shipmate.priming.convert import renew_residues, to_messages
 from shipmate.priming.library import Library
 from shipmate.priming.recent import Recents
-from shipmate.priming.record import Record, Script
 from shipmate.priming.ref import ScriptRef
+from shipmate.priming.script.record import Record, Script
 from shipmate.store.port import Store
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import JsonObject, UIMessage, is_settled, is_tool, metadata_of, timestamp
@@ -42,7 +42,7 @@ class Priming(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     show_in_ui: bool
 
 
-class Dialog(msgspec.Struct, frozen=True, kw_only=True):
+class PrimedThread(msgspec.Struct, frozen=True, kw_only=True):
     """Say what was created, and what went wrong beside it."""
 
     thread_id: ThreadId
@@ -59,7 +59,7 @@ async def create_dialog(
     member: str = CAPTAIN,
     priming: Priming | None = None,
     title: str = "",
-) -> Dialog:
+) -> PrimedThread:
     """Create a dialog, primed or not; a failure leaves nothing behind."""
     refs = list(dict.fromkeys(map(ScriptRef.parse, priming.script_refs if priming else ())))
     if sum(map(library.weigh, refs)) <= INLINE_BYTES:
@@ -76,7 +76,9 @@ async def create_dialog(
         if await threads.exists(thread_id):
             raise UserError(f"thread {thread_id} exists already; choose another id")
         await _store(threads, store, thread_id, rows, title=title, member=member, settings=settings)
-    return Dialog(thread_id=thread_id, messages=len(rows), problems=_note_recents(library, member, refs))
+    return PrimedThread(
+        thread_id=thread_id, messages=len(rows), problems=_note_recents(library, member, refs)
+    )
 
 
 def _prepare(

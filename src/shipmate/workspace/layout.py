@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from shipmate.errors import PathError, WorkspaceError
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import DISK, SHIP, make_folder, name_of, replace_file, sync_entries
+from shipmate.workspace.disk.disk import DISK, SHIP, make_folder, name_of, replace_file, sync_entries
 
 if TYPE_CHECKING:
     from shipmate.workspace.foreign.recognised import Recognised

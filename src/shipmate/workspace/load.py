@@ -17,7 +17,7 @@ from shipmate.workspace.config import Config
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.foreign.ship_my_agent import take_over
 from shipmate.workspace.layout import Layout
-from shipmate.workspace.secret import Mask, secret_values
+from shipmate.workspace.secret.secret import Mask, secret_values
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 ENV_LINE = re.compile(r"^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*$")

@@ -8,9 +8,9 @@ from shipmate.context.reference import follow_all
 from shipmate.context.section import (
     FILE_TOKENS,
     Draft,
+    Omission,
     Scene,
     SectionKind,
-    Silence,
     cover_keys,
     draft_file,
     read_bootstrap,
@@ -23,7 +23,7 @@ AGENTS = "AGENTS.md"
 BARE_STYLE = "zyhive"
 
 
-def write(scene: Scene) -> Draft | Silence:
+def write(scene: Scene) -> Draft | Omission:
     """Write AGENTS.md and the like, then each file they refer to under its path."""
     files = [read_bootstrap(scene, AGENTS, is_shared=True), *_read_instructions(scene)]
     drafts = [(file, draft_file(scene, file)) for file in files]

@@ -8,9 +8,9 @@ from functools import partial
 from shipmate.context.section import (
     FILE_TOKENS,
     Draft,
+    Omission,
     Scene,
     SectionKind,
-    Silence,
     draft_file,
     read_bootstrap,
 )
@@ -23,7 +23,7 @@ SHARED = frozenset({"USER.md", "TOOLS.md"})
 MOVED = {"RELATIONS.md": "network/RELATIONS.md"}
 
 
-def write(name: str, scene: Scene) -> Draft | Silence:
+def write(name: str, scene: Scene) -> Draft | Omission:
     """Write one bootstrap file."""
     file = read_bootstrap(scene, name, is_shared=name in SHARED)
     if file.is_missing and name in MOVED:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from shipmate.workspace.secret import Mask
-from shipmate.workspace.setting import VARIABLE, address_secrets, looks_secret
+from shipmate.workspace.secret.secret import Mask
+from shipmate.workspace.secret.setting import VARIABLE, address_secrets, looks_secret
 
 # Shorter values are switches and names; masking them would blot out ordinary words.
 MIN_LENGTH = 8

@@ -12,7 +12,7 @@ from shipmate.values.message import JsonObject
 from shipmate.workspace.config import McpServer
 from shipmate.workspace.foreign.foreign_file import object_at
 from shipmate.workspace.foreign.recognised import Unused
-from shipmate.workspace.setting import VARIABLE, find_secrets
+from shipmate.workspace.secret.setting import VARIABLE, find_secrets
 
 WHY = "no server of tools is started unasked: add these lines to ship.json when you trust it"
 # What other programs call the same settings.
