@@ -14,6 +14,7 @@ from shipmate.cli.place import PLATFORM, find_layout
 from shipmate.context.request import Context, ContextRequest
 from shipmate.errors import WorkspaceError
 from shipmate.values.message import JsonObject
+from shipmate.values.reveal import reveal
 from shipmate.workspace.foreign.adoption import Adoption, plan_adoption, write_adoption
 from shipmate.workspace.foreign.recognised import Recognised, Unused
 from shipmate.workspace.foreign.recognition import survey
@@ -74,13 +75,13 @@ def _show(
 ) -> None:
     found = layout.recognised
     for line in _introduce(layout, loaded, found):
-        click.echo(loaded.mask(line))
+        click.echo(loaded.mask(reveal(line)))
     click.echo("\nThe prompt, section by section:")
     draw(_build(layout, loaded), is_terminal=sys.stdout.isatty())
     click.echo("\nNot carried over:" if unused else "\nEverything that was found is used.")
     for each in unused:
         for line in _explain(each):
-            click.echo(loaded.mask(line))
+            click.echo(loaded.mask(reveal(line)))
     for line in _offer(layout, plan, loaded.mask, write=write):
         click.echo(line)
 

@@ -16,6 +16,7 @@ from shipmate import __version__
 from shipmate.cli.place import find_layout, open_records
 from shipmate.errors import ShipmateError
 from shipmate.thread.row import RowProblem
+from shipmate.values.reveal import reveal
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout, make_private
 from shipmate.workspace.load import Loaded, load_config
@@ -123,9 +124,9 @@ def _check_others(layout: Layout) -> list[Finding]:
     found = [
         Finding(
             "warn",
-            each.what,
-            f"not used: {each.why}",
-            f"ship.json: {format_lines(each.lines)}" if each.lines else "",
+            reveal(each.what),
+            f"not used: {reveal(each.why)}",
+            f"ship.json: {reveal(format_lines(each.lines))}" if each.lines else "",
         )
         for each in survey(layout.root)
     ]

@@ -33,10 +33,12 @@ class Layout:
     @classmethod
     def find(cls, start: Path) -> Layout:
         """Return the workspace a folder lies in, the nearest upward; docs/adopting.md says what counts."""
-        # Most folders are ours, and reading those of others takes more modules.
+        folder = start.resolve()
+        if (folder / "Agent.md").is_file():
+            return cls(folder)
+        # Most folders are ours; what others make takes more modules to read.
         from shipmate.workspace.foreign.root import find_root
 
-        folder = start.resolve()
         found = find_root(folder)
         if found is None:
             raise WorkspaceError(
@@ -66,6 +68,10 @@ class Layout:
     @cached_property
     def recognised(self) -> Recognised | None:
         """Return what the folder is where another program made it; None for one of ours."""
+        if self.agent.is_file():
+            from shipmate.workspace.foreign.ship_my_agent import recognise_ship
+
+            return recognise_ship(self.root)
         from shipmate.workspace.foreign.recognition import recognise
 
         return recognise(self.root)

@@ -50,4 +50,5 @@ def name_in_heading(text: str) -> str:
 
 def _clean(name: str) -> str:
     """Return a name on one line, without marks and pictures at its ends."""
-    return re.sub(r"^[\W_]+|[^\w)\]）]+$", "", " ".join(name.split()))[:NAME_LIMIT]
+    shown = "".join(character for character in " ".join(name.split()) if character.isprintable())
+    return re.sub(r"^[\W_]+|[^\w)\]）]+$", "", shown)[:NAME_LIMIT]

@@ -8,16 +8,13 @@ from msgspec.structs import replace
 
 from shipmate.workspace.foreign.agent_file import find_idle
 from shipmate.workspace.foreign.coding_agent import find_agents, recognise_project, survey_project
-from shipmate.workspace.foreign.foreign_file import is_broken, read_head, read_settings, text_at
-from shipmate.workspace.foreign.given_name import name_in_heading
+from shipmate.workspace.foreign.foreign_file import is_broken
 from shipmate.workspace.foreign.nanobot import recognise_nanobot
 from shipmate.workspace.foreign.openclaw import recognise_openclaw
 from shipmate.workspace.foreign.recognised import Recognised, Unused
-from shipmate.workspace.foreign.ship_my_agent import PROGRAM, is_theirs, take_over
+from shipmate.workspace.foreign.ship_my_agent import AGENT, recognise_ship
 from shipmate.workspace.foreign.zyhive import recognise_zyhive
 
-AGENT = "Agent.md"
-SHIP = "ship.json"
 INNER = "workspace"
 # The most telling layout first: each program has files that others have too.
 AGENTS = (recognise_zyhive, recognise_openclaw, recognise_nanobot)
@@ -27,7 +24,7 @@ HOME_CONFIGS = ("config.json", "openclaw.json")
 def recognise(root: Path) -> Recognised | None:
     """Return what a folder of another program is; None for a folder of ours, or of nobody's."""
     if (root / AGENT).is_file():
-        return _recognise_ship(root)
+        return recognise_ship(root)
     for recognise_agent in AGENTS:
         if found := recognise_agent(root):
             return _with_project(found)
@@ -46,24 +43,6 @@ def survey(root: Path) -> list[Unused]:
     why = "a member is a folder in members/"
     agents = [Unused(what=path, why=why) for path in find_agents(root).values()]
     return [*words, *agents, *unused, *find_idle(root)]
-
-
-def _recognise_ship(root: Path) -> Recognised | None:
-    """Return a folder of ShipMyAgent, whose files are called as ours are."""
-    raw = read_settings(root / SHIP)
-    if not is_theirs(raw):
-        return None
-    _, unused = take_over(raw)
-    idle, keys = survey_project(root)
-    return Recognised(
-        program=PROGRAM,
-        root=root,
-        kind="agent",
-        signs=(AGENT, SHIP),
-        name=text_at(raw, "name") or name_in_heading(read_head(root / AGENT)) or root.name,
-        unused=(*unused, *idle),
-        secrets=tuple(keys),
-    )
 
 
 def _recognise_damaged(root: Path) -> Recognised | None:

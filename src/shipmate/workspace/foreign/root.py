@@ -6,7 +6,8 @@ from pathlib import Path
 
 from shipmate.workspace.foreign.coding_agent import is_hint
 from shipmate.workspace.foreign.recognised import Recognised
-from shipmate.workspace.foreign.recognition import AGENT, SHIP, recognise
+from shipmate.workspace.foreign.recognition import recognise
+from shipmate.workspace.foreign.ship_my_agent import AGENT, SHIP
 
 # Folders of a workspace that may hold whole layouts of others and stay part of it.
 PARTS = frozenset({"members", "projects", "skills", "memory", ".ship", ".minds"})

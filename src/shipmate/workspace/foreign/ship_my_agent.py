@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from shipmate.values.message import JsonObject
-from shipmate.workspace.foreign.recognised import Unused
+from shipmate.workspace.foreign.foreign_file import read_head, read_settings, text_at
+from shipmate.workspace.foreign.recognised import Recognised, Unused
 
 PROGRAM = "ShipMyAgent"
+# Its files are called as ours are.
+AGENT = "Agent.md"
+SHIP = "ship.json"
 RIGHTS = ("read_repo", "write_repo", "exec_shell", "open_pr", "merge")
 # Which of our tools each right is about.
 TOOLS = {"read_repo": ("read", "grep", "glob"), "write_repo": ("write", "edit"), "exec_shell": ("exec",)}
@@ -15,6 +20,28 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PROVIDERS = {"custom": "openai-compatible", "deepseek": "openai-compatible", "moonshot": "openai-compatible"}
 # What stands in every ship.json of theirs for these providers, and is where our client goes anyway.
 USUAL = {"anthropic": "https://api.anthropic.com/v1", "openai": "https://api.openai.com/v1"}
+
+
+def recognise_ship(root: Path) -> Recognised | None:
+    """Return a folder with an Agent.md whose ship.json is ShipMyAgent's; None for one of ours."""
+    raw = read_settings(root / SHIP)
+    if not is_theirs(raw):
+        return None
+    # Nearly every folder is ours, and need not wait for these.
+    from shipmate.workspace.foreign.coding_agent import survey_project
+    from shipmate.workspace.foreign.given_name import name_in_heading
+
+    _, unused = take_over(raw)
+    idle, keys = survey_project(root)
+    return Recognised(
+        program=PROGRAM,
+        root=root,
+        kind="agent",
+        signs=(AGENT, SHIP),
+        name=text_at(raw, "name") or name_in_heading(read_head(root / AGENT)) or root.name,
+        unused=(*unused, *idle),
+        secrets=tuple(keys),
+    )
 
 
 def is_theirs(raw: JsonObject) -> bool:
