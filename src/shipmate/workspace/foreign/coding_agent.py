@@ -88,6 +88,8 @@ def survey_project(root: Path) -> tuple[list[Unused], list[str]]:
     ):
         why = "commands of other programs have no effect; ask the member to do what the file says"
         unused += [Unused(what=f"{folder}/{name}", why=why) for name in list_names(root / folder, ending)]
+    why = "an agent of Claude Code is not a member here; one is made by copying it to members/<id>/Agent.md"
+    unused += [Unused(what=path, why=why) for path in find_agents(root).values()]
     why = "it is for a program that is not recognised"
     unused += [
         Unused(what=name, why=why, lines={"context": {"instructions": [name]}}) for name in has(root, *OTHERS)

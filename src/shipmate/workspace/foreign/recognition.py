@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from shipmate.workspace.foreign.agent_file import find_idle
-from shipmate.workspace.foreign.coding_agent import find_agents, recognise_project, survey_project
+from shipmate.workspace.foreign.coding_agent import recognise_project, survey_project
 from shipmate.workspace.foreign.foreign_file import is_broken
 from shipmate.workspace.foreign.nanobot import recognise_nanobot
 from shipmate.workspace.foreign.openclaw import recognise_openclaw
@@ -40,9 +40,7 @@ def survey(root: Path) -> list[Unused]:
     why = "Agent.md says who the member is; add it to have it read too"
     named = project.instructions if project else ()
     words = [Unused(what=name, why=why, lines={"context": {"instructions": [name]}}) for name in named]
-    why = "a member is a folder in members/"
-    agents = [Unused(what=path, why=why) for path in find_agents(root).values()]
-    return [*words, *agents, *unused, *find_idle(root)]
+    return [*words, *unused, *find_idle(root)]
 
 
 def _recognise_damaged(root: Path) -> Recognised | None:
