@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -151,3 +152,18 @@ def test_nothing_of_nobody_is_recognised(tmp_path: Path) -> None:
     put(tmp_path, **{"README.md": "x", "config.json": '{"name": "x"}', "agents/a.py": "", "memory/x.md": "y"})
     (tmp_path / "workspace").mkdir()
     assert recognise(tmp_path) is None
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
+def test_a_folder_that_may_not_be_looked_at_is_passed_over(tmp_path: Path) -> None:
+    put(tmp_path, **{"CLAUDE.md": "# Acme", ".claude/settings.json": "{}", "memory/MEMORY.md": "x"})
+    closed = [tmp_path / ".claude", tmp_path / "memory"]
+    try:
+        for folder in closed:
+            folder.chmod(0)
+        found = recognise(tmp_path)
+        assert found is not None
+        assert found.signs == ("CLAUDE.md",)
+    finally:
+        for folder in closed:
+            folder.chmod(0o700)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shipmate.workspace.foreign.foreign_file import read_head
+from shipmate.workspace.foreign.foreign_file import is_file, read_head
 from shipmate.workspace.foreign.given_name import name_in_identity, name_in_soul
 from shipmate.workspace.foreign.recognised import Unused
 
@@ -23,7 +23,7 @@ IDLE = {
 
 def has(root: Path, *names: str) -> list[str]:
     """Return the names of those files that are there."""
-    return [name for name in names if (root / name).is_file()]
+    return [name for name in names if is_file(root / name)]
 
 
 def find_name(root: Path) -> str:
@@ -33,4 +33,4 @@ def find_name(root: Path) -> str:
 
 def find_idle(root: Path, prefix: str = "") -> list[Unused]:
     """Return the files that have no effect here."""
-    return [Unused(what=f"{prefix}{name}", why=why) for name, why in IDLE.items() if (root / name).is_file()]
+    return [Unused(what=f"{prefix}{name}", why=why) for name, why in IDLE.items() if is_file(root / name)]

@@ -9,7 +9,15 @@ from shipmate.values.message import JsonObject
 from shipmate.workspace.foreign.agent_file import has
 from shipmate.workspace.foreign.clear_key import find_keys
 from shipmate.workspace.foreign.cursor_rule import find_rules
-from shipmate.workspace.foreign.foreign_file import dig, list_names, read_head, read_settings
+from shipmate.workspace.foreign.foreign_file import (
+    dig,
+    is_file,
+    is_folder,
+    is_there,
+    list_names,
+    read_head,
+    read_settings,
+)
 from shipmate.workspace.foreign.given_name import name_in_heading
 from shipmate.workspace.foreign.inline_import import find_imports
 from shipmate.workspace.foreign.mcp_entry import find_servers
@@ -74,7 +82,7 @@ def is_hint(signs: tuple[str, ...]) -> bool:
 
 def _is_personal(root: Path) -> bool:
     """Tell whether a folder is somebody's home: what those programs keep there is not about the folder."""
-    return any((root / name).exists() for name in PERSONAL)
+    return any(is_there(root / name) for name in PERSONAL)
 
 
 def survey_project(root: Path) -> tuple[list[Unused], list[str]]:
@@ -132,7 +140,7 @@ def _find_instructions(root: Path) -> tuple[list[str], list[Unused]]:
     named += [name for name in _renamed(root) if name not in named and name != AGENTS]
     rules, unused = find_rules(root)
     chosen: list[str] = []
-    seen = {_mark(root / AGENTS)} if (root / AGENTS).is_file() else set[object]()
+    seen = {_mark(root / AGENTS)} if is_file(root / AGENTS) else set[object]()
     for name in (*has(root, *named), *rules):
         if (mark := _mark(root / name)) in seen:
             unused.append(Unused(what=name, why="it says the same as another of these files"))
@@ -164,11 +172,11 @@ def _find_name(root: Path, names: tuple[str, ...]) -> str:
 
 
 def _folders(root: Path, names: tuple[str, ...]) -> list[str]:
-    return [name for name in names if (root / name).is_dir()]
+    return [name for name in names if is_folder(root / name)]
 
 
 def _find_unused(root: Path, name: str, settings: JsonObject) -> Iterator[Unused]:
-    if (root / name).is_file() and not settings:
+    if is_file(root / name) and not settings:
         yield Unused(what=name, why="it is empty or cannot be read; nothing of it is used")
     for key in SERVERS:
         yield from find_servers(name, settings, key)

@@ -18,6 +18,21 @@ HEAD_LIMIT = 64 * 1024
 ENTRY_LIMIT = 200
 
 
+def is_file(path: Path) -> bool:
+    """Tell whether there is such a file; one that may not be looked at is none."""
+    return os.path.isfile(path)  # noqa: PTH113  # Path.is_file() raises where a folder is closed
+
+
+def is_folder(path: Path) -> bool:
+    """Tell whether there is such a folder; one that may not be looked at is none."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def is_there(path: Path) -> bool:
+    """Tell whether there is anything of that name that may be looked at."""
+    return os.path.exists(path)  # noqa: PTH110
+
+
 def read_bytes(path: Path, limit: int) -> bytes:
     """Return the beginning of a file; nothing where there is no file that can be read."""
     try:
@@ -61,7 +76,7 @@ def _read_toml(data: bytes) -> JsonObject:
 
 def is_broken(path: Path) -> bool:
     """Tell whether settings are there and cannot be read."""
-    return path.is_file() and not read_settings(path) and read_bytes(path, 64).strip() not in (b"", b"{}")
+    return is_file(path) and not read_settings(path) and read_bytes(path, 64).strip() not in (b"", b"{}")
 
 
 def list_names(folder: Path, ending: str = "") -> list[str]:

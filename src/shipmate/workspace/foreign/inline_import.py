@@ -21,7 +21,7 @@ def find_imports(root: Path, name: str) -> list[Unused]:
         if line.strip().startswith("@") and " " not in line.strip():
             continue
         for path in NAMED.findall(line):
-            if (root / name).parent.joinpath(path).is_file():
+            if is_file((root / name).parent / path):
                 why = (
                     f"it is named inside a sentence: give @{path} a line of its own to put it into the prompt"
                 )

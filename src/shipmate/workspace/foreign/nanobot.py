@@ -8,7 +8,7 @@ from pathlib import Path
 from shipmate.values.message import JsonObject
 from shipmate.workspace.foreign.agent_file import find_idle, find_name, has
 from shipmate.workspace.foreign.clear_key import find_keys
-from shipmate.workspace.foreign.foreign_file import dig, object_at, read_settings, text_at
+from shipmate.workspace.foreign.foreign_file import dig, is_folder, object_at, read_settings, text_at
 from shipmate.workspace.foreign.mcp_entry import find_servers
 from shipmate.workspace.foreign.model_entry import describe_model
 from shipmate.workspace.foreign.recognised import Recognised, Unused
@@ -24,7 +24,7 @@ SHARED = ("AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md", "HEARTBE
 def recognise_nanobot(root: Path) -> Recognised | None:
     """Return nanobot's home folder or workspace as what it is; None for any other folder."""
     settings = read_settings(root / CONFIG)
-    if _is_config(settings) and (root / INNER).is_dir():
+    if _is_config(settings) and is_folder(root / INNER):
         return _describe(root / INNER, settings, (CONFIG, f"{INNER}/"))
     signs = has(root, *OWN, *SHARED)
     above = read_settings(root.parent / CONFIG) if root.name == INNER else {}

@@ -8,7 +8,7 @@ from pathlib import Path
 from shipmate.values.message import JsonObject
 from shipmate.workspace.foreign.agent_file import find_idle, find_name, has
 from shipmate.workspace.foreign.clear_key import find_keys
-from shipmate.workspace.foreign.foreign_file import dig, object_at, read_settings, text_at
+from shipmate.workspace.foreign.foreign_file import dig, is_folder, object_at, read_settings, text_at
 from shipmate.workspace.foreign.mcp_entry import find_servers
 from shipmate.workspace.foreign.model_entry import describe_model
 from shipmate.workspace.foreign.recognised import Recognised, Unused
@@ -23,7 +23,7 @@ SHARED = ("AGENTS.md", "SOUL.md", "USER.md", "HEARTBEAT.md", "MEMORY.md")
 
 def recognise_openclaw(root: Path) -> Recognised | None:
     """Return OpenClaw's home folder or workspace as what it is; None for any other folder."""
-    if (names := has(root, *CONFIGS)) and (root / INNER).is_dir():
+    if (names := has(root, *CONFIGS)) and is_folder(root / INNER):
         return _describe(root / INNER, root / names[0], (names[0], f"{INNER}/"))
     signs = has(root, *OWN, *SHARED)
     # An agent beside the first has its workspace in `workspace-<id>`.

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from shipmate.workspace.foreign.agent_file import find_idle
 from shipmate.workspace.foreign.coding_agent import recognise_project, survey_project
-from shipmate.workspace.foreign.foreign_file import is_broken
+from shipmate.workspace.foreign.foreign_file import is_broken, is_file, is_folder
 from shipmate.workspace.foreign.nanobot import recognise_nanobot
 from shipmate.workspace.foreign.openclaw import recognise_openclaw
 from shipmate.workspace.foreign.recognised import Recognised, Unused
@@ -23,7 +23,7 @@ HOME_CONFIGS = ("config.json", "openclaw.json")
 
 def recognise(root: Path) -> Recognised | None:
     """Return what a folder of another program is; None for a folder of ours, or of nobody's."""
-    if (root / AGENT).is_file():
+    if is_file(root / AGENT):
         return recognise_ship(root)
     for recognise_agent in AGENTS:
         if found := recognise_agent(root):
@@ -46,7 +46,7 @@ def survey(root: Path) -> list[Unused]:
 def _recognise_damaged(root: Path) -> Recognised | None:
     """Return a home folder whose settings cannot be read, by the workspace inside."""
     broken = [name for name in HOME_CONFIGS if is_broken(root / name)]
-    found = recognise(root / INNER) if broken and (root / INNER).is_dir() else None
+    found = recognise(root / INNER) if broken and is_folder(root / INNER) else None
     if found is None or found.kind != "agent":
         return None
     lost = Unused(what=f"../{broken[0]}", why="it is no JSON that can be read; nothing of it is used")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shipmate.workspace.foreign.coding_agent import is_hint
+from shipmate.workspace.foreign.foreign_file import is_file, is_there
 from shipmate.workspace.foreign.recognised import Recognised
 from shipmate.workspace.foreign.recognition import recognise
 from shipmate.workspace.foreign.ship_my_agent import AGENT, SHIP
@@ -20,11 +21,11 @@ def find_root(start: Path) -> tuple[Path, Recognised | None] | None:
     below it. A file such as AGENTS.md or CLAUDE.md is no more than a hint: it counts in the folder somebody
     stands in, and above it as far as the same repository goes; it never makes a workspace of a part of one.
     """
-    repository = next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)
+    repository = next((folder for folder in (start, *start.parents) if is_there(folder / ".git")), None)
     nearest: Recognised | None = None
     at = start
     for folder in (start, *start.parents):
-        if (folder / AGENT).is_file():
+        if is_file(folder / AGENT):
             if nearest is None or _is_part(nearest, at, folder):
                 return folder, recognise(folder)
             break
@@ -51,7 +52,7 @@ def _reaches(found: Recognised, folder: Path, repository: Path | None) -> bool:
 
 def _is_chosen(found: Recognised) -> bool:
     """Tell whether a folder was made for an agent, or adopted."""
-    return found.kind == "agent" or (found.root / SHIP).is_file()
+    return found.kind == "agent" or is_file(found.root / SHIP)
 
 
 def _is_part(found: Recognised, at: Path, workspace: Path) -> bool:
@@ -65,7 +66,7 @@ def _is_part(found: Recognised, at: Path, workspace: Path) -> bool:
         at,
         *(parent for parent in at.parents if parent.is_relative_to(workspace) and parent != workspace),
     ]
-    return not any((folder / ".git").exists() for folder in between)
+    return not any(is_there(folder / ".git") for folder in between)
 
 
 def _home() -> Path | None:

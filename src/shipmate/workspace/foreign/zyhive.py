@@ -8,7 +8,7 @@ from pathlib import Path
 from shipmate.values.message import JsonObject
 from shipmate.workspace.foreign.agent_file import find_idle, find_name, has
 from shipmate.workspace.foreign.clear_key import find_keys
-from shipmate.workspace.foreign.foreign_file import dig, list_names, read_settings, text_at
+from shipmate.workspace.foreign.foreign_file import dig, is_folder, list_names, read_settings, text_at
 from shipmate.workspace.foreign.model_entry import describe_model
 from shipmate.workspace.foreign.recognised import Recognised, Unused
 from shipmate.workspace.layout import MEMBER_ID
@@ -34,7 +34,7 @@ def recognise_zyhive(root: Path) -> Recognised | None:
     if agents := _find_agents(root):
         return _describe_data(root, agents)
     settings = read_settings(root / CONFIG)
-    if _is_agent(settings) and (root / INNER).is_dir():
+    if _is_agent(settings) and is_folder(root / INNER):
         return _describe_agent(root / INNER, settings, (CONFIG, f"{INNER}/"))
     signs = has(root, INDEX, *SHARED)
     above = read_settings(root.parent / CONFIG) if root.name == INNER else {}
@@ -57,7 +57,7 @@ def _find_agents(root: Path) -> dict[str, JsonObject]:
     found: dict[str, JsonObject] = {}
     for name in list_names(root / AGENTS):
         folder = root / AGENTS / name
-        if MEMBER_ID.fullmatch(name) and (folder / INNER).is_dir():
+        if MEMBER_ID.fullmatch(name) and is_folder(folder / INNER):
             settings = read_settings(folder / CONFIG)
             if text_at(settings, "id") == name and settings.get("system") is not True:
                 found[name] = settings
