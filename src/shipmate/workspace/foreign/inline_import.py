@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from shipmate.workspace.foreign.foreign_file import read_head
+from shipmate.workspace.foreign.foreign_file import is_file, read_head
 from shipmate.workspace.foreign.recognised import Unused
 
 NAMED = re.compile(r"(?<![\w`@/])@([\w~][\w./~-]*\w)")
