@@ -66,7 +66,7 @@ def find_places(file: FileText, root: Path, files: FileCache, *, is_bare: bool =
     """Return the real paths a text refers to, directly or not, whether there is such a file yet or not."""
     walk = _Walk(root, files, is_bare=is_bare)
     walk.visit(file, DEPTH_LIMIT)
-    return walk.seen | walk.missed
+    return walk.seen | walk.tried
 
 
 class _Walk:
@@ -75,8 +75,8 @@ class _Walk:
     def __init__(self, root: Path, files: FileCache, *, is_bare: bool = False) -> None:
         self.root = os.path.realpath(root)
         self.is_bare = is_bare
-        # Where a bare line would find a file if there were one.
-        self.missed: set[str] = set()
+        # Where bare lines would find a file if there were one.
+        self.tried: set[str] = set()
         self.files = files
         self.found: list[FileText] = []
         self.problems: list[str] = []
@@ -107,8 +107,9 @@ class _Walk:
         parts = path.split("/")
         if "\0" in path or path.startswith(("/", "~")) or ".." in parts or holds_secrets(parts):
             return False
-        if len(self.missed) < LINE_LIMIT:
-            self.missed.add(os.path.realpath(folder / path))
+        if len(self.tried) >= LINE_LIMIT:
+            return False
+        self.tried.add(os.path.realpath(folder / path))
         return os.path.isfile(folder / path)  # noqa: PTH113  # Path.is_file() raises for a name too long
 
     def take(self, path: str, folder: Path, depth: int) -> None:

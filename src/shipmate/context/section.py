@@ -109,7 +109,9 @@ def read_bootstrap(scene: Scene, name: str, *, is_shared: bool) -> FileText:
     return file
 
 
+@lru_cache(maxsize=1024)
 def _find_template(file: FileText) -> str:
+    # The same object is given until the file changes.
     return find_template(file.path.rpartition("/")[2], file.text)
 
 
@@ -128,7 +130,7 @@ def draft_file(scene: Scene, file: FileText, wording: str = "") -> Draft | Omiss
         return Omission(f"there is no {source}")
     if not file.text.strip():
         return Omission(f"left out: {file.problem}", source, file.problem)
-    if program := scene.files.make(file.path, "template", _find_template):
+    if program := _find_template(file):
         return Omission(f"left out: the untouched template of {program}", source)
     return Draft(
         text=cover_keys(scene, file.text.strip()),
