@@ -194,3 +194,22 @@ def test_m1_init_defers_to_what_is_there(tmp_path: Path) -> None:
         assert (done.returncode, "shipmate adopt" in done.stdout) == (0, True)
     assert take_picture(folder) == before
     assert not (folder / "workspace" / "Agent.md").exists()
+
+
+def test_m1_the_other_agents_of_a_folder_are_members(tmp_path: Path) -> None:
+    folder = copy_folder("zyhive", tmp_path / "hive")
+    shown = shipmate(folder, "context", "--member", "yinyin", "--full")
+    assert "先问清楚" in shown.stdout, shown.stderr
+    assert "名称：小流" not in shown.stdout
+    assert shipmate(folder, "ask", "--member", "引引", "hello").returncode == 0
+
+    folder = copy_folder("claude-code", tmp_path / "code")
+    before = take_picture(folder)
+    shown = shipmate(folder, "context", "--member", "reviewer", "--full").stdout
+    assert "You review changes." in shown
+    assert "description: Reviews" not in shown
+    assert "Tools: read, grep, glob." in shown or "Tools: glob, grep, read." in shown
+    asked = shipmate(folder, "ask", "--member", "reviewer", "read docs/style.md")
+    assert "Names are nouns" in asked.stdout, asked.stderr
+    assert "reviewer.md: model sonnet" in shipmate(folder, "doctor").stdout
+    assert take_picture(folder) == before

@@ -15,10 +15,11 @@ from shipmate.context.request import Context, ContextRequest
 from shipmate.errors import WorkspaceError
 from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
+from shipmate.workspace.crew import Crew
 from shipmate.workspace.foreign.adoption import Adoption, plan_adoption, write_adoption
 from shipmate.workspace.foreign.recognised import Recognised, Unused
 from shipmate.workspace.foreign.recognition import survey
-from shipmate.workspace.layout import Layout
+from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.secret.secret import Mask
 
@@ -128,5 +129,6 @@ def _build(layout: Layout, loaded: Loaded) -> Context:
     from shipmate.context.builder import ContextBuilder
     from shipmate.tools.toolset import default_toolset
 
-    request = ContextRequest(platform=PLATFORM, tools=default_toolset(layout, loaded.config).specs())
-    return ContextBuilder(layout, loaded.config, loaded.environ).build(request)
+    captain = Crew(layout, loaded).find(CAPTAIN)
+    request = ContextRequest(platform=PLATFORM, tools=default_toolset(captain).specs())
+    return ContextBuilder(captain, environ=loaded.environ).build(request)

@@ -54,7 +54,14 @@ async def prime(
         await create_dialog(library, ship.threads, ship.store, thread_id=thread_id, priming=priming)
 
 
-def make_text(thread_id: ThreadId, text: str, *, steer: bool = False, model: str | None = None) -> TextEvent:
+def make_text(
+    thread_id: ThreadId,
+    text: str,
+    *,
+    steer: bool = False,
+    model: str | None = None,
+    member: str | None = None,
+) -> TextEvent:
     """Make the event of words typed here."""
     return TextEvent(
         platform=PLATFORM,
@@ -65,6 +72,7 @@ def make_text(thread_id: ThreadId, text: str, *, steer: bool = False, model: str
         text=text,
         steer=steer,
         model=model,
+        member=member,
     )
 
 

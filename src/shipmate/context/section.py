@@ -18,6 +18,7 @@ from shipmate.workspace.config import Config
 from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.foreign.template import find_template
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import Member
 from shipmate.workspace.secret.secret import MASK
 
 # ZyHive cuts its files at about this length too.
@@ -28,6 +29,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Hold everything a section may look at."""
 
     request: ContextRequest
+    member: Member
     layout: Layout
     # The member's own files; the workspace's for the captain.
     own: Layout

@@ -30,18 +30,17 @@ TOLD = "guides"
 class Guides:
     """The guides in the folders of a workspace, each told once in a course."""
 
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-        self._root = os.path.realpath(layout.root)
-        self._files = FileCache(layout.root)
+    def __init__(self) -> None:
+        self._files: dict[Path, FileCache] = {}
 
     def add_to(self, turn: Turn, call: Call, told: list[Chunk]) -> list[Chunk]:
         """Return the chunks of a result with the guide of its place, unless that was told in this course."""
         output = told[0].get("output")
         if call.tool.name not in TOOLS or not isinstance(output, str):
             return told
-        guide = self._find(getattr(call.arguments, "path", ""))
-        if guide is None or (path := self._layout.name_of(Path(guide.path))) in _told(turn):
+        layout = call.context.layout
+        guide = self._find(layout, getattr(call.arguments, "path", ""))
+        if guide is None or (path := layout.name_of(Path(guide.path))) in _told(turn):
             return told
         turn.guides.add(path)
         words = _wording().substitute(
@@ -50,28 +49,31 @@ class Guides:
         result = chunks.tool_output(call.call_id, f"{output}\n\n{words.rstrip()}")
         return [result, *told[1:], chunks.message_metadata({TOLD: {path: call.call_id}})]
 
-    def _find(self, path: str) -> FileText | None:
+    def _find(self, layout: Layout, path: str) -> FileText | None:
         """Return the guide nearest to a path, below the top of the workspace, whose own are in the prompt."""
-        place = os.path.realpath(os.path.join(self._root, path)) if path and "\0" not in path else self._root  # noqa: PTH118
-        for folder in self._folders(place):
+        root = os.path.realpath(layout.root)
+        files = self._files.setdefault(layout.root, FileCache(layout.root))
+        place = os.path.realpath(os.path.join(root, path)) if path and "\0" not in path else root  # noqa: PTH118
+        for folder in _folders(layout, root, place):
             for name in NAMES:
                 if f"{folder}/{name}" == place:
                     return None
-                file = self._files.read(f"{folder}/{name}")
+                file = files.read(f"{folder}/{name}")
                 if file.text.strip():
                     return file
         return None
 
-    def _folders(self, place: str) -> Iterator[str]:
-        """Go over the folders a place lies in, from the innermost, as far as they are ordinary ones."""
-        inner = os.path.relpath(place, self._root).split(os.sep)  # noqa: PTH206
-        homes = {f"{self._root}/{home}" for _, home in self._layout.homes}
-        if inner[0] in (os.pardir, *OUTSIDE):
-            return
-        folder = place
-        while folder.startswith(f"{self._root}{os.sep}") and folder not in homes:
-            yield folder
-            folder = os.path.dirname(folder)  # noqa: PTH120
+
+def _folders(layout: Layout, root: str, place: str) -> Iterator[str]:
+    """Go over the folders a place lies in, from the innermost, as far as they are ordinary ones."""
+    inner = os.path.relpath(place, root).split(os.sep)  # noqa: PTH206
+    homes = {f"{root}/{home}" for _, home in layout.homes}
+    if inner[0] in (os.pardir, *OUTSIDE):
+        return
+    folder = place
+    while folder.startswith(f"{root}{os.sep}") and folder not in homes:
+        yield folder
+        folder = os.path.dirname(folder)  # noqa: PTH120
 
 
 def _told(turn: Turn) -> set[str]:

@@ -27,8 +27,9 @@ class Layout:
     """Give the paths of one workspace; nothing is created by asking."""
 
     root: Path
-    # The folder of each member that does not lie in `members/`, by its id, from the root.
+    # The folder, or the file that is its Agent.md, of each member that does not lie in `members/`, by its id.
     homes: tuple[tuple[str, str], ...] = ()
+    agent_name: str = "Agent.md"
 
     @classmethod
     def find(cls, start: Path) -> Layout:
@@ -58,12 +59,15 @@ class Layout:
     @classmethod
     def of(cls, root: Path, recognised: Recognised | None) -> Layout:
         """Return the layout of a folder by what it was recognised as."""
-        if recognised is None or not recognised.captain:
+        if recognised is None:
             return cls(root)
+        first = [(CAPTAIN, recognised.captain)] if recognised.captain else []
         others = [
-            (name, folder) for name, folder in recognised.members.items() if folder != recognised.captain
+            (name, place)
+            for name, place in recognised.members.items()
+            if place != recognised.captain and name != CAPTAIN
         ]
-        return cls(root, ((CAPTAIN, recognised.captain), *others))
+        return cls(root, (*first, *others))
 
     @cached_property
     def recognised(self) -> Recognised | None:
@@ -83,7 +87,12 @@ class Layout:
 
     @cached_property
     def agent(self) -> Path:
-        return self.root / "Agent.md"
+        return self.root / self.agent_name
+
+    @cached_property
+    def member_file(self) -> Path:
+        """Return where a member's settings lie."""
+        return self.root / "member.json"
 
     @cached_property
     def config(self) -> Path:
@@ -116,7 +125,7 @@ class Layout:
 
     def bootstrap(self, name: str) -> Path:
         """Give a bootstrap file such as SOUL.md."""
-        return self.root / name
+        return self.agent if name == "Agent.md" else self.root / name
 
     @cached_property
     def memory_index(self) -> Path:
@@ -137,7 +146,8 @@ class Layout:
     def member(self, member_id: str) -> Layout:
         """Give the layout of a member's own files; the captain's are the workspace's."""
         if home := dict(self.homes).get(member_id):
-            return Layout(self.root / home)
+            place = self.root / home
+            return Layout(place.parent, agent_name=place.name) if home.endswith(".md") else Layout(place)
         if member_id == CAPTAIN:
             return self
         if not MEMBER_ID.fullmatch(member_id):

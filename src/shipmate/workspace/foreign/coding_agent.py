@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +48,7 @@ FOLDERS = {
 }
 SKILLS = (".claude/skills", ".agents/skills", ".codex/skills", ".gemini/skills", ".cursor/skills")
 SERVERS = ("mcpServers", "mcp_servers")
+MODEL = re.compile(r"\A---\s.*?^model:[ \t]*(\S+)[ \t]*$.*?^---", re.MULTILINE | re.DOTALL)
 # What only a person's home folder has.
 PERSONAL = (
     ".bashrc",
@@ -96,8 +98,6 @@ def survey_project(root: Path) -> tuple[list[Unused], list[str]]:
     ):
         why = "commands of other programs have no effect; ask the member to do what the file says"
         unused += [Unused(what=f"{folder}/{name}", why=why) for name in list_names(root / folder, ending)]
-    why = "an agent of Claude Code is not a member here; one is made by copying it to members/<id>/Agent.md"
-    unused += [Unused(what=path, why=why) for path in find_agents(root).values()]
     why = "it is for a program that is not recognised"
     unused += [
         Unused(what=name, why=why, lines={"context": {"instructions": [name]}}) for name in has(root, *OTHERS)
@@ -122,7 +122,7 @@ def _describe(root: Path, programs: list[str], signs: list[str]) -> Recognised:
         denied=tuple(
             rule for name in SETTINGS["Claude Code"] for rule in find_denied(read_settings(root / name))
         ),
-        unused=(*unused, *idle),
+        unused=(*unused, *idle, *_find_models(root)),
         secrets=tuple(keys),
     )
 
@@ -132,6 +132,14 @@ def find_agents(root: Path) -> dict[str, str]:
     names = list_names(root / ".claude" / "agents", ".md")
     files = {name.removesuffix(".md"): f".claude/agents/{name}" for name in names}
     return {member: path for member, path in files.items() if MEMBER_ID.fullmatch(member)}
+
+
+def _find_models(root: Path) -> Iterator[Unused]:
+    """Go over the models that those agents name; such a name is no model of a provider."""
+    for path in find_agents(root).values():
+        match = MODEL.search(read_head(root / path))
+        if match and match[1] != "inherit":
+            yield Unused(what=f"{path}: model {match[1]}", why="the workspace's model answers for it")
 
 
 def _find_instructions(root: Path) -> tuple[list[str], list[Unused]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from shipmate.workspace.foreign.agent_file import find_idle
-from shipmate.workspace.foreign.coding_agent import recognise_project, survey_project
+from shipmate.workspace.foreign.coding_agent import find_agents, recognise_project, survey_project
 from shipmate.workspace.foreign.foreign_file import is_broken, is_file, is_folder
 from shipmate.workspace.foreign.nanobot import recognise_nanobot
 from shipmate.workspace.foreign.openclaw import recognise_openclaw
@@ -40,7 +40,9 @@ def survey(root: Path) -> list[Unused]:
     why = "Agent.md says who the member is; add it to have it read too"
     named = project.instructions if project else ()
     words = [Unused(what=name, why=why, lines={"context": {"instructions": [name]}}) for name in named]
-    return [*words, *unused, *find_idle(root)]
+    why = "members lie in members/; copy it to members/<id>/Agent.md to make it one"
+    agents = [Unused(what=path, why=why) for path in find_agents(root).values()]
+    return [*words, *agents, *unused, *find_idle(root)]
 
 
 def _recognise_damaged(root: Path) -> Recognised | None:
