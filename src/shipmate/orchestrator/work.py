@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call, Verdict
 from shipmate.errors import NotFoundError, ShipmateError, TargetChangedError, ToolError
+from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.taint import Taint, tell_gone
 from shipmate.orchestrator.turn import INTERRUPTED, Turn
 from shipmate.tools.tool import ToolContext, ToolResult
@@ -30,6 +31,7 @@ class Worker:
         self._approvals = approvals
         self._audit = approvals.audit
         self._taint = Taint(toolset)
+        self._guides = Guides()
 
     async def work(self, turn: Turn) -> bool:
         """Work the open calls of a message; tell whether all are settled."""
@@ -223,6 +225,7 @@ class Worker:
         except asyncio.CancelledError:
             self._audit.ended(call, "interrupted")
             raise
+        result = self._guides.add_to(turn, call, result)
         spent = round((time.perf_counter() - began) * 1000)
         await turn.commit(*result, chunks.message_metadata({"toolMs": {call.call_id: spent}}))
         self._audit.ended(call, "error" if result[0]["type"] == "tool-output-error" else "ok")

@@ -17,6 +17,7 @@ from shipmate.values.nesting import check_nesting
 from shipmate.workspace.config import Config
 from shipmate.workspace.environ import Environ
 from shipmate.workspace.finding import Finding
+from shipmate.workspace.foreign.ship_my_agent import take_over
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.secret.secret import Mask, secret_values
 
@@ -38,7 +39,9 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 def load_config(layout: Layout, environ: Mapping[str, str] | None = None) -> Loaded:
     """Read the configuration of a workspace; without a ship.json everything has its default."""
     variables = Environ(os.environ if environ is None else environ, read_env(layout))
-    raw = _read(layout)
+    recognised = layout.recognised
+    raw, _ = take_over(_read(layout))
+    raw = _put_below(raw, recognised.defaults() if recognised else {})
     missing: list[str] = []
     resolved = resolve_variables(raw, variables, missing)
     findings = [
@@ -64,9 +67,18 @@ def load_config(layout: Layout, environ: Mapping[str, str] | None = None) -> Loa
     except msgspec.ValidationError as error:
         raise ConfigError(f"{layout.config}: {error}. Mend this value and try again.") from error
     # Unknown keys are no part of the configuration, but what they hold may be secret all the same.
-    secrets = secret_values(variables, resolved)
+    secrets = [*secret_values(variables, resolved), *(recognised.secrets if recognised else ())]
     mask = Mask(value for value in secrets if not VARIABLE.fullmatch(value))
     return Loaded(config=config, environ=variables, findings=findings, mask=mask)
+
+
+def _put_below(raw: JsonObject, defaults: JsonObject) -> JsonObject:
+    """Return settings with defaults where they say nothing, key by key."""
+    found = {**defaults, **raw}
+    for key, value in defaults.items():
+        if isinstance(value, dict) and isinstance(raw.get(key), dict):
+            found[key] = {**value, **raw[key]}
+    return found
 
 
 def read_env(layout: Layout) -> dict[str, str]:
