@@ -7,6 +7,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from operator import is_
 from typing import Any
 
@@ -84,8 +85,16 @@ class History:
             self._request([UserPromptPart(content, timestamp=EPOCH)])
 
     def _add_summary(self, parts: list[JsonObject]) -> None:
-        if text := "\n\n".join(filter(None, map(_text, parts))):
-            self._request([UserPromptPart(f"{WORDING['summary']}\n\n{text}", timestamp=EPOCH)])
+        """Add what was pinned, whose words say so themselves; all other words sum up what came before."""
+        pinned: list[str] = []
+        summary: list[str] = []
+        for before, part in pairwise([{}, *parts]):
+            if text := _text(part):
+                (pinned if _is_told(before) else summary).append(text)
+        if summary:
+            summary.insert(0, WORDING["summary"])
+        if words := "\n\n".join([*pinned, *summary]):
+            self._request([UserPromptPart(words, timestamp=EPOCH)])
 
     def _add_assistant(self, parts: list[JsonObject], signed: Sequence[JsonObject | None]) -> None:
         answer: list[ModelResponsePart] = []
@@ -205,6 +214,14 @@ class _Memory:
 
 _memory = _Memory(REMEMBERED)
 recall = _memory.recall
+
+
+def _is_told(part: JsonObject) -> bool:
+    """Tell whether the words behind a part are its own: it changes the pins, or opens a course with some."""
+    data = part.get("data")
+    if part.get("type") == "data-course":
+        return isinstance(data, dict) and bool(data.get("pins"))
+    return part.get("type") in ("data-pin", "data-unpin")
 
 
 def _parts(message: UIMessage) -> list[Any]:

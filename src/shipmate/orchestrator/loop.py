@@ -21,6 +21,7 @@ from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
 from shipmate.store.port import Ledger, StepUsage
+from shipmate.thread.service import Thread
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import Outcome
@@ -73,6 +74,12 @@ class AgentOrchestrator:
             raise
         except ShipmateError as error:
             return await turn.fail(error)
+
+    async def is_tainted(self, thread: Thread) -> bool:
+        """Tell whether strangers may have written into a thread."""
+        # A tool that is not loaded yet would pass for one that is gone, and that one taints.
+        await self._toolset.load()
+        return self._worker.is_tainted(thread)
 
     async def work(self, turn: Turn) -> None:
         """Work the decided calls of a message without asking the model."""
