@@ -13,6 +13,7 @@ from shipmate.app import Shipmate
 from shipmate.approvals.wording import describe
 from shipmate.cli.card import clean, describe_time, shorten
 from shipmate.cli.leaving import is_leaving
+from shipmate.cli.note import pin_lines, read_note
 from shipmate.cli.place import new_thread_id, parse_thread_id, read_name
 from shipmate.cli.prompt import Prompt
 from shipmate.cli.rewind import rewind
@@ -112,6 +113,10 @@ class Conversation:
                 self._say_lines(format_threads(found) or [EMPTY])
             case "thread":
                 await self._switch(slash.rest)
+            case "course" | "pin" | "unpin":
+                await self._note(slash)
+            case "pins":
+                self._say_lines(await pin_lines(self._ship.threads, self.thread_id))
             case "stop":
                 if not await self._ship.keeper.stop(str(self.thread_id)):
                     self._screen.say("nothing is running")
@@ -147,6 +152,18 @@ class Conversation:
             finally:
                 self._open.pop(event.message_id, None)
                 self._prompt.redraw()
+
+        self._start(wait())
+
+    async def _note(self, slash: Slash) -> None:
+        """Open a course or change the pins; the feed tells what came of it, so here only trouble is said."""
+        receipt = await self._ship.receive(read_note(self.thread_id, slash))
+        if self._ship.keeper.running(str(self.thread_id)) is not None:
+            self._screen.say("this is done when the run ends")
+
+        async def wait() -> None:
+            if error := (await receipt.outcome()).error:
+                self._screen.say(clean(error), "red")
 
         self._start(wait())
 
