@@ -29,7 +29,7 @@ class OpenCall(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     approval_id: str | None = None
 
 
-class Course(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Course(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What the row that opens a course says of it; the data of its `data-course` part."""
 
     course: int
