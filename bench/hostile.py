@@ -52,13 +52,13 @@ def measure() -> list[dict[str, Any]]:
 
 
 async def _read(name: str) -> str:
-    from shipmate.decoding.process import end_idle
-    from shipmate.tools.web.fetcher import Page
+    from shipmate.decoding.worker import end_idle
+    from shipmate.tools.web.fetcher import FetchedPage
     from shipmate.tools.web.web_fetch import read_fetched
 
     shape = SHAPES[name]
     body = (shape * (SIZE // len(shape) + 1))[:SIZE].encode()
-    page = Page(url="https://example.org/", kind="text/html", charset=None, body=body, is_cut=False)
+    page = FetchedPage(url="https://example.org/", kind="text/html", charset=None, body=body, is_cut=False)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     took: list[float] = []
     stood = 0.0

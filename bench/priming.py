@@ -12,11 +12,11 @@ from typing import Any
 
 from shipmate.priming.convert import to_records
 from shipmate.priming.library import Library
-from shipmate.priming.parse import parse_script
-from shipmate.priming.record import Script
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.replay import Priming, build_rows, create_dialog
-from shipmate.priming.write import write_script
+from shipmate.priming.script.parse import parse_script
+from shipmate.priming.script.record import Script
+from shipmate.priming.script.writer import write_script
 from shipmate.store.file_store import open_store
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService

@@ -12,7 +12,7 @@ from shipmate.app import Shipmate
 from shipmate.cli.doctor import examine
 from shipmate.cli.init import EXAMPLES
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, TextDelta
-from shipmate.server.guard.token import Token
+from shipmate.server.guard.access_token import Token
 from shipmate.server.listen import serve
 from shipmate.server.site import Site
 from shipmate.tools.toolset import Toolset

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from shipmate.approvals.service import ApprovalService
     from shipmate.context.builder import ContextBuilder
     from shipmate.errors import ModelError, NotFoundError, ShipmateError, StorageError, ToolError, UserError
-    from shipmate.models.rehearsal import RehearsalModel
+    from shipmate.models.provider.to_model import to_model_messages
+    from shipmate.models.rehearsal.rehearsal import RehearsalModel
     from shipmate.models.scripted import ScriptedModel, call
-    from shipmate.models.to_model import to_model_messages
     from shipmate.orchestrator.feed import FeedEvent
     from shipmate.orchestrator.loop import AgentOrchestrator
     from shipmate.orchestrator.receipt import Receipt
     from shipmate.orchestrator.reduce import to_ui_messages_delta
-    from shipmate.store.memory import MemoryStore
+    from shipmate.store.memory_store import MemoryStore
     from shipmate.thread.memory_log import MemoryLog
     from shipmate.thread.service import ThreadService
     from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
@@ -51,12 +51,12 @@ _HOMES = {
     "IngressEvent": "values.event",
     "Labels": "tools.tool",
     "MemoryLog": "thread.memory_log",
-    "MemoryStore": "store.memory",
+    "MemoryStore": "store.memory_store",
     "ModelError": "errors",
     "NotFoundError": "errors",
     "Outcome": "values.event",
     "Receipt": "orchestrator.receipt",
-    "RehearsalModel": "models.rehearsal",
+    "RehearsalModel": "models.rehearsal.rehearsal",
     "RetryEvent": "values.event",
     "ScriptedModel": "models.scripted",
     "Shipmate": "app",
@@ -75,7 +75,7 @@ _HOMES = {
     "VoiceEvent": "values.event",
     "call": "models.scripted",
     "timestamp": "values.message",
-    "to_model_messages": "models.to_model",
+    "to_model_messages": "models.provider.to_model",
     "to_ui_messages_delta": "orchestrator.reduce",
 }
 

@@ -38,7 +38,7 @@ from shipmate.tools.file.change.changeset import recover
 from shipmate.tools.toolset import Toolset, default_toolset
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import DISK, Disk
+from shipmate.workspace.disk.disk import DISK, Disk
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import Loaded, load_config
 

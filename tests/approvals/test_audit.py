@@ -14,7 +14,7 @@ from shipmate.errors import ToolError
 from shipmate.models.scripted import ScriptedModel, call
 from shipmate.tools.tool import ToolContext, ToolResult
 from shipmate.workspace.layout import Layout
-from shipmate.workspace.secret import Mask
+from shipmate.workspace.secret.secret import Mask
 from tests.support.approval import make_call
 from tests.support.workspace import Mark, Probe, messages_of, open_workspace, pressed, said, talk, tools_of
 

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from shipmate.approvals.approval_file import ApprovalFiles
 from shipmate.approvals.policy.grant import describe_scope
-from shipmate.approvals.record import Records
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Approval, Call, Suggestion
 from shipmate.approvals.wording import describe
@@ -23,7 +23,7 @@ from shipmate.store.file_store import FileStore, open_store
 from shipmate.tools.tool import Picture, ToolContext
 from shipmate.values.event import Attachment
 from shipmate.workspace.config import Permissions
-from shipmate.workspace.disk import OsDisk
+from shipmate.workspace.disk.disk import OsDisk
 from shipmate.workspace.layout import Layout
 from tests.support.approval import THREAD, AnyArguments, StandIn, make_call, press, say
 
@@ -965,7 +965,7 @@ async def test_a_decision_made_elsewhere_in_the_same_moment_stands(ship: Ship) -
         # The second look at the clock comes after the question was read and before the answer is stored.
         looks.append(ship.now)
         if len(looks) == 2:
-            Records(Layout(ship.root)).write(msgspec.structs.replace(asked, status="superseded"))
+            ApprovalFiles(Layout(ship.root)).write(msgspec.structs.replace(asked, status="superseded"))
         return ship.now
 
     service = ApprovalService(Layout(ship.root), Permissions(), store, clock=clock)

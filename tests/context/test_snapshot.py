@@ -11,7 +11,7 @@ from shipmate.context.request import Context, ContextRequest
 from shipmate.context.snapshot import LOG_LIMIT, SnapshotLog, count_common, read_snapshots
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
-from shipmate.workspace.secret import Mask
+from shipmate.workspace.secret.secret import Mask
 from tests.support.prompt import MOMENT, write_files
 
 THREAD = ThreadId("web", "room", "1")

@@ -8,7 +8,7 @@ from shipmate.context.trace import Trace
 from shipmate.models.port import ModelRequest, ToolSpec
 from shipmate.values.message import user_message
 from shipmate.workspace.layout import Layout
-from shipmate.workspace.secret import Mask
+from shipmate.workspace.secret.secret import Mask
 
 SECRET = 'pa"ss\nword'
 REQUEST = ModelRequest(

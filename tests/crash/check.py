@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import httpx2
 import msgspec
 
+from shipmate.approvals.approval_file import ApprovalFiles
 from shipmate.approvals.audit import Audit
-from shipmate.approvals.record import Records
 from shipmate.approvals.value import Approval
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.thread.merge import merge_rows
@@ -134,7 +134,7 @@ class Check:
                 yield f"{call_id} is told to have been done and was not"
 
     def _approvals(self) -> dict[str, Approval]:
-        records = Records(self._layout)
+        records = ApprovalFiles(self._layout)
         found = [records.read(each) for each in records.ids()]
         return {each.call_id: each for each in found if each is not None}
 

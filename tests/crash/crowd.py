@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx2
 import msgspec
 
-from shipmate.approvals.record import Records
+from shipmate.approvals.approval_file import ApprovalFiles
 from shipmate.approvals.value import Approval
 from shipmate.server.stream.stream import CLOSING
 from shipmate.server.stream.watch import REJOIN
@@ -242,7 +242,7 @@ class Crowd:
 
     def waiting(self) -> list[Approval]:
         """List what waits for a person."""
-        records = Records(self.layout)
+        records = ApprovalFiles(self.layout)
         found = [records.read(each) for each in records.ids()]
         return [each for each in found if each is not None and each.is_open]
 

@@ -9,7 +9,7 @@ import pytest
 
 from shipmate.errors import ModelAuthError, ToolError
 from shipmate.models.port import Finish, ReasoningDelta, ReasoningEnd, ToolCall
-from shipmate.models.scripted import Call, ScriptedModel, call, call_raw, cut, fail, say, think
+from shipmate.models.scripted import ScriptedCall, ScriptedModel, call, call_raw, cut, fail, say, think
 from shipmate.orchestrator.loop import MAX_STEPS
 from shipmate.tools.tool import ToolContext, ToolResult
 from shipmate.values.message import metadata_of, text_of
@@ -101,7 +101,7 @@ async def test_one_failing_tool_never_sinks_its_siblings(tmp_path: Path, error: 
     ],
 )
 async def test_a_call_that_cannot_be_made_is_told_to_the_model_and_runs_nothing(
-    tmp_path: Path, asked: Call, words: str
+    tmp_path: Path, asked: ScriptedCall, words: str
 ) -> None:
     look = Probe("look")
     model = ScriptedModel([[asked], "Sorry."])

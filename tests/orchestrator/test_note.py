@@ -9,8 +9,8 @@ import pytest
 
 from shipmate.app import Shipmate
 from shipmate.models.port import ModelRequest
+from shipmate.models.provider.to_model import to_model_messages
 from shipmate.models.scripted import ScriptedModel, call, hold, say, think
-from shipmate.models.to_model import to_model_messages
 from shipmate.orchestrator.note import PIN_COUNT, PIN_LENGTH
 from shipmate.values.event import RetryEvent
 from shipmate.values.message import metadata_of, text_of

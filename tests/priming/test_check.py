@@ -5,7 +5,7 @@ from pathlib import Path
 
 from shipmate.priming.check import check_file, findings
 from shipmate.priming.library import Library
-from shipmate.priming.parse import parse_script
+from shipmate.priming.script.parse import parse_script
 from tests.support.priming_script import Put
 
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 
 from shipmate.errors import PrimingError
 from shipmate.priming.convert import to_messages, to_records
-from shipmate.priming.parse import parse_script, read_script
-from shipmate.priming.record import Record, Script
-from shipmate.priming.write import write_script
+from shipmate.priming.script.parse import parse_script, read_script
+from shipmate.priming.script.record import Record, Script
+from shipmate.priming.script.writer import write_script
 from shipmate.values.message import UIMessage
 from tests.support import thread_strategy
 from tests.support.priming_strategy import scripts, threads

@@ -11,10 +11,10 @@ from shipmate.errors import NotFoundError, PrimingError, StorageError
 from shipmate.priming.convert import to_messages
 from shipmate.priming.export import ScriptExistsError, save_script, write_file
 from shipmate.priming.library import Library
-from shipmate.priming.parse import read_script
 from shipmate.priming.recent import Recents
 from shipmate.priming.ref import ScriptRef
-from shipmate.store.memory import MemoryStore
+from shipmate.priming.script.parse import read_script
+from shipmate.store.memory_store import MemoryStore
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import UIMessage

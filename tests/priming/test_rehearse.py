@@ -6,8 +6,8 @@ import pytest
 
 from shipmate.errors import PrimingError
 from shipmate.priming.convert import to_messages
-from shipmate.priming.parse import parse_script, read_script
 from shipmate.priming.rehearse import Heard, rehearse, split_answers
+from shipmate.priming.script.parse import parse_script, read_script
 from shipmate.values.message import JsonObject, UIMessage, text_of
 from tests.support.priming_script import words
 

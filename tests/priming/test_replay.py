@@ -10,16 +10,16 @@ from hypothesis import given, settings
 
 from shipmate.app import Shipmate
 from shipmate.errors import NotFoundError, PrimingError, StorageError, UserError
+from shipmate.models.provider.to_model import to_model_messages
 from shipmate.models.scripted import ScriptedModel
-from shipmate.models.to_model import to_model_messages
 from shipmate.priming.convert import to_messages, to_records
 from shipmate.priming.library import Library
-from shipmate.priming.parse import parse_script, read_script
 from shipmate.priming.recent import Recents
-from shipmate.priming.record import Record, Script
 from shipmate.priming.replay import NO_RESULT, Priming, build_rows, create_dialog, hides_priming, renumber
+from shipmate.priming.script.parse import parse_script, read_script
+from shipmate.priming.script.record import Record, Script
 from shipmate.store.file_store import open_store
-from shipmate.store.memory import MemoryStore
+from shipmate.store.memory_store import MemoryStore
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.values.event import TextEvent

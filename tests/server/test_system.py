@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import StorageError
-from shipmate.server.page import Page
+from shipmate.server.built_page import BuiltPage
 from tests.support.server import Served, make_site, serving
 from tests.support.wire import chat, user
 
@@ -101,7 +101,7 @@ async def test_the_page_is_served_packed_and_cached(tmp_path: Path) -> None:
     (folder / "assets").mkdir(parents=True)
     (folder / "index.html").write_text("<!doctype html><title>x</title>" + " " * 2000)
     (folder / "assets" / "main-abc.js").write_text("export {};" * 500)
-    site.page = Page(folder)
+    site.page = BuiltPage(folder)
     async with serving(site) as served, served.stranger() as client:
         page = await client.get("/threads/web:room:1")
         assert page.text.startswith("<!doctype html>")
@@ -115,7 +115,7 @@ async def test_the_page_is_served_packed_and_cached(tmp_path: Path) -> None:
 
 async def test_a_page_that_is_not_built_says_what_to_do(tmp_path: Path) -> None:
     site = make_site(tmp_path)
-    site.page = Page(tmp_path / "nothing")
+    site.page = BuiltPage(tmp_path / "nothing")
     async with serving(site) as served:
         response = await served.client.get("/")
         assert (response.status_code, response.json()["error"]["code"]) == (503, "no-page")

@@ -16,16 +16,16 @@ from contextlib import ExitStack
 from typing import Any
 from unittest import mock
 
-from shipmate.approvals.value import Answer
+from shipmate.approvals.value import ReplyEffect
 from shipmate.orchestrator import lane as lanes_of
 from shipmate.orchestrator.lane import Lane
 from shipmate.orchestrator.lanes import Lanes
 from shipmate.orchestrator.turn import Turn
 from shipmate.store.index import Index
-from shipmate.store.journal.inbox import Accept, JournalInbox, Line, Stop
+from shipmate.store.journal.inbox import Accept, JournalInbox, Line, StopLine
 from shipmate.store.port import InboxRow
 from shipmate.values.event import ApprovalReplyEvent, Outcome, TextEvent
-from shipmate.workspace import disk as disks
+from shipmate.workspace.disk import disk as disks
 from tests.simulation.disk import SimDisk
 from tests.simulation.socket import SimSocket
 
@@ -169,7 +169,7 @@ def stop_not_kept(stack: ExitStack) -> None:
     write = JournalInbox._write  # pyright: ignore[reportPrivateUsage]
 
     def skip(inbox: JournalInbox, line: Line, *, waits: bool) -> None:
-        if not isinstance(line, Stop):
+        if not isinstance(line, StopLine):
             write(inbox, line, waits=waits)
 
     _put(stack, JournalInbox, "_write", skip)
@@ -182,7 +182,7 @@ def early_yes_counts(stack: ExitStack) -> None:
     async def read(lane: Lane, thread: Any, row: InboxRow) -> Any:
         approvals = lane._approvals  # pyright: ignore[reportPrivateUsage]
         if not isinstance(row.event, TextEvent | ApprovalReplyEvent):
-            return Answer()
+            return ReplyEffect()
         return await approvals.answer(row.event, await approvals.pending(str(thread.id)))
 
     _put(stack, Lane, "_read_answer", read)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.workspace.disk import append_to, exists, names_in, read_file, replace_file
+from shipmate.workspace.disk.disk import append_to, exists, names_in, read_file, replace_file
 from tests.simulation.disk import Locks, SimDisk, WouldWaitForeverError
 from tests.simulation.volume import Volume
 

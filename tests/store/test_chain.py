@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shipmate.errors import StorageError
 from shipmate.store import chain as chain_module
 from shipmate.store.chain import Chain
-from shipmate.workspace.disk import OsDisk
+from shipmate.workspace.disk.disk import OsDisk
 from tests.support.sync import record_syncs
 
 
@@ -98,7 +98,7 @@ def test_every_change_of_a_line_shows_with_its_place(tmp_path: Path, number: int
             # Whoever edits a line and mends its own hash still breaks the line behind it, or the head.
             entry = msgspec.json.decode(lines[number])
             bare = {key: value for key, value in entry.items() if key not in ("hash", "seq", "prev")}
-            link = chain_module.Link(entry["seq"] - 1, entry["prev"])
+            link = chain_module.ChainLink(entry["seq"] - 1, entry["prev"])
             lines[number] = chain_module.encode(chain_module.seal({**bare, "what": "x"}, link)) + b"\n"
     path.write_bytes(b"".join(lines))
     for verification in (chain.verify(), Chain(tmp_path).verify()):

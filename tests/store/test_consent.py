@@ -13,9 +13,9 @@ from shipmate.errors import StorageError
 from shipmate.store.file_store import open_store
 from shipmate.store.journal.folder import FolderWatch
 from shipmate.store.journal.grant import GrantFiles
-from shipmate.store.memory import MemoryStore
+from shipmate.store.memory_store import MemoryStore
 from shipmate.store.port import Store
-from shipmate.workspace.disk import DISK, locked
+from shipmate.workspace.disk.disk import DISK, locked
 from shipmate.workspace.layout import Layout
 from tests.support.sync import ImpatientDisk
 

@@ -23,7 +23,7 @@ from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import UIMessage, text_part, timestamp, user_message
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import DISK, OsDisk
+from shipmate.workspace.disk.disk import DISK, OsDisk
 from shipmate.workspace.layout import Layout
 from tests.support.search import examples
 

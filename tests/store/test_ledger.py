@@ -12,7 +12,7 @@ from shipmate.store.file_store import open_store
 from shipmate.store.journal.usage import UsageFiles
 from shipmate.store.port import StepUsage
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import DISK, locked
+from shipmate.workspace.disk.disk import DISK, locked
 from shipmate.workspace.layout import Layout
 from tests.support.sync import ImpatientDisk
 

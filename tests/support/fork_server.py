@@ -28,7 +28,10 @@ from tests.support.terminal import environment
 REPOSITORY = Path(__file__).parents[2]
 REQUEST_BYTES = 1 << 20
 IMPORTED = (
-    *(f"shipmate.cli.{name}" for name in ("approvals", "ask", "chat", "conversation", "group", "serve")),
+    *(
+        f"shipmate.cli.{name}"
+        for name in ("approvals", "ask", "chat", "terminal.conversation", "group", "serve")
+    ),
     *("shipmate.app", "shipmate.server.listen", "tests.support.sailor", "tests.support.stamp"),
 )
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from shipmate.priming.record import Record
-from shipmate.priming.rule import check_record
+from shipmate.priming.script.record import Record
+from shipmate.priming.script.record_rule import check_record
 from shipmate.values.message import JsonObject, UIMessage
 
 PIECES = [

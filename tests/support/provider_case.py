@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from shipmate.models.port import Model, ModelEvent, ModelRequest, ToolSpec
-from shipmate.models.provider import ProviderModel
-from shipmate.models.recipe import Recipe
+from shipmate.models.provider.provider import ProviderModel
+from shipmate.models.provider.recipe import Recipe
 from shipmate.models.relay import close_model
 from shipmate.values.message import JsonObject, UIMessage, user_message
 from tests.support.provider_server import ProviderServer

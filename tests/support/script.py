@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from shipmate.errors import ModelDownError
-from shipmate.models.offline import last_said
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, TextDelta
+from shipmate.models.rehearsal.offline import last_said
 from shipmate.models.scripted import ScriptedModel, call, call_raw, fail, say, think
 
 COUNT = 40

@@ -15,9 +15,9 @@ from shipmate.app import Shipmate
 from shipmate.cli.doctor import examine
 from shipmate.cli.init import EXAMPLES
 from shipmate.models.port import Model
-from shipmate.server.guard.host import Doorman
-from shipmate.server.guard.token import Token
-from shipmate.server.listen import Server
+from shipmate.server.guard.access_token import Token
+from shipmate.server.guard.host import AllowedHosts
+from shipmate.server.listen import Listener
 from shipmate.server.port import Ship
 from shipmate.server.site import Opener, Site
 from shipmate.server.web import make_app
@@ -73,10 +73,10 @@ async def serving(site: Site, *, listen: str = "127.0.0.1", port: int = 0) -> As
         port = listening.getsockname()[1]
         address = f"http://[{listen}]:{port}" if ":" in listen else f"http://{listen}:{port}"
         config = uvicorn.Config(
-            make_app(site, Doorman(listen)), log_config=None, ws="none", timeout_graceful_shutdown=1
+            make_app(site, AllowedHosts(listen)), log_config=None, ws="none", timeout_graceful_shutdown=1
         )
         started = asyncio.Event()
-        server = Server(config, started.set, site.streams.leave)
+        server = Listener(config, started.set, site.streams.leave)
         task = asyncio.create_task(server.serve(sockets=[listening]))
         await started.wait()
         headers = {"authorization": f"Bearer {site.token.value}"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.workspace.disk import OsDisk
+from shipmate.workspace.disk.disk import OsDisk
 
 
 class Disk:

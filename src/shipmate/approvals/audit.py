@@ -16,9 +16,9 @@ from shipmate.store.chain import Chain
 from shipmate.store.verification import Verification
 from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal_line
-from shipmate.workspace.disk import DISK, Disk
+from shipmate.workspace.disk.disk import DISK, Disk
 from shipmate.workspace.layout import Layout
-from shipmate.workspace.secret import Mask
+from shipmate.workspace.secret.secret import Mask
 
 # `mended` and `broken` are the log's own notes on what it found at its end.
 Event = Literal["asked", "decided", "allowed", "refused", "ran", "mended", "broken"]

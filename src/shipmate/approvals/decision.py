@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from shipmate.approvals.record import Records
+from shipmate.approvals.approval_file import ApprovalFiles
 from shipmate.approvals.value import Approval, Grant, Ruling
 from shipmate.store.port import Consents
 from shipmate.values.message import timestamp
@@ -25,7 +25,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 class DecisionLog:
     """The decisions of one workspace, on disk before anything depends on them."""
 
-    def __init__(self, records: Records, consents: Consents, clock: Callable[[], datetime]) -> None:
+    def __init__(self, records: ApprovalFiles, consents: Consents, clock: Callable[[], datetime]) -> None:
         self._records = records
         self._consents = consents
         self._clock = clock

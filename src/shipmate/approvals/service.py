@@ -9,21 +9,21 @@ from typing import TypeAlias
 
 import msgspec
 
+from shipmate.approvals.approval_file import ApprovalFiles
 from shipmate.approvals.audit import Audit
 from shipmate.approvals.authority import may_decide
 from shipmate.approvals.decision import DecisionLog
 from shipmate.approvals.policy.grant import Lease, make_grant
 from shipmate.approvals.policy.judgement import Judgement
 from shipmate.approvals.policy.preference import MemberPolicy
-from shipmate.approvals.record import Records
 from shipmate.approvals.reply.reply import ReplyService
 from shipmate.approvals.value import (
-    Answer,
     Approval,
     Call,
     Coverage,
     Decision,
     Grant,
+    ReplyEffect,
     Status,
     Suggestion,
     Verdict,
@@ -37,7 +37,7 @@ from shipmate.values.event import ApprovalReplyEvent, TextEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.values.reason import Why
 from shipmate.workspace.config import Config, Permissions
-from shipmate.workspace.disk import DISK, Disk
+from shipmate.workspace.disk.disk import DISK, Disk
 from shipmate.workspace.layout import Layout
 
 Suggest: TypeAlias = Callable[[str, Sequence[Approval]], Awaitable[Suggestion | None]]
@@ -79,7 +79,7 @@ class ApprovalService:
         self._permissions = permissions
         self._consents = store.consents
         self.audit = Audit(layout, mask, disk)
-        self._records = Records(layout, self.audit, disk)
+        self._records = ApprovalFiles(layout, self.audit, disk)
         self._clock = clock
         self._decisions = DecisionLog(self._records, self._consents, clock)
         self._replies = ReplyService(
@@ -192,7 +192,7 @@ class ApprovalService:
             return None
         return Coverage(None if grant.pattern is None else grant.rule)
 
-    async def answer(self, event: TextEvent | ApprovalReplyEvent, pending: Sequence[Approval]) -> Answer:
+    async def answer(self, event: TextEvent | ApprovalReplyEvent, pending: Sequence[Approval]) -> ReplyEffect:
         """Take a person's message as an answer, if it is one."""
         return await self._replies.answer(event, pending)
 

@@ -159,7 +159,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class ReplyEffect(msgspec.Struct, frozen=True, kw_only=True):
     """What a person's message did: decisions, words back, and whether it was an answer at all."""
 
     decisions: list[Decision] = []

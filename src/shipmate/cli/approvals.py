@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from shipmate.approvals.reply.grammar import parse
+from shipmate.approvals.reply.parser import parse
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Approval
 from shipmate.approvals.wording import describe, describe_grant, moment, summarise
-from shipmate.cli.card import clean
-from shipmate.cli.leaving import run
 from shipmate.cli.place import PLATFORM, find_layout, open_records
 from shipmate.cli.ship import local_user, open_ship
+from shipmate.cli.terminal.card import clean
+from shipmate.cli.terminal.leaving import run
 from shipmate.errors import ApprovalError, NotFoundError, UserError
 from shipmate.values.event import ApprovalReplyEvent, Outcome
 from shipmate.values.message import new_id, timestamp

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from shipmate.cli.card import clean
-from shipmate.cli.leaving import is_leaving, run
 from shipmate.cli.place import find_layout, new_thread_id, parse_thread_id
 from shipmate.cli.ship import YOLO, make_text, open_ship, prime
-from shipmate.cli.transcript import Transcript
+from shipmate.cli.terminal.card import clean
+from shipmate.cli.terminal.leaving import is_leaving, run
+from shipmate.cli.terminal.transcript import Transcript
 from shipmate.errors import UserError
 from shipmate.values.chunk import Chunk
 from shipmate.values.event import Outcome, TextEvent
@@ -175,7 +175,7 @@ async def _follow(
     printer: _Printer,
 ) -> None:
     """Print the run that answers an event, until its outcome is known."""
-    from shipmate.cli.watching import Watching
+    from shipmate.cli.terminal.watching import Watching
 
     watching = Watching()
     while not answering.done() or not queue.empty():

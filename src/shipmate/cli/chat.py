@@ -6,9 +6,9 @@ import sys
 
 import click
 
-from shipmate.cli.leaving import run
 from shipmate.cli.place import find_layout, new_thread_id, parse_thread_id
 from shipmate.cli.ship import open_ship, prime
+from shipmate.cli.terminal.leaving import run
 from shipmate.errors import UserError
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
@@ -40,7 +40,7 @@ def command(
 async def _chat(
     layout: Layout, thread_id: ThreadId, refs: tuple[str, ...], model: str | None, *, shows_priming: bool
 ) -> None:
-    from shipmate.cli.conversation import Conversation
+    from shipmate.cli.terminal.conversation import Conversation
 
     async with open_ship(layout, finishes=False) as ship:
         if model is not None:

@@ -16,11 +16,11 @@ from shipmate import __version__
 from shipmate.cli.place import find_layout, open_records
 from shipmate.errors import ShipmateError
 from shipmate.thread.row import RowProblem
-from shipmate.workspace.exposure import findings as find_exposure
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout, make_private
 from shipmate.workspace.load import Loaded, load_config
-from shipmate.workspace.secret import Mask, secret_values
+from shipmate.workspace.secret.exposure import findings as find_exposure
+from shipmate.workspace.secret.secret import Mask, secret_values
 
 MARKS = {"ok": "✓", "warn": "!", "error": "✗"}
 LOW_SPACE = 200 * 1024 * 1024
@@ -70,7 +70,7 @@ async def examine(layout: Layout) -> list[Finding]:
 async def _check_rooms(layout: Layout, loaded: Loaded) -> list[Finding]:
     from shipmate.approvals.policy.policy import findings as find_permissions
     from shipmate.approvals.policy.preference import findings as find_preferences
-    from shipmate.models.check import findings as find_model
+    from shipmate.models.readiness import findings as find_model
     from shipmate.priming.check import findings as find_priming
     from shipmate.priming.library import Library
     from shipmate.tools.exec.sandbox.sandbox import Sandbox

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from shipmate.context.difference import Change, Difference
+from shipmate.context.difference import Difference, SectionChange
 from shipmate.context.request import Context, Section
 from shipmate.context.snapshot import Snapshot
 from shipmate.values.message import JsonObject
@@ -138,11 +138,11 @@ def draw_difference(found: Difference, before: Snapshot, after: Snapshot, turns:
         click.echo("What the sections said is kept only under DEBUG=1.")
 
 
-def _has_text(change: Change) -> bool:
+def _has_text(change: SectionChange) -> bool:
     return change.text_before is not None or change.text_after is not None
 
 
-def _lines(change: Change) -> list[str]:
+def _lines(change: SectionChange) -> list[str]:
     if not _has_text(change):
         return []
     before, after = (change.text_before or "").splitlines(), (change.text_after or "").splitlines()

@@ -20,7 +20,7 @@ PLATFORM = "cli"
 SCOPE = "chat"
 
 
-class Records(msgspec.Struct, frozen=True):
+class OpenWorkspace(msgspec.Struct, frozen=True):
     """Hold what is on disk: the threads, and the store beside them."""
 
     layout: Layout
@@ -35,14 +35,14 @@ def find_layout(context: click.Context) -> Layout:
 
 
 @asynccontextmanager
-async def open_records(layout: Layout) -> AsyncGenerator[Records]:
+async def open_records(layout: Layout) -> AsyncGenerator[OpenWorkspace]:
     """Open the threads and the store for reading and small changes; no model, no run."""
     from shipmate.store.file_store import open_store
     from shipmate.thread.log import FileLog
 
     store = open_store(layout)
     try:
-        yield Records(layout, ThreadService(FileLog(layout)), store)
+        yield OpenWorkspace(layout, ThreadService(FileLog(layout)), store)
     finally:
         await store.close()
 

@@ -10,8 +10,8 @@ from typing import Any
 import click
 import msgspec
 
-from shipmate.cli.card import clean, shorten
 from shipmate.cli.place import find_layout, open_records, parse_thread_id
+from shipmate.cli.terminal.card import clean, shorten
 from shipmate.priming.check import check_file
 from shipmate.priming.export import Saved, ScriptExistsError, save_script
 from shipmate.priming.library import Library, Listing

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from shipmate.cli.card import clean
 from shipmate.cli.place import PLATFORM
 from shipmate.cli.ship import local_user, make_text, open_ship
-from shipmate.priming.record import Script
-from shipmate.priming.rehearse import Heard, Rehearsal, Turn, rehearse
+from shipmate.cli.terminal.card import clean
+from shipmate.priming.rehearse import Comparison, Heard, Rehearsal, rehearse
+from shipmate.priming.script.record import Script
 from shipmate.values.event import ApprovalReplyEvent, Attachment, Outcome
 from shipmate.values.message import UIMessage, new_id, text_of, timestamp
 from shipmate.values.thread_id import ThreadId
@@ -115,7 +115,7 @@ def show_rehearsal(report: Rehearsal) -> None:
     click.echo("All turns are as in the script." if report.matches else "Not as in the script.")
 
 
-def _show_beside(turn: Turn) -> None:
+def _show_beside(turn: Comparison) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

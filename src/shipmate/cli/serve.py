@@ -46,8 +46,8 @@ async def _serve(
     # The web framework is imported here: `--help` must not wait for it.
     from shipmate.app import Shipmate
     from shipmate.cli.doctor import examine
+    from shipmate.server.guard.access_token import Token
     from shipmate.server.guard.host import is_loopback
-    from shipmate.server.guard.token import Token
     from shipmate.server.listen import quiet_logs, serve
     from shipmate.server.site import Site
     from shipmate.workspace.load import load_config

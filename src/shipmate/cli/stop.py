@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from shipmate.cli.leaving import run
 from shipmate.cli.place import find_layout, parse_thread_id
 from shipmate.cli.ship import open_ship
+from shipmate.cli.terminal.leaving import run
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
 

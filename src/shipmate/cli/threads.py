@@ -11,12 +11,12 @@ from typing import TypeVar
 import click
 import msgspec
 
-from shipmate.cli.card import clean, shorten
-from shipmate.cli.leaving import run
-from shipmate.cli.note import make_course, make_pin
-from shipmate.cli.place import Records, find_layout, open_records, parse_thread_id
+from shipmate.cli.place import OpenWorkspace, find_layout, open_records, parse_thread_id
 from shipmate.cli.ship import open_ship
-from shipmate.cli.show import write_markdown
+from shipmate.cli.terminal.card import clean, shorten
+from shipmate.cli.terminal.leaving import run
+from shipmate.cli.terminal.note import make_course, make_pin
+from shipmate.cli.terminal.show import write_markdown
 from shipmate.errors import NotFoundError, UserError
 from shipmate.store.port import ThreadInfo
 from shipmate.thread.service import Thread, ThreadService
@@ -48,7 +48,7 @@ def list_threads(
 ) -> None:
     """List threads, the latest first; QUERY keeps those whose title or id contains it."""
 
-    async def work(records: Records) -> list[ThreadInfo]:
+    async def work(records: OpenWorkspace) -> list[ThreadInfo]:
         wanted = None if binned else archived
         await records.store.reconcile()
         return await records.store.threads.list(query=query, archived=wanted, binned=binned, limit=limit)
@@ -92,7 +92,7 @@ def show(context: click.Context, thread: str, as_json: bool, output: bool) -> No
         return
     from rich.console import Console
 
-    from shipmate.cli.screen import ChatMarkdown
+    from shipmate.cli.terminal.screen import ChatMarkdown
 
     Console().print(ChatMarkdown(clean(text)))
 
@@ -133,7 +133,7 @@ def rename(context: click.Context, thread: str, title: str) -> None:
     if not words:
         raise UserError("the title is empty. Write what the thread should be called.")
 
-    async def work(records: Records) -> None:
+    async def work(records: OpenWorkspace) -> None:
         thread_id = await _require(records, parse_thread_id(thread))
         await records.store.threads.rename(thread_id, words)
 
@@ -148,7 +148,7 @@ def rename(context: click.Context, thread: str, title: str) -> None:
 def archive(context: click.Context, thread: str, undo: bool) -> None:
     """Hide a thread from the list; it stays where it is."""
 
-    async def work(records: Records) -> None:
+    async def work(records: OpenWorkspace) -> None:
         thread_id = await _require(records, parse_thread_id(thread))
         await records.store.threads.set(thread_id, archived=not undo)
 
@@ -163,7 +163,7 @@ def bin_thread(context: click.Context, thread: str) -> None:
     """Move a thread to the bin."""
     thread_id = parse_thread_id(thread)
 
-    async def work(records: Records) -> None:
+    async def work(records: OpenWorkspace) -> None:
         await _require(records, thread_id)
         await records.threads.bin(thread_id)
         await records.store.threads.refresh(str(thread_id))
@@ -179,7 +179,7 @@ def restore(context: click.Context, thread: str) -> None:
     """Bring a thread back from the bin."""
     thread_id = parse_thread_id(thread)
 
-    async def work(records: Records) -> None:
+    async def work(records: OpenWorkspace) -> None:
         if not records.layout.thread_bin(thread_id).exists():
             raise NotFoundError(
                 f"{thread_id} is not in the bin. `shipmate threads list --bin` shows what is."
@@ -263,14 +263,14 @@ async def _require_open(layout: Layout, threads: ThreadService, thread_id: Threa
     await threads.read(thread_id)
 
 
-async def _require(records: Records, thread_id: ThreadId) -> str:
+async def _require(records: OpenWorkspace, thread_id: ThreadId) -> str:
     """Check that a thread exists."""
     await records.threads.read(thread_id)
     return str(thread_id)
 
 
 def _read(context: click.Context, thread_id: ThreadId) -> tuple[Thread, str]:
-    async def work(records: Records) -> tuple[Thread, str]:
+    async def work(records: OpenWorkspace) -> tuple[Thread, str]:
         thread = await records.threads.read(thread_id)
         info = await records.store.threads.find(str(thread_id))
         return thread, (info.title if info and info.title else str(thread_id))
@@ -282,7 +282,7 @@ def _read(context: click.Context, thread_id: ThreadId) -> tuple[Thread, str]:
     return thread, title
 
 
-def _run(context: click.Context, work: Callable[[Records], Awaitable[Result]]) -> Result:
+def _run(context: click.Context, work: Callable[[OpenWorkspace], Awaitable[Result]]) -> Result:
     layout = find_layout(context)
 
     async def opened() -> Result:

@@ -10,7 +10,7 @@ import msgspec
 from shipmate.context.snapshot import Print, Snapshot, count_common
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class SectionChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Say what happened to one section."""
 
     name: str
@@ -25,7 +25,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Difference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Say how one prompt departs from another."""
 
-    changes: list[Change]
+    changes: list[SectionChange]
     # The first byte that is no longer the same; None when the prompts are equal.
     breaks_at: int | None = None
     # The section that byte lies in.
@@ -61,8 +61,8 @@ def compare(turns: Sequence[Snapshot], before: int, after: int) -> Difference:
 
 def _change(
     name: str, old: Print | None, new: Print | None, turns: Sequence[Snapshot], before: int, after: int
-) -> Change:
-    return Change(
+) -> SectionChange:
+    return SectionChange(
         name=name,
         kind="added" if old is None else "removed" if new is None else "changed",
         bytes_before=old.bytes if old else 0,

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from shipmate.decoding.process import Work, call, call_aside
+from shipmate.decoding.worker import Work, call, call_aside
 from shipmate.errors import DecodingError, MediaError
 from shipmate.workspace.upload import media_type_of
 

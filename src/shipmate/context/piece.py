@@ -10,7 +10,7 @@ import msgspec
 from shipmate.context.budget import CUT_ORDER, FLOOR_TOKENS, split_ends, weigh
 from shipmate.context.profile import Profile
 from shipmate.context.request import Context, Section, Stability, ToolDescription
-from shipmate.context.section import Draft, Scene, SectionKind, Silence, section_kinds
+from shipmate.context.section import Draft, Omission, Scene, SectionKind, section_kinds
 from shipmate.context.wording import find_wording, word
 
 # The constitution may shrink, but a member without it would be someone else.
@@ -23,7 +23,7 @@ class Piece:
 
     kind: SectionKind
     style: str
-    draft: Draft | Silence
+    draft: Draft | Omission
     text: str = ""
     bytes: int = 0
     tokens: int = 0

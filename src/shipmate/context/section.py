@@ -59,7 +59,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     stability: Stability | None = None
 
 
-class Silence(msgspec.Struct, frozen=True, eq=False):
+class Omission(msgspec.Struct, frozen=True, eq=False):
     """Say why a section has nothing to say."""
 
     reason: str
@@ -67,7 +67,7 @@ class Silence(msgspec.Struct, frozen=True, eq=False):
     problem: str = ""
 
 
-Writer = Callable[[Scene], Draft | Silence]
+Writer = Callable[[Scene], Draft | Omission]
 
 
 class SectionKind(msgspec.Struct, frozen=True, eq=False):
@@ -107,13 +107,13 @@ def read_bootstrap(scene: Scene, name: str, *, is_shared: bool) -> FileText:
     return file
 
 
-def draft_file(scene: Scene, file: FileText, wording: str = "") -> Draft | Silence:
+def draft_file(scene: Scene, file: FileText, wording: str = "") -> Draft | Omission:
     """Write a section that is one file."""
     source = scene.path(file)
     if file.is_missing:
-        return Silence(f"there is no {source}")
+        return Omission(f"there is no {source}")
     if not file.text.strip():
-        return Silence(f"left out: {file.problem}", source, file.problem)
+        return Omission(f"left out: {file.problem}", source, file.problem)
     return Draft(
         text=file.text.strip(),
         fields={"source": source, "title": scene.title(file)},

@@ -13,8 +13,8 @@ from shipmate.models.catalog import ALIASES, PROVIDERS
 from shipmate.models.fallback import FallbackModel
 from shipmate.models.ollama import find_ollama, locate_ollama
 from shipmate.models.port import Model
-from shipmate.models.provider import ProviderModel
-from shipmate.models.recipe import Recipe
+from shipmate.models.provider.provider import ProviderModel
+from shipmate.models.provider.recipe import Recipe
 from shipmate.models.retry import RetryingModel
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Llm
@@ -37,7 +37,7 @@ def _choose_one(llm: Llm, environ: Mapping[str, str]) -> Model:
         llm = discover(llm, environ)
     provider, model = _name(llm)
     if provider == "rehearsal":
-        from shipmate.models.rehearsal import RehearsalModel
+        from shipmate.models.rehearsal.rehearsal import RehearsalModel
 
         return RehearsalModel()
     _check_library(provider)

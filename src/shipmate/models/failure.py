@@ -16,7 +16,7 @@ from shipmate.errors import (
     ModelRequestError,
     ModelStreamError,
 )
-from shipmate.workspace.secret import Mask
+from shipmate.workspace.secret.secret import Mask
 
 LONGEST_DETAIL = 240
 # Servers that speak another's protocol word this in their own way and send no code.

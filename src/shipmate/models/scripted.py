@@ -27,7 +27,6 @@ from typing import TypeAlias
 import msgspec
 
 from shipmate.errors import ModelError, ModelRequestError
-from shipmate.models.offline import count_steps, derive_call_id, last_said
 from shipmate.models.port import (
     Finish,
     ModelEvent,
@@ -39,6 +38,7 @@ from shipmate.models.port import (
     ToolCallDelta,
     Usage,
 )
+from shipmate.models.rehearsal.offline import count_steps, derive_call_id, last_said
 
 
 class Fail(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class Fail(msgspec.Struct, frozen=True):
     error: ModelError
 
 
-class Cut(msgspec.Struct, frozen=True):
+class BreakOff(msgspec.Struct, frozen=True):
     """End the stream here without a `Finish`, as a dropped connection does."""
 
 
@@ -57,7 +57,7 @@ class Hold(msgspec.Struct, frozen=True):
     event: asyncio.Event
 
 
-class Call(msgspec.Struct, frozen=True):
+class ScriptedCall(msgspec.Struct, frozen=True):
     """Call a tool; an id is made from the request when none is given."""
 
     name: str
@@ -66,7 +66,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 Thought: TypeAlias = tuple[ReasoningDelta, ReasoningEnd]
-Item: TypeAlias = ModelEvent | Fail | Cut | Hold | Call | Thought | str
+Item: TypeAlias = ModelEvent | Fail | BreakOff | Hold | ScriptedCall | Thought | str
 Answer: TypeAlias = Item | Sequence[Item]
 Step: TypeAlias = Answer | Callable[[ModelRequest], Answer | Awaitable[Answer]]
 Script: TypeAlias = Sequence[Step] | Mapping[str, Sequence[Step]]
@@ -82,14 +82,14 @@ def think(text: str) -> Thought:
     return ReasoningDelta(text), ReasoningEnd()
 
 
-def call(name: str, /, **arguments: object) -> Call:
+def call(name: str, /, **arguments: object) -> ScriptedCall:
     """Call a tool with these arguments."""
-    return Call(name, msgspec.json.encode(arguments).decode())
+    return ScriptedCall(name, msgspec.json.encode(arguments).decode())
 
 
-def call_raw(name: str, arguments: str, *, call_id: str | None = None) -> Call:
+def call_raw(name: str, arguments: str, *, call_id: str | None = None) -> ScriptedCall:
     """Call a tool with arguments as written, JSON or not, and with a chosen id."""
-    return Call(name, arguments, call_id)
+    return ScriptedCall(name, arguments, call_id)
 
 
 def fail(error: ModelError) -> Fail:
@@ -97,9 +97,9 @@ def fail(error: ModelError) -> Fail:
     return Fail(error)
 
 
-def cut() -> Cut:
+def cut() -> BreakOff:
     """Break the stream off at this point."""
-    return Cut()
+    return BreakOff()
 
 
 def hold(event: asyncio.Event) -> Hold:
@@ -125,11 +125,11 @@ class ScriptedModel:
             match item:
                 case Fail():
                     raise item.error
-                case Cut():
+                case BreakOff():
                     return
                 case Hold():
                     await item.event.wait()
-                case Call():
+                case ScriptedCall():
                     calls += 1
                     call_id = item.call_id or derive_call_id(request, calls)
                     yield ToolCallDelta(call_id, item.name, item.arguments)
@@ -165,7 +165,7 @@ async def _answer(step: Step, request: ModelRequest) -> Answer:
     return await made if inspect.isawaitable(made) else made
 
 
-def _items(answer: Answer) -> list[ModelEvent | Fail | Cut | Hold | Call]:
+def _items(answer: Answer) -> list[ModelEvent | Fail | BreakOff | Hold | ScriptedCall]:
     if isinstance(answer, str):
         return [TextDelta(answer)]
     if not isinstance(answer, Sequence):

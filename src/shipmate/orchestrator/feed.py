@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from shipmate.orchestrator.reduce import Reducer, Snapshot
+from shipmate.orchestrator.reduce import MessageSnapshot, Reducer
 from shipmate.values.chunk import Chunk
 from shipmate.values.event import Outcome
 from shipmate.values.message import UIMessage
@@ -22,7 +22,7 @@ class FeedEvent(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     message_id: str = ""
     # The platform messages its run answers, so that a watcher knows its own run from others of the thread.
     answers: frozenset[str] = frozenset()
-    snapshot: Snapshot | None = None
+    snapshot: MessageSnapshot | None = None
     chunk: Chunk | None = None
     outcome: Outcome | None = None
     # Nothing but that another process keeps from now on: what ended meanwhile is in the thread alone.

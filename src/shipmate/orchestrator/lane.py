@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from shipmate.approvals.service import ApprovalService
-from shipmate.approvals.value import Answer
+from shipmate.approvals.value import ReplyEffect
 from shipmate.approvals.wording import say
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError
 from shipmate.orchestrator.feed import Feed, Run
@@ -173,20 +173,20 @@ class Lane:
             self._feed.publish(str(thread.id), row_id, told)
         await self._finish(thread, [row], note.outcome)
 
-    async def _read_answer(self, thread: Thread, row: InboxRow) -> Answer:
+    async def _read_answer(self, thread: Thread, row: InboxRow) -> ReplyEffect:
         """Read a row as an answer to approvals, if it can be one."""
         event = row.event
         if not isinstance(event, TextEvent | ApprovalReplyEvent):
-            return Answer()
+            return ReplyEffect()
         if not thread.waiting and isinstance(event, TextEvent):
-            return Answer()
+            return ReplyEffect()
         pending = await self._approvals.pending(str(thread.id))
         if isinstance(event, TextEvent):
             # Nobody has answered what was not asked yet when they spoke.
             pending = [each for each in pending if self._approvals.was_asked_by(each, row.received_at)]
         return await self._approvals.answer(event, pending)
 
-    async def _answer(self, thread: Thread, row: InboxRow, answer: Answer) -> None:
+    async def _answer(self, thread: Thread, row: InboxRow, answer: ReplyEffect) -> None:
         """Put an answer and its decisions into the thread, and go on with what was decided."""
         event = row.event
         if not isinstance(event, TextEvent | ApprovalReplyEvent):

@@ -16,7 +16,7 @@ from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolE
 from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Finish, ModelRequest
 from shipmate.orchestrator.attachment import Attachments
-from shipmate.orchestrator.history import History
+from shipmate.orchestrator.estimate import TokenCount
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
@@ -59,7 +59,7 @@ class AgentOrchestrator:
         self._ledger = ledger
         self._trace = trace
         self._snapshots = snapshots
-        self._history = History()
+        self._history = TokenCount()
         self._worker = Worker(layout, toolset, approvals)
 
     async def run(self, turn: Turn) -> Outcome:

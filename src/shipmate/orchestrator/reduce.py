@@ -11,7 +11,7 @@ from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, UIMessage
 
 
-class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class MessageSnapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A message as it was told so far; `open` gives the place of each text still being written.
 
     Its keys are the ids that the coming deltas carry, behind their kind: `text 0-1`, `reasoning 0-2`.
@@ -97,10 +97,10 @@ class Reducer:
         self._metadata = {}
         return row
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> MessageSnapshot:
         """Return the message as it stands; what is told later does not change it."""
         parts = [dict(part) for part in self.message["parts"]]
-        return Snapshot(message={**self.message, "parts": parts}, open=dict(self._open))
+        return MessageSnapshot(message={**self.message, "parts": parts}, open=dict(self._open))
 
     def _is_unfinished(self, place: int) -> bool:
         return self.message["parts"][place].get("state") == "input-streaming"

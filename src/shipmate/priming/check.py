@@ -6,9 +6,9 @@ from pathlib import Path
 
 from shipmate.errors import UserError
 from shipmate.priming.library import Library
-from shipmate.priming.parse import check_script, read_text
-from shipmate.priming.record import ScriptError
 from shipmate.priming.ref import ScriptRef
+from shipmate.priming.script.parse import check_script, read_text
+from shipmate.priming.script.record import ScriptError
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
 

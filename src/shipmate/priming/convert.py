@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from shipmate.errors import PrimingError
 from shipmate.priming.part import read_parts, write_part
-from shipmate.priming.record import Record
 from shipmate.priming.residue import TYPE, UnfitError, fill_residue, make_residue
+from shipmate.priming.script.record import Record
 from shipmate.priming.turn import find_starts, split_turns, usual_role
 from shipmate.values.message import JsonObject, UIMessage
 

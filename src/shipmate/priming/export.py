@@ -14,10 +14,10 @@ import msgspec
 from shipmate.errors import NotFoundError, PrimingError, StorageError
 from shipmate.priming.convert import to_records
 from shipmate.priming.library import Library
-from shipmate.priming.record import KIND, VERSION, Script
+from shipmate.priming.pinned import without_pins, write_reminders
 from shipmate.priming.ref import ScriptRef, read_slug
-from shipmate.priming.reminder import without_pins, write_reminders
-from shipmate.priming.write import write_script
+from shipmate.priming.script.record import KIND, VERSION, Script
+from shipmate.priming.script.writer import write_script
 from shipmate.store.port import Store
 from shipmate.thread.pin import Pin, pins_of
 from shipmate.thread.service import ThreadService

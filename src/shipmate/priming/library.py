@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 
 from shipmate.errors import NotFoundError, PrimingError
-from shipmate.priming.parse import check_script, parse_script, read_script, read_text
-from shipmate.priming.record import Script, ScriptError
 from shipmate.priming.ref import ScriptRef
+from shipmate.priming.script.parse import check_script, parse_script, read_script, read_text
+from shipmate.priming.script.record import Script, ScriptError
 from shipmate.values.message import timestamp
 from shipmate.workspace.layout import Layout
 
@@ -22,7 +22,7 @@ FOUND_LIMIT = 50
 _SEEN_LIMIT = 10_000
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ScriptEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Describe a script for a list; the path is relative to the workspace."""
 
     script_ref: str
@@ -38,7 +38,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Listing(msgspec.Struct, frozen=True):
     """Carry the scripts found, and the files that could not be read."""
 
-    entries: list[Entry]
+    entries: list[ScriptEntry]
     problems: list[str]
 
 
@@ -57,7 +57,7 @@ class _Seen(msgspec.Struct, frozen=True):
     """Remember what a file held when it last looked like this."""
 
     stamp: tuple[int, int, int]
-    entry: Entry | None
+    entry: ScriptEntry | None
     problem: str
 
 
@@ -108,7 +108,7 @@ class Library:
             return self._list(member)
 
     def _list(self, member: str) -> Listing:
-        entries: list[tuple[int, Entry]] = []
+        entries: list[tuple[int, ScriptEntry]] = []
         problems: list[str] = []
         kept: dict[str, _Seen] = {}
         for owner, folder in (
@@ -138,7 +138,7 @@ class Library:
         ]
         return Listing(found[:limit], listing.problems)
 
-    def find(self, ref: ScriptRef) -> Entry | None:
+    def find(self, ref: ScriptRef) -> ScriptEntry | None:
         """Describe one script; None when it is missing or cannot be read."""
         folder = ref.folder(self.layout)
         path = folder / f"{ref.slug}.md"
@@ -186,8 +186,8 @@ class Library:
         return Path(path).relative_to(self.layout.root).as_posix()
 
 
-def _describe(ref: ScriptRef, script: Script, name: str, modified: float) -> Entry:
-    return Entry(
+def _describe(ref: ScriptRef, script: Script, name: str, modified: float) -> ScriptEntry:
+    return ScriptEntry(
         script_ref=str(ref),
         slug=ref.slug,
         title=script.title,

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shipmate.priming.metadata import write_json
-from shipmate.priming.record import Record
-from shipmate.priming.rule import RULES
+from shipmate.priming.script.metadata import write_json
+from shipmate.priming.script.record import Record
+from shipmate.priming.script.record_rule import RULES
 from shipmate.values.message import JsonObject, is_tool, tool_name
 from shipmate.workspace.json import read_json
 
@@ -39,7 +39,7 @@ _LINK_LIMIT = 200
 
 
 @dataclass(slots=True)
-class Draft:
+class PartDraft:
     """Hold a part while its records are read: what they say, and what the part holds besides."""
 
     said: JsonObject
@@ -52,7 +52,7 @@ class Draft:
 
 def read_parts(turn: Sequence[Record], role: str) -> tuple[list[JsonObject], list[int | None]]:
     """Give the parts that records make, and for each record the place of its part."""
-    drafts: list[Draft] = []
+    drafts: list[PartDraft] = []
     places: list[int | None] = []
     open_calls: dict[str, list[int]] = {}
     for record in turn:
@@ -65,31 +65,31 @@ def read_parts(turn: Sequence[Record], role: str) -> tuple[list[JsonObject], lis
             if record.type in CALLS:
                 open_calls.setdefault(record.fields["id"], []).append(place)
         places.append(place)
-        drafts += [Draft(image, {}, None) for image in _read_images(record)]
+        drafts += [PartDraft(image, {}, None) for image in _read_images(record)]
     return [draft.finish() for draft in drafts], places
 
 
-def _read_draft(record: Record, role: str) -> Draft | None:
+def _read_draft(record: Record, role: str) -> PartDraft | None:
     body = record.fields.get(RULES[record.type].body or "")
     besides = record.extra.get("uiPart")
     if "uiRaw" in record.extra:
         raw = record.extra["uiRaw"]
-        return None if raw is None else Draft(raw, {}, None)
+        return None if raw is None else PartDraft(raw, {}, None)
     if record.type in _TEXTS:
-        return Draft({"type": "text", "text": body}, _usual_text(role), besides)
+        return PartDraft({"type": "text", "text": body}, _usual_text(role), besides)
     if record.type == "agent_thought_record":
-        return Draft({"type": "reasoning", "text": body}, _DONE, besides)
+        return PartDraft({"type": "reasoning", "text": body}, _DONE, besides)
     if record.type in _NOTICES:
-        return Draft({"type": "data-notice", "data": {"text": body}}, {}, besides)
+        return PartDraft({"type": "data-notice", "data": {"text": body}}, {}, besides)
     if record.type in CALLS:
         said = {
             "type": f"tool-{record.fields['name']}",
             "toolCallId": record.fields["id"],
             **_read_input(record),
         }
-        return Draft(said, {"state": "input-available"}, besides)
+        return PartDraft(said, {"state": "input-available"}, besides)
     if record.type == "gen_start_record" and role == "assistant":
-        return Draft({"type": "step-start"}, {}, besides)
+        return PartDraft({"type": "step-start"}, {}, besides)
     return None
 
 
@@ -108,7 +108,7 @@ def _read_input(record: Record) -> JsonObject:
         return {"input": text}
 
 
-def _read_result(record: Record, drafts: list[Draft], open_calls: dict[str, list[int]]) -> int:
+def _read_result(record: Record, drafts: list[PartDraft], open_calls: dict[str, list[int]]) -> int:
     """Settle the latest open call of that id, or make a settled call for a result that has none."""
     id_field, name_field = RESULTS[record.type]
     call_id: str = record.fields[id_field]
@@ -118,7 +118,7 @@ def _read_result(record: Record, drafts: list[Draft], open_calls: dict[str, list
     else:
         place = len(drafts)
         said = {"type": f"tool-{record.fields[name_field]}", "toolCallId": call_id, "input": {}}
-        drafts.append(Draft(said, {}, None))
+        drafts.append(PartDraft(said, {}, None))
     values, state = _read_outcome(record)
     drafts[place].said |= values
     drafts[place].usual = {"state": state}

@@ -9,14 +9,14 @@ import msgspec
 
 from shipmate.errors import PrimingError
 from shipmate.priming.convert import to_messages
-from shipmate.priming.record import Script
+from shipmate.priming.script.record import Script
 from shipmate.values.message import JsonObject, UIMessage, text_of, tool_name, tool_parts
 
 Aspect = Literal["words", "calls", "results"]
 ASPECTS: tuple[Aspect, ...] = ("words", "calls", "results")
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class Performance(msgspec.Struct, frozen=True, kw_only=True):
     """Hold what a member said and did in answer to one user turn."""
 
     words: str = ""
@@ -24,12 +24,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     results: list[Any] = []
 
 
-class Turn(msgspec.Struct, frozen=True, kw_only=True):
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Set the script's answer beside the new one."""
 
     said: str
-    expected: Answer
-    got: Answer
+    expected: Performance
+    got: Performance
     differs: list[Aspect]
     # Why the rehearsal could not go on here; empty when it could.
     stopped: str = ""
@@ -38,7 +38,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
     """Report a whole rehearsal."""
 
-    turns: list[Turn]
+    turns: list[Comparison]
     matches: bool
 
 
@@ -57,7 +57,7 @@ async def rehearse(script: Script, say: Say, *, ignore: Sequence[str] = ()) -> R
     pairs = list(split_answers(to_messages(script.records)))
     if not pairs:
         raise PrimingError("this script has no user turn to rehearse. Add a `### record human_text_record`.")
-    turns: list[Turn] = []
+    turns: list[Comparison] = []
     for said, expected in pairs:
         heard = await say(said)
         turns.append(_compare(said, expected, heard, ignore))
@@ -82,20 +82,20 @@ def split_answers(messages: Sequence[UIMessage]) -> Iterator[tuple[UIMessage, li
         yield said, answers
 
 
-def _compare(said: UIMessage, expected: list[UIMessage], heard: Heard, ignore: Sequence[str]) -> Turn:
+def _compare(said: UIMessage, expected: list[UIMessage], heard: Heard, ignore: Sequence[str]) -> Comparison:
     before, after = read_answer(expected), read_answer(heard.messages)
     differs: list[Aspect] = [
         aspect
         for aspect in ASPECTS
         if aspect not in ignore and getattr(before, aspect) != getattr(after, aspect)
     ]
-    return Turn(said=text_of(said), expected=before, got=after, differs=differs, stopped=heard.stopped)
+    return Comparison(said=text_of(said), expected=before, got=after, differs=differs, stopped=heard.stopped)
 
 
-def read_answer(messages: Sequence[UIMessage]) -> Answer:
+def read_answer(messages: Sequence[UIMessage]) -> Performance:
     """Gather the words, calls and results of an answer; ids and times do not count."""
     parts = [part for message in messages for part in tool_parts(message)]
-    return Answer(
+    return Performance(
         words="\n\n".join(words for message in messages if (words := text_of(message).strip())),
         calls=[{"name": tool_name(part), "input": part.get("input")} for part in parts],
         results=[part.get("output", part.get("errorText")) for part in parts],

@@ -12,10 +12,10 @@ import msgspec
 from shipmate.errors import PrimingError, StorageError, UserError
 from shipmate.priming.convert import renew_residues, to_messages
 from shipmate.priming.library import Library
+from shipmate.priming.pinned import read_reminders, without_pins
 from shipmate.priming.recent import Recents
-from shipmate.priming.record import Record, Script
 from shipmate.priming.ref import ScriptRef
-from shipmate.priming.reminder import read_reminders, without_pins
+from shipmate.priming.script.record import Record, Script
 from shipmate.store.port import Store
 from shipmate.thread.pin import Pin, pin_parts
 from shipmate.thread.service import ThreadService
@@ -44,7 +44,7 @@ class Priming(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     show_in_ui: bool
 
 
-class Dialog(msgspec.Struct, frozen=True, kw_only=True):
+class PrimedThread(msgspec.Struct, frozen=True, kw_only=True):
     """Say what was created, and what went wrong beside it."""
 
     thread_id: ThreadId
@@ -62,7 +62,7 @@ async def create_dialog(
     priming: Priming | None = None,
     title: str = "",
     language: str = "en",
-) -> Dialog:
+) -> PrimedThread:
     """Create a dialog, primed or not; a failure leaves nothing behind."""
     refs = list(dict.fromkeys(map(ScriptRef.parse, priming.script_refs if priming else ())))
     if sum(map(library.weigh, refs)) <= INLINE_BYTES:
@@ -79,7 +79,9 @@ async def create_dialog(
         if await threads.exists(thread_id):
             raise UserError(f"thread {thread_id} exists already; choose another id")
         await _store(threads, store, thread_id, rows, title=title, member=member, settings=settings)
-    return Dialog(thread_id=thread_id, messages=len(rows), problems=_note_recents(library, member, refs))
+    return PrimedThread(
+        thread_id=thread_id, messages=len(rows), problems=_note_recents(library, member, refs)
+    )
 
 
 def _prepare(

@@ -10,10 +10,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from shipmate.priming.metadata import write_json
 from shipmate.priming.part import CALLS, RESULTS
-from shipmate.priming.record import Record
-from shipmate.priming.rule import RULES, FieldError, check_record
+from shipmate.priming.script.metadata import write_json
+from shipmate.priming.script.record import Record
+from shipmate.priming.script.record_rule import RULES, FieldError, check_record
 from shipmate.values.message import JsonObject, tool_name
 
 TYPE = "data-priming"

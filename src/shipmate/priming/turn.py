@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from shipmate.priming.record import Record
+from shipmate.priming.script.record import Record
 
 _ROLES = {
     "human_text_record": "user",

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from shipmate.server.reply import ANSWER
+from shipmate.server.json_response import ANSWER
 from shipmate.values.message import JsonObject
 
 METHODS = ("get", "post", "put", "patch", "delete")

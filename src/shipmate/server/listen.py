@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 import uvicorn
 
 from shipmate.errors import UserError
-from shipmate.server.guard.host import Doorman, is_loopback
-from shipmate.server.guard.token import check_reach
+from shipmate.server.guard.access_token import check_reach
+from shipmate.server.guard.host import AllowedHosts, is_loopback
 from shipmate.server.site import Site
 from shipmate.server.web import make_app
 
@@ -52,7 +52,7 @@ async def serve(
     """Serve a site until the process is told to stop; `ready` gets the address once it answers."""
     check_reach(is_loopback(host), site.token)
     listening = open_socket(host, port)
-    app = make_app(site, Doorman(host, names))
+    app = make_app(site, AllowedHosts(host, names))
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -63,14 +63,14 @@ async def serve(
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         h11_max_incomplete_event_size=64_000,
     )
-    server = Server(config, lambda: ready(address_of(listening, host)), site.streams.leave)
+    server = Listener(config, lambda: ready(address_of(listening, host)), site.streams.leave)
     try:
         await server.serve(sockets=[listening])
     finally:
         listening.close()
 
 
-class Server(uvicorn.Server):
+class Listener(uvicorn.Server):
     """Tell when the first request can be answered, and stop without waiting for live streams."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None], leave: Callable[[], None]) -> None:

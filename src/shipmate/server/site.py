@@ -11,11 +11,11 @@ from typing import Annotated, TypeAlias
 from fastapi import Depends, Request
 
 from shipmate.priming.library import Library
+from shipmate.server.built_page import BuiltPage
+from shipmate.server.guard.access_token import Tickets, Token
 from shipmate.server.guard.error import ApiError
-from shipmate.server.guard.limit import Limit
-from shipmate.server.guard.token import Tickets, Token
+from shipmate.server.guard.rate import RateLimit
 from shipmate.server.metric import Metrics
-from shipmate.server.page import Page
 from shipmate.server.port import Ship
 from shipmate.server.stream.stream import Streams
 from shipmate.workspace.finding import Finding
@@ -38,8 +38,8 @@ class Site:
         self.token = token
         self.tickets = Tickets()
         # Failed tries to prove who is asking; those who succeed are never held up by them.
-        self.failures = Limit(rate=0.5, burst=20)
-        self.page = Page()
+        self.failures = RateLimit(rate=0.5, burst=20)
+        self.page = BuiltPage()
         self.library = Library(self.layout)
         self.metrics = Metrics()
         self.streams = Streams()

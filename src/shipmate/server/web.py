@@ -17,7 +17,7 @@ from shipmate.errors import ShipmateError
 from shipmate.server.describe import describe
 from shipmate.server.guard.edge import Edge, log, unforeseen
 from shipmate.server.guard.error import ApiError, invalid, translate
-from shipmate.server.guard.host import Doorman
+from shipmate.server.guard.host import AllowedHosts
 from shipmate.server.guard.security import Guard, is_guarded
 from shipmate.server.metric import Meter
 from shipmate.server.routes import ROUTERS
@@ -39,10 +39,10 @@ REFUSALS = {
 }
 
 
-def make_app(site: Site, doorman: Doorman) -> ASGIApp:
+def make_app(site: Site, hosts: AllowedHosts) -> ASGIApp:
     """Put the guard before the routes."""
     return Guard(
-        make_routes(site), token=site.token, tickets=site.tickets, failures=site.failures, doorman=doorman
+        make_routes(site), token=site.token, tickets=site.tickets, failures=site.failures, allowed=hosts
     )
 
 

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shipmate.errors import StorageError
-from shipmate.store.link import NOTHING, Link, decode, encode, link_of, seal
+from shipmate.store.seal import NOTHING, ChainLink, decode, encode, link_of, seal
 from shipmate.store.verification import FileCheck, Verification, check_file, compare_end, join_checks
 from shipmate.values.message import JsonObject, timestamp
-from shipmate.workspace.disk import (
+from shipmate.workspace.disk.disk import (
     DISK,
     Disk,
     append_to,
@@ -100,7 +100,7 @@ class Chain:
         names = names_in(self._disk, self._folder)
         return [self._folder / name for name in names if FILE_NAME.fullmatch(name)]
 
-    def _find_end(self) -> tuple[Link, list[JsonObject]]:
+    def _find_end(self) -> tuple[ChainLink, list[JsonObject]]:
         """Return what the next entry follows, and notes on what is not as it was left."""
         trouble: list[JsonObject] = []
         files = self._files()
@@ -118,14 +118,14 @@ class Chain:
         # What was written last counts, whether it is still there or not: so the gap stays visible.
         return (head if head is not None and head.seq >= last.seq else last), trouble
 
-    def _find(self, seq: int) -> Link | None:
+    def _find(self, seq: int) -> ChainLink | None:
         for path in reversed(self._files()):
             if int(path.name[:10]) <= seq:
                 entries = filter(None, map(decode, read_file(self._disk, path).split(b"\n")))
                 return next((link_of(entry) for entry in entries if entry["seq"] == seq), None)
         return None
 
-    def _write(self, end: Link, entry: JsonObject) -> JsonObject:
+    def _write(self, end: ChainLink, entry: JsonObject) -> JsonObject:
         sealed = seal(entry, end)
         line = encode(sealed) + b"\n"
         append_to(self._disk, self._place(sealed, len(line)), line)
@@ -142,14 +142,14 @@ class Chain:
                 return newest
         return self._folder / f"{entry['seq']:010d}-{month}.jsonl"
 
-    def _read_head(self) -> Link | None:
+    def _read_head(self) -> ChainLink | None:
         try:
             found = HEAD.fullmatch(read_file(self._disk, self._folder / "head"))
         except FileNotFoundError:
             return None
-        return Link(int(found[1]), found[2].decode()) if found else None
+        return ChainLink(int(found[1]), found[2].decode()) if found else None
 
-    def _write_head(self, link: Link) -> None:
+    def _write_head(self, link: ChainLink) -> None:
         path = self._folder / "head"
         is_new = not exists(self._disk, path)
         with opened(self._disk, path, os.O_WRONLY | os.O_CREAT) as handle:
@@ -159,7 +159,7 @@ class Chain:
                 self._disk.fsync(handle)
         settle(self._disk, path, is_new=is_new)
 
-    def _last_link(self, files: list[Path]) -> tuple[Link, bool]:
+    def _last_link(self, files: list[Path]) -> tuple[ChainLink, bool]:
         """Return the link of the last line that can be read, and whether that is the last line."""
         is_readable = True
         for path in reversed(files):

@@ -15,7 +15,7 @@ from shipmate.store.port import GrantRow
 from shipmate.store.sqlite.approval import ApprovalEntry, ApprovalTable
 from shipmate.store.sqlite.database import Database
 from shipmate.values.message import JsonObject
-from shipmate.workspace.disk import Disk, names_in, read_file, refusals, stat_of
+from shipmate.workspace.disk.disk import Disk, names_in, read_file, refusals, stat_of
 from shipmate.workspace.layout import Layout
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from shipmate.values.message import UIMessage, metadata_of, text_of, timestamp
 TITLE_LENGTH = 60
 
 
-class FileState(msgspec.Struct, frozen=True, kw_only=True):
+class ThreadFileState(msgspec.Struct, frozen=True, kw_only=True):
     """How a thread's file was when it was read."""
 
     stamp: str
@@ -42,7 +42,7 @@ def make_entry(
     thread_id: str,
     messages: Sequence[UIMessage],
     tokens: int,
-    state: FileState,
+    state: ThreadFileState,
     mark: ThreadMark | None,
     mark_stamp: str,
 ) -> ThreadEntry:

@@ -20,7 +20,7 @@ from shipmate.store.legacy import carry_over
 from shipmate.store.port import Reconciled
 from shipmate.store.sqlite.database import Database
 from shipmate.store.thread_index import IndexedSearch, IndexedThreads
-from shipmate.workspace.disk import DISK, Disk
+from shipmate.workspace.disk.disk import DISK, Disk
 from shipmate.workspace.layout import Layout
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from shipmate.errors import StorageError
-from shipmate.store.entry import FileState, apply_mark, make_entry, stamp_of, time_of
+from shipmate.store.entry import ThreadFileState, apply_mark, make_entry, stamp_of, time_of
 from shipmate.store.journal.mark import MarkFiles
 from shipmate.store.port import Reconciled
 from shipmate.store.sqlite.database import Database
@@ -28,7 +28,7 @@ from shipmate.thread.row import split_lines
 from shipmate.values.message import UIMessage
 from shipmate.values.thread_id import ThreadId
 from shipmate.values.token import message_tokens
-from shipmate.workspace.disk import Disk, names_in, opened, refusals, stat_of
+from shipmate.workspace.disk.disk import Disk, names_in, opened, refusals, stat_of
 from shipmate.workspace.layout import CAPTAIN, Layout
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ class Index:
             await self.refresh(thread_id)
             return
         problems = len(tail.problems) + (0 if is_whole or known is None else known.problems)
-        state = FileState(
+        state = ThreadFileState(
             stamp=stamp_of(status),
             inode=tail.position.inode,
             offset=tail.position.offset,
@@ -137,7 +137,7 @@ class Index:
         except FileNotFoundError:
             # It was moved meanwhile.
             return False
-        state = FileState(
+        state = ThreadFileState(
             stamp=stamp_of(status),
             inode=status.st_ino,
             offset=offset,
@@ -296,7 +296,7 @@ class Index:
             self._marks.change(thread_id, {"is_new": False})
 
     def _entry(
-        self, thread_id: ThreadId, messages: Sequence[UIMessage], tokens: int, state: FileState
+        self, thread_id: ThreadId, messages: Sequence[UIMessage], tokens: int, state: ThreadFileState
     ) -> ThreadEntry:
         stamp = self._marks.stamp(thread_id)
         mark = self._marks.read(thread_id) if stamp else None

@@ -10,14 +10,14 @@ import msgspec
 
 from shipmate.errors import ThreadIdError
 from shipmate.store.journal.grant import GrantFiles
-from shipmate.store.journal.inbox import Accept, Begin
+from shipmate.store.journal.inbox import Accept, InboxBegin
 from shipmate.store.journal.lines import LineFile
 from shipmate.store.journal.mark import MarkFiles
 from shipmate.store.port import StepUsage
 from shipmate.thread.mark import ThreadMark
 from shipmate.values.event import decode_event
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import Disk, exists, replace_file
+from shipmate.workspace.disk.disk import Disk, exists, replace_file
 from shipmate.workspace.layout import CAPTAIN, Layout
 
 
@@ -74,4 +74,4 @@ def _carry_inbox(file: LineFile, connection: sqlite3.Connection) -> None:
         Accept(seq=row["seq"], at=row["received_at"], event=decode_event(row["event"])) for row in rows
     ]
     if waiting:
-        file.replace([Begin(next=waiting[-1].seq + 1), *waiting])
+        file.replace([InboxBegin(next=waiting[-1].seq + 1), *waiting])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from shipmate.store.link import NOTHING, Link, decode, is_sealed, link_of
+from shipmate.store.seal import NOTHING, ChainLink, decode, is_sealed, link_of
 
 # One cut through a long file is said once; a file full of trouble need not be told line by line.
 BREAK_LIMIT = 20
@@ -28,8 +28,8 @@ class FileCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     file: str
     # What the file's first entry follows; None when no line of it can be read.
-    begins: Link | None = None
-    ends: Link = NOTHING
+    begins: ChainLink | None = None
+    ends: ChainLink = NOTHING
     entries: int = 0
     breaks: tuple[Break, ...] = ()
     # Bytes behind the last newline, as a crash leaves them.
@@ -52,7 +52,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 def check_file(name: str, data: bytes) -> FileCheck:
     """Check the lines of one file by themselves."""
     *lines, rest = data.split(b"\n")
-    begins: Link | None = None
+    begins: ChainLink | None = None
     ends = NOTHING
     entries = 0
     breaks: list[Break] = []
@@ -61,7 +61,7 @@ def check_file(name: str, data: bytes) -> FileCheck:
         if entry is None:
             breaks.append(Break(name, number, "this line is no entry"))
             continue
-        follows = Link(entry["seq"] - 1, entry["prev"])
+        follows = ChainLink(entry["seq"] - 1, entry["prev"])
         words = _compare_neighbours(ends, follows) if begins is not None else None
         if not is_sealed(line, entry):
             words = f"entry {entry['seq']} was changed: its hash does not fit"
@@ -81,7 +81,7 @@ def check_file(name: str, data: bytes) -> FileCheck:
 
 
 def join_checks(
-    checks: Sequence[FileCheck], head: Link | None, find: Callable[[int], Link | None]
+    checks: Sequence[FileCheck], head: ChainLink | None, find: Callable[[int], ChainLink | None]
 ) -> Verification:
     """Join the checks of a log's files, in order, and compare their end with the head."""
     breaks: list[Break] = []
@@ -104,7 +104,7 @@ def join_checks(
 
 
 def compare_end(
-    head: Link | None, last: Link, find: Callable[[int], Link | None], *, begun: bool
+    head: ChainLink | None, last: ChainLink, find: Callable[[int], ChainLink | None], *, begun: bool
 ) -> str | None:
     """Say what is wrong with the end of a log; a head that only lags is as a crash leaves it.
 
@@ -122,7 +122,7 @@ def compare_end(
     return None if there == head else f"entry {head.seq} of the log is not the one that was written"
 
 
-def _compare_neighbours(before: Link, follows: Link) -> str | None:
+def _compare_neighbours(before: ChainLink, follows: ChainLink) -> str | None:
     """Say what is wrong between an entry and the one it should follow."""
     if before == follows:
         return None

@@ -18,7 +18,7 @@ from shipmate.thread.mark import decode_mark
 from shipmate.thread.row import RowProblem, decode_row, encode_row, split_lines
 from shipmate.values.message import UIMessage
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import (
+from shipmate.workspace.disk.disk import (
     DISK,
     Disk,
     append_to,

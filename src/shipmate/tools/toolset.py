@@ -17,7 +17,7 @@ from shipmate.tools.file.search.grep import Grep
 from shipmate.tools.file.send_file import SendFile
 from shipmate.tools.file.show_image import ShowImage
 from shipmate.tools.file.write import Write
-from shipmate.tools.mcp.tool import McpServers
+from shipmate.tools.mcp.mcp_tool import McpServers
 from shipmate.tools.tool import Tool
 from shipmate.tools.web.web_fetch import WebFetch
 from shipmate.workspace.config import Config

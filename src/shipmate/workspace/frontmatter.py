@@ -7,8 +7,8 @@ import re
 import msgspec
 
 from shipmate.values.message import JsonObject
-from shipmate.workspace.yaml import read_yaml
-from shipmate.workspace.yaml_scalar import YamlError
+from shipmate.workspace.yaml.scalar import YamlError
+from shipmate.workspace.yaml.yaml import read_yaml
 
 # A line may end as YAML lets it: with a line feed, a carriage return, or both.
 _FENCE = re.compile(r"\A\ufeff?---[ \t]*(?:\r\n?|\n)(.*?)(?<=[\r\n])---[ \t]*(?:\r\n?|\n|\Z)", re.DOTALL)

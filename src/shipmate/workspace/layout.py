@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from shipmate.errors import PathError, WorkspaceError
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import DISK, SHIP, make_folder, name_of, replace_file, sync_entries
+from shipmate.workspace.disk.disk import DISK, SHIP, make_folder, name_of, replace_file, sync_entries
 
 MEMBER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CAPTAIN = "captain"

@@ -16,7 +16,7 @@ from shipmate.values.nesting import check_nesting
 from shipmate.workspace.config import Config
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
-from shipmate.workspace.secret import Mask, secret_values
+from shipmate.workspace.secret.secret import Mask, secret_values
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 ENV_LINE = re.compile(r"^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*$")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.approvals.reply.grammar import parse
+from shipmate.approvals.reply.parser import parse
 from shipmate.models.scripted import ScriptedModel, call
 from shipmate.tools.file.write import Write
 from tests.support.workspace import open_workspace, talk

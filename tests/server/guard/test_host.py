@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shipmate.server.guard.host import Doorman, is_loopback, parse_host
+from shipmate.server.guard.host import AllowedHosts, is_loopback, parse_host
 
 OURS = [
     "localhost",
@@ -50,20 +50,20 @@ FOREIGN = [
 
 @pytest.mark.parametrize("host", OURS + MAPPED)
 def test_loopback_hosts_are_admitted(host: str) -> None:
-    assert Doorman("127.0.0.1").admits_host(host)
+    assert AllowedHosts("127.0.0.1").admits_host(host)
 
 
 @pytest.mark.parametrize("host", FOREIGN)
 def test_foreign_hosts_are_not(host: str) -> None:
-    assert not Doorman("127.0.0.1").admits_host(host)
+    assert not AllowedHosts("127.0.0.1").admits_host(host)
 
 
 def test_any_address_is_admitted_when_listening_beyond_loopback_but_names_only_when_listed() -> None:
-    doorman = Doorman("0.0.0.0", ["ship.example"])
-    assert doorman.admits_host("10.0.0.5:7447")
-    assert doorman.admits_host("[2001:db8::1]")
-    assert doorman.admits_host("SHIP.example:443")
-    assert not doorman.admits_host("evil.example")
+    hosts = AllowedHosts("0.0.0.0", ["ship.example"])
+    assert hosts.admits_host("10.0.0.5:7447")
+    assert hosts.admits_host("[2001:db8::1]")
+    assert hosts.admits_host("SHIP.example:443")
+    assert not hosts.admits_host("evil.example")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_any_address_is_admitted_when_listening_beyond_loopback_but_names_only_w
     ],
 )
 def test_our_own_origin_is_admitted(origin: str, host: str) -> None:
-    assert Doorman("127.0.0.1").admits_origin(origin, host)
+    assert AllowedHosts("127.0.0.1").admits_origin(origin, host)
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,14 @@ def test_our_own_origin_is_admitted(origin: str, host: str) -> None:
     ],
 )
 def test_any_other_origin_is_not(origin: str) -> None:
-    assert not Doorman("127.0.0.1").admits_origin(origin, "localhost:7447")
+    assert not AllowedHosts("127.0.0.1").admits_origin(origin, "localhost:7447")
 
 
 @given(st.text(max_size=40))
 def test_parsing_never_fails_and_never_admits_what_it_cannot_read(text: str) -> None:
     parsed = parse_host(text)
     if parsed is None:
-        assert not Doorman("0.0.0.0").admits_host(text)
+        assert not AllowedHosts("0.0.0.0").admits_host(text)
     else:
         assert parsed.name in text.lower()
 

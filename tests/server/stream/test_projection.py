@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from shipmate.orchestrator.reduce import Reducer, Snapshot
+from shipmate.orchestrator.reduce import MessageSnapshot, Reducer
 from shipmate.server.stream.projection import Projection, difference
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
@@ -69,15 +69,18 @@ def test_w1_what_a_client_brings_is_not_told_again(stream: list[Chunk], place: i
     held = reduced(stream[:place])
     assume(not held.snapshot().open)
     projection = Projection(ID, json.loads(json.dumps(held.message)))
-    told = projection.finish(Snapshot(message=reduced(stream).message))
+    told = projection.finish(MessageSnapshot(message=reduced(stream).message))
     assert projection.is_exact
     assert reduced(told, json.loads(json.dumps(held.message))).message == reduced(stream).message
-    assert difference(Snapshot(message=held.message), Snapshot(message=held.message)) == ([], True)
+    assert difference(MessageSnapshot(message=held.message), MessageSnapshot(message=held.message)) == (
+        [],
+        True,
+    )
 
 
 def test_w1_a_call_that_was_decided_asks_no_more() -> None:
     projection = Projection(ID)
-    told = projection.meet(Snapshot(message=message(decided("approval-responded"))))
+    told = projection.meet(MessageSnapshot(message=message(decided("approval-responded"))))
     assert reduced(told).call("c")["state"] == "input-available"  # pyright: ignore[reportOptionalSubscript]
     told += projection.take(chunks.tool_output("c", "done"))
     assert reduced(told).call("c")["output"] == "done"  # pyright: ignore[reportOptionalSubscript]
@@ -88,7 +91,9 @@ def test_w1_a_call_in_an_earlier_step_is_not_announced_twice() -> None:
     later = [{"type": "step-start"}, {"type": "text", "text": "Done.", "state": "done"}]
     projection = Projection(ID, held)
     told = projection.finish(
-        Snapshot(message=message({"type": "step-start"}, decided("output-available", output=1), *later))
+        MessageSnapshot(
+            message=message({"type": "step-start"}, decided("output-available", output=1), *later)
+        )
     )
     kinds = [chunk["type"] for chunk in told]
     assert kinds.count("tool-input-available") == kinds.count("tool-approval-request") == 0
@@ -150,14 +155,19 @@ def test_w1_a_text_that_is_written_on_under_an_id_the_client_has_not_is_noticed(
     held_open: dict[str, int],
 ) -> None:
     message: UIMessage = {"id": "msg_1", "role": "assistant", "parts": [{"type": "text", "text": "One"}]}
-    held, now = Snapshot(message=message, open=held_open), Snapshot(message=message, open={"text 0-2": 0})
+    held, now = (
+        MessageSnapshot(message=message, open=held_open),
+        MessageSnapshot(message=message, open={"text 0-2": 0}),
+    )
     assert difference(held, now) == ([], False)
     assert difference(held, held) == ([], True)
 
 
 def test_w1_a_closed_text_that_is_longer_now_is_noticed() -> None:
     held, now = (
-        Snapshot(message={"id": "msg_1", "role": "assistant", "parts": [{"type": "text", "text": text}]})
+        MessageSnapshot(
+            message={"id": "msg_1", "role": "assistant", "parts": [{"type": "text", "text": text}]}
+        )
         for text in ("One", "One and two")
     )
     assert difference(held, now) == ([], False)

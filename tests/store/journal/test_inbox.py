@@ -19,9 +19,9 @@ from shipmate.store.journal.inbox import JournalInbox
 from shipmate.store.journal.outbox import JournalOutbox
 from shipmate.store.port import InboxRow
 from shipmate.values.event import EgressMessage, Outcome, TextEvent
-from shipmate.workspace.disk import Disk, append_to, read_file
+from shipmate.workspace.disk.disk import Disk, append_to, read_file
+from shipmate.workspace.disk.memory_disk import MemoryDisk
 from shipmate.workspace.layout import Layout
-from shipmate.workspace.memory_disk import MemoryDisk
 from tests.support.search import examples
 
 ROOM = "web:room:1"

@@ -12,7 +12,7 @@ from shipmate.errors import StorageError
 from shipmate.store.journal.mark import MarkFiles
 from shipmate.thread.mark import ThreadMark
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import DISK, locked
+from shipmate.workspace.disk.disk import DISK, locked
 from shipmate.workspace.layout import Layout
 from tests.support.sync import ImpatientDisk
 

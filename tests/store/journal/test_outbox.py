@@ -9,9 +9,9 @@ import pytest
 
 from shipmate.store.journal.outbox import JournalOutbox
 from shipmate.values.event import EgressMessage
-from shipmate.workspace.disk import append_to, read_file
+from shipmate.workspace.disk.disk import append_to, read_file
+from shipmate.workspace.disk.memory_disk import MemoryDisk
 from shipmate.workspace.layout import Layout
-from shipmate.workspace.memory_disk import MemoryDisk
 
 ROOM = "web:room:1"
 LAYOUT = Layout(Path("/ship"))

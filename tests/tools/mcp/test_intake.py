@@ -13,7 +13,7 @@ import pytest
 
 from shipmate.errors import ToolError
 from shipmate.tools.mcp.link import TOOL_LIMIT
-from shipmate.tools.mcp.tool import BLOCK_LIMIT, PICTURE_LIMIT, McpServers
+from shipmate.tools.mcp.mcp_tool import BLOCK_LIMIT, PICTURE_LIMIT, McpServers
 from shipmate.tools.tool import ToolContext, ToolResult
 from shipmate.workspace.config import McpServer
 from shipmate.workspace.layout import Layout

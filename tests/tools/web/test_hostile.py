@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.decoding.process import end_idle
+from shipmate.decoding.worker import end_idle
 from shipmate.errors import ToolError
 from shipmate.tools.tool import ToolContext
 from shipmate.tools.web import fetcher as module

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shipmate.tools.web.lexer import TAG_LIMIT, Cut, scan
+from shipmate.tools.web.lexer import TAG_LIMIT, PageCut, scan
 from shipmate.tools.web.markup import CUT, OUTPUT_LIMIT, read_markup
 from tests.support.cost import assert_linear, measure
 
@@ -74,7 +74,7 @@ def test_c5_ten_megabytes_of_it_are_no_worse(shape: str) -> None:
 
 def test_a_page_with_too_many_tags_is_cut_and_says_so() -> None:
     tokens = list(scan("<p>" * (TAG_LIMIT + 5)))
-    assert isinstance(tokens[-1], Cut)
+    assert isinstance(tokens[-1], PageCut)
     assert len(tokens) == TAG_LIMIT + 1
     assert read_markup("<p>word" * (TAG_LIMIT + 5), URL).endswith(CUT.strip())
 

@@ -9,21 +9,21 @@ from datetime import datetime
 
 import msgspec
 
+from shipmate.approvals.approval_file import ApprovalFiles
 from shipmate.approvals.authority import shows_calls
 from shipmate.approvals.decision import DecisionLog, Wish
 from shipmate.approvals.policy.grant import WINDOW_LIMIT_DAYS, Lease, make_grant
-from shipmate.approvals.record import Records
 from shipmate.approvals.reply.line import REPLY_LIMIT
 from shipmate.approvals.reply.naming import names_of
 from shipmate.approvals.reply.reading import Clause, Reply
-from shipmate.approvals.reply.resolve import Choice, Problem, resolve
+from shipmate.approvals.reply.resolve import ReplyProblem, Selection, resolve
 from shipmate.approvals.reply.window import minutes_until
 from shipmate.approvals.value import (
-    Answer,
     Approval,
     Decision,
     Grant,
     Proposal,
+    ReplyEffect,
     Ruling,
     Suggestion,
     decision_of,
@@ -36,8 +36,8 @@ from shipmate.values.message import timestamp
 from shipmate.values.reason import Why
 
 Event = TextEvent | ApprovalReplyEvent
-ORDINARY = Answer()
-STOPPED = Answer(stopped=True)
+ORDINARY = ReplyEffect()
+STOPPED = ReplyEffect(stopped=True)
 MINUTES = re.compile(r"([1-9]\d{0,4})m")
 # On these surfaces one call can be looked at whole, however long it is.
 WHOLE_PLATFORMS = frozenset({"cli", "web"})
@@ -49,7 +49,7 @@ class ReplyService:
 
     def __init__(
         self,
-        records: Records,
+        records: ApprovalFiles,
         consents: Consents,
         decisions: DecisionLog,
         *,
@@ -72,27 +72,27 @@ class ReplyService:
         # What a model is suggesting, by thread: a person may stop it.
         self._suggesting: dict[str, asyncio.Future[Suggestion | None]] = {}
 
-    async def answer(self, event: Event, pending: Sequence[Approval]) -> Answer:
+    async def answer(self, event: Event, pending: Sequence[Approval]) -> ReplyEffect:
         """Take a message as an answer, or give it back as an ordinary one."""
         if isinstance(event, ApprovalReplyEvent) and event.approval_id is not None:
             return await self._answer_one(event, event.approval_id)
         if isinstance(event, ApprovalReplyEvent) and event.approval_ids:
             return await self._answer_several(event)
         if repeated := await self._repeated(event):
-            return Answer(decisions=repeated, consumed=True)
+            return ReplyEffect(decisions=repeated, consumed=True)
         waiting = self._fresh(pending)
         if isinstance(event, TextEvent) and event.attachments:
             return self._ordinary(event, waiting)
         if not waiting:
             is_reply = isinstance(event, ApprovalReplyEvent) and _parse(event.text) is not None
-            return Answer(say=self._say("nothing-waits"), consumed=True) if is_reply else ORDINARY
+            return ReplyEffect(say=self._say("nothing-waits"), consumed=True) if is_reply else ORDINARY
         proposed = [each for each in waiting if each.proposed and each.proposed.by == _who(event)]
         reply = _pressed(event) or _parse(event.text, [name for each in waiting for name in names_of(each)])
         self._drop_proposals(waiting)
         if reply is None:
             return await self._read_unclear(event, waiting)
         if proposed and reply.clauses[0].kind == "it" and reply.span == "once":
-            return await self._decide(event, reply, [Choice(each, reply.approves) for each in proposed])
+            return await self._decide(event, reply, [Selection(each, reply.approves) for each in proposed])
         return await self._apply(event, reply, waiting)
 
     def stop(self, thread_id: str) -> bool:
@@ -100,7 +100,7 @@ class ReplyService:
         suggesting = self._suggesting.get(thread_id)
         return suggesting is not None and suggesting.cancel()
 
-    def _ordinary(self, event: Event, waiting: Sequence[Approval]) -> Answer:
+    def _ordinary(self, event: Event, waiting: Sequence[Approval]) -> ReplyEffect:
         """Give a message back, and tell someone who could answer what would have been an answer."""
         mine = [each for each in waiting if self._allowed(event, each)]
         if not mine:
@@ -108,9 +108,9 @@ class ReplyService:
         key = (
             "understood" if not shows_calls(event) else "understood-several" if mine[1:] else "understood-one"
         )
-        return Answer(say=self._say(key))
+        return ReplyEffect(say=self._say(key))
 
-    async def _answer_one(self, event: ApprovalReplyEvent, approval_id: str) -> Answer:
+    async def _answer_one(self, event: ApprovalReplyEvent, approval_id: str) -> ReplyEffect:
         """Take an answer that says which approval it is about."""
         approval = self._records.read(approval_id)
         if approval is None:
@@ -125,7 +125,7 @@ class ReplyService:
         self._drop_proposals([approval])
         return await self._apply(event, reply, [approval])
 
-    async def _answer_several(self, event: ApprovalReplyEvent) -> Answer:
+    async def _answer_several(self, event: ApprovalReplyEvent) -> ReplyEffect:
         """Take a button pressed for several approvals: it decides all that were named, or none of them."""
         found = [self._records.read(each) for each in event.approval_ids]
         approvals = [each for each in found if each is not None and each.thread_id == event.thread_id]
@@ -133,20 +133,20 @@ class ReplyService:
         if len(approvals) < len(found) or reply is None:
             return self._refuse("elsewhere")
         if all(_is_ruled_by(each, event) for each in approvals):
-            return Answer(decisions=[decision_of(each) for each in approvals], consumed=True)
+            return ReplyEffect(decisions=[decision_of(each) for each in approvals], consumed=True)
         now = timestamp(self._clock())
         if closed := [each for each in approvals if not each.is_open or each.has_expired(now)]:
             return self._answered_before(event, closed[0])
         self._drop_proposals(approvals)
-        return await self._decide(event, reply, [Choice(each, reply.approves) for each in approvals])
+        return await self._decide(event, reply, [Selection(each, reply.approves) for each in approvals])
 
-    def _answered_before(self, event: Event, approval: Approval) -> Answer:
+    def _answered_before(self, event: Event, approval: Approval) -> ReplyEffect:
         ruling = approval.ruling
         if ruling is None:
             status = "expired" if approval.is_open else approval.status
             return self._refuse(f"already-{status}", at=moment(approval.expires_at))
         if _is_ruled_by(approval, event):
-            return Answer(decisions=[decision_of(approval)], consumed=True)
+            return ReplyEffect(decisions=[decision_of(approval)], consumed=True)
         return self._refuse(f"already-{approval.status}", by=ruling.by, at=moment(ruling.at))
 
     async def _repeated(self, event: Event) -> list[Decision]:
@@ -167,7 +167,7 @@ class ReplyService:
         current = [found for each in pending if (found := self._records.read(each.id)) is not None]
         return [each for each in current if each.is_open and not each.has_expired(now)]
 
-    async def _read_unclear(self, event: Event, waiting: Sequence[Approval]) -> Answer:
+    async def _read_unclear(self, event: Event, waiting: Sequence[Approval]) -> ReplyEffect:
         """Let a model suggest a reading; consent so read is confirmed first, a refusal harms nobody."""
         mine = [each for each in waiting if self._allowed(event, each)]
         try:
@@ -183,7 +183,7 @@ class ReplyService:
             return self._ordinary(event, waiting)
         if not suggestion.approved:
             reply = Reply(clauses=(Clause(False, "it"),), reason=event.text)
-            return await self._decide(event, reply, [Choice(each, False) for each in meant])
+            return await self._decide(event, reply, [Selection(each, False) for each in meant])
         return self._propose(event, meant, "confirm")
 
     async def _ask_model(self, event: Event, mine: Sequence[Approval]) -> Suggestion | None:
@@ -196,7 +196,7 @@ class ReplyService:
         finally:
             del self._suggesting[event.thread_id]
 
-    def _propose(self, event: Event, meant: Sequence[Approval], key: str) -> Answer:
+    def _propose(self, event: Event, meant: Sequence[Approval], key: str) -> ReplyEffect:
         """Put consent that may have been misread back as a question; only the next message can confirm it."""
         if unseen := self._unseen(event, meant):
             return unseen
@@ -216,14 +216,14 @@ class ReplyService:
                     each.id, lambda current: msgspec.structs.replace(current, proposed=None)
                 )
 
-    async def _apply(self, event: Event, reply: Reply, waiting: Sequence[Approval]) -> Answer:
+    async def _apply(self, event: Event, reply: Reply, waiting: Sequence[Approval]) -> ReplyEffect:
         choices = resolve(reply, waiting)
-        if isinstance(choices, Problem):
+        if isinstance(choices, ReplyProblem):
             items = list_items(waiting, self._language)
             return self._refuse(choices.kind, count=len(waiting), number=choices.number, list=items)
         return await self._decide(event, reply, choices)
 
-    async def _decide(self, event: Event, reply: Reply, choices: Sequence[Choice]) -> Answer:
+    async def _decide(self, event: Event, reply: Reply, choices: Sequence[Selection]) -> ReplyEffect:
         """Check and store decisions; all of an answer counts or none of it."""
         if not all(self._allowed(event, choice.approval) for choice in choices):
             return self._refuse("may-not-decide", who=self._say(f"deciders-{self._deciders}"))
@@ -242,7 +242,7 @@ class ReplyService:
             current = self._records.read(choices[0].approval.id) or choices[0].approval
             return self._answered_before(event, current)
         sayings = [words for each in decided for words in self._about_grant(made.get(each.id))]
-        return Answer(
+        return ReplyEffect(
             decisions=[decision_of(each) for each in decided],
             say="\n\n".join(sayings) or None,
             consumed=True,
@@ -253,7 +253,7 @@ class ReplyService:
         minutes = reply.minutes if reply.until is None else minutes_until(reply.until, now, self._zone)
         return Lease(span=reply.span, minutes=minutes, by=_who(event), words=event.text, at=now)
 
-    def _wish(self, event: Event, reply: Reply, choice: Choice, made: Grant | Why | None) -> Wish:
+    def _wish(self, event: Event, reply: Reply, choice: Selection, made: Grant | Why | None) -> Wish:
         grant = made if isinstance(made, Grant) else None
         ruling = Ruling(
             by=_who(event),
@@ -267,7 +267,7 @@ class ReplyService:
         )
         return Wish(approval_id=choice.approval.id, approved=choice.approved, ruling=ruling, grant=grant)
 
-    def _unseen(self, event: Event, approvals: Sequence[Approval]) -> Answer | None:
+    def _unseen(self, event: Event, approvals: Sequence[Approval]) -> ReplyEffect | None:
         """Refuse consent to what a person could not see whole, or not at all."""
         if approvals and not shows_calls(event):
             return self._refuse("not-shown-here", id=approvals[0].id)
@@ -286,8 +286,8 @@ class ReplyService:
         covers = describe_covered(made, self._language)
         return [self._say(key, covers=covers, id=made.id, until=moment(made.expires_at or ""))]
 
-    def _refuse(self, key: str, **values: object) -> Answer:
-        return Answer(say=self._say(key, **values), consumed=True)
+    def _refuse(self, key: str, **values: object) -> ReplyEffect:
+        return ReplyEffect(say=self._say(key, **values), consumed=True)
 
     def _say(self, key: str, **values: object) -> str:
         return say(self._language, key, **values)
@@ -320,7 +320,7 @@ def _pressed(event: Event) -> Reply | None:
     return Reply(clauses=clauses, reason=reason, span=span)
 
 
-def _grant(choice: Choice, lease: Lease) -> Grant | Why | None:
+def _grant(choice: Selection, lease: Lease) -> Grant | Why | None:
     """Return the grant that an answer amounts to; what was not offered is not granted either."""
     made = make_grant(choice.approval, choice.named, lease)
     return Why("not-offered") if isinstance(made, Grant) and choice.approval.coverage is None else made
@@ -334,6 +334,6 @@ def _is_ending() -> bool:
 
 def _parse(text: str, names: Sequence[str] = ()) -> Reply | None:
     # The table is large, and most runs end before anybody answers anything.
-    from shipmate.approvals.reply.grammar import parse
+    from shipmate.approvals.reply.parser import parse
 
     return parse(text, names)

@@ -12,7 +12,7 @@ from shipmate.approvals.reply.reading import Clause, Reply
 from shipmate.approvals.value import Approval
 
 
-class Choice(msgspec.Struct, frozen=True):
+class Selection(msgspec.Struct, frozen=True):
     """Say what becomes of one approval, and by which words it was named, if any."""
 
     approval: Approval
@@ -20,32 +20,32 @@ class Choice(msgspec.Struct, frozen=True):
     named: str = ""
 
 
-class Problem(msgspec.Struct, frozen=True):
+class ReplyProblem(msgspec.Struct, frozen=True):
     """Say why a reply cannot be applied; nothing changes then."""
 
     kind: Literal["several", "no-such-number"]
     number: int = 0
 
 
-def resolve(reply: Reply, waiting: Sequence[Approval]) -> list[Choice] | Problem:
+def resolve(reply: Reply, waiting: Sequence[Approval]) -> list[Selection] | ReplyProblem:
     """Find what each clause is about; a clause that names something outranks `all` and `rest`."""
-    chosen: dict[str, Choice] = {}
+    chosen: dict[str, Selection] = {}
     for clause in sorted(reply.clauses, key=lambda clause: clause.kind in ("all", "rest")):
         found = _find(clause, waiting)
-        if isinstance(found, Problem):
+        if isinstance(found, ReplyProblem):
             return found
         for approval in found:
             if approval.id not in chosen:
-                chosen[approval.id] = Choice(approval, clause.approved, clause.text)
+                chosen[approval.id] = Selection(approval, clause.approved, clause.text)
             elif clause.kind == "text":
-                return Problem("several")
+                return ReplyProblem("several")
     return [chosen[each.id] for each in waiting if each.id in chosen]
 
 
-def _find(clause: Clause, waiting: Sequence[Approval]) -> Sequence[Approval] | Problem:
+def _find(clause: Clause, waiting: Sequence[Approval]) -> Sequence[Approval] | ReplyProblem:
     match clause.kind:
         case "it":
-            return waiting if len(waiting) == 1 else Problem("several")
+            return waiting if len(waiting) == 1 else ReplyProblem("several")
         case "all" | "rest":
             # The numbers of an `all` are those it leaves out.
             return [each for each in waiting if each.number not in clause.numbers]
@@ -55,8 +55,8 @@ def _find(clause: Clause, waiting: Sequence[Approval]) -> Sequence[Approval] | P
             return [known[number] for number in clause.numbers] if missing is None else _no_such(missing)
         case "text":
             named = find_named(clause.text, waiting)
-            return named if len(named) == 1 else Problem("several")
+            return named if len(named) == 1 else ReplyProblem("several")
 
 
-def _no_such(number: int) -> Problem:
-    return Problem("no-such-number", number)
+def _no_such(number: int) -> ReplyProblem:
+    return ReplyProblem("no-such-number", number)

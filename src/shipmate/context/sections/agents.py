@@ -6,20 +6,20 @@ from shipmate.context.reference import follow
 from shipmate.context.section import (
     FILE_TOKENS,
     Draft,
+    Omission,
     Scene,
     SectionKind,
-    Silence,
     draft_file,
     read_bootstrap,
 )
 from shipmate.context.wording import word
 
 
-def write(scene: Scene) -> Draft | Silence:
+def write(scene: Scene) -> Draft | Omission:
     """Write AGENTS.md, then each file it refers to under its path."""
     file = read_bootstrap(scene, "AGENTS.md", is_shared=True)
     draft = draft_file(scene, file)
-    if isinstance(draft, Silence):
+    if isinstance(draft, Omission):
         return draft
     found, problems = follow(file, scene.layout.root, scene.files)
     texts = [draft.text]

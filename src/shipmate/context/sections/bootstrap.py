@@ -8,9 +8,9 @@ from functools import partial
 from shipmate.context.section import (
     FILE_TOKENS,
     Draft,
+    Omission,
     Scene,
     SectionKind,
-    Silence,
     draft_file,
     read_bootstrap,
 )
@@ -21,7 +21,7 @@ AGENT = "Agent.md"
 SHARED = frozenset({"USER.md", "TOOLS.md"})
 
 
-def write(name: str, scene: Scene) -> Draft | Silence:
+def write(name: str, scene: Scene) -> Draft | Omission:
     """Write one bootstrap file."""
     file = read_bootstrap(scene, name, is_shared=name in SHARED)
     return draft_file(

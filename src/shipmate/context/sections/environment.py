@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from shipmate.context.section import Draft, Scene, SectionKind, Silence
+from shipmate.context.section import Draft, Omission, Scene, SectionKind
 
 
-def write(scene: Scene) -> Draft | Silence:
+def write(scene: Scene) -> Draft | Omission:
     """List the names, sorted."""
     names = sorted(scene.config.env)
     if not names:
-        return Silence("ship.json sets no variables")
+        return Omission("ship.json sets no variables")
     return Draft(
         text="\n".join(f"- {name}" for name in names), source="ship.json", reason="names only, no values"
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from shipmate.context.section import FILE_TOKENS, Draft, Scene, SectionKind, Silence
+from shipmate.context.section import FILE_TOKENS, Draft, Omission, Scene, SectionKind
 
 
-def write(scene: Scene) -> Draft | Silence:
+def write(scene: Scene) -> Draft | Omission:
     """Write the caller's text."""
     text = (scene.request.extra_context or "").strip()
     return (
-        Draft(text=text, source="the caller", reason="given") if text else Silence("the caller adds nothing")
+        Draft(text=text, source="the caller", reason="given") if text else Omission("the caller adds nothing")
     )
 
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import msgspec
 
-from shipmate.context.section import FILE_TOKENS, Draft, Scene, SectionKind, Silence, draft_file
+from shipmate.context.section import FILE_TOKENS, Draft, Omission, Scene, SectionKind, draft_file
 from shipmate.values.thread_id import ThreadId
 
 
-def write_project(scene: Scene) -> Draft | Silence:
+def write_project(scene: Scene) -> Draft | Omission:
     """Write .ship/memory/project.md."""
     return draft_file(scene, scene.memory.project())
 
 
-def write_user(scene: Scene) -> Draft | Silence:
+def write_user(scene: Scene) -> Draft | Omission:
     """Write what is known of the person who speaks."""
     if not scene.request.user_id:
-        return Silence("nobody is named")
+        return Omission("nobody is named")
     draft = draft_file(scene, scene.memory.user(scene.request.platform, scene.request.user_id))
-    if isinstance(draft, Silence) or not _is_shared(scene.request.thread_id):
+    if isinstance(draft, Omission) or not _is_shared(scene.request.thread_id):
         return draft
     return msgspec.structs.replace(draft, stability="volatile")
 
@@ -28,11 +28,11 @@ def _is_shared(thread_id: str | None) -> bool:
     return thread_id is not None and ThreadId.parse(thread_id).scope_type in ("group", "channel")
 
 
-def write_recall(scene: Scene) -> Draft | Silence:
+def write_recall(scene: Scene) -> Draft | Omission:
     """Write the pieces of memory found for the person's words."""
     pieces = [piece.strip() for piece in scene.request.recalled if piece.strip()]
     if not pieces:
-        return Silence("nothing was recalled")
+        return Omission("nothing was recalled")
     return Draft(
         text="\n".join(f"- {piece}" for piece in pieces), source="recall", reason="found for these words"
     )

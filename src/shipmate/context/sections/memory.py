@@ -4,38 +4,38 @@ from __future__ import annotations
 
 import msgspec
 
-from shipmate.context.section import FILE_TOKENS, Draft, Scene, SectionKind, Silence, draft_file
+from shipmate.context.section import FILE_TOKENS, Draft, Omission, Scene, SectionKind, draft_file
 from shipmate.context.wording import word
 
 
-def write_index(scene: Scene) -> Draft | Silence:
+def write_index(scene: Scene) -> Draft | Omission:
     """Write memory/INDEX.md; without one, the whole of MEMORY.md."""
     index = scene.memory.index()
     if index.text.strip():
         return draft_file(scene, index)
     draft = draft_file(scene, scene.memory.long_term())
-    if isinstance(draft, Silence):
-        return Silence(
+    if isinstance(draft, Omission):
+        return Omission(
             f"there is neither {scene.path(index)} nor MEMORY.md", problem=draft.problem or index.problem
         )
     problem = "; ".join(text for text in (index.problem, draft.problem) if text)
     return msgspec.structs.replace(draft, problem=problem, reason=problem or draft.reason)
 
 
-def write_tree(scene: Scene) -> Draft | Silence:
+def write_tree(scene: Scene) -> Draft | Omission:
     """Name the folders of memory that `read` can open."""
     folders = scene.memory.folders()
     if not folders:
-        return Silence("memory has no folders")
+        return Omission("memory has no folders")
     return Draft(fields={"folders": ", ".join(folders)}, source="memory/", reason="memory has folders")
 
 
-def write_today(scene: Scene) -> Draft | Silence:
+def write_today(scene: Scene) -> Draft | Omission:
     """Write today's note."""
     return draft_file(scene, scene.memory.today(scene.now.date()))
 
 
-def write_notes(scene: Scene) -> Draft | Silence:
+def write_notes(scene: Scene) -> Draft | Omission:
     """Write long-term memory and today's note as one."""
     parts = [
         ("long-term", draft_file(scene, scene.memory.long_term())),
@@ -44,7 +44,7 @@ def write_notes(scene: Scene) -> Draft | Silence:
     drafts = [(name, draft) for name, draft in parts if isinstance(draft, Draft)]
     problems = "; ".join(draft.problem for _, draft in parts if draft.problem)
     if not drafts:
-        return Silence("there is neither MEMORY.md nor a note of today", problem=problems)
+        return Omission("there is neither MEMORY.md nor a note of today", problem=problems)
     return Draft(
         text="\n\n".join(word(scene.style, name, text=draft.text, **draft.fields) for name, draft in drafts),
         source=", ".join(draft.source for _, draft in drafts),

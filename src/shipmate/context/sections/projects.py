@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from shipmate.context.section import FILE_TOKENS, Draft, Scene, SectionKind, Silence
+from shipmate.context.section import FILE_TOKENS, Draft, Omission, Scene, SectionKind
 from shipmate.context.wording import word
 from shipmate.workspace.project import read_projects
 
 
-def write(scene: Scene) -> Draft | Silence:
+def write(scene: Scene) -> Draft | Omission:
     """List the projects, one line each."""
     projects = read_projects(scene.layout, scene.files)
     if not projects:
-        return Silence("there are no shared projects")
+        return Omission("there are no shared projects")
     lines = [
         word(
             scene.style,

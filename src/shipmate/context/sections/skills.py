@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from shipmate.context.section import FILE_TOKENS, Draft, Scene, SectionKind, Silence
+from shipmate.context.section import FILE_TOKENS, Draft, Omission, Scene, SectionKind
 from shipmate.context.wording import word
 from shipmate.skills.ranking import rank
 from shipmate.skills.skill import Skill
@@ -19,12 +19,12 @@ from shipmate.skills.summary import names_within, summarise, summary_cost, take
 _ASKED = re.compile(r"(?<![\w$])\$([\w-]+)")
 
 
-def write_always(scene: Scene) -> Draft | Silence:
+def write_always(scene: Scene) -> Draft | Omission:
     """Write the skills marked `always` in full."""
     return _in_full(scene, scene.skills.always, "no skill is marked always")
 
 
-def write_asked(scene: Scene) -> Draft | Silence:
+def write_asked(scene: Scene) -> Draft | Omission:
     """Write the skills the caller names, or a person names as `$skill`, in full for this turn."""
     names = dict.fromkeys([*scene.request.skill_names, *_ASKED.findall(scene.request.last_text)])
     skills = [scene.skills.by_name[name] for name in names if name in scene.skills.by_name]
@@ -32,16 +32,16 @@ def write_asked(scene: Scene) -> Draft | Silence:
     return _in_full(scene, usable, "no skill was asked for by name")
 
 
-def write_all(scene: Scene) -> Draft | Silence:
+def write_all(scene: Scene) -> Draft | Omission:
     """Write every installed skill in full, as document 003 does; those of the package are not installed."""
     skills = [skill for skill in scene.skills.skills if skill.is_available and skill.origin != "package"]
     return _in_full(scene, skills, "no skill is installed")
 
 
-def _in_full(scene: Scene, skills: Iterable[Skill], otherwise: str) -> Draft | Silence:
+def _in_full(scene: Scene, skills: Iterable[Skill], otherwise: str) -> Draft | Omission:
     chosen = [skill for skill in skills if skill.body]
     if not chosen:
-        return Silence(otherwise)
+        return Omission(otherwise)
     return Draft(
         text="\n\n".join(
             word(scene.style, "skill", name=skill.name, title=skill.title, text=skill.body)
@@ -52,11 +52,11 @@ def _in_full(scene: Scene, skills: Iterable[Skill], otherwise: str) -> Draft | S
     )
 
 
-def write_list(scene: Scene) -> Draft | Silence:
+def write_list(scene: Scene) -> Draft | Omission:
     """List the skills: all with their descriptions, or, when they are too many, by name."""
     skills, room = scene.skills.listed, scene.config.skills.summary_tokens
     if not skills:
-        return Silence("there is no skill to list")
+        return Omission("there is no skill to list")
     cost = summary_cost(skills)
     if cost <= room:
         return Draft(
@@ -73,14 +73,14 @@ def write_list(scene: Scene) -> Draft | Silence:
     )
 
 
-def write_matches(scene: Scene) -> Draft | Silence:
+def write_matches(scene: Scene) -> Draft | Omission:
     """Describe the skills that best meet the person's words, when not all could be described."""
     skills, room = scene.skills.listed, scene.config.skills.summary_tokens
     if summary_cost(skills) <= room:
-        return Silence("all skills are described above")
+        return Omission("all skills are described above")
     chosen = take(rank(skills, scene.request.last_text), room // 2)
     if not chosen:
-        return Silence(f"no description fits in {room // 2} tokens")
+        return Omission(f"no description fits in {room // 2} tokens")
     return Draft(
         fields={"skills": summarise(chosen)},
         source="skills/",

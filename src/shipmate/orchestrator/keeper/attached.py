@@ -64,16 +64,16 @@ class AttachedKeeper:
 
     async def withdraw(self, thread_id: str, message_id: str) -> bool:
         answer = await self._ask(
-            frames.Withdraw(number=self._next(), thread_id=thread_id, message_id=message_id)
+            frames.WithdrawFrame(number=self._next(), thread_id=thread_id, message_id=message_id)
         )
         return isinstance(answer, frames.Done) and answer.value
 
     async def stop(self, thread_id: str) -> bool:
-        answer = await self._ask(frames.Stop(number=self._next(), thread_id=thread_id))
+        answer = await self._ask(frames.StopFrame(number=self._next(), thread_id=thread_id))
         return isinstance(answer, frames.Done) and answer.value
 
     async def queue(self, thread_id: str) -> list[InboxRow]:
-        answer = await self._ask(frames.Queue(number=self._next(), thread_id=thread_id))
+        answer = await self._ask(frames.QueueFrame(number=self._next(), thread_id=thread_id))
         return answer.rows if isinstance(answer, frames.Rows) else []
 
     def running(self, thread_id: str) -> Run | None:

@@ -38,20 +38,20 @@ class Receive(_Frame, frozen=True, kw_only=True, tag="receive"):
     event: IngressEvent
 
 
-class Withdraw(_Frame, frozen=True, kw_only=True, tag="withdraw"):
+class WithdrawFrame(_Frame, frozen=True, kw_only=True, tag="withdraw"):
     """Take an event back."""
 
     thread_id: str
     message_id: str
 
 
-class Stop(_Frame, frozen=True, kw_only=True, tag="stop"):
+class StopFrame(_Frame, frozen=True, kw_only=True, tag="stop"):
     """Stop the run in flight of a thread."""
 
     thread_id: str
 
 
-class Queue(_Frame, frozen=True, kw_only=True, tag="queue"):
+class QueueFrame(_Frame, frozen=True, kw_only=True, tag="queue"):
     """Ask for what waits or runs in a thread."""
 
     thread_id: str
@@ -126,9 +126,9 @@ class Leaving(_Frame, frozen=True, kw_only=True, tag="leaving"):
 Frame: TypeAlias = (
     Hello
     | Receive
-    | Withdraw
-    | Stop
-    | Queue
+    | WithdrawFrame
+    | StopFrame
+    | QueueFrame
     | Watch
     | Unwatch
     | Welcome

@@ -143,11 +143,11 @@ class _Visitor:
                 self._unwatch(said.number)
             case frames.Receive():
                 self._start(said.number, self._receive(said))
-            case frames.Withdraw():
+            case frames.WithdrawFrame():
                 self._start(said.number, self._withdraw(said))
-            case frames.Stop():
+            case frames.StopFrame():
                 self._start(said.number, self._stop(said))
-            case frames.Queue():
+            case frames.QueueFrame():
                 self._start(said.number, self._queue(said))
             case _:
                 raise ConnectionError("it said what only a keeper says")
@@ -186,14 +186,14 @@ class _Visitor:
         self.say(frames.Received(number=said.number, row=receipt.row, is_new=receipt.is_new))
         self.say(frames.Settled(number=said.number, outcome=await receipt.outcome()))
 
-    async def _withdraw(self, said: frames.Withdraw) -> None:
+    async def _withdraw(self, said: frames.WithdrawFrame) -> None:
         value = await self._keeper.withdraw(said.thread_id, said.message_id)
         self.say(frames.Done(number=said.number, value=value))
 
-    async def _stop(self, said: frames.Stop) -> None:
+    async def _stop(self, said: frames.StopFrame) -> None:
         self.say(frames.Done(number=said.number, value=await self._keeper.stop(said.thread_id)))
 
-    async def _queue(self, said: frames.Queue) -> None:
+    async def _queue(self, said: frames.QueueFrame) -> None:
         self.say(frames.Rows(number=said.number, rows=await self._keeper.queue(said.thread_id)))
 
     async def _watch(self, said: frames.Watch) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from shipmate.orchestrator.keeper import frame as frames
 from shipmate.orchestrator.keeper.lock import KeeperLock
-from shipmate.workspace.disk import refusals
+from shipmate.workspace.disk.disk import refusals
 from shipmate.workspace.layout import Layout, make_private
 
 # What a socket's path may hold, on the strictest system.

@@ -42,7 +42,7 @@ def is_loopback(host: str) -> bool:
     return host.lower() == "localhost" if address is None else _is_loopback(address)
 
 
-class Doorman:
+class AllowedHosts:
     """Know which hosts are ours.
 
     A page that tricks a browser into asking us (DNS rebinding) must do so under a name of its own, so names

@@ -15,10 +15,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from shipmate.server.guard.access_token import SESSION_SECONDS, Tickets, Token
 from shipmate.server.guard.error import ApiError
-from shipmate.server.guard.host import Doorman
-from shipmate.server.guard.limit import Limit
-from shipmate.server.guard.token import SESSION_SECONDS, Tickets, Token
+from shipmate.server.guard.host import AllowedHosts
+from shipmate.server.guard.rate import RateLimit
 
 SLASH = "\0"
 CSRF_HEADER = "x-shipmate-csrf"
@@ -68,13 +68,13 @@ class Guard:
     """Let through only requests that were meant for us and come from someone we know."""
 
     def __init__(
-        self, app: ASGIApp, *, token: Token, tickets: Tickets, failures: Limit, doorman: Doorman
+        self, app: ASGIApp, *, token: Token, tickets: Tickets, failures: RateLimit, allowed: AllowedHosts
     ) -> None:
         self._app = app
         self._token = token
         self._tickets = tickets
-        self._doorman = doorman
-        self._requests = Limit(rate=200, burst=1000)
+        self._allowed = allowed
+        self._requests = RateLimit(rate=200, burst=1000)
         self._failures = failures
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -103,7 +103,7 @@ class Guard:
 
     def _check_source(self, scope: Scope, headers: Headers) -> None:
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or not self._doorman.admits_host(hosts[0]):
+        if len(hosts) != 1 or not self._allowed.admits_host(hosts[0]):
             raise ApiError(
                 421,
                 "host",
@@ -111,7 +111,7 @@ class Guard:
                 "Use 127.0.0.1, or start with --allow-host.",
             )
         origins = headers.getlist("origin")
-        if any(not self._doorman.admits_origin(origin, hosts[0]) for origin in origins):
+        if any(not self._allowed.admits_origin(origin, hosts[0]) for origin in origins):
             raise ApiError(403, "origin", "Another site may not use this server.", "Open the page itself.")
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not _is_page_load(scope, headers):
             raise ApiError(403, "origin", "Another site may not use this server.", "Open the page itself.")

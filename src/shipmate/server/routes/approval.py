@@ -14,8 +14,8 @@ from shipmate.approvals.wording import describe, describe_grant, leads_to, measu
 from shipmate.server import shape
 from shipmate.server.ask import ClientDecision, joint_reply_event, reply_event
 from shipmate.server.guard.error import ApiError, hide_root, invalid
+from shipmate.server.json_response import Json, empty, tells
 from shipmate.server.port import Ship
-from shipmate.server.reply import Json, empty, tells
 from shipmate.server.site import TheShip
 from shipmate.server.stream.stream import WAKE
 from shipmate.values.event import ApprovalReplyEvent

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from shipmate.approvals.audit import Audit
 from shipmate.approvals.audit_call import AuditCall, fold
 from shipmate.server.guard.error import hide_root
-from shipmate.server.reply import Json, tells
+from shipmate.server.json_response import Json, tells
 from shipmate.server.site import TheShip
 from shipmate.values.message import JsonObject
 

@@ -9,8 +9,8 @@ from starlette.types import Receive, Scope, Send
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.server.admission import Admission, admit
 from shipmate.server.ask import read_chat, read_key, thread_at, thread_of
+from shipmate.server.json_response import empty
 from shipmate.server.port import Ship
-from shipmate.server.reply import empty
 from shipmate.server.site import Site, TheShip, TheSite
 from shipmate.server.stream.stream import Events, Streamed, Wire
 from shipmate.server.stream.view import run_of

@@ -15,8 +15,8 @@ from shipmate.server.completion import (
     thread_for,
 )
 from shipmate.server.crew import list_members
+from shipmate.server.json_response import Json
 from shipmate.server.port import Ship
-from shipmate.server.reply import Json
 from shipmate.server.site import TheShip, TheSite
 from shipmate.server.stream.stream import Streamed, Wire
 from shipmate.server.stream.watch import OwnRuns

@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from shipmate.context.difference import Change, compare
+from shipmate.context.difference import SectionChange, compare
 from shipmate.context.request import Context, ContextRequest
 from shipmate.context.snapshot import Snapshot, read_snapshots
 from shipmate.models.port import json_size
@@ -18,8 +18,8 @@ from shipmate.server import shape
 from shipmate.server.ask import OWNER, PLATFORM, thread_of
 from shipmate.server.crew import find_member
 from shipmate.server.guard.error import hide_root, missing
+from shipmate.server.json_response import Json, tells
 from shipmate.server.port import Ship
-from shipmate.server.reply import Json, tells
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.site import TheShip
 from shipmate.store.port import ThreadInfo
@@ -97,7 +97,7 @@ def _turns(turns: Sequence[Snapshot], history: Sequence[UIMessage]) -> list[Json
     ]
 
 
-def _describe_change(change: Change) -> JsonObject:
+def _describe_change(change: SectionChange) -> JsonObject:
     """Show one changed section; its lines are known only for turns under DEBUG, for prompts are not kept."""
     before = "" if change.kind == "added" else change.text_before
     after = "" if change.kind == "removed" else change.text_after

@@ -13,8 +13,8 @@ from shipmate.orchestrator.note import PIN_LENGTH, NoteEvent
 from shipmate.server import shape
 from shipmate.server.ask import ID_LIMIT, OWNER, PLATFORM
 from shipmate.server.guard.error import ApiError, invalid, missing
+from shipmate.server.json_response import Json, tells
 from shipmate.server.port import Ship
-from shipmate.server.reply import Json, tells
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.site import TheShip
 from shipmate.thread.course import read_course

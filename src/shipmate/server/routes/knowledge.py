@@ -11,7 +11,7 @@ from starlette.responses import Response
 from shipmate.server import shape
 from shipmate.server.crew import find_member
 from shipmate.server.guard.error import missing
-from shipmate.server.reply import Json, tells
+from shipmate.server.json_response import Json, tells
 from shipmate.server.revision import modified_at
 from shipmate.server.site import TheShip
 from shipmate.skills.loader import SkillsLoader

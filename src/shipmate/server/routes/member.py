@@ -11,8 +11,8 @@ from shipmate.errors import PathError
 from shipmate.server import shape
 from shipmate.server.crew import find_member, list_members
 from shipmate.server.guard.error import missing
+from shipmate.server.json_response import Json, tells
 from shipmate.server.port import Ship
-from shipmate.server.reply import Json, tells
 from shipmate.server.revision import list_revisions, modified_at, read_document, version_of, write_document
 from shipmate.server.site import TheShip
 from shipmate.values.message import JsonObject

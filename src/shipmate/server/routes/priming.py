@@ -17,7 +17,7 @@ from shipmate.server import shape
 from shipmate.server.ask import thread_of
 from shipmate.server.crew import find_member
 from shipmate.server.guard.error import ApiError, hide_root
-from shipmate.server.reply import Json, tells
+from shipmate.server.json_response import Json, tells
 from shipmate.server.site import Site, TheShip, TheSite
 from shipmate.workspace.layout import CAPTAIN
 

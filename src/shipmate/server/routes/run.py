@@ -12,8 +12,8 @@ from shipmate.server import shape
 from shipmate.server.admission import refuse_edit
 from shipmate.server.ask import said_event, thread_at, thread_of
 from shipmate.server.guard.error import ApiError, missing
+from shipmate.server.json_response import Json, empty, tells
 from shipmate.server.port import Ship
-from shipmate.server.reply import Json, empty, tells
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.site import TheShip
 from shipmate.tools.file.change.rewind import Rewinds, RunChanges

@@ -10,7 +10,7 @@ from shipmate.server import shape
 from shipmate.server.crew import list_members
 from shipmate.server.guard.error import ApiError
 from shipmate.server.guard.security import busy, caller_of, session_cookie, set_session
-from shipmate.server.reply import Json, empty, tells
+from shipmate.server.json_response import Json, empty, tells
 from shipmate.server.setup import list_examples, write_agent
 from shipmate.server.site import Site, TheSite
 from shipmate.values.message import JsonObject

@@ -18,21 +18,21 @@ from shipmate.errors import (
     ModelError,
     ModelRequestError,
 )
-from shipmate.models.address import fill_key
 from shipmate.models.catalog import PROVIDERS
 from shipmate.models.choose import choose_model
+from shipmate.models.origin import fill_key
 from shipmate.models.port import Model, ModelRequest, TextDelta
 from shipmate.models.relay import close_model
 from shipmate.server import shape
 from shipmate.server.guard.error import hide_root
-from shipmate.server.reply import Json, tells
+from shipmate.server.json_response import Json, tells
 from shipmate.server.site import Site, TheShip, TheSite
 from shipmate.values.message import JsonObject, new_id, user_message
 from shipmate.workspace.config import Llm
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import load_config
-from shipmate.workspace.secret import Mask, secret_values
-from shipmate.workspace.setting import hide_secrets
+from shipmate.workspace.secret.secret import Mask, secret_values
+from shipmate.workspace.secret.setting import hide_secrets
 
 TEST_SECONDS = 20.0
 REPLY_LIMIT = 200

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
 from shipmate.server.describe import describe, render
-from shipmate.server.reply import Json, tells
+from shipmate.server.json_response import Json, tells
 from shipmate.server.site import TheSite
 
 STYLE = Path(__file__).parent.parent / "docs.css"

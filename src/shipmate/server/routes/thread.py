@@ -13,8 +13,8 @@ from shipmate.server.ask import new_room, thread_at
 from shipmate.server.branch import copy_before
 from shipmate.server.crew import find_member
 from shipmate.server.guard.error import ApiError, missing
+from shipmate.server.json_response import Json, empty, tells
 from shipmate.server.port import Ship
-from shipmate.server.reply import Json, empty, tells
 from shipmate.server.site import TheShip, TheSite
 from shipmate.server.stream.view import list_threads, page_of, show_thread
 from shipmate.store.port import ThreadInfo

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, File, UploadFile
 from starlette.responses import FileResponse, Response
 
-from shipmate.server.reply import Json, tells
+from shipmate.server.json_response import Json, tells
 from shipmate.server.site import TheShip
 from shipmate.server.upload import SHOWN, UPLOAD_LIMIT, find_upload, keep_upload
 

@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from shipmate.server.reply import Json, tells
+from shipmate.server.json_response import Json, tells
 from shipmate.server.site import TheShip
 from shipmate.store.port import StepUsage
 from shipmate.values.message import JsonObject, timestamp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TypeAlias
 
-from shipmate.orchestrator.reduce import Reducer, Snapshot
+from shipmate.orchestrator.reduce import MessageSnapshot, Reducer
 from shipmate.server.stream.retell import catch_up_call, retell_part
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
@@ -30,7 +30,7 @@ class Projection:
     def is_begun(self) -> bool:
         return self._is_begun
 
-    def meet(self, now: Snapshot) -> list[Chunk]:
+    def meet(self, now: MessageSnapshot) -> list[Chunk]:
         """Return the chunks that bring the copy to where the message stands."""
         told = self._begin(now.message)
         missing, is_exact = difference(self._copy.snapshot(), now)
@@ -51,7 +51,7 @@ class Projection:
         metadata = chunk.get("messageMetadata")
         return self._apply([chunks.message_metadata(metadata)] if metadata else [])
 
-    def finish(self, now: Snapshot) -> list[Chunk]:
+    def finish(self, now: MessageSnapshot) -> list[Chunk]:
         """Return what is left to tell of a message that nobody writes any more."""
         told = self.meet(now)
         return told if self.is_finished else [*told, *self.take(chunks.finish("stop"))]
@@ -76,7 +76,7 @@ class Projection:
         return told
 
 
-def difference(held: Snapshot, now: Snapshot) -> tuple[list[Chunk], bool]:
+def difference(held: MessageSnapshot, now: MessageSnapshot) -> tuple[list[Chunk], bool]:
     """Return the chunks that make `now` of `held`, and whether they can.
 
     Calls and named data are known by their ids, and told again where they changed. Texts, files and steps are
@@ -124,6 +124,6 @@ def _is_named(part: JsonObject) -> bool:
     return part["type"].startswith("data-") and "id" in part
 
 
-def _with_ids(snapshot: Snapshot) -> list[Open]:
+def _with_ids(snapshot: MessageSnapshot) -> list[Open]:
     ids = {place: key.partition(" ")[2] for key, place in snapshot.open.items()}
     return [(part, ids.get(place)) for place, part in enumerate(snapshot.message["parts"])]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from shipmate.errors import NotFoundError, ShipmateError
 from shipmate.orchestrator.feed import FeedEvent
-from shipmate.orchestrator.reduce import Snapshot
+from shipmate.orchestrator.reduce import MessageSnapshot
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.server.port import Receipt, Ship
 from shipmate.server.stream.projection import Projection
@@ -67,7 +67,7 @@ class Telling:
     def end(self, message: UIMessage) -> list[Chunk]:
         """Return what is left to tell of a message that is stored."""
         projection = self._project(message["id"])
-        told = projection.finish(Snapshot(message=message))
+        told = projection.finish(MessageSnapshot(message=message))
         return told if projection.is_exact else [*told, _whole(message)]
 
     def _project(self, message_id: str) -> Projection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from shipmate.workspace.disk import Disk, stat_of
+from shipmate.workspace.disk.disk import Disk, stat_of
 
 # Two changes within one tick of the system's clock bear one time.
 TICK_NANOSECONDS = 100_000_000

@@ -10,7 +10,7 @@ from shipmate.errors import StorageError
 from shipmate.store.journal.folder import FolderWatch
 from shipmate.store.port import GrantRow
 from shipmate.values.message import JsonObject, timestamp
-from shipmate.workspace.disk import Disk, exists, locked, names_in, read_file, refusals, replace_file
+from shipmate.workspace.disk.disk import Disk, exists, locked, names_in, read_file, refusals, replace_file
 from shipmate.workspace.layout import Layout
 
 

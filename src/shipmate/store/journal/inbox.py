@@ -18,7 +18,7 @@ from shipmate.store.journal.outbox import JournalOutbox
 from shipmate.store.port import InboxRow
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome, encode_event
 from shipmate.values.message import timestamp
-from shipmate.workspace.disk import Disk
+from shipmate.workspace.disk.disk import Disk
 from shipmate.workspace.layout import Layout
 
 REMEMBERED = timedelta(hours=8)
@@ -48,22 +48,22 @@ class Leave(_Line, frozen=True, kw_only=True, tag="leave"):
     run: str
 
 
-class Stop(_Line, frozen=True, kw_only=True, tag="stop"):
+class StopLine(_Line, frozen=True, kw_only=True, tag="stop"):
     run: str
 
 
-class Withdraw(_Line, frozen=True, kw_only=True, tag="withdraw"):
+class WithdrawLine(_Line, frozen=True, kw_only=True, tag="withdraw"):
     seq: int
     at: str
 
 
-class Finish(_Line, frozen=True, kw_only=True, tag="finish"):
+class FinishLine(_Line, frozen=True, kw_only=True, tag="finish"):
     seqs: list[int]
     at: str
     outcome: Outcome
 
 
-class Begin(_Line, frozen=True, kw_only=True, tag="begin"):
+class InboxBegin(_Line, frozen=True, kw_only=True, tag="begin"):
     """How a file that was written anew begins: with the number the next event gets."""
 
     next: int
@@ -78,7 +78,7 @@ class Keep(_Line, frozen=True, kw_only=True, tag="keep"):
     done_at: str = ""
 
 
-Line: TypeAlias = Accept | Take | Ask | Leave | Stop | Withdraw | Finish | Begin | Keep
+Line: TypeAlias = Accept | Take | Ask | Leave | StopLine | WithdrawLine | FinishLine | InboxBegin | Keep
 _decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 Key: TypeAlias = tuple[str, str, str]
 
@@ -168,13 +168,13 @@ class JournalInbox:
         """Put on disk that a person stopped a run."""
         await self._ensure()
         if self._of_run(run_id):
-            self._write(Stop(run=run_id), waits=True)
+            self._write(StopLine(run=run_id), waits=True)
 
     async def withdraw(self, thread_id: str, message_id: str) -> InboxRow | None:
         """Take back an event that still waits, durably; return its row, or None when it does not wait."""
         for row in await self.open(thread_id):
             if row.event.message_id == message_id and row.status == "waiting":
-                self._write(Withdraw(seq=row.seq, at=timestamp(self._clock())), waits=True)
+                self._write(WithdrawLine(seq=row.seq, at=timestamp(self._clock())), waits=True)
                 return self._kept[row.seq].row
         return None
 
@@ -189,7 +189,7 @@ class JournalInbox:
             return
         if sends:
             await self._outbox.intend(outcome.run_id, f"{seqs[0]}", sends)
-        self._write(Finish(seqs=seqs, at=timestamp(self._clock()), outcome=outcome), waits=False)
+        self._write(FinishLine(seqs=seqs, at=timestamp(self._clock()), outcome=outcome), waits=False)
         self._file.compact(len(self._kept) + 1, self._lines)
 
     async def _ensure(self) -> None:
@@ -201,7 +201,7 @@ class JournalInbox:
         self._apply(line)
 
     def _lines(self) -> list[Line]:
-        return [Begin(next=self._next), *self._kept.values()]
+        return [InboxBegin(next=self._next), *self._kept.values()]
 
     def _of_run(self, run_id: str) -> list[int]:
         return [seq for seq in self._open if self._kept[seq].row.run_id == run_id]
@@ -213,7 +213,7 @@ class JournalInbox:
                 self._put(Keep(row=InboxRow(seq=seq, event=event, received_at=at, status="waiting")))
             case Keep():
                 self._put(line)
-            case Begin(next=following):
+            case InboxBegin(next=following):
                 self._next = max(self._next, following)
             case Take(seqs=seqs, run=run):
                 for seq in seqs:
@@ -224,12 +224,12 @@ class JournalInbox:
             case Leave(run=run):
                 for seq in self._of_run(run):
                     self._uncount(seq)
-            case Stop(run=run):
+            case StopLine(run=run):
                 for seq in self._of_run(run):
                     self._change(seq, is_stopped=True)
-            case Withdraw(seq=seq, at=at):
+            case WithdrawLine(seq=seq, at=at):
                 self._close(seq, at, status="withdrawn")
-            case Finish(seqs=seqs, at=at, outcome=outcome):
+            case FinishLine(seqs=seqs, at=at, outcome=outcome):
                 for seq in seqs:
                     self._close(seq, at, status="done", outcome=outcome)
 

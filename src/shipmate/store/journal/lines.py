@@ -11,7 +11,7 @@ import msgspec
 
 from shipmate.errors import StorageError
 from shipmate.values.message import timestamp
-from shipmate.workspace.disk import Disk, append_to, read_file, refusals, replace_file
+from shipmate.workspace.disk.disk import Disk, append_to, read_file, refusals, replace_file
 from shipmate.workspace.layout import Layout
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ import msgspec
 from shipmate.thread.mark import ThreadMark, decode_mark, encode_mark
 from shipmate.values.message import timestamp
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import (
+from shipmate.workspace.disk.disk import (
     Disk,
     locked,
     move_file,

@@ -17,7 +17,7 @@ from shipmate.store.port import OutboxRow
 from shipmate.values.event import EgressMessage
 from shipmate.values.message import timestamp
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import Disk
+from shipmate.workspace.disk.disk import Disk
 from shipmate.workspace.layout import Layout
 
 # How long a receipt is kept.
@@ -50,13 +50,13 @@ class Close(_Line, frozen=True, kw_only=True, tag="close"):
     error: str | None = None
 
 
-class Begin(_Line, frozen=True, kw_only=True, tag="begin"):
+class OutboxBegin(_Line, frozen=True, kw_only=True, tag="begin"):
     """How a file that was written anew begins: with the number the next send gets."""
 
     next: int
 
 
-Line: TypeAlias = Intend | Send | Close | Begin
+Line: TypeAlias = Intend | Send | Close | OutboxBegin
 _decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 
@@ -164,11 +164,11 @@ class JournalOutbox:
             self._apply(line)
 
     def _lines(self) -> list[Line]:
-        return [Begin(next=self._next), *self._sends.values()]
+        return [OutboxBegin(next=self._next), *self._sends.values()]
 
     def _apply(self, line: Line) -> None:
         match line:
-            case Begin(next=following):
+            case OutboxBegin(next=following):
                 self._next = max(self._next, following)
             case Intend():
                 self._next = max(self._next, line.row.id + 1)

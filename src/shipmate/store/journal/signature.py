@@ -6,7 +6,7 @@ import msgspec
 
 from shipmate.values.message import JsonObject
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk import Disk, exists, read_file, refusals, remove_file, replace_file
+from shipmate.workspace.disk.disk import Disk, exists, read_file, refusals, remove_file, replace_file
 from shipmate.workspace.layout import Layout
 
 _decoder = msgspec.json.Decoder(dict[str, list[JsonObject]])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from shipmate.store.port import StepUsage
-from shipmate.workspace.disk import Disk, append_to, names_in, opened, read_from, refusals, stat_of
+from shipmate.workspace.disk.disk import Disk, append_to, names_in, opened, read_from, refusals, stat_of
 from shipmate.workspace.layout import Layout
 
 _decoder = msgspec.json.Decoder(StepUsage)

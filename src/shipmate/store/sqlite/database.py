@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from shipmate.errors import StorageError
 from shipmate.store.migration import read_migrations
 from shipmate.values.message import timestamp
-from shipmate.workspace.disk import DISK, locked, make_folder, move_file, stat_of
+from shipmate.workspace.disk.disk import DISK, locked, make_folder, move_file, stat_of
 from shipmate.workspace.layout import Layout
 
 log = logging.getLogger(__name__)

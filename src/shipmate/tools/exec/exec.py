@@ -13,14 +13,14 @@ from msgspec import Meta
 
 from shipmate.errors import TargetChangedError, ToolError
 from shipmate.tools.exec.command import CommandPlan, plan_command
-from shipmate.tools.exec.environment import choose_private, make_environment
+from shipmate.tools.exec.command_target import command_target
 from shipmate.tools.exec.job import Jobs
 from shipmate.tools.exec.process import Process
 from shipmate.tools.exec.sandbox.removal import finish_removals
 from shipmate.tools.exec.sandbox.repository import advise_on_git, made_repository, writes_repository
 from shipmate.tools.exec.sandbox.room import Room, asks_for_state
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
-from shipmate.tools.exec.target import command_target
+from shipmate.tools.exec.variable import choose_private, make_environment
 from shipmate.tools.file.target import check_target
 from shipmate.tools.output import Spool, log_of, point_at
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult

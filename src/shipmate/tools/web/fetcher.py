@@ -36,7 +36,7 @@ HEADERS = {
 }
 
 
-class Page(msgspec.Struct, frozen=True, kw_only=True):
+class FetchedPage(msgspec.Struct, frozen=True, kw_only=True):
     """Hold what a server answered; `is_cut` when it would have gone on past the limit."""
 
     url: str
@@ -53,7 +53,7 @@ class Fetcher:
         self._resolve = resolve
         self._trust = trust
 
-    async def fetch(self, url: str) -> Page:
+    async def fetch(self, url: str) -> FetchedPage:
         """Fetch a page, following a few redirects."""
         transport = _GuardedTransport(self._resolve, self._trust)
         try:
@@ -94,7 +94,7 @@ def check_url(text: str) -> httpx2.URL:
     return url
 
 
-async def _follow(client: httpx2.AsyncClient, url: httpx2.URL) -> Page:
+async def _follow(client: httpx2.AsyncClient, url: httpx2.URL) -> FetchedPage:
     for _ in range(REDIRECTS + 1):
         # Cookies of one page are no business of the next.
         client.cookies.clear()
@@ -105,7 +105,7 @@ async def _follow(client: httpx2.AsyncClient, url: httpx2.URL) -> Page:
     raise ToolError(f"{url} redirects more than {REDIRECTS} times.")
 
 
-async def _take(response: httpx2.Response) -> Page:
+async def _take(response: httpx2.Response) -> FetchedPage:
     if response.status_code >= 400:
         raise ToolError(
             f"{response.url} answered {response.status_code} {response.reason_phrase}.".replace(" .", ".")
@@ -122,7 +122,7 @@ async def _take(response: httpx2.Response) -> Page:
             break
     said = response.headers.get("content-type", "")[:FIELD_LIMIT]
     charset = CHARSET.search(said)
-    return Page(
+    return FetchedPage(
         url=str(response.url),
         kind=said.partition(";")[0].strip().lower(),
         # Not the library's reading of it, which takes seconds for a header made for that.

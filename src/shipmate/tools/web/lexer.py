@@ -52,11 +52,11 @@ class End(NamedTuple):
     name: str
 
 
-class Cut(NamedTuple):
+class PageCut(NamedTuple):
     """The place where a page with too many tags is left."""
 
 
-Token = Start | End | Cut | str
+Token = Start | End | PageCut | str
 
 
 def scan(html: str) -> Iterator[Token]:
@@ -77,7 +77,7 @@ def scan(html: str) -> Iterator[Token]:
         if at < 0:
             return
         if tags >= TAG_LIMIT:
-            yield Cut()
+            yield PageCut()
             return
     if at < len(html):
         yield decode_references(html[at:])

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from urllib.parse import urljoin
 
-from shipmate.tools.web.lexer import Cut, End, Start, scan
+from shipmate.tools.web.lexer import End, PageCut, Start, scan
 
 # Never shown, or furniture around the content.
 SILENT = frozenset({"script", "style", "noscript", "template", "svg", "head", "iframe", "select", "button"})
@@ -41,7 +41,7 @@ def _read(html: str, url: str, within: str | None) -> str:
             writer.open(token.name, token.attributes.get("href"))
         elif isinstance(token, End):
             writer.close(token.name)
-        if isinstance(token, Cut) or writer.size > OUTPUT_LIMIT:
+        if isinstance(token, PageCut) or writer.size > OUTPUT_LIMIT:
             return writer.text()[:OUTPUT_LIMIT] + CUT
     return writer.text()
 

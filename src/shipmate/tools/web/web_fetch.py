@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
-from shipmate.decoding.process import Work, call_aside
+from shipmate.decoding.worker import Work, call_aside
 from shipmate.errors import DecodingError, ToolError
 from shipmate.tools.output import keep
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
 if TYPE_CHECKING:
-    from shipmate.tools.web.fetcher import Fetcher, Page
+    from shipmate.tools.web.fetcher import FetchedPage, Fetcher
 
 READ = Work(function="shipmate.tools.web.page:read_page", subject="The page", seconds=2.0, memory=150_000_000)
 # Little time: a page on which the library takes longer is read by our own reader.
@@ -56,7 +56,7 @@ class WebFetch(Tool[WebFetchArguments]):
         return ToolResult(output=keep(f"{page.url}\n\n{text}{note}", context, arguments.max_chars))
 
 
-async def read_fetched(page: Page) -> str | None:
+async def read_fetched(page: FetchedPage) -> str | None:
     """Return a page's text, None when it has none; HTML is taken apart in a child process."""
     # Most turns fetch nothing.
     from shipmate.tools.web.page import is_html, to_markdown
@@ -69,7 +69,7 @@ async def read_fetched(page: Page) -> str | None:
         raise ToolError(f"{page.url} was fetched, but {str(error)[:1].lower()}{str(error)[1:]}") from error
 
 
-async def _extract(page: Page) -> str:
+async def _extract(page: FetchedPage) -> str:
     """Let the library for it find the content, where it is installed and the page is an ordinary one."""
     from shipmate.tools.web.page import EXTRACTED_TAGS
 
@@ -81,5 +81,5 @@ async def _extract(page: Page) -> str:
         return ""
 
 
-async def _call(work: Work, page: Page) -> str:
+async def _call(work: Work, page: FetchedPage) -> str:
     return (await call_aside(work, page.body, charset=page.charset, url=page.url)).decode()

@@ -10,12 +10,12 @@ import msgspec
 
 from shipmate.errors import ToolError
 from shipmate.tools.exec.command import CommandPlan, plan_command
-from shipmate.tools.exec.environment import make_environment
 from shipmate.tools.exec.preview.trial import Aside
 from shipmate.tools.exec.process import Process
 from shipmate.tools.exec.sandbox.repository import advise_on_git
 from shipmate.tools.exec.sandbox.room import Overlay, Room, asks_for_state
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.tools.exec.variable import make_environment
 from shipmate.tools.output import Spool, log_of, point_at
 from shipmate.tools.tool import ToolContext
 from shipmate.workspace.layout import Layout

@@ -15,8 +15,8 @@ import msgspec
 
 from shipmate.errors import TargetChangedError, ToolError
 from shipmate.tools.exec.preview.effect import Effect, Effects, refuse
-from shipmate.tools.exec.preview.picture import Painter, count, say
 from shipmate.tools.exec.preview.replica import Replica
+from shipmate.tools.exec.preview.report import Painter, count, say
 from shipmate.tools.exec.preview.upper import open_left, read_upper
 from shipmate.tools.exec.sandbox.removal import do_later
 from shipmate.tools.exec.sandbox.room import name_folder

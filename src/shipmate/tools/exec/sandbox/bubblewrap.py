@@ -20,10 +20,10 @@ from shipmate.tools.exec.sandbox.locked import (
     pinned_folders,
     state_folders,
 )
+from shipmate.tools.exec.sandbox.readable import own_code, readable_places
 from shipmate.tools.exec.sandbox.repository import GUARDED, clean_config
 from shipmate.tools.exec.sandbox.room import Room, choose_place
-from shipmate.tools.exec.sandbox.settings import settings_copy
-from shipmate.tools.exec.sandbox.system import own_code, readable_places
+from shipmate.tools.exec.sandbox.settings_copy import settings_copy
 from shipmate.workspace.layout import Layout
 
 # What commands put into /tmp is memory.

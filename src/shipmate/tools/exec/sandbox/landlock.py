@@ -9,9 +9,9 @@ from pathlib import Path
 
 from shipmate.tools.exec.sandbox import jail
 from shipmate.tools.exec.sandbox.locked import LockedTree, closed_places, hidden_places, state_folders
+from shipmate.tools.exec.sandbox.readable import own_code, readable_places
 from shipmate.tools.exec.sandbox.repository import has_credentials
 from shipmate.tools.exec.sandbox.room import Room
-from shipmate.tools.exec.sandbox.system import own_code, readable_places
 from shipmate.workspace.layout import Layout
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from shipmate.tools.exec.sandbox.watch import FolderWatch, is_local
+from shipmate.tools.exec.sandbox.watch import TreeWatch, is_local
 from shipmate.tools.file.protection import fold, is_locked, is_placed, refuse_reading
 
 # Rules about a place, such as the top of the workspace or of a project, reach no deeper than this;
@@ -59,7 +59,7 @@ class LockedTree:
         self._folders: dict[str, _Folder] = {}
         # Those that could not be read, and have to be tried again.
         self._unread: set[str] = set()
-        self._watch: FolderWatch | None = None
+        self._watch: TreeWatch | None = None
         # Until it is known whether there are many folders.
         self._may_watch = True
         self._lock = threading.Lock()
@@ -99,7 +99,7 @@ class LockedTree:
         if sys.platform != "linux" or not is_local(self._root):
             return False
         try:
-            self._watch = FolderWatch()
+            self._watch = TreeWatch()
         except OSError:
             return False
         return True

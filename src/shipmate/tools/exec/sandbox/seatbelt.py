@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shipmate.tools.exec.sandbox.locked import LockedTree, closed_places, hidden_places, state_folders
+from shipmate.tools.exec.sandbox.readable import own_code, readable_places
 from shipmate.tools.exec.sandbox.repository import GUARDED
 from shipmate.tools.exec.sandbox.room import Room
-from shipmate.tools.exec.sandbox.system import own_code, readable_places
 from shipmate.workspace.layout import Layout
 
 PROGRAM = Path("/usr/bin/sandbox-exec")

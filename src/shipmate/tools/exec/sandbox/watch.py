@@ -17,7 +17,7 @@ READ_BYTES = 1 << 18
 LOCAL = frozenset({"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "tmpfs", "xfs", "zfs"})
 
 
-class FolderWatch:
+class TreeWatch:
     """A watch on many folders."""
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ DAYS = 30
 RUNS_LISTED = 5
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ChangeRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What one call changed; `content` of a change names the copy of what was there before."""
 
     at: str
@@ -78,7 +78,7 @@ class Rewinds:
     def keep(self, context: ToolContext, tool: str, changes: Iterable[Change]) -> None:
         """Copy what the files of a coming change hold now."""
         self._store(
-            Record(
+            ChangeRecord(
                 at=timestamp(),
                 thread_id=context.thread_id,
                 run_id=context.run_id,
@@ -116,7 +116,7 @@ class Rewinds:
             self._restore(run_id, records)
         return found
 
-    def _restore(self, run_id: str, records: Sequence[Record]) -> None:
+    def _restore(self, run_id: str, records: Sequence[ChangeRecord]) -> None:
         folder = self._layout.trial(f"rewind-{run_id}")
         discard(folder)
         changes = Changeset(self._layout.root, folder)
@@ -126,7 +126,7 @@ class Rewinds:
             return
         changes.write()
         last = records[-1]
-        record = Record(
+        record = ChangeRecord(
             at=timestamp(),
             thread_id=last.thread_id,
             run_id=run_id,
@@ -157,7 +157,7 @@ class Rewinds:
             content, _ = changes.stage_link(net.before.digest)
         return Change(net.path, self._now(net), net.before, content)
 
-    def _describe(self, records: Sequence[Record]) -> RunChanges:
+    def _describe(self, records: Sequence[ChangeRecord]) -> RunChanges:
         last = records[-1]
         files = [self._judge(net) for net in _net(records)]
         return RunChanges(
@@ -184,13 +184,13 @@ class Rewinds:
         is_gone = now.kind == "unreachable" and net.after.kind == "absent"
         return ABSENT if is_gone else now
 
-    def _records(self, run_id: str) -> list[Record]:
+    def _records(self, run_id: str) -> list[ChangeRecord]:
         records = _read(self._layout.rewind(run_id))
         if not records:
             raise NotFoundError(f"{run_id} changed no files, or they are no longer kept.")
         return records
 
-    def _store(self, record: Record, *, is_pending: bool = False) -> Path:
+    def _store(self, record: ChangeRecord, *, is_pending: bool = False) -> Path:
         """Copy before-images and write the record that names them; a pending one does not count yet."""
         run = self._layout.rewind(record.run_id)
         if not run.is_dir():
@@ -239,15 +239,15 @@ def keep_before(context: ToolContext, tool: str, place: Place, data: bytes) -> N
         Rewinds(context.layout).keep(context, tool, [Change(place.path, before, after)])
 
 
-def _read(folder: Path) -> list[Record]:
+def _read(folder: Path) -> list[ChangeRecord]:
     """Read the records of a run that count, oldest first."""
     names = sorted(path for path in folder.glob(f"[0-9]*/{RECORD}"))
-    records = [msgspec.json.decode(path.read_bytes(), type=Record) for path in names]
+    records = [msgspec.json.decode(path.read_bytes(), type=ChangeRecord) for path in names]
     last = max((place for place, record in enumerate(records) if record.replaces), default=0)
     return records[last:]
 
 
-def _net(records: Sequence[Record]) -> list[Change]:
+def _net(records: Sequence[ChangeRecord]) -> list[Change]:
     """Sum up what a run changed, path by path."""
     net: dict[str, Change] = {}
     for record in records:

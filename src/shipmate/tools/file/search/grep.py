@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from shipmate.decoding.process import Work, call
+from shipmate.decoding.worker import Work, call
 from shipmate.errors import DecodingError, DecodingLimitError, ToolError
 from shipmate.tools.file.read import labels_by_path
 from shipmate.tools.file.search.pattern import PATTERN_LIMIT, split_lines

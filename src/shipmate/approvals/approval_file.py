@@ -1,0 +1,143 @@
+"""Keep approvals as files: `.ship/approvals/<id>.json`, replaced in one step and never deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from shipmate.approvals.audit import Audit
+from shipmate.approvals.value import Approval, Grant
+from shipmate.errors import StorageError
+from shipmate.values.message import new_id
+from shipmate.workspace.disk.disk import (
+    DISK,
+    Disk,
+    exists,
+    locked,
+    names_in,
+    read_file,
+    refusals,
+    remove_file,
+    replace_file,
+)
+from shipmate.workspace.layout import Layout
+
+
+class JointDecision(msgspec.Struct, frozen=True):
+    """Approvals that one answer decided, with its grants: once this is on disk all of them count."""
+
+    approvals: tuple[Approval, ...]
+    grants: tuple[Grant, ...] = ()
+
+
+_decoder = msgspec.json.Decoder(Approval)
+_joint_decoder = msgspec.json.Decoder(JointDecision)
+
+
+class ApprovalFiles:
+    """The approvals of one workspace, on disk."""
+
+    def __init__(self, layout: Layout, audit: Audit | None = None, disk: Disk = DISK) -> None:
+        self._layout = layout
+        self._audit = audit
+        self._disk = disk
+
+    @contextmanager
+    def lock(self) -> Generator[None]:
+        """Keep others, also other processes, from deciding meanwhile; held for a few writes and no await."""
+        path = self._layout.approvals / ".lock"
+        with self._refusals(path), locked(self._disk, path):
+            yield
+
+    def read(self, approval_id: str) -> Approval | None:
+        """Return an approval, or None when there is no such file."""
+        path = self._layout.approval(approval_id)
+        if len(path.name) > 255:
+            return None
+        found = self._read(path)
+        return self._jointly_decided(found) if found is not None and found.is_open else found
+
+    def _read(self, path: Path) -> Approval | None:
+        try:
+            with self._refusals(path):
+                return _decoder.decode(read_file(self._disk, path))
+        except FileNotFoundError:
+            return None
+        except msgspec.DecodeError as error:
+            raise StorageError(
+                f"{self._layout.name_of(path)} is not a readable approval ({error}). "
+                "Nothing in it counts as decided."
+            ) from error
+
+    def _jointly_decided(self, approval: Approval) -> Approval:
+        """Return what a joint decision made of an open approval, though its own file does not say so yet."""
+        for path in self.joint_decisions():
+            joint = self.read_joint(path)
+            for decided in joint.approvals if joint else ():
+                if decided.id == approval.id:
+                    return decided
+        return approval
+
+    def joint_decisions(self) -> list[Path]:
+        """List the joint decisions that are not yet in the files of their approvals, oldest first."""
+        return self._json_files(self._layout.joint_decisions)
+
+    def read_joint(self, path: Path) -> JointDecision | None:
+        """Return a joint decision; None when it has been completed meanwhile."""
+        try:
+            with self._refusals(path):
+                return _joint_decoder.decode(read_file(self._disk, path))
+        except FileNotFoundError:
+            return None
+        except msgspec.DecodeError as error:
+            raise StorageError(
+                f"{self._layout.name_of(path)} is not a readable decision ({error}). Nothing in it counts."
+            ) from error
+
+    def write_joint(self, decided: Sequence[Approval], grants: Sequence[Grant]) -> Path:
+        """Decide several approvals in one step; their own files follow."""
+        path = self._layout.joint_decisions / f"{new_id('joint')}.json"
+        with self._refusals(path):
+            replace_file(self._disk, path, msgspec.json.encode(JointDecision(tuple(decided), tuple(grants))))
+        self.spread(JointDecision(tuple(decided), tuple(grants)))
+        return path
+
+    def spread(self, joint: JointDecision) -> None:
+        """Bring a joint decision into the files of its approvals."""
+        for decided in joint.approvals:
+            current = self._read(self._layout.approval(decided.id))
+            if current is not None and current.is_open:
+                self.write(decided)
+
+    def drop_joint(self, path: Path) -> None:
+        """Forget a joint decision that is in the files of its approvals."""
+        with self._refusals(path):
+            remove_file(self._disk, path)
+
+    def write(self, approval: Approval) -> None:
+        """Put an approval on disk, and what was asked or decided by it into the audit log."""
+        path = self._layout.approval(approval.id)
+        with self._refusals(path):
+            is_new = not exists(self._disk, path)
+            replace_file(self._disk, path, msgspec.json.format(msgspec.json.encode(approval), indent=2))
+        if self._audit is None:
+            return
+        if is_new:
+            self._audit.asked(approval)
+        if not approval.is_open:
+            self._audit.decided(approval)
+
+    def ids(self) -> list[str]:
+        """List all approvals there are files of, oldest first."""
+        return [path.stem for path in self._json_files(self._layout.approvals)]
+
+    def _json_files(self, folder: Path) -> list[Path]:
+        with self._refusals(folder):
+            names = names_in(self._disk, folder)
+        return [folder / name for name in names if name.endswith(".json") and not name.startswith(".")]
+
+    def _refusals(self, path: Path) -> AbstractContextManager[None]:
+        return refusals(path, self._layout.root)

@@ -1,0 +1,80 @@
+"""Write messages as Markdown that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from shipmate.cli.terminal.card import describe_call
+from shipmate.models.rehearsal.outcome import text_output
+from shipmate.values.message import JsonObject, UIMessage, is_tool, metadata_of, tool_name
+
+HEADINGS = {"user": "You", "assistant": "Member", "system": "Note"}
+OUTPUT_LENGTH = 4_000
+
+
+def write_markdown(title: str, messages: Iterable[UIMessage], *, with_output: bool = True) -> str:
+    """Write a whole thread."""
+    blocks = [f"# {title}", *(write_message(message, with_output=with_output) for message in messages)]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def write_message(message: UIMessage, *, with_output: bool = True) -> str:
+    """Write one message: who and when, then its parts; empty when it shows nothing."""
+    body = [
+        block for part in message["parts"] if (block := "\n\n".join(_write_part(part, message, with_output)))
+    ]
+    if not body:
+        return ""
+    at = str(metadata_of(message).get("timestamp", ""))[:16].replace("T", " ")
+    who = HEADINGS.get(message["role"], message["role"])
+    return "\n\n".join([f"## {who}{f' · {at}' if at else ''}", *body])
+
+
+def _write_part(part: JsonObject, message: UIMessage, with_output: bool) -> Iterator[str]:
+    kind = str(part.get("type", ""))
+    if kind == "text" and part.get("text"):
+        yield str(part["text"]).strip()
+    elif kind == "reasoning" and part.get("text"):
+        yield "\n".join(f"> {line}".rstrip() for line in str(part["text"]).strip().splitlines())
+    elif is_tool(part):
+        times = metadata_of(message).get("toolMs")
+        milliseconds = times.get(part["toolCallId"]) if isinstance(times, dict) else None
+        yield f"`{describe_call(part, tool_name(part), milliseconds).replace('`', 'ˋ')}`"
+        if with_output and part.get("state") == "output-available":
+            yield fence(text_output(part.get("output")))
+    elif kind == "file":
+        name = part.get("filename") or part.get("mediaType") or "file"
+        yield f"[{name}]({_link(str(part.get('url', '')))})"
+    elif kind.startswith("data-"):
+        yield _write_data(kind.removeprefix("data-"), part.get("data"))
+
+
+def _write_data(name: str, data: object) -> str:
+    if not isinstance(data, dict):
+        return ""
+    match name:
+        case "error":
+            return f"**Error:** {data.get('message', '')}"
+        case "notice":
+            return f"*{data.get('text', '')}*"
+        case "course":
+            return f"*Course {data.get('course', '')} begins.* {data.get('summary') or ''}".strip()
+        case _:
+            return ""
+
+
+def _link(url: str) -> str:
+    return "data:…" if url.startswith("data:") else url
+
+
+def fence(text: str) -> str:
+    """Put text into a code block that it cannot break out of; a very long one is cut."""
+    if not text.strip():
+        return ""
+    shown = text.rstrip("\n")
+    if len(shown) > OUTPUT_LENGTH:
+        shown = f"{shown[:OUTPUT_LENGTH]}\n… {len(text) - OUTPUT_LENGTH:,} more characters"
+    mark = "```"
+    while mark in shown:
+        mark += "`"
+    return f"{mark}\n{shown}\n{mark}"

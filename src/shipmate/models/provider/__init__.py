@@ -1,0 +1,1 @@
+"""Models of providers, spoken to through pydantic-ai; nothing else imports it."""

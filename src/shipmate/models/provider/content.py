@@ -1,0 +1,92 @@
+"""Read what parts hold: the arguments and outcome of a call, and the files people attach."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from pydantic_ai.messages import BinaryContent
+
+from shipmate.models.provider.wording import WORDING
+from shipmate.values.message import JsonObject
+
+Outcome: TypeAlias = Literal["success", "failed", "denied", "interrupted"]
+
+# The formats every provider with eyes takes.
+IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+
+
+def write_arguments(part: JsonObject) -> JsonObject | str:
+    """Give a call's arguments: an object as it is, anything else as text the provider wraps."""
+    arguments = part.get("input")
+    if arguments is None:
+        arguments = part.get("rawInput")
+    if arguments is None:
+        return {}
+    if isinstance(arguments, dict):
+        return arguments
+    return arguments if isinstance(arguments, str) else _json(arguments)
+
+
+def settle_call(part: JsonObject) -> tuple[str, Outcome]:
+    """Say what came of a call, in words where it has no result yet."""
+    approval = part.get("approval")
+    answer: JsonObject = approval if isinstance(approval, dict) else {}
+    state = part.get("state")
+    if state == "output-denied" or (state == "approval-responded" and answer.get("approved") is False):
+        reason = answer.get("reason")
+        return f"{WORDING['denied']} {reason}" if reason else WORDING["denied"], "denied"
+    if state == "approval-requested":
+        return WORDING["waiting"], "interrupted"
+    if state == "output-error" or ("output" not in part and part.get("errorText")):
+        return _words(part.get("errorText"), WORDING["failed"]), "failed"
+    if "output" not in part or state in ("input-available", "approval-responded"):
+        return WORDING["interrupted"], "failed"
+    if part.get("preliminary") is True:
+        pieces = (WORDING["interrupted"], WORDING["partial"], _words(part["output"], WORDING["empty"]))
+        return "\n\n".join(pieces), "failed"
+    return _words(part["output"], WORDING["empty"]), "success"
+
+
+def read_image(part: JsonObject) -> BinaryContent | None:
+    """Decode an image part that carries its bytes; None for any other file."""
+    kind = _media_type(part)
+    head, comma, data = _url(part).partition(",")
+    if kind not in IMAGE_TYPES or not comma or not head.startswith("data:") or not head.endswith(";base64"):
+        return None
+    try:
+        content = base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return BinaryContent(content, media_type=kind) if content else None
+
+
+def describe_file(part: JsonObject) -> str:
+    """Name a file in one line of text."""
+    url = _url(part)
+    name = part.get("filename")
+    words = [name if isinstance(name, str) and name else "unnamed", _media_type(part) or "unknown type"]
+    if url and not url.startswith("data:"):
+        words.append(url)
+    return f"[attached file: {', '.join(words)}]"
+
+
+def _media_type(part: JsonObject) -> str:
+    kind = part.get("mediaType")
+    return kind.lower() if isinstance(kind, str) else ""
+
+
+def _url(part: JsonObject) -> str:
+    url = part.get("url")
+    return url if isinstance(url, str) else ""
+
+
+def _words(value: Any, fallback: str) -> str:
+    text = value if isinstance(value, str) else "" if value is None else _json(value)
+    return text if text.strip() else fallback
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,1 @@
+"""The model that needs no provider: it carries out plain words with the tools it is offered."""

@@ -1,0 +1,56 @@
+"""Keep secrets out of sight: know which values are secret, and mask them in any text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from shipmate.workspace.secret.setting import MASK, address_secrets, find_secrets, looks_secret
+
+__all__ = ["MASK", "Mask", "looks_secret", "secret_values"]
+
+# Keys of the large providers and platforms, bearer tokens, signed tokens, and keys in an address, for those
+# nobody told us of.
+SECRET_LOOK = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|AIza|hf|key)[-_]?[A-Za-z0-9*][A-Za-z0-9_*-]{10,}"
+    r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|ghp[-_]?)[A-Za-z0-9_-]{8,}"
+    r"|\bAKIA[0-9A-Z]{16}\b"
+    r"|\b[0-9]{8,12}:[A-Za-z0-9_-]{30,}"
+    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?"
+    r"|(?<=://)[^\s/@:?#]*:[^\s/@?#]+(?=@)"
+    r"|(?i:(?<=bearer )\S+)"
+    r"|(?i:(?<=key=)[^\s&'\"]+)"
+)
+# A value in the query of an address whose name says that it is secret.
+SECRET_QUERY = re.compile(
+    r"([?&][\w.-]{0,40}?(?:key|token|secret|passw|credential|auth|sig)[\w.-]{0,40}=)[^\s&#'\"]+",
+    re.IGNORECASE,
+)
+# Shorter values ("1", "on") would blot out ordinary words.
+MIN_LENGTH = 4
+
+
+class Mask:
+    """Replace known secrets in text, and whatever looks like one."""
+
+    def __init__(self, secrets: Iterable[str | None]) -> None:
+        # Longest first: a secret may contain another.
+        lengthy = {secret for secret in secrets if secret and len(secret) >= MIN_LENGTH}
+        known = sorted(lengthy, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, known))) if known else None
+
+    def __call__(self, text: str) -> str:
+        covered = text if self._pattern is None else self._pattern.sub(MASK, text)
+        return SECRET_LOOK.sub(MASK, SECRET_QUERY.sub(rf"\1{MASK}", covered))
+
+
+def secret_values(environ: Mapping[str, str], *configs: Any) -> list[str]:
+    """Gather the secret values of the environment and of configurations, whatever they are called."""
+    found = [value for name, value in environ.items() if looks_secret(name)]
+    # An address such as DATABASE_URL holds a password under a harmless name.
+    addresses = (value for value in environ.values() if "://" in value and "@" in value)
+    found += [piece for value in addresses for piece in address_secrets(value)]
+    for config in configs:
+        found += [value for _, value in find_secrets(config)]
+    return found

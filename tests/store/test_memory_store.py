@@ -1,0 +1,66 @@
+"""The store in memory does what the one of files does, and leaves no file."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from shipmate.store.file_store import open_store
+from shipmate.store.memory_store import MemoryStore
+from shipmate.store.port import Store
+from shipmate.thread.log import FileLog
+from shipmate.values.event import EgressMessage, Outcome, TextEvent
+from shipmate.values.message import user_message
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import Layout
+
+ROOM = "web:room:1"
+
+
+@pytest.fixture(params=["file", "memory"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Store]:
+    made: Store = open_store(Layout(tmp_path)) if request.param == "file" else MemoryStore()
+    yield made
+    await made.close()
+    if request.param == "memory":
+        assert list(tmp_path.rglob("*.db")) == []
+
+
+async def test_an_event_goes_from_the_inbox_to_the_outbox(store: Store) -> None:
+    event = TextEvent(platform="web", thread_id=ROOM, user_id="a", message_id="m", timestamp="t", text="hi")
+    row, _ = await store.inbox.accept(event)
+    await store.inbox.take([row], "run_1")
+    outcome = Outcome(run_id="run_1", status="replied", text="hello")
+    await store.inbox.finish([row], outcome, [EgressMessage(thread_id=ROOM, text="hello")])
+    found = await store.inbox.find(event)
+    assert found is not None
+    assert found.outcome == outcome
+    send = await store.outbox.next("web")
+    assert send is not None
+    assert send.message.text == "hello"
+
+
+async def test_threads_are_listed_newest_first_by_state_and_by_words(store: Store, tmp_path: Path) -> None:
+    for number in range(3):
+        stamp = f"2026-01-0{number + 1}T00:00:00.000Z"
+        rows = [user_message("m", f"talk {number}", {"timestamp": stamp})]
+        if not isinstance(store, MemoryStore):
+            await FileLog(Layout(tmp_path)).create(ThreadId("web", "room", str(number)), rows)
+        await store.threads.note(f"web:room:{number}", rows)
+    await store.threads.set("web:room:1", archived=True)
+    assert [info.thread_id for info in await store.threads.list()] == ["web:room:2", "web:room:0"]
+    found = await store.threads.list(archived=None, query="talk 1")
+    assert [info.thread_id for info in found] == ["web:room:1"]
+    assert await store.threads.list(query="talk_") == await store.threads.list(query="100%") == []
+    assert [hit.thread_id for hit in await store.search.find("talk")] == [
+        "web:room:2",
+        "web:room:1",
+        "web:room:0",
+    ]
+    await store.threads.rename("web:room:0", "Mine")
+    info = await store.threads.find("web:room:0")
+    assert info is not None
+    assert (info.title, info.message_count) == ("Mine", 1)
+    assert info.token_estimate > 0
