@@ -26,7 +26,7 @@ class Note(msgspec.Struct, frozen=True):
     outcome: Outcome
 
 
-class Change(msgspec.Struct, frozen=True):
+class NoteContent(msgspec.Struct, frozen=True):
     """The parts of a row, what is said back, and the course the row belongs to."""
 
     parts: list[JsonObject]
@@ -43,7 +43,7 @@ def make_note(thread: Thread, event: NoteEvent, row_id: str, *, tainted: bool, l
     return Note(row, Outcome(run_id="", status="replied", message_id=row_id, text=told.said))
 
 
-def _decide(thread: Thread, event: NoteEvent, tainted: bool, language: str) -> Change | Outcome:
+def _decide(thread: Thread, event: NoteEvent, tainted: bool, language: str) -> NoteContent | Outcome:
     match event:
         case CourseEvent():
             return _open_course(thread, tainted, language)
@@ -69,7 +69,7 @@ def outcome_of_note(row: UIMessage | None) -> Outcome | None:
     return Outcome(run_id="", status="replied", message_id=row["id"], text=str(next(said, None) or ""))
 
 
-def _open_course(thread: Thread, tainted: bool, language: str) -> Change | Outcome:
+def _open_course(thread: Thread, tainted: bool, language: str) -> NoteContent | Outcome:
     closed = [message for message in thread.current() if message["role"] != "system"]
     if not thread.messages:
         return _refuse(say(language, "empty-thread"))
@@ -89,7 +89,7 @@ def _open_course(thread: Thread, tainted: bool, language: str) -> Change | Outco
         pins=thread.pins.list(),
     )
     told = _tell_opened(course, len(closed), language)
-    return Change(course_parts(course, language), told, course.course)
+    return NoteContent(course_parts(course, language), told, course.course)
 
 
 def _tell_opened(course: Course, count: int, language: str) -> str:
@@ -101,7 +101,7 @@ def _tell_opened(course: Course, count: int, language: str) -> str:
     return "\n".join(lines)
 
 
-def _pin(thread: Thread, event: PinEvent, tainted: bool, language: str) -> Change | Outcome:
+def _pin(thread: Thread, event: PinEvent, tainted: bool, language: str) -> NoteContent | Outcome:
     text = event.text.strip()
     if not text:
         return _refuse(say(language, "blank-pin"))
@@ -117,18 +117,20 @@ def _pin(thread: Thread, event: PinEvent, tainted: bool, language: str) -> Chang
         source=event.source,
         tainted=tainted,
     )
-    return Change(pin_parts(pin, language), say(language, "pinned", number=pin.number), thread.course)
+    return NoteContent(pin_parts(pin, language), say(language, "pinned", number=pin.number), thread.course)
 
 
-def _unpin(thread: Thread, event: PinEvent, language: str) -> Change | Outcome:
+def _unpin(thread: Thread, event: PinEvent, language: str) -> NoteContent | Outcome:
     pin = thread.pins.get(event.number or 0)
     if pin is None:
         numbers = ", ".join(str(each.number) for each in thread.pins.list()) or say(language, "none")
         return _refuse(say(language, "no-pin", number=event.number, numbers=numbers))
-    return Change(unpin_parts(pin, language), say(language, "unpinned", number=pin.number), thread.course)
+    return NoteContent(
+        unpin_parts(pin, language), say(language, "unpinned", number=pin.number), thread.course
+    )
 
 
-def _make_row(event: NoteEvent, row_id: str, change: Change) -> UIMessage:
+def _make_row(event: NoteEvent, row_id: str, change: NoteContent) -> UIMessage:
     """Make the row of an event. Its id follows from the event, so that it is stored once."""
     first, *rest = change.parts
     metadata: JsonObject = {

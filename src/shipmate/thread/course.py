@@ -86,4 +86,4 @@ def carry(message: UIMessage, calls: Iterable[OpenCall]) -> UIMessage:
     """Return what a later course shows of a message: the calls that it carried over, as they stand now."""
     wanted = {call.tool_call_id for call in calls if call.message_id == message["id"]}
     parts = [part for part in tool_parts(message) if part["toolCallId"] in wanted]
-    return {"id": message["id"], "role": message["role"], "parts": parts}
+    return {**message, "parts": parts}

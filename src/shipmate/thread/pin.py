@@ -28,7 +28,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
     tainted: bool = False
 
 
-class Pins:
+class PinList:
     """The pins of a thread, as its rows tell them."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ def read_pin(data: Any) -> Pin | None:
 
 def pins_of(rows: Iterable[UIMessage]) -> list[Pin]:
     """List the pins that are in force after some rows."""
-    pins = Pins()
+    pins = PinList()
     for row in rows:
         pins.take(row)
     return pins.list()

@@ -12,7 +12,7 @@ from shipmate.errors import NotFoundError
 from shipmate.thread.course import OpenCall, carry, read_course
 from shipmate.thread.log import Log, Position
 from shipmate.thread.merge import merge_row
-from shipmate.thread.pin import Pins
+from shipmate.thread.pin import PinList
 from shipmate.thread.row import RowProblem
 from shipmate.values.message import UIMessage, is_settled, metadata_of, tool_parts
 from shipmate.values.thread_id import ThreadId
@@ -37,7 +37,7 @@ class Thread:
         self.problems = []
         self.course = 1
         self._course_start = 0
-        self.pins = Pins()
+        self.pins = PinList()
         # Calls of earlier courses that were open when this one began, and the messages shown of them.
         self._carried_calls: Sequence[OpenCall] = ()
         self._carried: dict[str, UIMessage] = {}

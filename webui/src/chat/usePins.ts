@@ -27,7 +27,8 @@ export function usePins(threadId: string, mark: string, sync: () => Promise<void
     async (act: () => Promise<Noted>) => {
       try {
         const noted = await act();
-        say(noted.waits ? t("course.waits") : (noted.say ?? ""));
+        if (noted.waits) say(t("course.waits"));
+        else if (noted.course) say(t("course.opened", { n: noted.course }));
       } catch (error) {
         sayError(error);
       }

@@ -109,6 +109,7 @@ export const en = {
   "course": "Course {n}",
   "course.summary": "Summary of what came before",
   "course.new": "New course",
+  "course.opened": "Course {n} is open. What was said before stays here, and the model no longer sees it.",
   "course.waits": "This is done when the run ends.",
   "pin": "Pin a fact",
   "pin.text": "Every course of this thread shows it, and no summary may leave it out.",

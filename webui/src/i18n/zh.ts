@@ -111,6 +111,7 @@ export const zh: Record<keyof typeof en, string> = {
   "course": "第 {n} 段",
   "course.summary": "此前内容的摘要",
   "course.new": "新的一段",
+  "course.opened": "第 {n} 段已开始。之前的内容保留在这里，模型不再看到。",
   "course.waits": "当前运行结束后执行。",
   "pin": "置顶一条事实",
   "pin.text": "本对话的每一段都会显示它，任何摘要都不得遗漏。",

@@ -100,7 +100,7 @@ class Accepted(Shape):
     message_id: str
 
 
-class Pin(Shape):
+class PinReply(Shape):
     """Show a pinned fact, when and by whom it was pinned, and the message it was taken from."""
 
     number: int
@@ -110,10 +110,10 @@ class Pin(Shape):
     source: str | None
 
 
-class Pins(Shape):
+class PinsReply(Shape):
     """List what is pinned, oldest first, and the texts that will be once the run has ended."""
 
-    pins: list[Pin]
+    pins: list[PinReply]
     waiting: list[str]
 
 
@@ -123,7 +123,7 @@ class Noted(Shape):
     message_id: str
     waits: bool
     course: int | None
-    pin: Pin | None
+    pin: PinReply | None
     say: str | None
 
 

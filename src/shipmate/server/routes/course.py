@@ -43,7 +43,7 @@ async def open_course(ship: TheShip, thread_id: str, key: Key = None) -> Respons
     return await _answer(ship, event)
 
 
-@router.get("/api/threads/{thread_id}/pins", openapi_extra=tells("Pins"))
+@router.get("/api/threads/{thread_id}/pins", openapi_extra=tells("PinsReply"))
 async def read_pins(ship: TheShip, thread_id: str) -> Response:
     """List what is pinned in a thread, and what will be once its run has ended."""
     name = (await find_thread(ship, thread_id)).thread_id
