@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from shipmate.thread.course import read_course
-from shipmate.thread.pin import Pin, is_pin_row
+from shipmate.thread.pin import Pin, is_pin_row, without_words
 from shipmate.values.message import JsonObject, UIMessage
 
 # What a row that opens a course says about its own thread.
@@ -53,11 +53,8 @@ def _strip(message: UIMessage) -> UIMessage | None:
     course = read_course(message)
     if course is None:
         return message
-    place = next(at for at, part in enumerate(message["parts"]) if part.get("type") == "data-course")
-    parts = list(message["parts"])
-    if course.pins:
-        # The words about the pins stand right behind the course.
-        del parts[place + 1 : place + 2]
+    parts = without_words(message["parts"])
+    place = next(at for at, part in enumerate(parts) if part.get("type") == "data-course")
     data = {key: value for key, value in parts[place]["data"].items() if key not in _OF_THE_THREAD}
     parts[place] = {**parts[place], "data": data}
     says_something = len(parts) > 1 or course.summary or course.tainted

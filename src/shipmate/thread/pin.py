@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,19 @@ def unpin_parts(pin: Pin, language: str) -> list[JsonObject]:
     words = say(language, "unpin", number=pin.number, text=pin.text)
     data = {"number": pin.number, "text": pin.text}
     return [data_part("unpin", data, "unpin"), {"type": "text", "text": words}]
+
+
+def has_words(part: JsonObject) -> bool:
+    """Tell whether the text behind a part says it in words: it changes pins, or opens a course with some."""
+    data = part.get("data")
+    if part.get("type") == "data-course":
+        return isinstance(data, dict) and bool(data.get("pins"))
+    return part.get("type") in ("data-pin", "data-unpin")
+
+
+def without_words(parts: Sequence[JsonObject]) -> list[JsonObject]:
+    """Return parts without the texts that say in words what the part before them says."""
+    return [part for before, part in pairwise([{}, *parts]) if not has_words(before)]
 
 
 def is_pin_row(message: UIMessage) -> bool:

@@ -27,6 +27,7 @@ from pydantic_ai.messages import (
 
 from shipmate.models.provider.content import describe_file, read_image, settle_call, write_arguments
 from shipmate.models.provider.wording import WORDING
+from shipmate.thread.pin import has_words
 from shipmate.values.message import JsonObject, UIMessage, is_tool, tool_name
 
 # The same thread must give the same messages, so nothing here carries the time of day.
@@ -90,7 +91,7 @@ class ProviderHistory:
         summary: list[str] = []
         for before, part in pairwise([{}, *parts]):
             if text := _text(part):
-                (pinned if _is_told(before) else summary).append(text)
+                (pinned if has_words(before) else summary).append(text)
         if summary:
             summary.insert(0, WORDING["summary"])
         if words := "\n\n".join([*pinned, *summary]):
@@ -214,14 +215,6 @@ class _Memory:
 
 _memory = _Memory(REMEMBERED)
 recall = _memory.recall
-
-
-def _is_told(part: JsonObject) -> bool:
-    """Tell whether the words behind a part are its own: it changes the pins, or opens a course with some."""
-    data = part.get("data")
-    if part.get("type") == "data-course":
-        return isinstance(data, dict) and bool(data.get("pins"))
-    return part.get("type") in ("data-pin", "data-unpin")
 
 
 def _parts(message: UIMessage) -> list[Any]:
