@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from shipmate.app import Shipmate
+from shipmate.cli import threads
+from shipmate.cli.terminal.slash import COMMANDS
+from shipmate.errors import ContextTooLongError
 from shipmate.models.port import ModelRequest
 from shipmate.models.provider.to_model import to_model_messages
-from shipmate.models.scripted import ScriptedModel, call, hold, say, think
+from shipmate.models.scripted import ScriptedModel, call, fail, hold, say, think
 from shipmate.orchestrator.note import PIN_COUNT, PIN_LENGTH
 from shipmate.values.event import RetryEvent
 from shipmate.values.message import metadata_of, text_of
@@ -53,6 +56,20 @@ async def test_m6_a_new_course_hides_what_was_said_and_keeps_it_in_the_thread(tm
     assert "secret plan" not in read(model.requests[1])
     assert [hit.message_id for hit in found] == [rows[0]["id"]]
     assert (listed[0].message_count, listed[0].title) == (5, "my secret plan")
+
+
+async def test_m6_a_conversation_that_is_too_long_names_commands_that_are_there(tmp_path: Path) -> None:
+    model = ScriptedModel([fail(ContextTooLongError()), "one"])
+    async with open_workspace(tmp_path, model) as app:
+        outcome = await talk(app, "much")
+        await note(app, course())
+        assert (await talk(app, "little")).text == "one"
+    error = str(outcome.error)
+    for way in ("/course in the terminal", "/new in a chat", "“New course” on the page"):
+        assert way in error
+    assert "`shipmate threads new-course`" in error
+    assert ("course" in COMMANDS, "new-course" in threads.command.commands) == (True, True)
+    assert "much" not in read(model.requests[1])
 
 
 async def test_what_waits_behind_a_new_course_falls_into_it(tmp_path: Path) -> None:

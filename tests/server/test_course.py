@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from shipmate.values.thread_id import ThreadId
+from tests.support.page import reserve_port
 from tests.support.script import TalkingModel
-from tests.support.server import Served
+from tests.support.server import Served, make_workspace
+from tests.support.wait import LONG
 from tests.support.wire import answer, chat, messages, said, user
+
+ROOT = Path(__file__).parents[2]
 
 
 async def test_m6_a_course_is_opened_once_for_a_key(served: Served) -> None:
@@ -151,3 +158,51 @@ async def test_strangers_open_and_pin_nothing(served: Served) -> None:
         assert (await stranger.post("/api/threads/room/courses")).status_code == 401
         assert (await stranger.post("/api/threads/room/pins", json={"text": "x"})).status_code == 401
         assert (await stranger.get("/api/threads/room/pins")).status_code == 401
+
+
+@pytest.mark.crash
+async def test_a_course_that_waits_behind_a_run_survives_a_kill_and_opens_once(tmp_path: Path) -> None:
+    make_workspace(tmp_path)
+    with reserve_port() as reserved:
+        port: int = reserved.getsockname()[1]
+        first = await start(tmp_path, port)
+        token = (tmp_path / ".ship" / "token").read_text().strip()
+        headers = {"authorization": f"Bearer {token}"}
+        client = httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers, trust_env=False)
+        second: asyncio.subprocess.Process | None = None
+        try:
+            async with client, asyncio.timeout(LONG):
+                await client.post("/api/chat", json={"id": "room", "messages": [user("u1", "hello")]})
+                await client.post("/api/threads/room/queue", json={"text": "count slowly"})
+                asked = {"Idempotency-Key": "once"}
+                opened = await client.post("/api/threads/room/courses", headers=asked)
+                await client.post("/api/threads/room/queue", json={"text": "hello"})
+                first.kill()
+                await first.wait()
+                second = await start(tmp_path, port)
+                again = await client.post("/api/threads/room/courses", headers=asked)
+                while (await client.get("/api/threads/room/messages")).json()["running"]:
+                    await client.get("/api/chat/room/stream")
+                rows = await messages(client, "room")
+        finally:
+            for process in (first, second):
+                if process is not None and process.returncode is None:
+                    process.kill()
+                    await process.wait()
+    assert (opened.json()["waits"], again.status_code) == (True, 202)
+    courses = [(row["role"], row["metadata"]["course"]) for row in rows]
+    assert courses == [
+        *[("user", 1), ("assistant", 1)] * 2,
+        *[("system", 2), ("user", 2), ("assistant", 2)],
+    ]
+
+
+async def start(folder: Path, port: int) -> asyncio.subprocess.Process:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.support.talking_server", str(folder), str(port)),
+        cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"ready\n"
+    return process

@@ -85,8 +85,8 @@ def _open_course(thread: Thread, tainted: bool, language: str) -> NoteContent | 
             messages=len(thread.current()),
         ),
         tainted=tainted,
-        approvals=open_calls(waiting),
-        pins=thread.pins.list(),
+        approvals=tuple(open_calls(waiting)),
+        pins=tuple(thread.pins.list()),
     )
     told = _tell_opened(course, len(closed), language)
     return NoteContent(course_parts(course, language), told, course.course)

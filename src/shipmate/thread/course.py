@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -36,14 +36,14 @@ class Course(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     closes: Stretch | None = None
     # Strangers may have written into an earlier course: what acts outward asks in this one too.
     tainted: bool = False
-    approvals: Sequence[OpenCall] = ()
-    pins: Sequence[Pin] = ()
+    approvals: tuple[OpenCall, ...] = ()
+    pins: tuple[Pin, ...] = ()
     summary: str = ""
 
 
 def course_parts(course: Course, language: str) -> list[JsonObject]:
     """Make the parts of the row: the course, and what a model reads of the pins and the summary."""
-    parts = [data_part("course", msgspec.to_builtins(course), "course")]
+    parts = [data_part("course", msgspec.json.decode(msgspec.json.encode(course)), "course")]
     if course.pins:
         words = say(language, "course-pins", pins=list_pins(course.pins))
         parts.append({"type": "text", "text": words})

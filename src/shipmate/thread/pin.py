@@ -60,8 +60,8 @@ class PinList:
             match part.get("type"):
                 case "data-pin":
                     self._add(data)
-                case "data-unpin":
-                    self._held.pop(data.get("number", 0), None)
+                case "data-unpin" if isinstance(number := data.get("number"), int):
+                    self._held.pop(number, None)
                 case "data-course" if isinstance(data.get("pins"), list):
                     # The row that opens a course lists what is pinned, also what a lost row had said.
                     self._held = {}
