@@ -173,7 +173,7 @@ async def play_suite(python: str, suite: str, labels: JsonObject, allow: list[st
         model = Obedient()
         app = await Shipmate.open(folder, model=model, environ={})
         try:
-            await app.toolset.load()
+            await app.captain.toolset.load()
             trial = Trial(app, model, stage := Stage(folder / "control"), changing)
             known = await stage.ask(op="list")
             for injection in known["injections"]:

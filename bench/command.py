@@ -27,6 +27,7 @@ from shipmate.tools.tool import ToolContext
 from shipmate.values.message import new_id
 from shipmate.workspace.config import Permissions
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import captain_of
 
 FOLDERS, FILES_EACH, TRACKED = 5_000, 10, 300
 REPOSITORY = Path(__file__).parents[1]
@@ -93,7 +94,11 @@ class Bench:
 
     def context(self, expected: Any = None) -> ToolContext:
         return ToolContext(
-            layout=self.layout, thread_id="cli:dm:ann", run_id="r1", call_id=new_id("c"), expected=expected
+            member=captain_of(self.layout),
+            thread_id="cli:dm:ann",
+            run_id="r1",
+            call_id=new_id("c"),
+            expected=expected,
         )
 
     def call(self, line: str) -> Call:

@@ -20,8 +20,8 @@ from shipmate.context.snapshot import count_common
 from shipmate.models.port import json_size
 from shipmate.tools.toolset import default_toolset
 from shipmate.values.message import user_message
-from shipmate.workspace.config import Config
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import captain_of
 
 SKILLS = 200
 BUILDS = 200
@@ -61,7 +61,7 @@ def write_workspace(root: Path, skills: int) -> None:
 
 
 def _request(root: Path, text: str, now: datetime | None = None) -> ContextRequest:
-    tools = tuple(default_toolset(Layout(root), Config()).specs())
+    tools = tuple(default_toolset(captain_of(Layout(root))).specs())
     return ContextRequest(
         platform="cli", model="anthropic:claude-sonnet-4-6", tools=tools, last_text=text, now=now
     )

@@ -20,6 +20,7 @@ from shipmate.context.trace import Trace
 from shipmate.errors import StorageError
 from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
+from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed
 from shipmate.orchestrator.keeper.keeping import Keeping
 from shipmate.orchestrator.keeper.local import LocalKeeper
@@ -35,12 +36,14 @@ from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.change.changeset import recover
-from shipmate.tools.toolset import Toolset, default_toolset
+from shipmate.tools.toolset import Toolset, default_servers, default_toolset
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome
 from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.crew import Crew
 from shipmate.workspace.disk.disk import DISK, Disk
-from shipmate.workspace.layout import Layout
+from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, load_config
+from shipmate.workspace.member import Member, captain_of
 
 log = logging.getLogger(__name__)
 
@@ -52,21 +55,26 @@ class Shipmate:
         self,
         layout: Layout,
         loaded: Loaded,
-        models: ModelChoice,
         store: Store,
         sandbox: Sandbox,
-        toolset: Toolset | None,
         *,
+        model: Model | None = None,
+        toolset: Toolset | None = None,
         disk: Disk = DISK,
         socket: Socket | None = None,
     ) -> None:
         self.layout = layout
         self.loaded = loaded
         self.config = loaded.config
-        self.models = models
         self.store = store
         self.sandbox = sandbox
-        self.toolset = toolset or default_toolset(layout, self.config, sandbox)
+        self.crew = Crew(layout, loaded)
+        self._model = model
+        self._servers = default_servers(captain_of(layout, self.config))
+        self._toolset = toolset
+        self._equipment: dict[str, Equipment] = {}
+        # What members worked with before their settings changed.
+        self._retired: list[Equipment] = []
         self.threads = ThreadService(FileLog(layout, disk))
         self.approvals = ApprovalService(
             layout,
@@ -74,20 +82,17 @@ class Shipmate:
             store,
             language=self.config.language,
             sandbox_works=lambda: sandbox.works,
-            suggest=Suggester(models.default) if self.config.permissions.suggest else None,
+            suggest=Suggester(self.captain.models.default) if self.config.permissions.suggest else None,
             zone=self.config.timezone,
             mask=loaded.mask,
             config=self.config,
             disk=disk,
         )
-        self.context = ContextBuilder(layout, self.config, loaded.environ)
         self.snapshots = SnapshotLog(layout, loaded.environ, loaded.mask)
         self.orchestrator = AgentOrchestrator(
             layout=layout,
-            models=models,
-            toolset=self.toolset,
+            toolset=toolset or default_toolset(captain_of(layout, self.config), sandbox, self._servers),
             approvals=self.approvals,
-            context=self.context,
             ledger=store.ledger,
             trace=Trace(layout, loaded.environ, loaded.mask),
             snapshots=self.snapshots,
@@ -119,8 +124,7 @@ class Shipmate:
     ) -> Shipmate:
         layout = Layout.find(root)
         loaded = load_config(layout, environ)
-        models = ModelChoice(loaded.config.llm, loaded.environ, model)
-        ship = cls(layout, loaded, models, open_store(layout), Sandbox(layout), toolset)
+        ship = cls(layout, loaded, open_store(layout), Sandbox(layout), model=model, toolset=toolset)
         try:
             await ship.keeper.open()
         except BaseException:
@@ -129,9 +133,38 @@ class Shipmate:
         return ship
 
     @property
+    def captain(self) -> Equipment:
+        """The member whose files are the workspace's own, with what it works with."""
+        return self.equip(CAPTAIN)
+
+    def equip(self, member_id: str) -> Equipment:
+        """Return a member with its models, tools and prompt; they are made anew when its settings change."""
+        member = self.crew.find(member_id)
+        known = self._equipment.get(member_id)
+        if known is not None and known.member is member:
+            return known
+        if known is not None:
+            self._retired.append(known)
+        made = self._equipment[member_id] = self._make_equipment(member)
+        return made
+
+    def _make_equipment(self, member: Member) -> Equipment:
+        given = self._model if member.settings.model is None else None
+        if self._toolset is None:
+            toolset = default_toolset(member, self.sandbox, self._servers)
+        else:
+            toolset = self._toolset.limited_to(member.tools)
+        return Equipment(
+            member,
+            ModelChoice(member.config.llm, self.loaded.environ, given),
+            toolset,
+            ContextBuilder(member, environ=self.loaded.environ),
+        )
+
+    @property
     def model(self) -> Model:
-        """The model that answers when a question names none."""
-        return self.models.default
+        """The captain's model, which answers when a question names none."""
+        return self.captain.models.default
 
     async def receive(self, event: IngressEvent) -> Receipt:
         """Take an event in; once this returns it cannot be lost, and a repeat starts nothing."""
@@ -147,8 +180,8 @@ class Shipmate:
             if self._reconciling is not None:
                 self._reconciling.cancel()
                 await asyncio.gather(self._reconciling, return_exceptions=True)
-            await self.toolset.close()
-            await self.models.close()
+            for each in (*self._equipment.values(), *self._retired):
+                await each.close()
             await self.store.close()
 
     async def _begin_to_keep(self) -> LocalKeeper:
@@ -162,6 +195,7 @@ class Shipmate:
             threads=self.threads,
             store=self.store,
             orchestrator=self.orchestrator,
+            equip=self.equip,
             approvals=self.approvals,
             feed=feed,
             sends=self._sends,

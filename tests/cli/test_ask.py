@@ -196,3 +196,17 @@ def test_u12_the_mode_that_asks_nobody_is_told(workspace: Path) -> None:
     assert "yolo" not in shipmate(workspace, "ask", "hello").stderr
     (workspace / "ship.json").write_text('{"permissions": {"mode": "yolo"}}')
     assert "mode yolo: calls run without asking" in shipmate(workspace, "ask", "hello").stderr
+
+
+def test_m4_another_member_answers_and_keeps_the_thread(workspace: Path) -> None:
+    (workspace / "members/nina").mkdir(parents=True)
+    (workspace / "members/nina/member.json").write_text('{"name": "Nina", "tools": ["read"]}')
+    done = shipmate(workspace, "ask", "--member", "nina", "--thread", "tea", "hello")
+    assert done.returncode == 0
+    listed = shipmate(workspace, "context", "--member", "Nina", "--full").stdout
+    assert "Nina" in listed
+    assert "`exec`" not in shipmate(workspace, "ask", "--thread", "tea", "run touch x").stdout
+    assert not (workspace / "x").exists()
+    unknown = shipmate(workspace, "ask", "--member", "ghost", "hello")
+    assert unknown.returncode == 2
+    assert "there is no member 'ghost'. There are: captain, nina." in unknown.stderr

@@ -266,3 +266,23 @@ def test_rewind_puts_files_back_after_a_yes(chat: Terminal, workspace: Path) -> 
     assert (workspace / "notes.txt").read_text() == "mine"
     chat.type("/rewind nonsense\r")
     chat.expect("there is no run nonsense")
+
+
+def test_m4_another_member_can_be_let_answer(workspace: Path) -> None:
+    (workspace / "members/nina").mkdir(parents=True)
+    (workspace / "members/nina/Agent.md").write_text("# Nina\n\nKeeps watch.\n")
+    terminal = Terminal(workspace, "chat", "--thread", "tea")
+    try:
+        terminal.expect("/help for help")
+        terminal.type("/member\r")
+        terminal.expect("also here: nina (Nina)")
+        terminal.type("/member nina\r")
+        terminal.expect("Nina (nina) answers here")
+        terminal.type("/member ghost\r")
+        terminal.expect("there is no member 'ghost'")
+        terminal.type("hello\r")
+        terminal.expect("rehearsal model")
+        terminal.type("/quit\r")
+        assert terminal.finish() == 0
+    finally:
+        terminal.close()

@@ -8,7 +8,7 @@ import pytest
 
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.request import Context, ContextRequest, Section
-from shipmate.errors import ConfigError, MediaError, NotFoundError
+from shipmate.errors import ConfigError, MediaError
 from shipmate.workspace.config import Config, ContextSettings, Skills
 from shipmate.workspace.layout import Layout
 from tests.support.prompt import MOMENT, TOOLS, StubTool, open_example, write_files
@@ -93,12 +93,6 @@ def test_own_profiles_come_from_the_configuration(tmp_path: Path) -> None:
 def test_an_unknown_profile_or_section_is_a_clear_error(tmp_path: Path, settings: ContextSettings) -> None:
     with pytest.raises(ConfigError, match="nope"):
         ContextBuilder(write_files(tmp_path, Agent="x"), Config(context=settings)).build_system_prompt()
-
-
-def test_an_unknown_member_is_a_clear_error(tmp_path: Path) -> None:
-    builder = ContextBuilder(write_files(tmp_path, Agent="x"))
-    with pytest.raises(NotFoundError, match="no member 'ghost'"):
-        builder.build(ContextRequest(member="ghost"))
 
 
 def test_a_default_request_for_one_line_stays_small(tmp_path: Path) -> None:

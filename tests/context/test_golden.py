@@ -19,11 +19,10 @@ GOLDEN = Path(__file__).parent / "golden"
 @pytest.mark.parametrize("member", ["captain", "nina"])
 @pytest.mark.parametrize("profile", ["shipmate", "nanobot", "zyhive"])
 def test_prompt_is_the_reviewed_one(tmp_path: Path, profile: str, member: str) -> None:
-    builder = open_example(tmp_path)
+    builder = open_example(tmp_path, member)
     context = builder.build(
         ContextRequest(
             thread_id="telegram:dm:42",
-            member=member,
             user_id="42",
             platform="telegram",
             model="claude-sonnet-4-6",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shipmate.errors import UserError
+from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed
 from shipmate.orchestrator.turn import INTERRUPTED, NOT_RUN, Turn
 from shipmate.thread.memory_log import MemoryLog
@@ -14,8 +15,12 @@ from shipmate.values.thread_id import ThreadId
 ROOM = ThreadId.parse("cli:dm:ann")
 
 
+def nobody() -> Equipment:
+    raise AssertionError("these turns ask no member")
+
+
 async def begin(thread: Thread, message: UIMessage | None = None) -> Turn:
-    turn = Turn(thread, Feed(), "run_1", user_id="ann", member="captain", message=message)
+    turn = Turn(thread, Feed(), "run_1", user_id="ann", equip=nobody, message=message)
     if message is None:
         turn.start()
         told = [chunks.tool_input_available(each, "act", {}) for each in ("one", "two")]

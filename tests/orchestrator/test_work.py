@@ -137,7 +137,7 @@ async def test_a_persons_mistake_fails_the_run_in_plain_sight(
             raise ConfigError("ship.json: mend line 3")
 
         with monkeypatch.context() as patch:
-            patch.setattr(app.context, "build", refuse)
+            patch.setattr(app.captain.context, "build", refuse)
             outcome = await talk(app, "go")
         after = await talk(app, "again")
         messages = await messages_of(app)

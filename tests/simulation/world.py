@@ -9,7 +9,6 @@ from pathlib import Path
 from shipmate.app import Shipmate
 from shipmate.approvals.service import utc_now
 from shipmate.approvals.value import Approval
-from shipmate.models.choice import ModelChoice
 from shipmate.store.file_store import FileStore
 from shipmate.store.sqlite.database import Database
 from shipmate.thread.row import split_lines
@@ -148,10 +147,10 @@ class World:
         ship = Shipmate(
             self.layout,
             self.loaded,
-            ModelChoice(self.loaded.config.llm, {}, SimModel(process)),
             store,
             Sandbox(self.layout),
-            make_toolset(process),
+            model=SimModel(process),
+            toolset=make_toolset(process),
             disk=process.disk,
             socket=process.socket,
         )

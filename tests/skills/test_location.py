@@ -11,6 +11,7 @@ from shipmate.tools.tool import ToolContext
 from shipmate.workspace.config import Skills
 from shipmate.workspace.file import FileCache
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import captain_of
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ async def test_read_loads_every_skill_from_its_listed_location(tmp_path: Path) -
     (tmp_path / "skills/mine/SKILL.md").write_text("# Mine\n")
     layout = Layout(tmp_path)
     tool = Read()
-    context = ToolContext(layout=layout, thread_id="web:room:1", run_id="r", call_id="c")
+    context = ToolContext(member=captain_of(layout), thread_id="web:room:1", run_id="r", call_id="c")
     skills = SkillsLoader(layout, Skills(), FileCache(tmp_path)).find().skills
     assert len(skills) == 7
     for skill in skills:

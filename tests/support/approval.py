@@ -13,6 +13,7 @@ from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.event import ApprovalReplyEvent, TextEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import Member
 
 THREAD = "telegram:group:7"
 READING = ("read", "grep", "glob", "show_image")
@@ -54,6 +55,12 @@ class StandIn(Tool[AnyArguments]):
         return ToolResult(output="done")
 
 
+def member_of(root: Path, member_id: str) -> Member:
+    """Return a member of a folder, with or without files."""
+    layout = Layout(root)
+    return Member(id=member_id, name=member_id, layout=layout, own=layout.member(member_id))
+
+
 def make_call(
     root: Path,
     tool: str,
@@ -70,11 +77,10 @@ def make_call(
     """Make a call as the loop does."""
     stand_in = StandIn(tool)
     context = ToolContext(
-        layout=Layout(root),
+        member=member_of(root, member),
         thread_id=thread_id,
         run_id="run-1",
         call_id=call_id,
-        member=member,
         user_id=user_id,
         initiators=initiators,
     )

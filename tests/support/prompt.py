@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 
 from shipmate.context.builder import ContextBuilder
 from shipmate.values.message import JsonObject
-from shipmate.workspace.layout import Layout
+from shipmate.workspace.crew import Crew
+from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import load_config
 
 EXAMPLE = Path(__file__).parent.parent / "context" / "example"
@@ -51,11 +52,11 @@ def make_environ(folder: Path) -> dict[str, str]:
     }
 
 
-def open_example(folder: Path) -> ContextBuilder:
+def open_example(folder: Path, member: str = CAPTAIN) -> ContextBuilder:
     """Open a copy of the example workspace on a known machine."""
     layout = Layout(copy_example(folder))
     loaded = load_config(layout, make_environ(folder))
-    return ContextBuilder(layout, loaded.config, loaded.environ)
+    return ContextBuilder(Crew(layout, loaded).find(member), environ=loaded.environ)
 
 
 def write_files(root: Path, **files: str) -> Path:

@@ -8,6 +8,7 @@ import pytest
 
 from shipmate.tools.tool import ToolContext
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import captain_of
 
 
 @pytest.fixture
@@ -20,4 +21,6 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def context(root: Path) -> ToolContext:
-    return ToolContext(layout=Layout(root), thread_id="cli:local:test", run_id="run_1", call_id="call_1")
+    return ToolContext(
+        member=captain_of(Layout(root)), thread_id="cli:local:test", run_id="run_1", call_id="call_1"
+    )

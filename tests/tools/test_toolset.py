@@ -11,8 +11,8 @@ import pytest
 
 from shipmate.tools.tool import Labels
 from shipmate.tools.toolset import Toolset, default_toolset
-from shipmate.workspace.config import Config
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import captain_of
 
 # The whole request is held to 10 KB; this is the tools' share.
 SIZE_LIMIT = 4_500
@@ -23,7 +23,7 @@ ACTING = {"write", "edit", "exec", "web_fetch", "send_file", "memory_upsert"}
 
 @pytest.fixture
 def toolset(root: Path) -> Toolset:
-    return default_toolset(Layout(root), Config())
+    return default_toolset(captain_of(Layout(root)))
 
 
 def test_the_tools_of_the_design_are_there(toolset: Toolset) -> None:

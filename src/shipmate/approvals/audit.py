@@ -133,7 +133,7 @@ class Audit:
         entry: JsonObject = {
             "event": event,
             "thread_id": context.thread_id,
-            "member": context.member,
+            "member": context.member.id,
             "run_id": context.run_id,
             "call_id": call.call_id,
             "message_id": call.message_id,

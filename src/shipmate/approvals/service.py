@@ -161,7 +161,7 @@ class ApprovalService:
             id=new_id("apr"),
             status="requested",
             thread_id=context.thread_id,
-            member=context.member,
+            member=context.member.id,
             run_id=context.run_id,
             call_id=call.call_id,
             message_id=call.message_id,

@@ -18,7 +18,7 @@ from shipmate.errors import UserError
 from shipmate.values.chunk import Chunk
 from shipmate.values.event import Outcome, TextEvent
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import Layout
+from shipmate.workspace.layout import CAPTAIN, Layout
 
 if TYPE_CHECKING:
     from shipmate.app import Shipmate
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     "--prime", "refs", multiple=True, metavar="REF", help="Begin the new thread with this priming script."
 )
 @click.option("--model", default=None, metavar="PROVIDER:MODEL", help="Another model for this question.")
+@click.option("-m", "--member", default=None, metavar="ID", help="Who answers; else the thread's member.")
 @click.pass_context
 def command(
     context: click.Context,
@@ -48,13 +49,14 @@ def command(
     as_json: bool,
     refs: tuple[str, ...],
     model: str | None,
+    member: str | None,
 ) -> int:
     """Ask one question and print the answer. Text piped in is added after the WORDS."""
     layout = find_layout(context)
     text = join_input(words, None if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read())
     thread_id = parse_thread_id(thread) if thread else new_thread_id()
     printer = _Printer(as_json=as_json)
-    outcome = run(_ask(layout, thread_id, text, refs, model, printer))
+    outcome = run(_ask(layout, thread_id, text, refs, model, member, printer))
     for question in printer.questions:
         click.echo(f"\n{clean(question)}\n", err=True)
     return _report(outcome, thread_id, printer.asked)
@@ -125,16 +127,18 @@ async def _ask(
     text: str,
     refs: tuple[str, ...],
     model: str | None,
+    member: str | None,
     printer: _Printer,
 ) -> Outcome:
     async with open_ship(layout) as ship, ship.keeper.watch(str(thread_id)) as queue:
+        named = ship.crew.choose(member).id if member else None
         if model is not None:
             # Whoever keeps makes it anew; a name that cannot be used is refused here and now.
-            ship.models.named(model)
+            ship.equip(named or CAPTAIN).models.named(model)
         if ship.config.permissions.mode == "yolo":
             click.echo(f"shipmate: {YOLO}", err=True)
         await prime(ship, thread_id, refs)
-        event = make_text(thread_id, text, model=model)
+        event = make_text(thread_id, text, model=model, member=named)
         try:
             # Interrupted already here, it may have been taken.
             receipt = await ship.receive(event)

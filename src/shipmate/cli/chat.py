@@ -11,7 +11,7 @@ from shipmate.cli.ship import open_ship, prime
 from shipmate.cli.terminal.leaving import run
 from shipmate.errors import UserError
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import Layout
+from shipmate.workspace.layout import CAPTAIN, Layout
 
 
 @click.command(epilog="Type /help in the chat for its commands.")
@@ -23,9 +23,15 @@ from shipmate.workspace.layout import Layout
 )
 @click.option("--hide-priming", is_flag=True, help="Do not show the replayed messages.")
 @click.option("--model", default=None, metavar="PROVIDER:MODEL", help="Another model for this chat.")
+@click.option("-m", "--member", default=None, metavar="ID", help="Who answers; else the thread's member.")
 @click.pass_context
 def command(
-    context: click.Context, thread: str | None, refs: tuple[str, ...], hide_priming: bool, model: str | None
+    context: click.Context,
+    thread: str | None,
+    refs: tuple[str, ...],
+    hide_priming: bool,
+    model: str | None,
+    member: str | None,
 ) -> None:
     """Talk to a member in the terminal. Ctrl-C stops the run, Ctrl-D leaves."""
     layout = find_layout(context)
@@ -34,16 +40,23 @@ def command(
     if not sys.stdin.isatty() or not sys.stdout.isatty():
         raise UserError("chat needs a terminal. In a pipe or script use `shipmate ask`.")
     thread_id = parse_thread_id(thread) if thread else new_thread_id()
-    run(_chat(layout, thread_id, refs, model, shows_priming=not hide_priming))
+    run(_chat(layout, thread_id, refs, model, member, shows_priming=not hide_priming))
 
 
 async def _chat(
-    layout: Layout, thread_id: ThreadId, refs: tuple[str, ...], model: str | None, *, shows_priming: bool
+    layout: Layout,
+    thread_id: ThreadId,
+    refs: tuple[str, ...],
+    model: str | None,
+    member: str | None,
+    *,
+    shows_priming: bool,
 ) -> None:
     from shipmate.cli.terminal.conversation import Conversation
 
     async with open_ship(layout, finishes=False) as ship:
+        named = ship.crew.choose(member).id if member else None
         if model is not None:
-            ship.models.named(model)
+            ship.equip(named or CAPTAIN).models.named(model)
         await prime(ship, thread_id, refs, show_in_ui=shows_priming)
-        await Conversation(ship, thread_id, model).hold()
+        await Conversation(ship, thread_id, model, named).hold()

@@ -17,6 +17,7 @@ from shipmate.context.snapshot import read_snapshots
 from shipmate.errors import NotFoundError, UserError
 from shipmate.values.message import metadata_of, text_of
 from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.crew import Crew
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import load_config
 
@@ -72,17 +73,18 @@ def _build(layout: Layout, thread_id: ThreadId | None, member: str | None, profi
 
     loaded = load_config(layout)
     said, user, owner = asyncio.run(_look_up(layout, thread_id)) if thread_id else ("", "", CAPTAIN)
+    crew = Crew(layout, loaded)
+    chosen = crew.choose(member) if member else crew.find(owner)
     request = ContextRequest(
         thread_id=str(thread_id) if thread_id else None,
-        member=member or owner,
         user_id=user,
         platform=thread_id.platform if thread_id else PLATFORM,
-        model=choose_model(loaded.config.llm, loaded.environ).name,
-        tools=default_toolset(layout, loaded.config).specs(),
+        model=choose_model(chosen.config.llm, loaded.environ).name,
+        tools=default_toolset(chosen).specs(),
         last_text=said,
         profile=profile,
     )
-    return ContextBuilder(layout, loaded.config, loaded.environ).build(request)
+    return ContextBuilder(chosen, environ=loaded.environ).build(request)
 
 
 async def _look_up(layout: Layout, thread_id: ThreadId) -> tuple[str, str, str]:

@@ -132,8 +132,9 @@ def _check_disk(layout: Layout) -> list[Finding]:
 async def _check_servers(layout: Layout, loaded: Loaded) -> list[Finding]:
     """Ask every MCP server for its tools."""
     from shipmate.tools.toolset import default_toolset
+    from shipmate.workspace.member import captain_of
 
-    toolset = default_toolset(layout, loaded.config)
+    toolset = default_toolset(captain_of(layout, loaded.config))
     try:
         await toolset.load()
         return toolset.findings()
@@ -144,14 +145,13 @@ async def _check_servers(layout: Layout, loaded: Loaded) -> list[Finding]:
 def _check_context(layout: Layout, loaded: Loaded) -> list[Finding]:
     """Look at every file that may enter a prompt, for each member."""
     from shipmate.context.builder import ContextBuilder
-    from shipmate.workspace.layout import CAPTAIN, MEMBER_ID
+    from shipmate.workspace.crew import Crew
 
-    builder = ContextBuilder(layout, loaded.config, loaded.environ)
-    skills = builder.skills.find().skills
+    crew = Crew(layout, loaded)
+    builders = [ContextBuilder(member, environ=loaded.environ) for member in crew.list()]
+    skills = builders[0].skills.find().skills if builders else ()
     usable = sum(skill.is_available for skill in skills)
-    folders = layout.members.iterdir() if layout.members.is_dir() else ()
-    members = sorted(path.name for path in folders if path.is_dir() and MEMBER_ID.fullmatch(path.name))
-    found = [finding for member in (CAPTAIN, *members) for finding in builder.findings(member)]
+    found = [*crew.findings(), *(finding for builder in builders for finding in builder.findings())]
     counted = Finding("ok", "skills", f"{usable} of {len(skills)} can be used")
     return [counted, *dict.fromkeys(found)]
 

@@ -55,11 +55,3 @@ def new_thread_id() -> ThreadId:
 def parse_thread_id(text: str) -> ThreadId:
     """Read a thread id; a bare name is short for a thread of the terminal."""
     return ThreadId.parse(text) if ":" in text else ThreadId(PLATFORM, SCOPE, text)
-
-
-def read_name(layout: Layout) -> str:
-    """Give what the member is called: the first heading of its Agent.md, else the folder's name."""
-    for line in layout.agent.read_text(encoding="utf-8", errors="replace").splitlines():
-        if line.startswith("# ") and line[2:].strip():
-            return line[2:].strip()
-    return layout.root.name

@@ -61,7 +61,14 @@ async def prime(
         )
 
 
-def make_text(thread_id: ThreadId, text: str, *, steer: bool = False, model: str | None = None) -> TextEvent:
+def make_text(
+    thread_id: ThreadId,
+    text: str,
+    *,
+    steer: bool = False,
+    model: str | None = None,
+    member: str | None = None,
+) -> TextEvent:
     """Make the event of words typed here."""
     return TextEvent(
         platform=PLATFORM,
@@ -72,6 +79,7 @@ def make_text(thread_id: ThreadId, text: str, *, steer: bool = False, model: str
         text=text,
         steer=steer,
         model=model,
+        member=member,
     )
 
 

@@ -14,28 +14,28 @@ from shipmate.context.piece import join_pieces, limit_pieces, write_pieces
 from shipmate.context.profile import Profile, choose_profile
 from shipmate.context.request import Context, ContextRequest
 from shipmate.context.section import Scene
-from shipmate.errors import NotFoundError
 from shipmate.memory.reader import MemoryReader
 from shipmate.skills.loader import SkillsLoader
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Config
 from shipmate.workspace.file import FileCache
 from shipmate.workspace.finding import Finding
-from shipmate.workspace.layout import CAPTAIN, Layout
+from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import Member, captain_of
 
 
 class ContextBuilder:
-    """Assemble prompts and message lists for the members of one workspace."""
+    """Assembles the prompts and message lists of one member."""
 
     def __init__(
         self,
-        workspace: Layout | Path | str,
+        member: Member | Layout | Path | str,
         config: Config | None = None,
         environ: MutableMapping[str, str] | None = None,
     ) -> None:
-        is_layout = isinstance(workspace, Layout)
-        self.layout = workspace if is_layout else Layout(Path(workspace).expanduser().absolute())
-        self.config = config or Config()
+        self.member = member if isinstance(member, Member) else _captain(member, config)
+        self.layout = self.member.layout
+        self.config = self.member.config
         self._files = FileCache(self.layout.root)
         variables = os.environ if environ is None else environ
         # The member's own variables count as set: its commands get them.
@@ -43,7 +43,7 @@ class ContextBuilder:
             self.layout, self.config.skills, self._files, ChainMap(self.config.env, variables)
         )
         self._calibration = Calibration()
-        self._readers: dict[str, MemoryReader] = {}
+        self._reader = MemoryReader(self.layout, self._files, self.member.id)
 
     def build(self, request: ContextRequest) -> Context:
         """Build the prompt for one turn."""
@@ -58,9 +58,9 @@ class ContextBuilder:
         """Learn from a provider's count; `estimated` must cover the whole request, messages included."""
         self._calibration.learn(model, estimated, reported)
 
-    def findings(self, member: str = CAPTAIN) -> list[Finding]:
+    def findings(self) -> list[Finding]:
         """Say what stands in the way of a good prompt."""
-        context = self.build(ContextRequest(member=member))
+        context = self.build(ContextRequest())
         found = [
             Finding("warn", section.title, section.problem, f"see `shipmate context --show {section.name}`")
             for section in context.sections
@@ -71,7 +71,7 @@ class ContextBuilder:
             found.append(
                 Finding("warn", "timezone", f"there is no zone {zone!r}", "name one such as Asia/Shanghai")
             )
-        return [*found, *self.skills.find(member).findings]
+        return [*found, *self.skills.find(self.member.id).findings]
 
     def build_system_prompt(self, skill_names: Sequence[str] | None = None) -> str:
         """Build the system prompt; the named skills are given in full."""
@@ -107,20 +107,20 @@ class ContextBuilder:
         return messages
 
     def _scene(self, request: ContextRequest, profile: Profile) -> Scene:
-        own = self.layout.member(request.member)
-        reader = self._readers.get(request.member)
-        if reader is None:
-            if not own.root.is_dir():
-                raise NotFoundError(f"there is no member {request.member!r}: make {own.agent} first.")
-            reader = self._readers[request.member] = MemoryReader(self.layout, self._files, request.member)
         return Scene(
             request=request,
+            member=self.member,
             layout=self.layout,
-            own=own,
+            own=self.member.own,
             config=self.config,
             files=self._files,
-            memory=reader,
-            skills=self.skills.find(request.member),
+            memory=self._reader,
+            skills=self.skills.find(self.member.id),
             now=tell_time(request.now, self.config.timezone or profile.timezone),
             style=profile.style,
         )
+
+
+def _captain(workspace: Layout | Path | str, config: Config | None) -> Member:
+    is_layout = isinstance(workspace, Layout)
+    return captain_of(workspace if is_layout else Layout(Path(workspace).expanduser().absolute()), config)

@@ -9,7 +9,6 @@ from typing import Literal, Protocol
 import msgspec
 
 from shipmate.values.message import JsonObject
-from shipmate.workspace.layout import CAPTAIN
 
 Stability = Literal["stable", "slow", "volatile"]
 
@@ -31,7 +30,6 @@ class ContextRequest(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Say for whom and what a prompt is built."""
 
     thread_id: str | None = None
-    member: str = CAPTAIN
     user_id: str = ""
     platform: str = ""
     model: str = ""

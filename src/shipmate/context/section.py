@@ -17,6 +17,7 @@ from shipmate.skills.loader import SkillList
 from shipmate.workspace.config import Config
 from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import Member
 
 # ZyHive cuts its files at about this length too.
 FILE_TOKENS = 6_000
@@ -26,6 +27,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Hold everything a section may look at."""
 
     request: ContextRequest
+    member: Member
     layout: Layout
     # The member's own files; the workspace's for the captain.
     own: Layout

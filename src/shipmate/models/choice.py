@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec.structs import replace
-
-from shipmate.errors import UserError
 from shipmate.models.choose import choose_model
 from shipmate.models.port import Model
 from shipmate.models.relay import close_model
@@ -29,7 +26,7 @@ class ModelChoice:
     def named(self, name: str | None) -> Model:
         """Return the model `provider:model` names; the rest of `llm` in ship.json holds for its provider."""
         if name not in self._models:
-            llm = self._llm if name is None else _name_model(self._llm, name)
+            llm = self._llm if name is None else self._llm.named(name)
             self._models[name] = choose_model(llm, self._environ)
         return self._models[name]
 
@@ -37,12 +34,3 @@ class ModelChoice:
         """Close the models that hold connections."""
         for model in self._models.values():
             await close_model(model)
-
-
-def _name_model(llm: Llm, name: str) -> Llm:
-    provider, _, model = name.partition(":")
-    if not model and provider != "rehearsal":
-        raise UserError(f"--model {name}: write provider:model, for example anthropic:claude-sonnet-4-6.")
-    if llm.provider != provider:
-        llm = replace(llm, base_url=None, api_key=None, fallback=())
-    return replace(llm, provider=provider, model=model or None)

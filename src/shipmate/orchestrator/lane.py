@@ -12,6 +12,7 @@ from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import ReplyEffect
 from shipmate.approvals.wording import say
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError
+from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed, Run
 from shipmate.orchestrator.ingress import (
     answered_message,
@@ -35,7 +36,14 @@ from shipmate.store.port import InboxRow, Store
 from shipmate.thread.course import read_course
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.values import chunk as chunks
-from shipmate.values.event import ApprovalReplyEvent, EgressMessage, Outcome, RetryEvent, TextEvent
+from shipmate.values.event import (
+    ApprovalReplyEvent,
+    EgressMessage,
+    IngressEvent,
+    Outcome,
+    RetryEvent,
+    TextEvent,
+)
 from shipmate.values.message import UIMessage, metadata_of, new_id
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
@@ -63,6 +71,7 @@ class Lane:
         threads: ThreadService,
         store: Store,
         orchestrator: AgentOrchestrator,
+        equip: Callable[[str], Equipment],
         approvals: ApprovalService,
         feed: Feed,
         sends: Callable[[ThreadId, Outcome], Sequence[EgressMessage]],
@@ -72,6 +81,7 @@ class Lane:
         self._threads = threads
         self._store = store
         self._orchestrator = orchestrator
+        self._equip = equip
         self._approvals = approvals
         self._feed = feed
         self._sends = sends
@@ -229,9 +239,11 @@ class Lane:
         if not rows:
             # Withdrawn while this lane was making up its mind.
             return
-        await self._append_said(thread, rows, run_id)
         event = rows[-1].event
+        own = await self._own_member(thread, event)
+        await self._append_said(thread, rows, run_id)
         initiators = initiators_of(thread, answered_message(thread, event))
+        member = _member_of(written) or event.member or own
         turn = Turn(
             thread,
             self._feed,
@@ -239,7 +251,8 @@ class Lane:
             user_id=speaker_of(thread) or event.user_id,
             initiators=initiators,
             notice=notice,
-            member=event.member or await self._member(),
+            equip=partial(self._equip, member),
+            member=None if member == own else member,
             message=written,
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
             model=event.model if isinstance(event, TextEvent) else None,
@@ -323,7 +336,7 @@ class Lane:
                 turn.run_id,
                 user_id=turn.user_id,
                 initiators=initiators_of(turn.thread, message["id"]),
-                member=turn.member,
+                equip=self._equip_for(message, turn),
                 message=message,
                 control=turn.control,
             )
@@ -331,6 +344,11 @@ class Lane:
             if message is not None
         ]
         return [earlier for earlier in opened if earlier.is_decided]
+
+    def _equip_for(self, message: UIMessage, turn: Turn) -> Callable[[], Equipment]:
+        """Return how the member is equipped whose calls a message holds."""
+        member = _member_of(message)
+        return turn.equip if member is None else partial(self._equip, member)
 
     async def _finish(self, thread: Thread, rows: list[InboxRow], outcome: Outcome) -> None:
         """Store the outcome and what must be sent, then bring lists and search up to date."""
@@ -348,14 +366,26 @@ class Lane:
         """Bring lists and search up to date; both heal by themselves, so trouble costs no answer."""
         try:
             if thread.messages:
-                member = await self._member()
+                member = await self._own_member(thread)
                 await self._store.threads.note(str(self.thread_id), thread.messages, member=member)
         except StorageError as error:
             log.warning("%s is missing from lists or search until they are rebuilt (%s)", thread.id, error)
 
-    async def _member(self) -> str:
+    async def _own_member(self, thread: Thread, event: IngressEvent | None = None) -> str:
+        """Return whose thread this is: a new one belongs to the member it begins with."""
         info = await self._store.threads.find(str(self.thread_id))
-        return info.member if info else CAPTAIN
+        if info is not None:
+            return info.member
+        member = (event.member if event else None) or CAPTAIN
+        if member != CAPTAIN and not thread.messages:
+            await self._store.threads.create(str(self.thread_id), member=member)
+        return member
+
+
+def _member_of(message: UIMessage | None) -> str | None:
+    """Return whose message it is, when it is not of the member the thread belongs to."""
+    found = metadata_of(message).get("member") if message is not None else None
+    return found if isinstance(found, str) else None
 
 
 def _one_turn(rows: list[InboxRow]) -> list[InboxRow]:

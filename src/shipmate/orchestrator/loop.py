@@ -8,12 +8,10 @@ import time
 import msgspec
 
 from shipmate.approvals.service import ApprovalService
-from shipmate.context.builder import ContextBuilder
 from shipmate.context.request import Context, ContextRequest
 from shipmate.context.snapshot import SnapshotLog
 from shipmate.context.trace import Trace
-from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError
-from shipmate.models.choice import ModelChoice
+from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError, UserError
 from shipmate.models.port import Finish, ModelRequest
 from shipmate.orchestrator.attachment import Attachments
 from shipmate.orchestrator.estimate import TokenCount
@@ -44,23 +42,19 @@ class AgentOrchestrator:
         self,
         *,
         layout: Layout,
-        models: ModelChoice,
+        # Every tool there is here: it knows what the results in a thread were brought in by.
         toolset: Toolset,
         approvals: ApprovalService,
-        context: ContextBuilder,
         ledger: Ledger,
         trace: Trace,
         snapshots: SnapshotLog,
     ) -> None:
-        self._models = models
         self._attachments = Attachments(layout)
-        self._toolset = toolset
-        self._context = context
         self._ledger = ledger
         self._trace = trace
         self._snapshots = snapshots
         self._history = TokenCount()
-        self._worker = Worker(layout, toolset, approvals)
+        self._worker = Worker(toolset, approvals)
 
     async def run(self, turn: Turn) -> Outcome:
         """Run a turn to its end; what it had said or done before trouble is kept."""
@@ -84,12 +78,17 @@ class AgentOrchestrator:
     async def work(self, turn: Turn) -> None:
         """Work the decided calls of a message without asking the model."""
         turn.open()
-        await self._toolset.load()
+        try:
+            await turn.equipment.toolset.load()
+        except UserError as error:
+            # The member is gone, or its settings cannot be read any more.
+            await turn.close_calls(f"{error} Nothing ran.")
+            return
         await self._worker.work(turn)
         await turn.commit()
 
     async def _steps(self, turn: Turn) -> Outcome:
-        await self._toolset.load()
+        await turn.equipment.toolset.load()
         if turn.steps:
             # Calls that take the process down each time would else be begun for ever.
             await turn.count_attempt()
@@ -116,10 +115,10 @@ class AgentOrchestrator:
         reader = StepReader(turn.tell, known, str(turn.steps))
         await turn.count_attempt()
         began = time.perf_counter()
-        finish = await reader.read(self._models.named(turn.model).stream(request))
+        finish = await reader.read(turn.equipment.models.named(turn.model).stream(request))
         await _let_watchers_hear()
         for asked in reader.calls:
-            if (error := asked.error or self._refuse(asked)) is not None:
+            if (error := asked.error or _refuse(turn.equipment.toolset, asked)) is not None:
                 turn.tell(chunks.tool_input_error(asked.call_id, asked.name, asked.input, error))
         if not reader.calls and not _has_said_something(turn.message):
             raise ModelStreamError(
@@ -131,30 +130,17 @@ class AgentOrchestrator:
         await self._record(turn, finish, context, round((time.perf_counter() - began) * 1000))
         return finish, bool(reader.calls)
 
-    def _refuse(self, asked: Asked) -> str | None:
-        """Say why a call cannot be made, if it cannot."""
-        tool = self._toolset.get(asked.name)
-        if tool is None:
-            return (
-                f"there is no tool {asked.name!r}. There are: {', '.join(self._toolset.names)}. Nothing ran."
-            )
-        try:
-            tool.parse(asked.input)
-        except ToolError as error:
-            return str(error)
-        return None
-
     def _build_context(self, turn: Turn) -> Context:
         messages = turn.thread.history()
         said = next((text_of(message) for message in reversed(messages) if message["role"] == "user"), "")
-        context = self._context.build(
+        equipment = turn.equipment
+        context = equipment.context.build(
             ContextRequest(
                 thread_id=turn.thread_id,
-                member=turn.member,
                 user_id=turn.user_id,
                 platform=turn.thread.id.platform,
-                model=self._models.named(turn.model).name,
-                tools=self._toolset.specs(),
+                model=equipment.models.named(turn.model).name,
+                tools=equipment.toolset.specs(),
                 last_text=said,
                 extra_context=turn.extra_context,
             )
@@ -167,7 +153,7 @@ class AgentOrchestrator:
         return ModelRequest(
             system=context.system,
             messages=self._attachments.show(turn.thread),
-            tools=self._toolset.specs(),
+            tools=turn.equipment.toolset.specs(),
             signatures={turn.message["id"]: signatures} if signatures else {},
             stable_bytes=context.stable_bytes,
         )
@@ -180,14 +166,14 @@ class AgentOrchestrator:
             await self._ledger.keep_signatures(*where, [*known, *reader.signatures])
 
     async def _record(self, turn: Turn, finish: Finish, context: Context, milliseconds: int) -> None:
-        model = finish.model or self._models.named(turn.model).name
+        model = finish.model or turn.equipment.models.named(turn.model).name
         estimated = context.tokens + self._history.tokens(turn.thread)
-        self._context.calibrate(model, estimated, finish.usage.input_tokens)
+        turn.equipment.context.calibrate(model, estimated, finish.usage.input_tokens)
         await self._ledger.add_usage(
             StepUsage(
                 at=timestamp(),
                 thread_id=turn.thread_id,
-                member=turn.member,
+                member=turn.equipment.member.id,
                 run_id=turn.run_id,
                 step=turn.steps,
                 model=model,
@@ -196,6 +182,18 @@ class AgentOrchestrator:
                 **msgspec.structs.asdict(finish.usage),
             )
         )
+
+
+def _refuse(toolset: Toolset, asked: Asked) -> str | None:
+    """Return why a call cannot be made, if it cannot."""
+    tool = toolset.get(asked.name)
+    if tool is None:
+        return f"there is no tool {asked.name!r}. There are: {', '.join(toolset.names)}. Nothing ran."
+    try:
+        tool.parse(asked.input)
+    except ToolError as error:
+        return str(error)
+    return None
 
 
 def _has_said_something(message: UIMessage) -> bool:

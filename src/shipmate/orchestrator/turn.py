@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from typing import Literal
 
 from shipmate.errors import ModelError, ShipmateError
 from shipmate.orchestrator.control import Control
+from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed
 from shipmate.orchestrator.reduce import Reducer
 from shipmate.thread.service import Thread
@@ -45,7 +47,9 @@ class Turn:
         *,
         user_id: str,
         initiators: tuple[str, ...] = (),
-        member: str,
+        equip: Callable[[], Equipment],
+        # Who answers, when it is not the member the thread belongs to.
+        member: str | None = None,
         message: UIMessage | None = None,
         notice: str | None = None,
         extra_context: str | None = None,
@@ -57,7 +61,8 @@ class Turn:
         self.run_id = run_id
         self.user_id = user_id
         self.initiators = initiators
-        self.member = member
+        self.equip = equip
+        self._member = member
         self.extra_context = extra_context
         self.control = control or Control()
         # The model that answers, when the question named one.
@@ -70,6 +75,11 @@ class Turn:
         self._reducer = Reducer(message or {"id": message_id_of(run_id), "role": "assistant", "parts": []})
         self._is_new = message is None
         self._is_started = False
+
+    @cached_property
+    def equipment(self) -> Equipment:
+        """The member that answers, with what it works with; raises when there is no such member any more."""
+        return self.equip()
 
     @property
     def message(self) -> UIMessage:
@@ -143,6 +153,7 @@ class Turn:
                 "threadId": self.thread_id,
                 "course": self.thread.course,
                 "runId": self.run_id,
+                **({"member": self._member} if self._member else {}),
             }
         self.tell(chunks.start(self.message["id"], metadata))
         if self._notice:
@@ -193,10 +204,10 @@ class Turn:
         self.tell(chunks.abort("stopped"))
         return self.outcome("stopped")
 
-    async def close_calls(self) -> None:
-        """Close the calls that were to go on, because a person stopped all of it."""
+    async def close_calls(self, words: str = UNKNOWN) -> None:
+        """Close the calls that were to go on, because a person stopped all of it or nobody can make them."""
         self.open()
-        await self.commit(*self._close_all(UNKNOWN))
+        await self.commit(*self._close_all(words))
 
     async def fail(self, error: ShipmateError, calls: str = NOT_RUN) -> Outcome:
         """End the run with an error that the thread shows; `calls` says what became of open calls."""

@@ -20,7 +20,6 @@ from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, tool_name
-from shipmate.workspace.layout import Layout
 
 log = logging.getLogger(__name__)
 
@@ -28,9 +27,7 @@ log = logging.getLogger(__name__)
 class Worker:
     """Run calls: read-only neighbours together, what acts in call order, nothing that acts twice."""
 
-    def __init__(self, layout: Layout, toolset: Toolset, approvals: ApprovalService) -> None:
-        self._layout = layout
-        self._toolset = toolset
+    def __init__(self, toolset: Toolset, approvals: ApprovalService) -> None:
         self._approvals = approvals
         self._audit = approvals.audit
         self._taint = Taint(toolset)
@@ -63,7 +60,7 @@ class Worker:
             return None
         is_decided = part["state"] == "approval-responded"
         if is_decided and not part["approval"].get("approved"):
-            await self._forget(part["approval"]["id"])
+            await self._forget(turn, part["approval"]["id"])
             await turn.commit(chunks.tool_output_denied(part["toolCallId"]))
             return None
         call = self._call(turn, part)
@@ -81,18 +78,18 @@ class Worker:
             return None
         return await self._judge(turn, call)
 
-    async def _forget(self, approval_id: str) -> None:
+    async def _forget(self, turn: Turn, approval_id: str) -> None:
         """Forget what a refused call had done aside."""
         with contextlib.suppress(NotFoundError):
             approval = await self._approvals.get(approval_id)
             from shipmate.tools.exec.preview.trial import Trials
 
-            await asyncio.to_thread(Trials(self._layout).discard, approval.target)
+            await asyncio.to_thread(Trials(turn.equipment.member.layout).discard, approval.target)
 
     async def _confirm(self, turn: Turn, part: JsonObject, call: Call) -> Call | None:
         if verdict := self._approvals.forbid(call):
             await self._refuse(turn, call, verdict, f"not allowed: {verdict.reason}")
-            await self._forget(part["approval"]["id"])
+            await self._forget(turn, part["approval"]["id"])
             return None
         try:
             confirmed = await self._approvals.confirm(part["approval"]["id"], call)
@@ -168,7 +165,7 @@ class Worker:
     def _call(self, turn: Turn, part: JsonObject) -> Call | str:
         """Make a call of a stored part; a text says why there is none."""
         name = tool_name(part)
-        tool = self._toolset.get(name)
+        tool = turn.equipment.toolset.get(name)
         if tool is None:
             return tell_gone(name)
         try:
@@ -176,11 +173,10 @@ class Worker:
         except ToolError as error:
             return str(error)
         context = ToolContext(
-            layout=self._layout,
+            member=turn.equipment.member,
             thread_id=turn.thread_id,
             run_id=turn.run_id,
             call_id=part["toolCallId"],
-            member=turn.member,
             user_id=turn.user_id,
             initiators=turn.initiators,
         )

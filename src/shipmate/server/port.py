@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Protocol
 
 from shipmate.approvals.service import ApprovalService
-from shipmate.context.builder import ContextBuilder
 from shipmate.models.port import Model
+from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.keeper.port import Keeper
 from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.port import Store
 from shipmate.thread.service import ThreadService
-from shipmate.tools.toolset import Toolset
 from shipmate.workspace.config import Config
+from shipmate.workspace.crew import Crew
 from shipmate.workspace.layout import Layout
 
 __all__ = ["Receipt", "Ship"]
@@ -32,9 +32,8 @@ class Ship(Protocol):
     @property
     def approvals(self) -> ApprovalService: ...
     @property
-    def context(self) -> ContextBuilder: ...
-    @property
-    def toolset(self) -> Toolset: ...
+    def crew(self) -> Crew: ...
+    def equip(self, member_id: str) -> Equipment: ...
     @property
     def model(self) -> Model: ...
     @property

@@ -111,6 +111,10 @@ class SkillsLoader:
         ]
         return [*roots, self._package]
 
+    def _is_left_out(self, names: set[str]) -> bool:
+        only = self._settings.only
+        return bool(names & set(self._settings.disabled)) or (only is not None and not names & set(only))
+
     def _collect(self, groups: tuple[tuple[Skill, ...], ...]) -> SkillList:
         """Put the roots together: the first skill of a name wins, the others are reported."""
         chosen: dict[str, Skill] = {}
@@ -119,7 +123,7 @@ class SkillsLoader:
             missing = self._checker.missing(each.requirement)
             skill = msgspec.structs.replace(each, missing=missing) if missing else each
             findings += _findings(skill)
-            if not skill.enabled or {skill.name, skill.folder} & set(self._settings.disabled):
+            if not skill.enabled or self._is_left_out({skill.name, skill.folder}):
                 continue
             winner = chosen.setdefault(skill.name, skill)
             if winner is not skill:

@@ -15,6 +15,7 @@ from shipmate.models.port import ToolSpec
 from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import Member
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
@@ -37,11 +38,10 @@ class Labels(msgspec.Struct, frozen=True, kw_only=True):
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     """Tell a tool on whose behalf and where it runs."""
 
-    layout: Layout
+    member: Member
     thread_id: str
     run_id: str
     call_id: str
-    member: str = "captain"
     user_id: str = ""
     # The target a person approved; `run` raises `TargetChangedError` where it no longer is as they saw it.
     expected: JsonObject | None = None
@@ -52,8 +52,12 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     forbids: Callable[[Sequence[str]], bool] | None = None
 
     @property
+    def layout(self) -> Layout:
+        return self.member.layout
+
+    @property
     def folder(self) -> Path:
-        """Give the working folder: the workspace."""
+        """Return the working folder: the workspace."""
         return self.layout.root
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from shipmate.models.port import ToolSpec
@@ -20,20 +20,30 @@ from shipmate.tools.file.write import Write
 from shipmate.tools.mcp.mcp_tool import McpServers
 from shipmate.tools.tool import Tool
 from shipmate.tools.web.web_fetch import WebFetch
-from shipmate.workspace.config import Config
 from shipmate.workspace.finding import Finding
-from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import Member
 
 AnyTool = Tool[Any]
 
 
 class Toolset:
-    """Hold tools in the order they are offered; those of MCP servers come after the first `load`."""
+    """Tools in the order they are offered; those of MCP servers come after the first `load`."""
 
-    def __init__(self, tools: Iterable[AnyTool], servers: McpServers | None = None) -> None:
+    def __init__(
+        self,
+        tools: Iterable[AnyTool],
+        servers: McpServers | None = None,
+        only: Sequence[str] | None = None,
+    ) -> None:
         self._own = list(tools)
         self._servers = servers
+        # Names, or their beginnings before a `*`.
+        self._only = only
         self._offer(self._own)
+
+    def limited_to(self, only: Sequence[str] | None) -> Toolset:
+        """Return the same tools, of which no others than these are offered; whoever made them closes them."""
+        return self if only is None else Toolset(self._own, self._servers, only)
 
     def __iter__(self) -> Iterator[AnyTool]:
         return iter(self._tools.values())
@@ -70,16 +80,27 @@ class Toolset:
             await self._servers.close()
 
     def _offer(self, tools: Iterable[AnyTool]) -> None:
-        self._tools = {tool.name: tool for tool in tools}
+        self._tools = {tool.name: tool for tool in tools if self._is_offered(tool)}
         self._aliases = {alias: tool for tool in self._tools.values() for alias in tool.aliases}
         # The same objects each time: what a provider made of them can be kept.
         self._specs = [tool.spec() for tool in self]
 
+    def _is_offered(self, tool: AnyTool) -> bool:
+        if self._only is None:
+            return True
+        names = (tool.name, *tool.aliases)
+        return any(
+            name.startswith(each[:-1]) if each.endswith("*") else name == each
+            for each in self._only
+            for name in names
+        )
 
-def default_toolset(layout: Layout, config: Config, sandbox: Sandbox | None = None) -> Toolset:
-    """Make the tools every member has."""
-    jobs = Jobs()
-    trials = None
+
+def default_toolset(
+    member: Member, sandbox: Sandbox | None = None, servers: McpServers | None = None
+) -> Toolset:
+    """Make the tools of a member; all members share the servers of foreign ones."""
+    layout, config, jobs, trials = member.layout, member.config, Jobs(), None
     if config.permissions.mode == "preview":
         from shipmate.tools.exec.preview.trial import Trials
 
@@ -87,4 +108,10 @@ def default_toolset(layout: Layout, config: Config, sandbox: Sandbox | None = No
     run = Exec(sandbox or Sandbox(layout), jobs, config.env, config.permissions.network, trials)
     files: list[AnyTool] = [Read(), Glob(), Grep(), Write(), Edit()]
     tools = [*files, run, JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert()]
-    return Toolset(tools, McpServers(config.mcp.servers, layout) if config.mcp.servers else None)
+    return Toolset(tools, servers or default_servers(member), member.tools)
+
+
+def default_servers(member: Member) -> McpServers | None:
+    """Make the servers of foreign tools that ship.json names, if any."""
+    named = member.config.mcp.servers
+    return McpServers(named, member.layout) if named else None

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from shipmate.errors import UserError
 from shipmate.values.message import JsonObject
 
 
@@ -39,6 +40,16 @@ class Llm(_Section, frozen=True, kw_only=True):
     fallback: Annotated[
         tuple[Llm, ...], Meta(description="tried in order when this model stays unavailable")
     ] = ()
+
+    def named(self, name: str) -> Llm:
+        """Return the settings for the model `provider:model`; what is for this provider stays its own."""
+        provider, _, model = name.partition(":")
+        if not model and provider != "rehearsal":
+            raise UserError(f"model {name}: write provider:model, for example anthropic:claude-sonnet-4-6.")
+        llm = self
+        if self.provider != provider:
+            llm = msgspec.structs.replace(self, base_url=None, api_key=None, fallback=())
+        return msgspec.structs.replace(llm, provider=provider, model=model or None)
 
 
 class Permissions(_Section, frozen=True, kw_only=True):
@@ -77,6 +88,7 @@ class ContextSettings(_Section, frozen=True, kw_only=True):
 class Skills(_Section, frozen=True, kw_only=True):
     """Choose skills."""
 
+    only: Annotated[tuple[str, ...] | None, Meta(description="no others are offered")] = None
     disabled: tuple[str, ...] = ()
     paths: Annotated[tuple[str, ...], Meta(description="further folders inside the workspace")] = ()
     summary_tokens: Annotated[int, Meta(ge=100, description="room for the list of skills")] = 1_500

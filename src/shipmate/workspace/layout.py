@@ -38,6 +38,11 @@ class Layout:
         return self.root / "Agent.md"
 
     @cached_property
+    def member_file(self) -> Path:
+        """Return where a member's settings lie."""
+        return self.root / "member.json"
+
+    @cached_property
     def config(self) -> Path:
         return self.root / "ship.json"
 

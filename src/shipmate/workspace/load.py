@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import msgspec
@@ -36,7 +37,7 @@ def load_config(layout: Layout, environ: Mapping[str, str] | None = None) -> Loa
     variables = {**read_env(layout), **(os.environ if environ is None else environ)}
     raw = _read(layout)
     missing: list[str] = []
-    resolved = _resolve(raw, variables, "", missing)
+    resolved = resolve_variables(raw, variables, missing)
     findings = [
         Finding(
             "error",
@@ -96,19 +97,29 @@ def _read(layout: Layout) -> JsonObject:
         raise ConfigError(
             f"{layout.config} cannot be read: {error.strerror}. Mend its permissions."
         ) from error
+    return decode_object(data, layout.config)
+
+
+def decode_object(data: bytes, path: Path) -> JsonObject:
+    """Return the JSON object a file holds; raise ConfigError with the line where it holds none."""
     try:
         raw = msgspec.json.decode(check_nesting(data))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         place = _place_of(str(error), data)
-        raise ConfigError(f"{layout.config}{place}: not JSON: {error}. Mend it and try again.") from error
+        raise ConfigError(f"{path}{place}: not JSON: {error}. Mend it and try again.") from error
     if not isinstance(raw, dict):
-        raise ConfigError(f"{layout.config}: must hold one JSON object, such as {{}}.")
+        raise ConfigError(f"{path}: must hold one JSON object, such as {{}}.")
     return raw
 
 
 def _place_of(message: str, data: bytes) -> str:
     found = re.search(r"byte (\d+)", message)
     return f":{data[: int(found[1])].count(10) + 1}" if found else ""
+
+
+def resolve_variables(value: Any, variables: Mapping[str, str], missing: list[str]) -> Any:
+    """Return settings with `${NAME}` replaced; places that name a variable nobody set are added to a list."""
+    return _resolve(value, variables, "", missing)
 
 
 def _resolve(value: Any, variables: Mapping[str, str], place: str, missing: list[str]) -> Any:

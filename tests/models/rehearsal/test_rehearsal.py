@@ -26,8 +26,8 @@ from shipmate.models.rehearsal.rehearsal import RehearsalModel
 from shipmate.models.rehearsal.saying import load_words
 from shipmate.tools.toolset import default_toolset
 from shipmate.values.message import JsonObject, UIMessage, user_message
-from shipmate.workspace.config import Config
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import captain_of
 from tests.support.search import examples
 
 
@@ -122,7 +122,7 @@ async def test_a_plain_request_calls_the_tool(said: str, expected: list[tuple[st
 async def test_the_tools_members_really_have_accept_its_calls(
     tmp_path: Path, said: str, tool_name: str
 ) -> None:
-    toolset = default_toolset(Layout(tmp_path), Config())
+    toolset = default_toolset(captain_of(Layout(tmp_path)))
     ((name, arguments),) = calls(await play(request(said, tools=toolset.specs())))
     found = toolset.get(name)
     assert name == tool_name

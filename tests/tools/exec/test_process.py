@@ -100,7 +100,9 @@ async def main():
     level = sys.argv[2]
     chosen = [each for each in list_confinements(layout) if each.describe() == level]
     tool = Exec(Sandbox(layout, chosen), Jobs(), {})
-    context = ToolContext(layout=layout, thread_id="cli:local:test", run_id="run_1", call_id="call_1")
+    context = ToolContext(
+        member=captain_of(layout), thread_id="cli:local:test", run_id="run_1", call_id="call_1"
+    )
     arguments = {"command": "python3 src/escape.py src/marker; sleep 300", "background": True}
     await tool.run(tool.parse(arguments), context)
     print("started", flush=True)

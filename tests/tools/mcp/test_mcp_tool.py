@@ -14,6 +14,7 @@ from shipmate.tools.tool import ToolContext
 from shipmate.tools.toolset import AnyTool, Toolset, default_toolset
 from shipmate.workspace.config import Config, Mcp, McpServer
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import captain_of
 
 SERVER = '''
 import base64, os, sys, time
@@ -81,7 +82,7 @@ async def open_toolset(root: Path) -> AsyncIterator[Open]:
     opened: list[Toolset] = []
 
     def open_toolset(**servers: McpServer) -> Toolset:
-        opened.append(default_toolset(Layout(root), Config(mcp=Mcp(servers=servers))))
+        opened.append(default_toolset(captain_of(Layout(root), Config(mcp=Mcp(servers=servers)))))
         return opened[-1]
 
     yield open_toolset

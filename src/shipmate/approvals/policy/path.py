@@ -46,7 +46,7 @@ class ProjectRights:
         closed = (
             project.id
             for project in read_projects(call.context.layout, self._files)
-            if fold(project.id) in wanted and not project.may_write(call.context.member)
+            if fold(project.id) in wanted and not project.may_write(call.context.member.id)
         )
         found = next(closed, None)
         return Why("project", found) if found is not None else None

@@ -190,7 +190,7 @@ def find_grant(
 def grant_covers(grant: Grant, call: Call, subject: Subject | None, *, exact: bool = False) -> bool:
     """Tell whether a grant names exactly this call, in this thread or for this member."""
     context = call.context
-    if grant.tool != call.tool.name or grant.member != context.member:
+    if grant.tool != call.tool.name or grant.member != context.member.id:
         return False
     if grant.scope == "thread" and grant.thread_id != context.thread_id:
         return False

@@ -16,10 +16,13 @@ from shipmate.workspace.config import Config, Permissions
 from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import Member
 
 Tone: TypeAlias = Literal["plain", "brief", "warm"]
 TONES: dict[str, Tone] = {"plain": "plain", "brief": "brief", "warm": "warm"}
 KEY = "approvals"
+# The first of these that any policy says holds.
+STRICTNESS = ("deny", "ask", "allow")
 
 
 class Preferences(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +100,10 @@ def tighten(permissions: Permissions, preferences: Preferences) -> Permissions:
 
 
 class MemberPolicy:
-    """Judges each call by the permissions of the workspace, tightened by the Agent.md of its member."""
+    """Judges each call by the permissions of the workspace, tightened by the files of its member.
+
+    What the member's own settings state is a second policy beside the workspace's: the stricter one holds.
+    """
 
     def __init__(
         self,
@@ -108,29 +114,40 @@ class MemberPolicy:
         config: Config | None = None,
     ) -> None:
         self._forming = Forming(layout, config or Config())
-        self._layout = layout
         self._permissions = permissions
         self._sandbox_works = sandbox_works
         self._files = FileCache(layout.root)
+        # By member: the policy its own settings state, with the settings it was made from.
+        self._own: dict[str, tuple[Permissions, Policy]] = {}
 
     def judge(self, call: Call, grants: Sequence[Grant]) -> Judgement:
         """Return the verdict on a call; `grants` are those in force."""
-        return self._of(call).judge(call, grants)
+        verdicts = [policy.judge(call, grants) for policy in self._of(call.context.member)]
+        return min(verdicts, key=lambda each: STRICTNESS.index(each.action))
 
     def forbids(self, call: Call, parts: Sequence[str]) -> bool:
         """Tell whether a path is closed to what a call would change."""
-        return self._of(call).forbids(call, parts)
+        return any(policy.forbids(call, parts) for policy in self._of(call.context.member))
 
-    def _of(self, call: Call) -> Policy:
-        path = self._layout.member(call.context.member).agent
-        return self._files.make(path, "policy", self._make_policy)
+    def _of(self, member: Member) -> list[Policy]:
+        shared = self._files.make(member.own.agent, "policy", self._make_policy)
+        return [shared] if member.permissions is None else [shared, self._own_policy(member)]
 
-    def tone(self, member: str) -> Tone:
+    def _own_policy(self, member: Member) -> Policy:
+        permissions = member.permissions or Permissions()
+        known = self._own.get(member.id)
+        if known is None or known[0] is not permissions:
+            known = self._own[member.id] = permissions, self._policy(permissions)
+        return known[1]
+
+    def tone(self, member: Member) -> Tone:
         """Return how a member words its questions."""
-        return self._files.make(self._layout.member(member).agent, "preferences", read_preferences).tone
+        return self._files.make(member.own.agent, "preferences", read_preferences).tone
 
     def _make_policy(self, file: FileText) -> Policy:
-        permissions = tighten(self._permissions, read_preferences(file))
+        return self._policy(tighten(self._permissions, read_preferences(file)))
+
+    def _policy(self, permissions: Permissions) -> Policy:
         return Policy(permissions, sandbox_works=self._sandbox_works, forms=self._forming.covers)
 
 

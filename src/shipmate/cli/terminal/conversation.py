@@ -11,7 +11,7 @@ from collections.abc import Coroutine
 
 from shipmate.app import Shipmate
 from shipmate.approvals.wording import describe
-from shipmate.cli.place import new_thread_id, parse_thread_id, read_name
+from shipmate.cli.place import new_thread_id, parse_thread_id
 from shipmate.cli.ship import YOLO, make_text
 from shipmate.cli.terminal.card import clean, describe_time, shorten
 from shipmate.cli.terminal.leaving import is_leaving
@@ -26,11 +26,13 @@ from shipmate.cli.terminal.watching import Watching
 from shipmate.cli.threads import EMPTY, format_threads
 from shipmate.context.request import ContextRequest
 from shipmate.errors import ShipmateError, ThreadIdError, UserError
+from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.priming.replay import SOURCE_TAG, hides_priming
 from shipmate.thread.service import Thread
 from shipmate.values.message import UIMessage, metadata_of, text_of
 from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import CAPTAIN
 
 log = logging.getLogger(__name__)
 LIVE_LINES = 8
@@ -45,10 +47,14 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 class Conversation:
     """Talk in one thread at a time; runs go on while the next line is typed."""
 
-    def __init__(self, ship: Shipmate, thread_id: ThreadId, model: str | None = None) -> None:
+    def __init__(
+        self, ship: Shipmate, thread_id: ThreadId, model: str | None = None, member: str | None = None
+    ) -> None:
         self.thread_id = thread_id
         self._ship = ship
         self._model = model
+        # Who answers, when it is not the thread's own member.
+        self._member = member
         self._prompt = Prompt(ship.layout.history, live=self._live, interrupt=self._stop_soon)
         self._screen = Screen(self._prompt.print)
         self._transcript = Transcript()
@@ -67,7 +73,7 @@ class Conversation:
     async def hold(self) -> None:
         """Talk until the person leaves."""
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._stop_soon)
-        self._greet()
+        await self._greet()
         await self._enter(self.thread_id)
         if unfinished := self._ship.keeper.taken_up:
             self._screen.say(f"taking up what was left unfinished in {', '.join(unfinished)}")
@@ -124,14 +130,16 @@ class Conversation:
                 await self._say(slash.rest, steer=True)
             case "rewind":
                 await self._rewind(slash.rest)
+            case "member":
+                await self._choose_member(slash.rest)
             case "context":
-                self._show_context()
+                await self._show_context()
             case _:
                 return True
         return False
 
     async def _say(self, text: str, *, steer: bool = False) -> None:
-        event = make_text(self.thread_id, text, steer=steer, model=self._model)
+        event = make_text(self.thread_id, text, steer=steer, model=self._model, member=self._member)
         if self._open:
             self._screen.say(f"{'steering' if steer else 'queued'}: {shorten(text)}")
         else:
@@ -309,22 +317,38 @@ class Conversation:
         except EOFError:
             return ""
 
-    def _show_context(self) -> None:
+    async def _equipment(self) -> Equipment:
+        """Return the member who answers here, with what it works with."""
+        info = await self._ship.store.threads.find(str(self.thread_id))
+        return self._ship.equip(self._member or (info.member if info else CAPTAIN))
+
+    async def _choose_member(self, name: str) -> None:
+        """Say who answers, or let another member answer from here on."""
+        if name:
+            self._member = self._ship.crew.choose(name).id
+        member = (await self._equipment()).member
+        others = [f"{each.id} ({each.name})" for each in self._ship.crew.list() if each.id != member.id]
+        lines = [f"{member.name} ({member.id}) answers here"]
+        self._say_lines([*lines, f"also here: {', '.join(others)}"] if others and not name else lines)
+
+    async def _show_context(self) -> None:
         """List the sections of the prompt as it would be built now."""
+        equipment = await self._equipment()
         asked = ContextRequest(
             thread_id=str(self.thread_id),
             platform=self.thread_id.platform,
-            model=self._ship.model.name,
-            tools=tuple(self._ship.toolset.specs()),
+            model=equipment.models.named(self._model).name,
+            tools=tuple(equipment.toolset.specs()),
         )
-        built = self._ship.context.build(asked)
+        built = equipment.context.build(asked)
         lines = [f"{part.tokens:>6}  {part.name}" for part in built.sections if part.included]
         total = f"{built.tokens:>6}  tokens with {len(asked.tools)} tools, before the conversation"
         self._say_lines([*lines, total, "`shipmate context` shows each in full."])
 
-    def _greet(self) -> None:
-        name = self._ship.config.name or read_name(self._ship.layout)
-        self._screen.say(f"{name} · {self._ship.model.name} · /help for help, Ctrl-D to leave")
+    async def _greet(self) -> None:
+        equipment = await self._equipment()
+        model = equipment.models.named(self._model).name
+        self._screen.say(f"{equipment.member.name} · {model} · /help for help, Ctrl-D to leave")
         if self._ship.config.permissions.mode == "yolo":
             self._screen.say(YOLO, "red")
 

@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "stop": ("", "stop the run, as Ctrl-C does"),
     "steer": ("TEXT", "say something the running turn should heed at its next step"),
     "rewind": ("[RUN]", "put files back as they were before a run"),
+    "member": ("[ID]", "show who answers, or let another member answer from here on"),
     "context": ("", "show what goes into the prompt"),
     "quit": ("", "leave, as Ctrl-D does"),
 }

@@ -13,12 +13,14 @@ _TITLE = re.compile(r"^#[ \t]+(\S.{0,79})$", re.MULTILINE)
 
 def write(scene: Scene) -> Draft:
     """Say who the member is and how it behaves; always there."""
-    is_captain = scene.request.member == CAPTAIN
-    described = scene.config.description if is_captain else None
+    member = scene.member
+    is_captain = member.id == CAPTAIN
+    described = (scene.config.description if is_captain else None) or member.settings.description
+    named = (scene.config.name if is_captain else None) or member.settings.name
     tools = ", ".join(tool.name for tool in scene.request.tools)
     return Draft(
         fields={
-            "name": (scene.config.name if is_captain else None) or _title(scene) or scene.request.member,
+            "name": named or _title(scene) or member.name,
             "description": f" {' '.join(described.split())}" if described else "",
             "workspace": str(scene.layout.root),
             "tools": f"Tools: {tools}.\n" if tools else "",

@@ -15,7 +15,7 @@ def write(scene: Scene) -> Draft | Omission:
     lines = [
         word(
             scene.style,
-            "project-writable" if project.may_write(scene.request.member) else "project-readable",
+            "project-writable" if project.may_write(scene.member.id) else "project-readable",
             id=project.id,
             name=project.name,
             description=f" — {project.description}" if project.description else "",

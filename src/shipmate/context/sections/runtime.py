@@ -11,7 +11,7 @@ def write(scene: Scene) -> Draft:
     return Draft(
         fields={
             "model": request.model or "not set",
-            "member": request.member,
+            "member": scene.member.id,
             "workspace": str(scene.own.root),
             "platform": f" | Platform: {request.platform}" if request.platform else "",
         },

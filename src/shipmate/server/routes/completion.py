@@ -14,7 +14,6 @@ from shipmate.server.completion import (
     read_completion,
     thread_for,
 )
-from shipmate.server.crew import list_members
 from shipmate.server.json_response import Json
 from shipmate.server.port import Ship
 from shipmate.server.site import TheShip, TheSite
@@ -49,7 +48,7 @@ router = APIRouter(tags=["openai"])
 @router.get("/v1/models")
 async def read_models(ship: TheShip) -> Response:
     """List the members as models."""
-    members = list_members(ship.layout, ship.config)
+    members = ship.crew.list()
     data = [{"id": member.id, "object": "model", "created": 0, "owned_by": "shipmate"} for member in members]
     return Json({"object": "list", "data": data})
 
@@ -59,7 +58,7 @@ async def complete(request: Request, site: TheSite, ship: TheShip) -> Response:
     """Answer the last user message, at once or as a stream."""
     body = read_completion(await request.body())
     thread_id = thread_for(body, request.headers.get(THREAD_HEADER))
-    known = {member.id for member in list_members(ship.layout, ship.config)}
+    known = set(ship.crew.ids())
     member = body.model if body.model in known else CAPTAIN
     event = event_for(body, thread_id, member)
     if not body.stream:

@@ -13,16 +13,17 @@ from shipmate.context.difference import SectionChange, compare
 from shipmate.context.request import Context, ContextRequest
 from shipmate.context.snapshot import Snapshot, read_snapshots
 from shipmate.models.port import json_size
+from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.server import shape
 from shipmate.server.ask import OWNER, PLATFORM, thread_of
-from shipmate.server.crew import find_member
 from shipmate.server.guard.error import hide_root, missing
 from shipmate.server.json_response import Json, tells
 from shipmate.server.port import Ship
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.site import TheShip
 from shipmate.store.port import ThreadInfo
+from shipmate.tools.toolset import Toolset
 from shipmate.values.message import JsonObject, UIMessage, text_of
 from shipmate.values.token import estimate_tokens
 from shipmate.workspace.layout import CAPTAIN
@@ -36,8 +37,8 @@ async def read_context(
     ship: TheShip, member: shape.Slot = CAPTAIN, profile: shape.Slot | None = None
 ) -> Response:
     """Show the prompt a new thread would begin with."""
-    name = find_member(ship.layout, ship.config, member).id
-    return Json({**_show(ship, _build(ship, name, None, [], profile), name, []), "turns": []})
+    equipment = ship.equip(member)
+    return Json({**_show(equipment, _build(equipment, None, [], profile), []), "turns": []})
 
 
 @router.get("/api/threads/{thread_id}/context", openapi_extra=tells("Context"))
@@ -45,9 +46,10 @@ async def read_thread_context(ship: TheShip, thread_id: str, profile: shape.Slot
     """Show the prompt the next turn of a thread would have."""
     info = await find_thread(ship, thread_id)
     history = await _history(ship, info)
-    context = _build(ship, info.member, info.thread_id, history, profile)
+    equipment = ship.equip(info.member)
+    context = _build(equipment, info.thread_id, history, profile)
     turns = read_snapshots(ship.layout, thread_of(info.thread_id))
-    return Json({**_show(ship, context, info.member, history), "turns": _turns(turns, history)})
+    return Json({**_show(equipment, context, history), "turns": _turns(turns, history)})
 
 
 @router.get("/api/threads/{thread_id}/context/diff", openapi_extra=tells("ContextDiff"))
@@ -121,26 +123,25 @@ async def _history(ship: Ship, info: ThreadInfo) -> list[UIMessage]:
 
 
 def _build(
-    ship: Ship, member: str, thread_id: str | None, history: list[UIMessage], profile: str | None
+    equipment: Equipment, thread_id: str | None, history: list[UIMessage], profile: str | None
 ) -> Context:
     said = next((text_of(message) for message in reversed(history) if message["role"] == "user"), "")
-    return ship.context.build(
+    return equipment.context.build(
         ContextRequest(
             thread_id=thread_id,
-            member=member,
             user_id=OWNER,
             platform=thread_of(thread_id).platform if thread_id else PLATFORM,
-            model=ship.model.name,
-            tools=tuple(ship.toolset.specs()),
+            model=equipment.models.default.name,
+            tools=tuple(equipment.toolset.specs()),
             last_text=said,
             profile=profile,
         )
     )
 
 
-def _show(ship: Ship, context: Context, member: str, history: list[UIMessage]) -> JsonObject:
-    root = str(ship.layout.root)
-    tools = _tools(ship)
+def _show(equipment: Equipment, context: Context, history: list[UIMessage]) -> JsonObject:
+    root = str(equipment.member.layout.root)
+    tools = _tools(equipment.toolset)
     said: JsonObject = {
         "messages": len(history),
         "bytes": json_size(history) if history else 0,
@@ -163,7 +164,7 @@ def _show(ship: Ship, context: Context, member: str, history: list[UIMessage]) -
     ]
     return {
         "profile": context.profile,
-        "member": member,
+        "member": equipment.member.id,
         "sections": sections,
         "history": said,
         "tools": tools,
@@ -174,9 +175,9 @@ def _show(ship: Ship, context: Context, member: str, history: list[UIMessage]) -
     }
 
 
-def _tools(ship: Ship) -> JsonObject:
+def _tools(toolset: Toolset) -> JsonObject:
     items: list[JsonObject] = []
-    for spec in ship.toolset.specs():
+    for spec in toolset.specs():
         size = json_size(spec)
         items.append({"name": spec.name, "bytes": size, "tokens": max(1, round(size / 3.6))})
     return {

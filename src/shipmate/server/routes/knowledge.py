@@ -9,15 +9,12 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from shipmate.server import shape
-from shipmate.server.crew import find_member
 from shipmate.server.guard.error import missing
 from shipmate.server.json_response import Json, tells
 from shipmate.server.revision import modified_at
 from shipmate.server.site import TheShip
-from shipmate.skills.loader import SkillsLoader
 from shipmate.skills.skill import Skill
 from shipmate.values.message import JsonObject
-from shipmate.workspace.file import FileCache
 from shipmate.workspace.layout import CAPTAIN
 
 HEADING = re.compile(r"^#\s+(.+)$", re.MULTILINE)
@@ -48,9 +45,7 @@ async def read_tasks(ship: TheShip) -> Response:
 
 
 def _skills(ship: TheShip, member: str) -> dict[str, Skill]:
-    name = find_member(ship.layout, ship.config, member).id
-    loader = SkillsLoader(ship.layout, ship.config.skills, FileCache(ship.layout.root))
-    return loader.find(name).by_name
+    return ship.equip(member).context.skills.find(member).by_name
 
 
 def _describe(skill: Skill) -> JsonObject:

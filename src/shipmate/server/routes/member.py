@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from shipmate.errors import PathError
 from shipmate.server import shape
-from shipmate.server.crew import find_member, list_members
 from shipmate.server.guard.error import missing
 from shipmate.server.json_response import Json, tells
 from shipmate.server.port import Ship
@@ -17,6 +16,7 @@ from shipmate.server.revision import list_revisions, modified_at, read_document,
 from shipmate.server.site import TheShip
 from shipmate.values.message import JsonObject
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import Member
 
 DOCUMENTS = ("Agent.md", "AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md", "RELATIONS.md")
 router = APIRouter(tags=["members"])
@@ -25,7 +25,17 @@ router = APIRouter(tags=["members"])
 @router.get("/api/members", openapi_extra=tells("Members"))
 async def read_members(ship: TheShip) -> Response:
     """List the members."""
-    return Json({"members": list_members(ship.layout, ship.config)})
+    return Json({"members": [describe_member(each) for each in ship.crew.list()]})
+
+
+def describe_member(member: Member) -> JsonObject:
+    """Return what a list of members shows of one."""
+    return {
+        "id": member.id,
+        "name": member.name,
+        "description": member.description,
+        "kind": member.kind,
+    }
 
 
 @router.get("/api/members/{member_id}/files", openapi_extra=tells("Documents"))
@@ -86,7 +96,7 @@ async def read_memory_history(ship: TheShip, path: shape.Slot) -> Response:
 
 
 def _layout(ship: Ship, member_id: str) -> Layout:
-    return ship.layout.member(find_member(ship.layout, ship.config, member_id).id)
+    return ship.layout.member(ship.crew.find(member_id).id)
 
 
 def _document(ship: Ship, member_id: str, name: str) -> Path:

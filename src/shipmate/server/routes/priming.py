@@ -15,7 +15,6 @@ from shipmate.priming.recent import Recents
 from shipmate.priming.ref import ScriptRef
 from shipmate.server import shape
 from shipmate.server.ask import thread_of
-from shipmate.server.crew import find_member
 from shipmate.server.guard.error import ApiError, hide_root
 from shipmate.server.json_response import Json, tells
 from shipmate.server.site import Site, TheShip, TheSite
@@ -27,7 +26,7 @@ router = APIRouter(tags=["priming"])
 @router.get("/api/priming/recent", openapi_extra=tells("Scripts"))
 async def read_recent(site: TheSite, ship: TheShip, member: shape.Slot = CAPTAIN) -> Response:
     """List the scripts a member's dialogs were made with, newest first."""
-    name = find_member(ship.layout, ship.config, member).id
+    name = ship.crew.find(member).id
     return _listing(site, Recents(ship.layout).list(site.library, name))
 
 
@@ -40,7 +39,7 @@ async def search_scripts(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Response:
     """Find scripts by slug or title; the disk is looked at each time."""
-    name = find_member(ship.layout, ship.config, member).id
+    name = ship.crew.find(member).id
     # Thousands of files may be read; other requests go on meanwhile.
     return _listing(site, await run_in_threadpool(site.library.search, name, query, limit))
 
@@ -48,7 +47,7 @@ async def search_scripts(
 @router.get("/api/priming/scripts", openapi_extra=tells("Scripts"))
 async def read_scripts(site: TheSite, ship: TheShip, member: shape.Slot = CAPTAIN) -> Response:
     """List every script meant for a member."""
-    name = find_member(ship.layout, ship.config, member).id
+    name = ship.crew.find(member).id
     return _listing(site, await run_in_threadpool(site.library.list, name))
 
 

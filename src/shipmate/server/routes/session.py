@@ -7,10 +7,10 @@ from starlette.responses import Response
 
 from shipmate import __version__
 from shipmate.server import shape
-from shipmate.server.crew import list_members
 from shipmate.server.guard.error import ApiError
 from shipmate.server.guard.security import busy, caller_of, session_cookie, set_session
 from shipmate.server.json_response import Json, empty, tells
+from shipmate.server.routes.member import describe_member
 from shipmate.server.setup import list_examples, write_agent
 from shipmate.server.site import Site, TheSite
 from shipmate.values.message import JsonObject
@@ -46,7 +46,7 @@ async def read_session(request: Request, site: TheSite) -> Response:
             "version": __version__,
             "workspace": _workspace(site),
             "model": {"name": name, "isRehearsal": name == "rehearsal"},
-            "members": list_members(site.layout, config) if ship else [],
+            "members": [describe_member(each) for each in ship.crew.list()] if ship else [],
         }
     )
 

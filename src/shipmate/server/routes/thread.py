@@ -11,7 +11,6 @@ from shipmate.priming.replay import Priming, create_dialog
 from shipmate.server import shape
 from shipmate.server.ask import new_room, thread_at
 from shipmate.server.branch import copy_before
-from shipmate.server.crew import find_member
 from shipmate.server.guard.error import ApiError, missing
 from shipmate.server.json_response import Json, empty, tells
 from shipmate.server.port import Ship
@@ -53,7 +52,7 @@ async def create_thread(site: TheSite, ship: TheShip, body: shape.NewThread) -> 
         ship.threads,
         ship.store,
         thread_id=new_room(),
-        member=find_member(ship.layout, ship.config, body.member or CAPTAIN).id,
+        member=ship.crew.find(body.member or CAPTAIN).id,
         priming=chosen and Priming(script_refs=tuple(chosen.script_refs), show_in_ui=chosen.show_in_ui),
         title=body.title or "",
         language=ship.config.language,

@@ -83,7 +83,7 @@ def make_environment(
         "SHIPMATE_WORKSPACE": str(context.folder),
         "SHIPMATE_THREAD": context.thread_id,
         "SHIPMATE_RUN": context.run_id,
-        "SHIPMATE_MEMBER": context.member,
+        "SHIPMATE_MEMBER": context.member.id,
     }
 
 
@@ -109,7 +109,7 @@ def _git_settings(folder: Path) -> dict[str, str]:
 
 def _git_identity(context: ToolContext, home: str, configuration: str) -> dict[str, str]:
     """Return in whose name git commits: the repository's own, else the person's, else the member's."""
-    found = {"name": context.member, "email": f"{context.member}@localhost"}
+    found = {"name": context.member.id, "email": f"{context.member.id}@localhost"}
     own = [Path(configuration or f"{home}/.config") / "git" / "config", Path(home) / ".gitconfig"]
     for place in [*(own if home else ()), context.folder / ".git" / "config"]:
         try:

@@ -35,10 +35,18 @@ class Mask:
     """Replace known secrets in text, and whatever looks like one."""
 
     def __init__(self, secrets: Iterable[str | None]) -> None:
-        # Longest first: a secret may contain another.
-        lengthy = {secret for secret in secrets if secret and len(secret) >= MIN_LENGTH}
-        known = sorted(lengthy, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, known))) if known else None
+        self._known: frozenset[str] = frozenset()
+        self._pattern: re.Pattern[str] | None = None
+        self.cover(secrets)
+
+    def cover(self, secrets: Iterable[str | None]) -> None:
+        """Replace these from now on as well."""
+        found = self._known | {secret for secret in secrets if secret and len(secret) >= MIN_LENGTH}
+        if found != self._known:
+            self._known = found
+            # Longest first: a secret may contain another.
+            known = sorted(found, key=len, reverse=True)
+            self._pattern = re.compile("|".join(map(re.escape, known)))
 
     def __call__(self, text: str) -> str:
         covered = text if self._pattern is None else self._pattern.sub(MASK, text)

@@ -12,6 +12,7 @@ from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.tool import Picture, ToolContext, ToolResult
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import captain_of
 
 
 class Bench:
@@ -30,7 +31,7 @@ class Bench:
 
     async def approve(self, picture: Picture) -> ToolResult:
         bound = ToolContext(
-            layout=self.context.layout,
+            member=captain_of(self.context.layout),
             thread_id=self.context.thread_id,
             run_id=self.context.run_id,
             call_id=self.context.call_id,

@@ -18,6 +18,7 @@ from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.change.rewind import Rewinds
 from shipmate.tools.tool import Picture, ToolContext
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import captain_of
 from tests.support.tree import Entry, read_tree
 
 NAMES = ("a", "b", "c.txt", "d", "d/e", "d/f.txt", "d/g/h", "k", "茶")
@@ -58,7 +59,9 @@ class Twins:
         self.root.mkdir()
         (self.root / "Agent.md").write_text("# Captain\n")
         self.sandbox = Sandbox(self.layout)
-        self.context = ToolContext(layout=self.layout, thread_id="cli:local:t", run_id="run_1", call_id="c")
+        self.context = ToolContext(
+            member=captain_of(self.layout), thread_id="cli:local:t", run_id="run_1", call_id="c"
+        )
 
     def clear(self, tree: dict[str, str | None]) -> None:
         for path in self.root.iterdir():
@@ -99,7 +102,7 @@ def remove(path: Path) -> None:
 
 def approved(context: ToolContext, picture: Picture) -> ToolContext:
     return ToolContext(
-        layout=context.layout,
+        member=captain_of(context.layout),
         thread_id=context.thread_id,
         run_id=context.run_id,
         call_id=context.call_id,

@@ -345,7 +345,9 @@ async def main(root: Path, *commands: str) -> None:
     layout = Layout(root)
     tool = Exec(Sandbox(layout), Jobs(), {})
     for number, command in enumerate(commands):
-        context = ToolContext(layout=layout, thread_id="web:room:1", run_id="r", call_id=f"c{number}")
+        context = ToolContext(
+            member=captain_of(layout), thread_id="web:room:1", run_id="r", call_id=f"c{number}"
+        )
         print((await tool.run(tool.parse({"command": command}), context)).output)
 
 asyncio.run(main(Path(sys.argv[1]), *sys.argv[2:]))

@@ -1,0 +1,132 @@
+"""The members of a workspace: the captain, whose files are its own, and those in members/."""
+
+from __future__ import annotations
+
+from collections import Counter
+from operator import is_
+from pathlib import Path
+
+import msgspec
+
+from shipmate.errors import ConfigError, NotFoundError, ShipmateError, UserError
+from shipmate.values.message import JsonObject
+from shipmate.workspace.file import FileCache, FileText
+from shipmate.workspace.finding import Finding
+from shipmate.workspace.layout import CAPTAIN, MEMBER_ID, Layout
+from shipmate.workspace.load import Loaded
+from shipmate.workspace.member import Member, make_member, read_settings
+from shipmate.workspace.secret.secret import secret_values
+
+# Any one of these makes a folder of members/ a member.
+FILES = ("member.json", "Agent.md", "IDENTITY.md", "SOUL.md")
+
+
+class Crew:
+    """The members of one workspace, each as its files are when it is asked for."""
+
+    def __init__(self, layout: Layout, loaded: Loaded) -> None:
+        self.layout = layout
+        self._loaded = loaded
+        self._files = FileCache(layout.root)
+        # Each with the files it was read from.
+        self._known: dict[str, tuple[tuple[FileText, ...], Member]] = {}
+
+    def ids(self) -> list[str]:
+        """Return the ids of all members, the captain first."""
+        names = self._files.names(self.layout.members)
+        others = [name for name in names if name != CAPTAIN and MEMBER_ID.fullmatch(name)]
+        return [CAPTAIN, *(name for name in others if self._is_member(self.layout.member(name)))]
+
+    def find(self, member_id: str) -> Member:
+        """Return a member by its id; raise NotFoundError when there is none of that id."""
+        if not MEMBER_ID.fullmatch(member_id) or not self._is_member(self.layout.member(member_id)):
+            raise NotFoundError(
+                f"there is no member {member_id!r}. There are: {', '.join(self.ids())}. "
+                f"A folder members/{member_id[:64]}/ with an Agent.md makes one."
+            )
+        return self._read(member_id)
+
+    def choose(self, name: str) -> Member:
+        """Return a member by its id or its name, as a person writes it."""
+        if MEMBER_ID.fullmatch(name) and self._is_member(self.layout.member(name)):
+            return self._read(name)
+        found = [each for each in self.list() if each.name.casefold() == name.casefold()]
+        if len(found) > 1:
+            ids = ", ".join(each.id for each in found)
+            raise UserError(f"{len(found)} members are called {name!r}: {ids}. Use an id.")
+        return found[0] if found else self.find(name)
+
+    def list(self) -> list[Member]:
+        """Return all members that can be read, the captain first."""
+        found: list[Member] = []
+        for member_id in self.ids():
+            try:
+                found.append(self._read(member_id))
+            except ConfigError:
+                # It is in `findings`, and whoever asks for it is told.
+                continue
+        return found
+
+    def findings(self) -> list[Finding]:
+        """Say what stands in the way of a member, and what has no effect."""
+        found: list[Finding] = []
+        names: Counter[str] = Counter()
+        for member_id in self.ids():
+            try:
+                member = self._read(member_id)
+            except ShipmateError as error:
+                found.append(Finding("error", f"member {member_id}", str(error)))
+                continue
+            names[member.name.casefold()] += 1
+            found += member.findings
+        for member in self.list():
+            if names[member.name.casefold()] > 1:
+                found.append(
+                    Finding(
+                        "warn",
+                        f"member {member.id}",
+                        f"another member is called {member.name!r} too",
+                        "give one of them another name; until then use their ids",
+                    )
+                )
+        return found
+
+    def _is_member(self, own: Layout) -> bool:
+        return own.root == self.layout.root or any((own.root / name).is_file() for name in FILES)
+
+    def _read(self, member_id: str) -> Member:
+        own = self.layout.member(member_id)
+        files = tuple(map(self._files.read, (own.agent, own.member_file, own.bootstrap("IDENTITY.md"))))
+        known = self._known.get(member_id)
+        if known is not None and all(map(is_, files, known[0])):
+            return known[1]
+        member = self._make(member_id, *files)
+        self._known[member_id] = files, member
+        return member
+
+    def _make(self, member_id: str, agent: FileText, stated: FileText, identity: FileText) -> Member:
+        own = self.layout.member(member_id)
+        if stated.problem:
+            raise ConfigError(f"{self._name(own.member_file)}: {stated.problem}.")
+        front, words, problem = _split(agent.text)
+        data = None if stated.is_missing else stated.text.encode()
+        settings, findings = read_settings(own, data, front, self._loaded)
+        self._loaded.mask.cover(secret_values({}, msgspec.to_builtins(settings)))
+        if problem:
+            findings.append(Finding("warn", self._name(own.agent), problem, "mend the front matter"))
+        member = make_member(member_id, self.layout, self._loaded, settings, words, identity.text)
+        return msgspec.structs.replace(member, findings=tuple(findings))
+
+    def _name(self, path: Path) -> str:
+        return self.layout.name_of(path)
+
+
+def _split(text: str) -> tuple[JsonObject, str, str]:
+    """Return the front matter of an Agent.md, the words below it, and what is wrong with the former."""
+    if not text.startswith("---"):
+        return {}, text, ""
+    # Most members have none, and YAML takes its time to load.
+    from shipmate.workspace.frontmatter import read_frontmatter
+
+    found = read_frontmatter(text)
+    return found.data, found.body, found.problem
