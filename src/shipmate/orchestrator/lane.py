@@ -174,7 +174,8 @@ class Lane:
 
     async def _note(self, thread: Thread, row: InboxRow, event: NoteEvent) -> None:
         """Open a course or change the pins: one row and words back, no run."""
-        tainted = await self._orchestrator.is_tainted(thread)
+        await self._own_member(thread, event)
+        tainted = self._orchestrator.is_tainted(thread)
         row_id = user_message_id(event)
         note = make_note(thread, event, row_id, tainted=tainted, language=self._approvals.language)
         if note.row is not None:

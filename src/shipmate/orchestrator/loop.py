@@ -69,10 +69,9 @@ class AgentOrchestrator:
         except ShipmateError as error:
             return await turn.fail(error)
 
-    async def is_tainted(self, thread: Thread) -> bool:
+    def is_tainted(self, thread: Thread) -> bool:
         """Tell whether strangers may have written into a thread."""
-        # A tool that is not loaded yet would pass for one that is gone, and that one taints.
-        await self._toolset.load()
+        # Tools of MCP servers need not be found for this: what they bring in taints, known or not.
         return self._worker.is_tainted(thread)
 
     async def work(self, turn: Turn) -> None:

@@ -15,7 +15,7 @@ from shipmate.cli.place import new_thread_id, parse_thread_id
 from shipmate.cli.ship import YOLO, make_text
 from shipmate.cli.terminal.card import clean, describe_time, shorten
 from shipmate.cli.terminal.leaving import is_leaving
-from shipmate.cli.terminal.note import pin_lines, read_note
+from shipmate.cli.terminal.note import hand_over, pin_lines, read_note
 from shipmate.cli.terminal.prompt import Prompt
 from shipmate.cli.terminal.rewind import rewind
 from shipmate.cli.terminal.screen import Screen
@@ -120,7 +120,8 @@ class Conversation:
             case "thread":
                 await self._switch(slash.rest)
             case "course" | "pin" | "unpin":
-                await self._note(slash)
+                event = read_note(self.thread_id, slash, self._member)
+                self._start(await hand_over(self._ship, event, self._screen.say))
             case "pins":
                 self._say_lines(await pin_lines(self._ship.threads, self.thread_id))
             case "stop":
@@ -160,18 +161,6 @@ class Conversation:
             finally:
                 self._open.pop(event.message_id, None)
                 self._prompt.redraw()
-
-        self._start(wait())
-
-    async def _note(self, slash: Slash) -> None:
-        """Open a course or change the pins; the feed tells what came of it, so here only trouble is said."""
-        receipt = await self._ship.receive(read_note(self.thread_id, slash))
-        if self._ship.keeper.running(str(self.thread_id)) is not None:
-            self._screen.say("this is done when the run ends")
-
-        async def wait() -> None:
-            if error := (await receipt.outcome()).error:
-                self._screen.say(clean(error), "red")
 
         self._start(wait())
 
