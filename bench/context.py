@@ -73,7 +73,7 @@ def _sizes(root: Path) -> list[dict[str, Any]]:
     return [
         {"name": "system prompt, fresh workspace", "value": len(context.system.encode()), "unit": "bytes"},
         {"name": "tool schemas", "value": context.tools_bytes, "unit": "bytes"},
-        {"name": "request for `ping`", "value": context.bytes + message, "unit": "bytes", "bar": "<= 10000"},
+        {"name": "request for `ping`", "value": context.bytes + message, "unit": "bytes", "bar": "<= 8000"},
     ]
 
 

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from shipmate.app import Shipmate
     from shipmate.approvals.service import ApprovalService
-    from shipmate.context.builder import ContextBuilder
-    from shipmate.errors import ModelError, NotFoundError, ShipmateError, StorageError, ToolError, UserError
+    from shipmate.context.builder import ContextBuilder, MemoryStore
+    from shipmate.errors import (
+        ModelError,
+        NotFoundError,
+        ShipmateError,
+        StorageError,
+        ToolError,
+        UserError,
+        WorkspaceError,
+    )
     from shipmate.models.provider.to_model import to_model_messages
     from shipmate.models.rehearsal.rehearsal import RehearsalModel
     from shipmate.models.scripted import ScriptedModel, call
@@ -17,7 +25,7 @@ if TYPE_CHECKING:
     from shipmate.orchestrator.loop import AgentOrchestrator
     from shipmate.orchestrator.receipt import Receipt
     from shipmate.orchestrator.reduce import to_ui_messages_delta
-    from shipmate.store.memory_store import MemoryStore
+    from shipmate.store.transient_store import TransientStore
     from shipmate.thread.memory_log import MemoryLog
     from shipmate.thread.service import ThreadService
     from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
@@ -54,7 +62,7 @@ _HOMES = {
     "IngressEvent": "values.event",
     "Labels": "tools.tool",
     "MemoryLog": "thread.memory_log",
-    "MemoryStore": "store.memory_store",
+    "MemoryStore": "context.builder",
     "ModelError": "errors",
     "NotFoundError": "errors",
     "Outcome": "values.event",
@@ -74,9 +82,11 @@ _HOMES = {
     "ToolError": "errors",
     "ToolResult": "tools.tool",
     "Toolset": "tools.toolset",
+    "TransientStore": "store.transient_store",
     "UIMessage": "values.message",
     "UserError": "errors",
     "VoiceEvent": "values.event",
+    "WorkspaceError": "errors",
     "call": "models.scripted",
     "timestamp": "values.message",
     "to_model_messages": "models.provider.to_model",
@@ -116,9 +126,11 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "Toolset",
+    "TransientStore",
     "UIMessage",
     "UserError",
     "VoiceEvent",
+    "WorkspaceError",
     "call",
     "timestamp",
     "to_model_messages",

@@ -11,6 +11,9 @@ import pytest
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.request import ContextRequest
 from shipmate.workspace.config import Config, ContextSettings
+from shipmate.workspace.crew import Crew
+from shipmate.workspace.layout import Layout
+from shipmate.workspace.load import load_config
 from shipmate.workspace.relation import read_relations
 from tests.support.prompt import MOMENT, TOOLS, write_files
 
@@ -135,3 +138,11 @@ def test_without_an_index_the_whole_memory_is_given(zyhive: Path) -> None:
     write_files(zyhive, MEMORY="# 旧格式\n- 全部")
     builder = ContextBuilder(zyhive, Config(context=ContextSettings(profile="zyhive")))
     assert "--- MEMORY.md ---\n# 旧格式\n- 全部" in builder.build_system_prompt()
+
+
+def test_m3_the_memory_tree_of_a_member_is_named_from_the_workspace(zyhive: Path) -> None:
+    write_files(zyhive, members__nina__IDENTITY="# 妮娜", members__nina__memory__core__x="x")
+    layout = Layout(zyhive)
+    nina = Crew(layout, load_config(layout, {})).find("nina")
+    prompt = ContextBuilder(nina).build(ContextRequest(profile="zyhive")).system
+    assert "access: members/nina/memory/core/, members/nina/memory/projects/, " in prompt

@@ -12,7 +12,7 @@ DAY = date(2026, 2, 23)
 
 
 def make_reader(root: Path, member: str = "captain") -> MemoryReader:
-    return MemoryReader(Layout(root), FileCache(root), member)
+    return MemoryReader(Layout(root), FileCache(root), Layout(root).member(member))
 
 
 def test_long_term_memory_lies_in_memory_or_beside_it(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from shipmate.priming.library import Library
 from shipmate.priming.recent import Recents
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.script.parse import read_script
-from shipmate.store.memory_store import MemoryStore
+from shipmate.store.transient_store import TransientStore
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import UIMessage
@@ -42,20 +42,20 @@ def threads(layout: Layout) -> ThreadService:
 
 
 @pytest.fixture
-async def store() -> AsyncGenerator[MemoryStore]:
-    store = MemoryStore()
+async def store() -> AsyncGenerator[TransientStore]:
+    store = TransientStore()
     yield store
     await store.close()
 
 
 @pytest.fixture(autouse=True)
-async def _thread(threads: ThreadService, store: MemoryStore) -> None:
+async def _thread(threads: ThreadService, store: TransientStore) -> None:
     await threads.create(THREAD, ROWS)
     await store.threads.create(str(THREAD), member="ux")
 
 
 async def test_saves_the_current_course(
-    library: Library, threads: ThreadService, store: MemoryStore, layout: Layout
+    library: Library, threads: ThreadService, store: TransientStore, layout: Layout
 ) -> None:
     saved = await save_script(library, threads, store, thread_id=THREAD, slug="deep/probe.md")
     assert (saved.path, saved.script_ref, saved.records) == (
@@ -80,7 +80,7 @@ async def test_saves_the_current_course(
 
 
 async def test_saves_a_named_course_and_title(
-    library: Library, threads: ThreadService, store: MemoryStore, layout: Layout
+    library: Library, threads: ThreadService, store: TransientStore, layout: Layout
 ) -> None:
     await store.threads.set(str(THREAD), archived=True)
     await save_script(library, threads, store, thread_id=THREAD, slug="a", course=1, title="第一")
@@ -93,7 +93,7 @@ async def test_saves_a_named_course_and_title(
 
 
 async def test_an_empty_course_is_refused(
-    library: Library, threads: ThreadService, store: MemoryStore, layout: Layout
+    library: Library, threads: ThreadService, store: TransientStore, layout: Layout
 ) -> None:
     empty = ThreadId("web", "room", "2")
     await threads.create(empty, [])
@@ -108,7 +108,7 @@ async def test_an_empty_course_is_refused(
 
 
 async def test_an_existing_script_is_kept_unless_told_otherwise(
-    library: Library, threads: ThreadService, store: MemoryStore, layout: Layout
+    library: Library, threads: ThreadService, store: TransientStore, layout: Layout
 ) -> None:
     path = ScriptRef("ux", "a").path(layout)
     await save_script(library, threads, store, thread_id=THREAD, slug="a", title="first")
@@ -122,14 +122,14 @@ async def test_an_existing_script_is_kept_unless_told_otherwise(
 
 @pytest.mark.parametrize("slug", ["", "../x", "/x", "a/../b", "a b", "x\0", "探针"])
 async def test_a_bad_slug_is_refused(
-    library: Library, threads: ThreadService, store: MemoryStore, slug: str
+    library: Library, threads: ThreadService, store: TransientStore, slug: str
 ) -> None:
     with pytest.raises(PrimingError, match="slug"):
         await save_script(library, threads, store, thread_id=THREAD, slug=slug)
 
 
 async def test_a_linked_folder_cannot_lead_out(
-    library: Library, threads: ThreadService, store: MemoryStore, layout: Layout, tmp_path: Path
+    library: Library, threads: ThreadService, store: TransientStore, layout: Layout, tmp_path: Path
 ) -> None:
     layout.member_priming("ux").mkdir(parents=True)
     (layout.member_priming("ux") / "out").symlink_to(tmp_path)

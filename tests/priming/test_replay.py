@@ -19,7 +19,7 @@ from shipmate.priming.replay import NO_RESULT, Priming, build_rows, create_dialo
 from shipmate.priming.script.parse import parse_script, read_script
 from shipmate.priming.script.record import Record, Script
 from shipmate.store.file_store import open_store
-from shipmate.store.memory_store import MemoryStore
+from shipmate.store.transient_store import TransientStore
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.values.event import TextEvent
@@ -45,8 +45,8 @@ def threads(layout: Layout) -> ThreadService:
 
 
 @pytest.fixture
-async def store() -> AsyncGenerator[MemoryStore]:
-    store = MemoryStore()
+async def store() -> AsyncGenerator[TransientStore]:
+    store = TransientStore()
     yield store
     await store.close()
 
@@ -56,7 +56,7 @@ def prime(*refs: str, show: bool = True) -> Priming:
 
 
 async def test_a_dialog_begins_with_the_script(
-    library: Library, threads: ThreadService, store: MemoryStore, put: Put
+    library: Library, threads: ThreadService, store: TransientStore, put: Put
 ) -> None:
     put("team_shared/a", body=words("先做环境探针。", "好的。"))
     dialog = await create_dialog(
@@ -84,7 +84,7 @@ async def test_a_dialog_begins_with_the_script(
 
 
 async def test_hidden_priming_is_stored_all_the_same(
-    library: Library, threads: ThreadService, store: MemoryStore, put: Put
+    library: Library, threads: ThreadService, store: TransientStore, put: Put
 ) -> None:
     put("team_shared/a")
     await create_dialog(
@@ -98,7 +98,7 @@ async def test_hidden_priming_is_stored_all_the_same(
 
 
 async def test_a_dialog_without_scripts_is_empty_and_notes_nothing(
-    library: Library, threads: ThreadService, store: MemoryStore
+    library: Library, threads: ThreadService, store: TransientStore
 ) -> None:
     dialog = await create_dialog(library, threads, store, thread_id=THREAD, priming=prime())
     info = await store.threads.find(str(THREAD))
@@ -118,7 +118,7 @@ async def test_a_dialog_without_scripts_is_empty_and_notes_nothing(
 async def test_a_failure_leaves_nothing_behind(
     library: Library,
     threads: ThreadService,
-    store: MemoryStore,
+    store: TransientStore,
     put: Put,
     refs: tuple[str, ...],
     error: type[Exception],
@@ -134,7 +134,7 @@ async def test_a_failure_leaves_nothing_behind(
 
 
 async def test_a_disk_that_refuses_leaves_nothing_behind(
-    library: Library, layout: Layout, store: MemoryStore, put: Put
+    library: Library, layout: Layout, store: TransientStore, put: Put
 ) -> None:
     class FullLog(FileLog):
         async def create(self, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:
@@ -179,7 +179,7 @@ async def test_d11_a_kill_at_any_step_lists_a_primed_thread_with_its_file_or_not
 
 
 async def test_a_long_script_is_replayed_beside_the_loop(
-    library: Library, threads: ThreadService, store: MemoryStore, put: Put
+    library: Library, threads: ThreadService, store: TransientStore, put: Put
 ) -> None:
     put("team_shared/long", body=words("x" * 100_000, "y"))
     dialog = await create_dialog(library, threads, store, thread_id=THREAD, priming=prime("team_shared/long"))
@@ -187,7 +187,7 @@ async def test_a_long_script_is_replayed_beside_the_loop(
 
 
 async def test_an_existing_thread_is_left_alone(
-    library: Library, threads: ThreadService, store: MemoryStore, put: Put
+    library: Library, threads: ThreadService, store: TransientStore, put: Put
 ) -> None:
     put("team_shared/a")
     await create_dialog(library, threads, store, thread_id=THREAD, member="ux", title="mine")
@@ -199,7 +199,7 @@ async def test_an_existing_thread_is_left_alone(
 
 
 async def test_a_list_of_recents_that_cannot_be_written_is_no_failure(
-    library: Library, threads: ThreadService, store: MemoryStore, put: Put, tmp_path: Path
+    library: Library, threads: ThreadService, store: TransientStore, put: Put, tmp_path: Path
 ) -> None:
     put("team_shared/a")
     (tmp_path / ".dialogs").write_text("in the way", encoding="utf-8")

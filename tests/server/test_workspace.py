@@ -60,6 +60,22 @@ async def test_what_does_not_exist_is_not_found(served: Served, address: str) ->
     assert (response.status_code, response.json()["error"]["code"]) == (404, "not-found")
 
 
+async def test_m5_no_link_in_memory_leads_into_a_project_or_to_secrets(served: Served) -> None:
+    root = served.site.layout.root
+    (root / "projects/moon").mkdir(parents=True)
+    (root / "projects/moon/plan.md").write_text("as it was")
+    (root / "projects/moon/meta.json").write_text('{"editors": ["__none__"]}')
+    (root / "memory").mkdir(exist_ok=True)
+    (root / "memory/moon").symlink_to("../projects/moon")
+    (root / "memory/keys.md").symlink_to("../ship.json")
+    for path in ("memory/moon/plan.md", "memory/moon/new.md", "memory/keys.md"):
+        assert (await served.client.get("/api/memory/file", params={"path": path})).status_code in (400, 404)
+        write = await served.client.put("/api/memory/file", params={"path": path}, json={"text": "changed"})
+        assert write.status_code == 400
+    assert (await served.client.get("/api/memory")).json()["files"] == []
+    assert sorted(path.name for path in (root / "projects/moon").iterdir()) == ["meta.json", "plan.md"]
+
+
 async def test_memory_files_are_listed_edited_and_confined(served: Served) -> None:
     root = served.site.layout.root
     saved = await served.client.put("/api/memory/file?path=memory/topics/tea.md", json={"text": "Green.\n"})

@@ -3,33 +3,12 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-import pytest
-
-from shipmate.skills.loader import SkillList, SkillsLoader
 from shipmate.skills.location import BUILTIN
-from shipmate.skills.skill import DESCRIPTION_LIMIT
 from shipmate.skills.summary import summarise
 from shipmate.workspace.config import Skills
-from shipmate.workspace.file import FileCache
-from shipmate.workspace.layout import Layout
+from tests.support.skill import make_loader, own, put
 
 NAMES = ["data-lookup", "git", "memory-keeping", "scheduling", "skill-writing", "thread-summary"]
-
-
-def put(root: Path, place: str, text: str | bytes) -> None:
-    path = root / place
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-
-
-def make_loader(
-    root: Path, settings: Skills | None = None, environ: dict[str, str] | None = None
-) -> SkillsLoader:
-    return SkillsLoader(Layout(root), settings or Skills(), FileCache(root), environ or {"PATH": "/nowhere"})
-
-
-def own(found: SkillList) -> list[str]:
-    return [skill.name for skill in found.skills if skill.origin != "package"]
 
 
 def test_the_package_has_six_skills_without_fault(tmp_path: Path) -> None:
@@ -41,29 +20,6 @@ def test_the_package_has_six_skills_without_fault(tmp_path: Path) -> None:
         assert 40 <= len(skill.description) <= 120
         assert skill.body.startswith("# ")
         assert (BUILTIN / skill.name / "SKILL.md").stat().st_size < 2_000
-
-
-def test_always_is_read_in_every_shape(tmp_path: Path) -> None:
-    shapes = {
-        "top": "always: true",
-        "text": 'always: "true"',
-        "nested": "metadata:\n  nanobot:\n    always: true",
-        "flow": 'metadata: {"openclaw": {"always": true}}',
-        "json": 'metadata: \'{"nanobot": {"always": true}}\'',
-        "never": "always: false",
-        "other": "metadata:\n  someone:\n    always: true",
-        "odd": "metadata: 5",
-    }
-    for name, line in shapes.items():
-        put(
-            tmp_path,
-            f"skills/{name}/SKILL.md",
-            f"---\nname: {name}\ndescription: d\n{line}\n---\nBody of {name}\n",
-        )
-    found = make_loader(tmp_path).find()
-    assert {skill.name for skill in found.always} == {"top", "text", "nested", "flow", "json"}
-    assert found.by_name["top"].body == "Body of top"
-    assert {"never", "other", "odd"} <= {skill.name for skill in found.listed}
 
 
 def test_what_is_missing_is_named_and_an_unavailable_skill_is_not_loaded(tmp_path: Path) -> None:
@@ -78,13 +34,6 @@ def test_what_is_missing_is_named_and_an_unavailable_skill_is_not_loaded(tmp_pat
     assert needy.missing == ("CLI: no-such-bin", "ENV: NO_SUCH_VARIABLE", "OS: plan9")
     assert found.always == ()
     assert any("NO_SUCH_VARIABLE" in finding.message for finding in found.findings)
-
-
-@pytest.mark.parametrize("value", ["null", "5", "[]", '""', "[null, 3]", "{}", '"  "'])
-def test_odd_requirements_ask_for_nothing(tmp_path: Path, value: str) -> None:
-    text = f"---\nmetadata:\n  nanobot:\n    requires:\n      bins: {value}\n      env: {value}\n---\nx"
-    put(tmp_path, "skills/odd/SKILL.md", text)
-    assert make_loader(tmp_path).find().by_name["odd"].is_available
 
 
 def test_a_binary_or_variable_that_comes_is_noticed(tmp_path: Path) -> None:
@@ -104,8 +53,8 @@ def test_the_nearest_skill_of_a_name_wins_and_the_others_are_reported(tmp_path: 
     for place in ("members/nina/skills", "skills", "more"):
         put(tmp_path, f"{place}/git/SKILL.md", f"---\ndescription: from {place}\n---\nx")
     put(tmp_path, "skills/other/SKILL.md", "---\nname: git\ndescription: twice\n---\nx")
-    loader = make_loader(tmp_path, Skills(paths=("more",)))
-    captain, nina = loader.find(), loader.find("nina")
+    captain = make_loader(tmp_path, Skills(paths=("more",))).find()
+    nina = make_loader(tmp_path, Skills(paths=("more",)), member="nina").find()
     assert captain.by_name["git"].description == "from skills"
     assert nina.by_name["git"].description == "from members/nina/skills"
     assert nina.by_name["git"].location == "members/nina/skills/git/SKILL.md"
@@ -126,76 +75,6 @@ def test_disabled_skills_vanish(tmp_path: Path) -> None:
     assert "git" not in found.by_name
 
 
-def test_a_zyhive_skill_is_known_by_its_card(tmp_path: Path) -> None:
-    put(tmp_path, "skills/search/SKILL.md", "你有网络搜索能力。")
-    put(tmp_path, "skills/search/skill.json", '{"name": "搜索助手", "description": "搜索", "enabled": true}')
-    put(tmp_path, "skills/bad/SKILL.md", "text")
-    put(tmp_path, "skills/bad/skill.json", "{")
-    found = make_loader(tmp_path).find()
-    assert (found.by_name["search"].title, found.by_name["search"].description) == ("搜索助手", "搜索")
-    assert any("skill.json is not JSON" in finding.message for finding in found.findings)
-
-
-@pytest.mark.parametrize(
-    ("text", "description", "body", "fault"),
-    [
-        ("---\nname: [\n---\nBody", "Body", "Body", "front matter"),
-        ("---\ndescription: Does this: that\n---\nBody", "Does this: that", "Body", "front matter"),
-        ("# Title\n\nProse here.\n", "Prose here.", "# Title\n\nProse here.", ""),
-        ("---\r\nname: x\r\ndescription: >\r\n  two\r\n  lines\r\n---\r\nBody\r\n", "two lines", "Body", ""),
-        ("", "x", "", "empty"),
-        (b"\x00\xff", "x", "", "binary"),
-        (b"---\ndescription: caf\xe9\n---\nBody", "caf\ufffd", "Body", "not UTF-8"),
-    ],
-)
-def test_a_broken_skill_is_still_listed(
-    tmp_path: Path, text: str | bytes, description: str, body: str, fault: str
-) -> None:
-    put(tmp_path, "skills/x/SKILL.md", text)
-    found = make_loader(tmp_path).find()
-    skill = found.by_name["x"]
-    assert (skill.description, skill.body) == (description, body)
-    assert any(fault in finding.message for finding in found.findings) == bool(fault) or not fault
-
-
-def test_a_description_of_a_megabyte_is_cut(tmp_path: Path) -> None:
-    put(tmp_path, "skills/long/SKILL.md", f"---\ndescription: {'词 word ' * 150_000}\n---\nBody")
-    found = make_loader(tmp_path).find()
-    assert len(found.by_name["long"].description) == DESCRIPTION_LIMIT
-    assert any("description" in finding.message for finding in found.findings)
-
-
-def test_changes_are_seen_and_otherwise_the_same_list_is_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("shipmate.workspace.file.YOUNG_NS", 0)
-    put(tmp_path, "skills/a/SKILL.md", "first")
-    loader = make_loader(tmp_path)
-    before = loader.find()
-    assert loader.find() is before
-    put(tmp_path, "skills/a/SKILL.md", "second text")
-    assert loader.find().by_name["a"].description == "second text"
-    put(tmp_path, "skills/a/skill.json", '{"enabled": false}')
-    assert own(loader.find()) == []
-    put(tmp_path, "skills/b/SKILL.md", "another")
-    assert own(loader.find()) == ["b"]
-    (tmp_path / "skills/b/SKILL.md").unlink()
-    assert own(loader.find()) == []
-
-
-def test_loose_files_hidden_folders_and_links_outside_are_no_skills(tmp_path: Path) -> None:
-    root = tmp_path / "workspace"
-    put(root, "skills/README.md", "x")
-    put(root, "skills/.hidden/SKILL.md", "x")
-    put(root, "skills/empty/notes.md", "x")
-    put(tmp_path, "elsewhere/SKILL.md", "secret")
-    (root / "skills/away").symlink_to(tmp_path / "elsewhere")
-    found = make_loader(root).find()
-    assert own(found) == ["away"]
-    assert "secret" not in found.by_name["away"].body
-    assert any("outside the workspace" in finding.message for finding in found.findings)
-
-
 def test_the_summary_is_well_formed_whatever_the_names_hold(tmp_path: Path) -> None:
     put(tmp_path, "skills/a&b/SKILL.md", "---\ndescription: <tag> & 'quote'\n---\nx")
     found = make_loader(tmp_path).find()
@@ -209,3 +88,11 @@ def test_the_summary_is_well_formed_whatever_the_names_hold(tmp_path: Path) -> N
     ]
     git = next(each for each in root if each.findtext("name") == "git")
     assert (git.get("available"), git.findtext("requires")) == ("false", "CLI: git")
+
+
+def test_the_summary_is_well_formed_for_names_with_xml_and_controls(tmp_path: Path) -> None:
+    text = '---\nname: "</name><skill>\\u0007"\ndescription: "]]> & \\u001b[31m"\n---\nx'
+    put(tmp_path, "skills/evil/SKILL.md", text)
+    root = ElementTree.fromstring(summarise(make_loader(tmp_path).find().skills))
+    assert root[0].findtext("name") == "</name><skill> "
+    assert [child.tag for child in root] == ["skill"] * len(root)

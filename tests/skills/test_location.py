@@ -8,7 +8,7 @@ from shipmate.skills.loader import SkillsLoader
 from shipmate.skills.location import resolve
 from shipmate.tools.file.read import Read
 from shipmate.tools.tool import ToolContext
-from shipmate.workspace.config import Skills
+from shipmate.workspace.config import Config
 from shipmate.workspace.file import FileCache
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.member import captain_of
@@ -27,7 +27,7 @@ async def test_read_loads_every_skill_from_its_listed_location(tmp_path: Path) -
     layout = Layout(tmp_path)
     tool = Read()
     context = ToolContext(member=captain_of(layout), thread_id="web:room:1", run_id="r", call_id="c")
-    skills = SkillsLoader(layout, Skills(), FileCache(tmp_path)).find().skills
+    skills = SkillsLoader(layout, Config(), FileCache(tmp_path)).find().skills
     assert len(skills) == 7
     for skill in skills:
         result = await tool.run(tool.parse({"path": skill.location}), context)

@@ -13,8 +13,8 @@ from shipmate.errors import StorageError
 from shipmate.store.file_store import open_store
 from shipmate.store.journal.folder import FolderWatch
 from shipmate.store.journal.grant import GrantFiles
-from shipmate.store.memory_store import MemoryStore
 from shipmate.store.port import Store
+from shipmate.store.transient_store import TransientStore
 from shipmate.workspace.disk.disk import DISK, locked
 from shipmate.workspace.layout import Layout
 from tests.support.sync import ImpatientDisk
@@ -67,7 +67,7 @@ async def test_names_of_any_kind_and_unreadable_files_do_no_harm(layout: Layout)
 
 @pytest.mark.parametrize("kind", ["file", "memory"])
 async def test_d4_grants_and_their_revocation_are_files(layout: Layout, kind: str) -> None:
-    store: Store = open_store(layout) if kind == "file" else MemoryStore()
+    store: Store = open_store(layout) if kind == "file" else TransientStore()
     await store.consents.add_grant("g/1", {"a": 1}, None)
     await store.consents.add_grant("g/1", {"a": 2}, None)
     await store.consents.add_grant("g2", {}, "2000-01-01")

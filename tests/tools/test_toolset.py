@@ -9,8 +9,10 @@ import jsonschema
 import msgspec
 import pytest
 
-from shipmate.tools.tool import Labels
+from shipmate.errors import ToolError, ToolInputError
+from shipmate.tools.tool import Labels, ToolContext
 from shipmate.tools.toolset import Toolset, default_toolset
+from shipmate.values.tool_name import ALIASES
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.member import captain_of
 
@@ -28,10 +30,55 @@ def toolset(root: Path) -> Toolset:
 
 def test_the_tools_of_the_design_are_there(toolset: Toolset) -> None:
     assert toolset.names == NAMES
-    assert toolset.get("exec_shell") is toolset.get("exec")
-    assert "exec_shell" not in [spec.name for spec in toolset.specs()]
+    for alias, name in ALIASES.items():
+        assert toolset.get(alias) is toolset.get(name)
+        assert alias not in [spec.name for spec in toolset.specs()]
     assert toolset.get("nothing") is None
     assert "read" in toolset
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "meant"),
+    [
+        ("read_file", {"path": "a"}, {"path": "a"}),
+        ("read_file", {"file_path": "a"}, {"path": "a"}),
+        ("write_file", {"file_path": "a", "content": "b"}, {"path": "a", "content": "b"}),
+        ("edit_file", {"path": "a", "old_text": "b", "new_text": "c"}, {"old": "b", "new": "c"}),
+        (
+            "edit",
+            {"file_path": "a", "old_string": "b", "new_string": "c", "replace_all": True},
+            {"all": True},
+        ),
+        ("list_dir", {"path": "a"}, {"path": "a", "pattern": ""}),
+        ("exec_shell", {"command": "ls"}, {"command": "ls"}),
+    ],
+)
+def test_m5_arguments_go_by_the_names_others_have_for_them(
+    toolset: Toolset, name: str, arguments: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    tool = toolset.get(name)
+    assert tool is not None
+    parsed = msgspec.to_builtins(tool.parse(arguments))
+    assert {key: parsed[key] for key in meant} == meant
+
+
+def test_a_name_given_twice_is_a_mistake(toolset: Toolset) -> None:
+    tool = toolset.get("edit_file")
+    assert tool is not None
+    with pytest.raises(ToolInputError, match="old_text"):
+        tool.parse({"path": "a", "old": "b", "old_text": "c", "new": "d"})
+
+
+async def test_m5_list_dir_lists_files_and_folders(
+    toolset: Toolset, root: Path, context: ToolContext
+) -> None:
+    (root / "deep/inner").mkdir(parents=True)
+    (root / "deep/file.md").write_text("x")
+    tool = toolset.get("list_dir")
+    assert tool is not None
+    assert (await tool.run(tool.parse({"path": "deep"}), context)).output == "file.md\ninner/"
+    with pytest.raises(ToolError, match="is a file"):
+        await tool.run(tool.parse({"path": "deep/file.md"}), context)
 
 
 def test_the_schemas_stay_small(toolset: Toolset) -> None:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import os
-from collections import ChainMap
 from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 
 from shipmate.context.budget import Calibration
 from shipmate.context.clock import find_zone, tell_time
 from shipmate.context.media import read_images
+from shipmate.context.message_list import join_prompts
 from shipmate.context.piece import join_pieces, limit_pieces, write_pieces
-from shipmate.context.profile import Profile, choose_profile
-from shipmate.context.request import Context, ContextRequest
+from shipmate.context.profile import MEMORY, Profile, choose_profile
+from shipmate.context.request import Context, ContextRequest, ToolDescription, offered_tools
 from shipmate.context.section import Scene
+from shipmate.errors import WorkspaceError
 from shipmate.memory.reader import MemoryReader
 from shipmate.skills.loader import SkillsLoader
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Config
+from shipmate.workspace.crew import Crew
 from shipmate.workspace.file import FileCache
 from shipmate.workspace.finding import Finding
-from shipmate.workspace.layout import Layout
+from shipmate.workspace.layout import CAPTAIN, Layout
+from shipmate.workspace.load import load_config
 from shipmate.workspace.member import Member, captain_of
 
 
@@ -32,18 +34,28 @@ class ContextBuilder:
         member: Member | Layout | Path | str,
         config: Config | None = None,
         environ: MutableMapping[str, str] | None = None,
+        *,
+        tools: Sequence[ToolDescription] | None = None,
+        skill_folders: Sequence[Path | str] = (),
     ) -> None:
-        self.member = member if isinstance(member, Member) else _captain(member, config)
-        self.layout = self.member.layout
-        self.config = self.member.config
+        """Take a member, or a workspace, of which ship.json and .env are read unless there is a `config`."""
+        if not isinstance(member, Member):
+            member, environ = _open(member, config, environ)
+        self.member = member
+        self.layout = member.layout
+        self.config = member.config
+        self._tools = tools if tools is not None else offered_tools(member.tools)
         self._files = FileCache(self.layout.root)
-        variables = os.environ if environ is None else environ
-        # The member's own variables count as set: its commands get them.
         self.skills = SkillsLoader(
-            self.layout, self.config.skills, self._files, ChainMap(self.config.env, variables)
+            self.layout, self.config, self._files, environ, own=member.own, folders=skill_folders
         )
         self._calibration = Calibration()
-        self._reader = MemoryReader(self.layout, self._files, self.member.id)
+        self._reader = MemoryReader(self.layout, self._files, member.own)
+
+    @property
+    def memory(self) -> MemoryStore:
+        """Return the memory that prompts are told of."""
+        return MemoryStore(self)
 
     def build(self, request: ContextRequest) -> Context:
         """Build the prompt for one turn."""
@@ -71,11 +83,11 @@ class ContextBuilder:
             found.append(
                 Finding("warn", "timezone", f"there is no zone {zone!r}", "name one such as Asia/Shanghai")
             )
-        return [*found, *self.skills.find(self.member.id).findings]
+        return [*found, *self.skills.find().findings]
 
     def build_system_prompt(self, skill_names: Sequence[str] | None = None) -> str:
         """Build the system prompt; the named skills are given in full."""
-        return self.build(ContextRequest(skill_names=skill_names or ())).system
+        return self.build(ContextRequest(skill_names=skill_names or (), tools=self._tools)).system
 
     def build_messages(
         self,
@@ -84,12 +96,15 @@ class ContextBuilder:
         skill_names: Sequence[str] | None = None,
         media: Sequence[str | Path] | None = None,
     ) -> list[JsonObject]:
-        """Build the whole message list: system prompt, history, then the current message with its images."""
-        request = ContextRequest(skill_names=skill_names or (), last_text=current_message)
+        """Build the whole message list: system prompt, history, then the current message with its images.
+
+        Words of the person that nobody answered are joined with those that follow: providers want turns.
+        """
+        request = ContextRequest(skill_names=skill_names or (), last_text=current_message, tools=self._tools)
         images = [{"type": "image_url", "image_url": {"url": url}} for url in read_images(media or ())]
         content = [*images, {"type": "text", "text": current_message}] if images else current_message
         system = {"role": "system", "content": self.build(request).system}
-        return [system, *history, {"role": "user", "content": content}]
+        return join_prompts([system, *history, {"role": "user", "content": content}])
 
     def add_tool_result(
         self, messages: list[JsonObject], tool_call_id: str, tool_name: str, result: str
@@ -99,11 +114,20 @@ class ContextBuilder:
         return messages
 
     def add_assistant_message(
-        self, messages: list[JsonObject], content: str | None, tool_calls: Sequence[JsonObject] | None = None
+        self,
+        messages: list[JsonObject],
+        content: str | None,
+        tool_calls: Sequence[JsonObject] | None = None,
+        reasoning_content: str | None = None,
     ) -> list[JsonObject]:
-        """Add the assistant's words, and the calls it made, to a message list."""
+        """Add the assistant's words, the calls it made and what it thought to a message list."""
         message: JsonObject = {"role": "assistant", "content": content or ""}
-        messages.append({**message, "tool_calls": list(tool_calls)} if tool_calls else message)
+        if tool_calls:
+            message["tool_calls"] = list(tool_calls)
+        if reasoning_content is not None:
+            # Models that think aloud refuse a history in which their thoughts are gone.
+            message["reasoning_content"] = reasoning_content
+        messages.append(message)
         return messages
 
     def _scene(self, request: ContextRequest, profile: Profile) -> Scene:
@@ -115,12 +139,37 @@ class ContextBuilder:
             config=self.config,
             files=self._files,
             memory=self._reader,
-            skills=self.skills.find(self.member.id),
+            skills=self.skills.find(),
             now=tell_time(request.now, self.config.timezone or profile.timezone),
             style=profile.style,
         )
 
 
-def _captain(workspace: Layout | Path | str, config: Config | None) -> Member:
-    is_layout = isinstance(workspace, Layout)
-    return captain_of(workspace if is_layout else Layout(Path(workspace).expanduser().absolute()), config)
+class MemoryStore:
+    """What prompts are told of a workspace's memory, by document 001's name."""
+
+    def __init__(self, workspace: ContextBuilder | Layout | Path | str) -> None:
+        self._builder = workspace if isinstance(workspace, ContextBuilder) else ContextBuilder(workspace)
+
+    def get_memory_context(self, user_id: str = "", platform: str = "") -> str:
+        """Return long-term memory, today's note and what was remembered, as the prompt has them."""
+        context = self._builder.build(ContextRequest(user_id=user_id, platform=platform))
+        return "\n\n".join(each.text for each in context.sections if each.name in MEMORY and each.included)
+
+
+def _open(
+    workspace: Layout | Path | str, config: Config | None, environ: MutableMapping[str, str] | None
+) -> tuple[Member, MutableMapping[str, str] | None]:
+    """Return the member whose files are a workspace's own, and the variables that are set there."""
+    layout = workspace if isinstance(workspace, Layout) else _find_folder(workspace)
+    if config is not None:
+        return captain_of(layout, config), environ
+    loaded = load_config(layout, environ)
+    return Crew(layout, loaded).find(CAPTAIN), loaded.environ
+
+
+def _find_folder(workspace: Path | str) -> Layout:
+    root = Path(workspace).expanduser().absolute()
+    if not root.is_dir():
+        raise WorkspaceError(f"there is no folder {root}. Give the folder of a workspace, or make it.")
+    return Layout(root)

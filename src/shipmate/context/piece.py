@@ -145,11 +145,14 @@ def _join(profile: Profile, pieces: Mapping[str, Piece]) -> tuple[str, dict[str,
     size = 0
     for part in profile.parts:
         gap = profile.separator
+        heading = profile.headings.get(part[0])
+        top = f"{word(profile.style, heading)}\n\n" if heading else ""
         for name in part:
             if name not in pieces:
                 continue
-            lead = gap if texts else ""
-            starts[name] = size + len(lead)
+            lead = f"{gap if texts else ''}{top}"
+            top = ""
+            starts[name] = size + len(lead.encode())
             size = starts[name] + pieces[name].bytes
             texts += [lead, pieces[name].text]
             gap = "\n\n"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from shipmate.context.section import section_kinds
 from shipmate.errors import ConfigError
@@ -17,6 +17,8 @@ class Profile:
     name: str
     parts: tuple[tuple[str, ...], ...]
     separator: str = "\n\n"
+    # The wording of the heading over a part, by the part's first section; a part without text has none.
+    headings: Mapping[str, str] = field(default_factory=dict[str, str])
     # Whose wordings are used; what a style does not word is worded as in `shipmate`.
     style: str = "shipmate"
     # The zone when ship.json names none; the machine's when empty.
@@ -39,28 +41,37 @@ SHIPMATE = Profile(
     + _each("asked-skills", "recall", "skill-matches", "extra", "time"),
 )
 
-# Document 001. Agent.md, which its workspaces lack, leads the bootstrap files.
+# Document 001. Agent.md, which its workspaces lack, leads the bootstrap files; what was remembered stands at
+# the end of memory.
 NANOBOT = Profile(
     name="nanobot",
     parts=(
         ("core",),
         ("agent", "agents", "soul", "user", "tools", "identity"),
-        ("memory-notes",),
+        ("memory-notes", "project-memory", "user-memory", "recall"),
         ("always-skills", "asked-skills"),
         ("skills", "skill-matches"),
         ("extra",),
     ),
     separator="\n\n---\n\n",
+    headings={"memory-notes": "memory"},
     style="nanobot",
 )
 
-# Document 003, its twelve sections. Agent.md, which its workspaces lack, stands before IDENTITY.md.
+# Document 003, its twelve sections. Agent.md, which its workspaces lack, stands before IDENTITY.md, and what
+# was remembered after the index of memory.
 ZYHIVE = Profile(
     name="zyhive",
-    parts=_each("time", "agent", "identity", "soul", "memory-index", "memory-tree", "relations")
+    parts=_each("time", "agent", "identity", "soul")
+    + _each("memory-index", "project-memory", "user-memory", "recall", "memory-tree", "relations")
     + _each("skill-texts", "agents", "projects", "extra", "environment", "runtime"),
     style="zyhive",
     timezone="Asia/Shanghai",
+)
+
+# The sections that tell what is in memory.
+MEMORY = frozenset(
+    {"memory-index", "memory-tree", "memory-notes", "today", "project-memory", "user-memory", "recall"}
 )
 
 PROFILES = {profile.name: profile for profile in (SHIPMATE, NANOBOT, ZYHIVE)}

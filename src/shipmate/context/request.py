@@ -9,12 +9,13 @@ from typing import Literal, Protocol
 import msgspec
 
 from shipmate.values.message import JsonObject
+from shipmate.values.tool_name import OFFERED, is_among, names_of
 
 Stability = Literal["stable", "slow", "volatile"]
 
 
 class ToolDescription(Protocol):
-    """Be what the prompt must know of a tool; `ToolSpec` is one."""
+    """What the prompt must know of a tool; `ToolSpec` is one."""
 
     @property
     def name(self) -> str: ...
@@ -24,6 +25,19 @@ class ToolDescription(Protocol):
 
     @property
     def schema(self) -> JsonObject: ...
+
+
+class NamedTool(msgspec.Struct, frozen=True):
+    """A tool of which only the name is known."""
+
+    name: str
+    description: str = ""
+    schema: JsonObject = {}
+
+
+def offered_tools(only: Sequence[str] | None = None) -> tuple[NamedTool, ...]:
+    """Return what prompts name when nobody says which tools there are; `only` is a member's list."""
+    return tuple(NamedTool(name) for name in OFFERED if only is None or is_among(names_of(name), only))
 
 
 class ContextRequest(msgspec.Struct, frozen=True, kw_only=True, eq=False):

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from shipmate.workspace.file import FileCache, FileText
-from shipmate.workspace.layout import CAPTAIN, Layout
+from shipmate.workspace.layout import Layout
 
 # The tree document 003 describes; other folders follow by name.
 FOLDERS = ("core", "projects", "daily", "topics")
@@ -31,11 +31,12 @@ def _user_paths(layout: Layout, platform: str, user_id: str) -> tuple[str, ...]:
 
 
 class MemoryReader:
-    """Read memory files, each once per change; a missing one is given as missing."""
+    """Reads memory files, each once per change; a missing one is given as missing."""
 
-    def __init__(self, layout: Layout, files: FileCache, member: str = CAPTAIN) -> None:
+    def __init__(self, layout: Layout, files: FileCache, own: Layout | None = None) -> None:
         self._layout = layout
-        self._own = layout.member(member)
+        # The member's own files; the workspace's for the captain.
+        self._own = own or layout
         self._files = files
         # Built once: a Path costs more to join than its file to stat.
         self._index = os.fspath(self._own.memory_index)

@@ -185,7 +185,7 @@ class Worker:
             message_id=turn.message["id"],
             tool=tool,
             arguments=arguments,
-            raw=part["input"],
+            raw=tool.translate(part["input"]),
             context=context,
             tainted=self._taint.covers(turn.thread),
         )

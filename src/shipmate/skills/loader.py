@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
+from shipmate.skills.folder import SkillFolder
 from shipmate.skills.location import BUILTIN, PREFIX
 from shipmate.skills.requirement import Checker
-from shipmate.skills.skill import Origin, Skill, read_skill
-from shipmate.workspace.config import Skills
-from shipmate.workspace.file import DOUBTED, FileCache, Stamp
+from shipmate.skills.skill import Origin, Skill
+from shipmate.workspace.config import Config
+from shipmate.workspace.file import FileCache
 from shipmate.workspace.finding import Finding
-from shipmate.workspace.layout import CAPTAIN, Layout
+from shipmate.workspace.layout import Layout
+
+# Looked through after `skills/`, in every workspace: where Claude Code and Codex keep theirs.
+OTHERS = (".claude/skills", ".agents/skills")
+
+_package = SkillFolder(str(BUILTIN), "package", PREFIX, FileCache(BUILTIN))
 
 
 @dataclass(frozen=True, eq=False)
 class SkillList:
-    """Hold the skills a member has; the same object is given until something changes."""
+    """The skills a member has; the same object is given until something changes."""
 
     skills: tuple[Skill, ...]
     findings: tuple[Finding, ...] = ()
@@ -32,34 +39,23 @@ class SkillList:
 
     @cached_property
     def always(self) -> tuple[Skill, ...]:
-        """Give the skills whose whole text is in every prompt."""
-        return tuple(skill for skill in self.skills if skill.always and skill.is_available)
+        """Return the skills whose whole text is in every prompt."""
+        return tuple(skill for skill in self.skills if _is_always(skill))
 
     @cached_property
     def listed(self) -> tuple[Skill, ...]:
-        """Give the skills a prompt only names."""
-        return tuple(skill for skill in self.skills if not (skill.always and skill.is_available))
+        """Return the skills a prompt only names."""
+        return tuple(skill for skill in self.skills if skill.is_for_model and not _is_always(skill))
+
+
+def _is_always(skill: Skill) -> bool:
+    return skill.always and skill.is_available and skill.is_for_model
 
 
 @dataclass(slots=True)
-class _Root:
-    """Hold a folder of skills, with the stamps under which they were read."""
+class _State:
+    """What was last found."""
 
-    folder: str
-    origin: Origin
-    prefix: str
-    files: FileCache
-    names: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    stamps: list[Stamp | None] = field(default_factory=list[Stamp | None])
-    skills: tuple[Skill, ...] = ()
-
-
-@dataclass(slots=True)
-class _Shelf:
-    """Hold what was last found for one member."""
-
-    roots: list[_Root]
     skills: tuple[tuple[Skill, ...], ...] = ()
     # The variables some skill asks for, and what the machine had when this was found.
     variables: tuple[str, ...] = ()
@@ -68,59 +64,81 @@ class _Shelf:
 
 
 class SkillsLoader:
-    """List skills; each SKILL.md is read once per change."""
+    """Lists one member's skills; each SKILL.md is read once per change."""
 
     def __init__(
-        self, layout: Layout, settings: Skills, files: FileCache, environ: Mapping[str, str] | None = None
+        self,
+        layout: Layout,
+        config: Config,
+        files: FileCache,
+        environ: MutableMapping[str, str] | None = None,
+        *,
+        own: Layout | None = None,
+        folders: Sequence[Path | str] = (),
     ) -> None:
         self._layout = layout
-        self._settings = settings
-        self._files = files
-        self._checker = Checker(os.environ if environ is None else environ)
-        self._shelves: dict[str, _Shelf] = {}
-        self._package = _Root(str(BUILTIN), "package", PREFIX, FileCache(BUILTIN))
+        self._settings = config.skills
+        # The member's own variables count as set: its commands get them.
+        variables = ChainMap(config.env, os.environ if environ is None else environ)
+        self._checker = Checker(variables, msgspec.to_builtins(config))
+        self._findings: list[Finding] = []
+        self._folders = [*self._find_folders(own or layout, files, folders), _package]
+        self._state = _State()
 
-    def find(self, member: str = CAPTAIN) -> SkillList:
-        """Give a member's skills: its own first, then the workspace's, then the package's."""
-        shelf = self._shelves.get(member)
-        if shelf is None:
-            shelf = self._shelves[member] = _Shelf(self._roots(member))
-        for root in shelf.roots:
-            _refresh(root)
-        skills = tuple(root.skills for root in shelf.roots)
-        if skills != shelf.skills:
-            shelf.skills, shelf.machine = skills, ()
+    def find(self) -> SkillList:
+        """Return the skills: the member's own first, then the workspace's, then the package's."""
+        state = self._state
+        for folder in self._folders:
+            folder.refresh()
+        skills = tuple(folder.skills for folder in self._folders)
+        if skills != state.skills:
+            state.skills, state.machine = skills, ()
             needs = (name for group in skills for skill in group for name in skill.requirement.env)
-            shelf.variables = tuple(dict.fromkeys(needs))
-        machine = self._checker.describe(shelf.variables)
-        if machine != shelf.machine:
-            shelf.machine = machine
-            shelf.found = self._collect(skills)
-        return shelf.found
+            state.variables = tuple(dict.fromkeys(needs))
+        machine = self._checker.describe(state.variables)
+        # A folder that holds no skill says so, and one is put right without any skill coming or going.
+        machine = (*machine, *(folder.empty for folder in self._folders))
+        if machine != state.machine:
+            state.machine = machine
+            state.found = self._collect(skills)
+        return state.found
 
-    def _roots(self, member: str) -> list[_Root]:
-        places: list[tuple[Path, Origin]] = []
-        if member != CAPTAIN:
-            places.append((self._layout.member(member).skills, "member"))
-        places.append((self._layout.skills, "workspace"))
-        for path in self._settings.paths:
-            places.append((self._layout.root / path, "workspace"))
-        roots = [
-            _Root(str(folder), origin, f"{os.path.relpath(folder, self._layout.root)}/", self._files)
-            for folder, origin in places
-        ]
-        return [*roots, self._package]
+    def _find_folders(
+        self, own: Layout, files: FileCache, folders: Sequence[Path | str]
+    ) -> Iterator[SkillFolder]:
+        root = self._layout.root
+        stated = [(root / path, f"skills.paths: {path}") for path in self._settings.paths]
+        stated += [(root / path, f"skills: {path}") for path in folders]
+        usable = [path for path, subject in stated if self._is_usable(path, subject)]
+        places = [own.skills, self._layout.skills, *(root / name for name in OTHERS), *usable]
+        for place in dict.fromkeys(map(os.path.normpath, places)):
+            is_own = own.root != root and place == os.path.normpath(own.skills)
+            origin: Origin = "member" if is_own else "workspace"
+            yield SkillFolder(place, origin, f"{os.path.relpath(place, root)}/", files)
+
+    def _is_usable(self, folder: Path, subject: str) -> bool:
+        """Tell whether a folder that was named can hold skills; say why when it cannot."""
+        real, root = os.path.realpath(folder), os.path.realpath(self._layout.root)
+        if not f"{real}/".startswith(f"{root}/"):
+            message = "lies outside the workspace, so nothing in it can be read"
+            self._findings.append(Finding("warn", subject, message, "copy its skills into skills/"))
+            return False
+        if not folder.is_dir():
+            self._findings.append(
+                Finding("warn", subject, "there is no such folder", "make it or remove it from ship.json")
+            )
+        return True
 
     def _is_left_out(self, names: set[str]) -> bool:
         only = self._settings.only
         return bool(names & set(self._settings.disabled)) or (only is not None and not names & set(only))
 
     def _collect(self, groups: tuple[tuple[Skill, ...], ...]) -> SkillList:
-        """Put the roots together: the first skill of a name wins, the others are reported."""
+        """Put the folders together: the first skill of a name wins, the others are reported."""
         chosen: dict[str, Skill] = {}
-        findings: list[Finding] = []
+        findings = [*self._findings, *(each for folder in self._folders for each in folder.findings())]
         for each in (skill for group in groups for skill in group):
-            missing = self._checker.missing(each.requirement)
+            missing = (*each.missing, *self._checker.missing(each.requirement))
             skill = msgspec.structs.replace(each, missing=missing) if missing else each
             findings += _findings(skill)
             if not skill.enabled or self._is_left_out({skill.name, skill.folder}):
@@ -129,36 +147,6 @@ class SkillsLoader:
             if winner is not skill:
                 findings.append(_shadowed(skill, winner))
         return SkillList(tuple(chosen.values()), tuple(findings))
-
-
-def _refresh(root: _Root) -> None:
-    """Read a root's skills again if anything in it changed; those of the package never do."""
-    if root.origin == "package" and root.skills:
-        return
-    names = root.files.names(root.folder)
-    if names is not root.names:
-        root.names = names
-        folders = [f"{root.folder}/{name}" for name in names if not name.startswith(".")]
-        root.paths = tuple(f"{folder}/{file}" for folder in folders for file in ("SKILL.md", "skill.json"))
-        root.stamps = [DOUBTED] * len(root.paths)
-        root.skills = ()
-    stamps = root.files.look(root.paths, root.stamps)
-    if stamps != root.stamps:
-        root.stamps = root.files.settle(stamps)
-        root.skills = tuple(_read(root))
-
-
-def _read(root: _Root) -> list[Skill]:
-    found: list[Skill] = []
-    for text_path, card_path in zip(root.paths[::2], root.paths[1::2], strict=True):
-        text = root.files.read(text_path)
-        if text.is_missing:
-            continue
-        folder = text_path.rsplit("/", 2)[1]
-        ending = "" if root.origin == "package" else "/SKILL.md"
-        location = f"{root.prefix}{folder}{ending}"
-        found.append(read_skill(folder, root.origin, location, text, root.files.read(card_path)))
-    return found
 
 
 def _findings(skill: Skill) -> list[Finding]:
@@ -170,6 +158,9 @@ def _findings(skill: Skill) -> list[Finding]:
     if skill.missing:
         missing = ", ".join(skill.missing)
         found.append(Finding("warn", subject, f"cannot be used: missing {missing}", "install or set it"))
+    if skill.allowed_tools:
+        tools = ", ".join(skill.allowed_tools)
+        found.append(Finding("ok", subject, f"allowed-tools ({tools}) gives no right: calls ask as ever"))
     return found
 
 

@@ -6,6 +6,7 @@ import html
 from collections.abc import Sequence
 from functools import lru_cache
 
+from shipmate.skills.location import PREFIX
 from shipmate.skills.skill import Skill
 from shipmate.values.token import estimate_tokens
 
@@ -14,9 +15,13 @@ LEAST = 25
 FRAME = estimate_tokens("<skills>\n</skills>\n")
 
 
+# What no XML may hold, not even escaped.
+_CONTROLS = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127, 0xFFFE, 0xFFFF], " ")
+
+
 def escape(text: str) -> str:
     """Make a text safe inside an element."""
-    return html.escape(text, quote=False)
+    return html.escape(text.translate(_CONTROLS), quote=False)
 
 
 @lru_cache(maxsize=2048)
@@ -58,12 +63,18 @@ def take(skills: Sequence[Skill], tokens: int) -> tuple[Skill, ...]:
 
 @lru_cache(maxsize=32)
 def names_within(skills: tuple[Skill, ...], tokens: int) -> tuple[str, int]:
-    """Join as many names as fit; give them and how many are left out."""
+    """Join as many names as fit; return them and how many are left out."""
     taken: list[str] = []
     room = tokens
-    for skill in skills:
-        room -= estimate_tokens(skill.name) + 1
+    for name in map(_short, skills):
+        room -= estimate_tokens(name) + 1
         if room < 0:
             break
-        taken.append(skill.name)
+        taken.append(name)
     return ", ".join(taken), len(skills) - len(taken)
+
+
+def _short(skill: Skill) -> str:
+    """Return the name where it tells the place, else the place."""
+    usual = (f"skills/{skill.name}/SKILL.md", f"{PREFIX}{skill.name}")
+    return skill.name if skill.location in usual else skill.location

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -86,8 +86,9 @@ class Tool(ABC, Generic[Arguments]):
     name: str
     description: str
     arguments: type[Arguments]
-    # Further names a model may call the tool by; they are not advertised.
+    # Further names a model may call the tool by, and further names of its arguments; no prompt mentions them.
     aliases: ClassVar[tuple[str, ...]] = ()
+    synonyms: ClassVar[Mapping[str, str]] = {}
     labels: Labels = Labels()
     # How many characters of output the model and the thread get; the rest stays in the call's log.
     budget: ClassVar[int] = 16_000
@@ -96,10 +97,17 @@ class Tool(ABC, Generic[Arguments]):
         """Describe the tool to a model."""
         return ToolSpec(self.name, self.description, argument_schema(self.arguments))
 
+    def translate(self, arguments: JsonObject) -> JsonObject:
+        """Return arguments under the names they have here; what a name already has is not replaced."""
+        if self.synonyms.keys().isdisjoint(arguments):
+            return arguments
+        names = {key: self.synonyms.get(key, key) for key in arguments}
+        return {key if names[key] in arguments else names[key]: value for key, value in arguments.items()}
+
     def parse(self, arguments: JsonObject) -> Arguments:
         """Check arguments against the schema; a number or a boolean written as a string is read as meant."""
         try:
-            return msgspec.convert(arguments, self.arguments, strict=False)
+            return msgspec.convert(self.translate(arguments), self.arguments, strict=False)
         except msgspec.ValidationError as error:
             raise ToolInputError(f"{self.name}: {error}. Nothing ran.") from error
 

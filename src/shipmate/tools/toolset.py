@@ -20,6 +20,7 @@ from shipmate.tools.file.write import Write
 from shipmate.tools.mcp.mcp_tool import McpServers
 from shipmate.tools.tool import Tool
 from shipmate.tools.web.web_fetch import WebFetch
+from shipmate.values.tool_name import is_among, names_of
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.member import Member
 
@@ -81,19 +82,16 @@ class Toolset:
 
     def _offer(self, tools: Iterable[AnyTool]) -> None:
         self._tools = {tool.name: tool for tool in tools if self._is_offered(tool)}
-        self._aliases = {alias: tool for tool in self._tools.values() for alias in tool.aliases}
+        self._aliases = {
+            alias: tool
+            for tool in self._tools.values()
+            for alias in (*names_of(tool.name)[1:], *tool.aliases)
+        }
         # The same objects each time: what a provider made of them can be kept.
         self._specs = [tool.spec() for tool in self]
 
     def _is_offered(self, tool: AnyTool) -> bool:
-        if self._only is None:
-            return True
-        names = (tool.name, *tool.aliases)
-        return any(
-            name.startswith(each[:-1]) if each.endswith("*") else name == each
-            for each in self._only
-            for name in names
-        )
+        return self._only is None or is_among((*names_of(tool.name), *tool.aliases), self._only)
 
 
 def default_toolset(

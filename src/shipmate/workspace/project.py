@@ -14,7 +14,7 @@ NOBODY = "__none__"
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Describe one project folder."""
+    """One project folder, as its meta.json describes it."""
 
     id: str
     name: str
@@ -52,13 +52,26 @@ def _read(folder: str, file: FileText) -> Project:
         return Project(
             id=folder, name=folder, editors=(NOBODY,), problem=file.problem or "not a JSON object; mend it"
         )
+    editors, problem = _read_editors(data)
     return Project(
         id=folder,
         name=_line(data.get("name")) or folder,
         description=_line(data.get("description")),
         tags=_lines(data.get("tags")),
-        editors=_lines(data.get("editors")),
+        editors=editors,
+        problem=problem,
     )
+
+
+def _read_editors(data: dict[str, Any]) -> tuple[tuple[str, ...], str]:
+    """Return who may write; what names nobody for certain lets nobody."""
+    stated = [value for key, value in data.items() if key.lower() == "editors" and value is not None]
+    if not stated or stated == [[]]:
+        return (), ""
+    editors = _lines(stated[0])
+    is_whole = len(stated) == 1 and isinstance(stated[0], list) and len(editors) == len(stated[0])
+    problem = "" if is_whole else 'editors is no list of member ids, such as ["nina"]; mend it'
+    return editors or (NOBODY,), problem
 
 
 def _line(value: Any) -> str:

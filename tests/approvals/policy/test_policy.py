@@ -541,3 +541,28 @@ def test_a_search_above_what_a_pattern_may_name_is_denied(tmp_path: Path) -> Non
     for rule in ("read(*/private/**)", "read(docs/*/private.md)", "read(docs/private/**)"):
         assert judge(tmp_path, "grep", {"path": "docs"}, deny=(rule,)).action == "deny"
     assert judge(tmp_path, "grep", {"path": "src"}, deny=("read(docs/private/**)",)).action == "allow"
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "path"),
+    [
+        ("read_file(secrets/**)", "read", "secrets/a"),
+        ("read_file(secrets/**)", "send_file", "secrets/a"),
+        ("write_file(docs/**)", "edit", "docs/a"),
+        ("edit_file", "edit", "docs/a"),
+        ("list_dir(secrets/**)", "glob", "secrets/a"),
+        ("write_*", "write", "docs/a"),
+    ],
+)
+def test_m5_rules_may_name_tools_as_others_do(tmp_path: Path, rule: str, tool: str, path: str) -> None:
+    call = make_call(tmp_path, tool, {"path": path, "content": "x"})
+    policy = Policy(Permissions(deny=(rule,)), sandbox_works=lambda: True)
+    assert (policy.judge(call, ()).action, policy.broken) == ("deny", [])
+
+
+def test_m5_an_allow_by_another_name_covers_the_tool(tmp_path: Path) -> None:
+    call = make_call(tmp_path, "write", {"path": "docs/a", "content": "x"})
+    policy = Policy(Permissions(allow=("write_file(docs/**)",)), sandbox_works=lambda: True)
+    assert policy.judge(call, ()).action == "allow"
+    other = make_call(tmp_path, "write", {"path": "src/a", "content": "x"})
+    assert policy.judge(other, ()).action == "ask"

@@ -170,10 +170,10 @@ def test_gives_a_repeated_call_id_a_name_of_its_own() -> None:
     assert calls == ["c1", "c1_2"]
 
 
-def test_merges_what_people_said_in_a_row_and_drops_blank_messages() -> None:
+def test_m9_merges_what_people_said_in_a_row_and_drops_blank_messages() -> None:
     made = to_model_messages([user("One."), user("  "), user("Two.", "Three.")])
     assert len(made) == 1
-    assert show(made) == ["user: One.", "user: Two.\n\nThree."]
+    assert show(made) == ["user: One.\n\nTwo.\n\nThree."]
 
 
 def test_ends_and_begins_with_the_person() -> None:
@@ -201,7 +201,7 @@ def test_pins_speak_for_themselves_and_only_a_summary_is_called_one() -> None:
     (request,) = to_model_messages(rows)
     said = [part.content for part in request.parts if isinstance(part, UserPromptPart)]
     assert said == [
-        "(Pinned:) Blue.\n\nSummary of the conversation before this point:\n\nWe met.",
+        "(Pinned:) Blue.\n\nSummary of the conversation before this point:\n\nWe met.\n\n(End of the summary.)",
         "(Pinned:) Red.",
     ]
 
@@ -214,8 +214,8 @@ def test_puts_the_summary_of_the_last_course_at_the_head() -> None:
     }
     made = to_model_messages([opening, user("Go on.")])
     assert show(made) == [
-        "user: Summary of the conversation before this point:\n\nWe chose blue.",
-        "user: Go on.",
+        "user: Summary of the conversation before this point:\n\nWe chose blue.\n\n"
+        "(End of the summary.)\n\nGo on."
     ]
 
 
@@ -261,7 +261,7 @@ def test_survives_messages_that_are_not_shaped_as_messages() -> None:
         {"id": "x", "role": "user"},
         {"role": "tool", "parts": ["?", None, {"type": "text", "text": "Hm"}]},
     ]
-    assert show(to_model_messages([*odd, user("Hello.")])) == ["user: Hm", "user: Hello."]
+    assert show(to_model_messages([*odd, user("Hello.")])) == ["user: Hm\n\nHello."]
 
 
 def test_notices_that_a_remembered_message_was_replaced_or_grew() -> None:

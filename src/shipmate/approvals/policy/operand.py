@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shipmate.approvals.policy.path import PathRules, ProjectRights, judge_writing
+from shipmate.approvals.policy.path import PathRules, judge_writing, refuse_project
 from shipmate.approvals.policy.rule import PermissionRule
 from shipmate.approvals.policy.subject import CommandSubject, is_folder
 from shipmate.approvals.value import Call
@@ -15,7 +15,7 @@ NOTHING = "/dev/null"
 
 
 def refuse_operands(
-    subject: CommandSubject, call: Call, deny: Sequence[PermissionRule], projects: ProjectRights
+    subject: CommandSubject, call: Call, deny: Sequence[PermissionRule]
 ) -> tuple[Why, str | None] | None:
     """Return why no answer lets a command at one of its paths, and the rule that says so."""
     for operand, place in subject.places:
@@ -23,7 +23,7 @@ def refuse_operands(
         for rule in deny:
             if any(rule.restricts_path(tool, place) for tool in tools):
                 return Why("denied", rule.text), rule.text
-        if operand.writes and (why := projects.refuse(place, call)):
+        if operand.writes and (why := refuse_project(place, call)):
             return why, None
     return None
 

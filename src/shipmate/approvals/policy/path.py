@@ -11,10 +11,9 @@ from shipmate.approvals.policy.judgement import Judgement
 from shipmate.approvals.policy.rule import PermissionRule
 from shipmate.approvals.policy.subject import PathSubject
 from shipmate.approvals.value import Call
-from shipmate.tools.file.protection import fold, refuse_writing
+from shipmate.tools.file.protection import refuse_writing
+from shipmate.tools.file.right import find_rights
 from shipmate.values.reason import Why
-from shipmate.workspace.file import FileCache
-from shipmate.workspace.project import read_projects
 
 EDITING = ("write", "edit")
 SCRATCH = (".ship", "scratch")
@@ -30,26 +29,11 @@ class PathRules(msgspec.Struct, frozen=True, kw_only=True):
     forms: Callable[[PathSubject], bool] = forms_by_name
 
 
-class ProjectRights:
-    """Knows who may write in which project; each meta.json is read once per change."""
-
-    def __init__(self) -> None:
-        self._files: FileCache | None = None
-
-    def refuse(self, place: PathSubject, call: Call) -> Why | None:
-        """Return why a member may not write in the project a path lies in."""
-        wanted = {fold(way[1]) for way in place.ways if len(way) > 1 and fold(way[0]) == "projects"}
-        if not wanted:
-            return None
-        if self._files is None:
-            self._files = FileCache(call.context.folder)
-        closed = (
-            project.id
-            for project in read_projects(call.context.layout, self._files)
-            if fold(project.id) in wanted and not project.may_write(call.context.member.id)
-        )
-        found = next(closed, None)
-        return Why("project", found) if found is not None else None
+def refuse_project(place: PathSubject, call: Call) -> Why | None:
+    """Return why a member may not write in the project a path lies in."""
+    rights = find_rights(call.context.layout)
+    found = rights.find_closed(call.context.member.id, place.ways)
+    return Why("project", found) if found is not None else None
 
 
 def judge_writing(rules: PathRules, tool: str, place: PathSubject, call: Call) -> Judgement:

@@ -9,7 +9,7 @@ import msgspec
 from shipmate.approvals.policy.forming import forms_by_name
 from shipmate.approvals.policy.judgement import Judgement
 from shipmate.approvals.policy.operand import doubt_command, doubt_reading, hold_operands, refuse_operands
-from shipmate.approvals.policy.path import EDITING, PathRules, ProjectRights, judge_writing
+from shipmate.approvals.policy.path import EDITING, PathRules, judge_writing, refuse_project
 from shipmate.approvals.policy.rule import PermissionRule, is_idle, parse_rules
 from shipmate.approvals.policy.subject import (
     CommandSubject,
@@ -44,7 +44,6 @@ class Policy:
         self.ask, self._broken_ask = parse_rules(permissions.ask)
         self.deny, self._broken_deny = parse_rules(permissions.deny)
         self._paths = PathRules(mode=permissions.mode, allow=self.allow, ask=self.ask, forms=forms)
-        self._projects = ProjectRights()
 
     @property
     def broken(self) -> list[tuple[str, str]]:
@@ -73,7 +72,7 @@ class Policy:
         place = locate("/".join(parts), call.context.folder)
         return (
             any(rule.restricts_path("write", place) for rule in self.deny)
-            or self._projects.refuse(place, call) is not None
+            or refuse_project(place, call) is not None
         )
 
     def _refuse(self, call: Call, subject: Subject | None, acts: bool) -> Judgement | None:
@@ -88,7 +87,7 @@ class Policy:
         if isinstance(subject, CommandSubject):
             if len(subject.text) > COMMAND_LIMIT:
                 return Judgement("deny", Why("too-long", f"{COMMAND_LIMIT:,}"))
-            if found := refuse_operands(subject, call, self.deny, self._projects):
+            if found := refuse_operands(subject, call, self.deny):
                 return Judgement("deny", found[0], rule=found[1])
         return Judgement("deny", Why("read-only")) if acts and self.mode == "read-only" else None
 
@@ -97,7 +96,7 @@ class Policy:
         refuse = refuse_writing if is_writing else refuse_reading
         if any(refuse(way) is not None for way in subject.ways):
             return Why("protected", subject.text)
-        return self._projects.refuse(subject, call) if is_writing else None
+        return refuse_project(subject, call) if is_writing else None
 
     def _judge_yolo(self, call: Call, subject: Subject | None) -> Judgement:
         if rule := _first(self.ask, call, subject):

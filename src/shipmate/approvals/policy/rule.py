@@ -27,11 +27,11 @@ from shipmate.tools.exec.shell import commands_within, read_command
 from shipmate.tools.file.protection import fold
 from shipmate.tools.file.search.wildcard import Wildcard
 from shipmate.values.reason import Why
+from shipmate.values.tool_name import names_of, real_name
 
 RULE = re.compile(r"(?P<name>[A-Za-z][\w.-]*\*?|\*)(\((?P<pattern>.*)\))?", re.DOTALL)
 HOST = re.compile(r"(\*\.)?[\w-]+(\.[\w-]+)*\.?|\*|\[?[0-9a-fA-F:.]+\]?")
 MAGIC = re.compile(r"[*?\[\]{}]")
-ALIASES = {"exec_shell": "exec"}
 # A rule about the first name also restricts the second, or an edit would pass where a write may not.
 ALSO_RESTRICTS = {"write": ("edit",), "read": ("grep", "glob", "show_image", "send_file")}
 ALSO_ALLOWS = {"write": ("edit",)}
@@ -157,7 +157,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
 
     def _names(self, tool: str, also: dict[str, tuple[str, ...]]) -> bool:
         if self.name.endswith("*"):
-            return tool.startswith(self.name[:-1])
+            return any(name.startswith(self.name[:-1]) for name in names_of(tool))
         return tool == self.name or tool in also.get(self.name, ())
 
 
@@ -168,7 +168,7 @@ def parse_rule(text: str) -> PermissionRule:
         raise ValueError(
             "write a tool name, or a tool name with a pattern in brackets, such as exec(git status)"
         )
-    name = ALIASES.get(found["name"], found["name"])
+    name = real_name(found["name"])
     pattern = found["pattern"]
     if pattern is None:
         return PermissionRule(text, name, None, is_open=True)

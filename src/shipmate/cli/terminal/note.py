@@ -35,10 +35,10 @@ def read_note(thread_id: ThreadId, slash: Slash, member: str | None = None) -> C
 async def hand_over(
     ship: Shipmate, event: CourseEvent | PinEvent, say: Callable[[str, str], object]
 ) -> Coroutine[None, None, None]:
-    """Hand an event over; return what waits for its outcome and says trouble alone: the feed tells the rest."""
+    """Hand an event over; return what waits for trouble to say: the feed tells all else."""
     receipt = await ship.receive(event)
     if ship.keeper.running(event.thread_id) is not None:
-        say("this is done when the run ends", "")
+        say("this is done when the run ends", "dim")
 
     async def wait() -> None:
         if error := (await receipt.outcome()).error:

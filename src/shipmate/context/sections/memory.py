@@ -27,7 +27,12 @@ def write_tree(scene: Scene) -> Draft | Omission:
     folders = scene.memory.folders()
     if not folders:
         return Omission("memory has no folders")
-    return Draft(fields={"folders": ", ".join(folders)}, source="memory/", reason="memory has folders")
+    place = scene.path(scene.memory.index()).removesuffix("/INDEX.md")
+    return Draft(
+        fields={"folders": ", ".join(folders), "place": place},
+        source=f"{place}/",
+        reason="memory has folders",
+    )
 
 
 def write_today(scene: Scene) -> Draft | Omission:

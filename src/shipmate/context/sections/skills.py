@@ -26,15 +26,18 @@ def write_always(scene: Scene) -> Draft | Omission:
 
 def write_asked(scene: Scene) -> Draft | Omission:
     """Write the skills the caller names, or a person names as `$skill`, in full for this turn."""
-    names = dict.fromkeys([*scene.request.skill_names, *_ASKED.findall(scene.request.last_text)])
-    skills = [scene.skills.by_name[name] for name in names if name in scene.skills.by_name]
-    usable = [skill for skill in skills if skill.is_available and not skill.always]
+    known = scene.skills.by_name
+    said = [name for name in _ASKED.findall(scene.request.last_text) if name in known]
+    names = dict.fromkeys([*scene.request.skill_names, *(name for name in said if known[name].is_for_people)])
+    skills = [known[name] for name in names if name in known]
+    usable = [skill for skill in skills if skill.is_available and skill not in scene.skills.always]
     return _in_full(scene, usable, "no skill was asked for by name")
 
 
 def write_all(scene: Scene) -> Draft | Omission:
     """Write every installed skill in full, as document 003 does; those of the package are not installed."""
-    skills = [skill for skill in scene.skills.skills if skill.is_available and skill.origin != "package"]
+    installed = (skill for skill in scene.skills.skills if skill.origin != "package")
+    skills = [skill for skill in installed if skill.is_available and skill.is_for_model]
     return _in_full(scene, skills, "no skill is installed")
 
 

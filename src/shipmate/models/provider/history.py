@@ -93,7 +93,7 @@ class ProviderHistory:
             if text := _text(part):
                 (pinned if has_words(before) else summary).append(text)
         if summary:
-            summary.insert(0, WORDING["summary"])
+            summary = [WORDING["summary"], *summary, WORDING["summary-end"]]
         if words := "\n\n".join([*pinned, *summary]):
             self._request([UserPromptPart(words, timestamp=EPOCH)])
 
@@ -148,7 +148,7 @@ class ProviderHistory:
     def _request(self, parts: list[ModelRequestPart]) -> None:
         last = self.messages[-1] if self.messages else None
         if isinstance(last, ModelRequest) and isinstance(last.parts, list):
-            last.parts.extend(parts)
+            add_parts(last.parts, parts)
         else:
             self.messages.append(ModelRequest(parts))
 
@@ -158,6 +158,22 @@ class ProviderHistory:
             last.parts.extend(parts)
         else:
             self.messages.append(ModelResponse(parts, timestamp=EPOCH))
+
+
+def add_parts(known: list[ModelRequestPart], parts: Sequence[ModelRequestPart]) -> None:
+    """Add parts to a request; words that follow words become one with them: some providers want turns."""
+    for part in parts:
+        if known and isinstance(last := known[-1], UserPromptPart) and isinstance(part, UserPromptPart):
+            known[-1] = UserPromptPart(_join(last.content, part.content), timestamp=EPOCH)
+        else:
+            known.append(part)
+
+
+def _join(first: str | Sequence[UserContent], second: str | Sequence[UserContent]) -> str | list[UserContent]:
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    pieces = [[each] if isinstance(each, str) else each for each in (first, second)]
+    return [*pieces[0], *pieces[1]]
 
 
 class _Stretch:

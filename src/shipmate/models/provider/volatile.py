@@ -12,7 +12,7 @@ from pydantic_ai.messages import CachePoint, ModelMessage, UserPromptPart
 from pydantic_ai.messages import ModelRequest as Sent
 
 from shipmate.models.port import ModelRequest
-from shipmate.models.provider.history import EPOCH
+from shipmate.models.provider.history import EPOCH, add_parts
 from shipmate.models.provider.wording import WORDING
 
 
@@ -34,6 +34,7 @@ def add_volatile(messages: list[ModelMessage], volatile: str, *, marks: bool) ->
             # The mark stands before the text: what is cached up to there is found again in the next turn.
             note = f"{WORDING['volatile']}\n{volatile.strip()}"
             content = [CachePoint(), note] if marks else note
-            added = replace(message, parts=[*message.parts, UserPromptPart(content, timestamp=EPOCH)])
-            return [*messages[:place], added, *messages[place + 1 :]]
+            parts = list(message.parts)
+            add_parts(parts, [UserPromptPart(content, timestamp=EPOCH)])
+            return [*messages[:place], replace(message, parts=parts), *messages[place + 1 :]]
     return messages

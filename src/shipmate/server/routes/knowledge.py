@@ -45,7 +45,7 @@ async def read_tasks(ship: TheShip) -> Response:
 
 
 def _skills(ship: TheShip, member: str) -> dict[str, Skill]:
-    return ship.equip(member).context.skills.find(member).by_name
+    return ship.equip(member).context.skills.find().by_name
 
 
 def _describe(skill: Skill) -> JsonObject:

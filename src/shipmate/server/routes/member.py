@@ -70,9 +70,7 @@ async def read_memory(ship: TheShip) -> Response:
     layout = ship.layout
     folders = (layout.memory, layout.project_memory.parent)
     paths = sorted(path for folder in folders if folder.is_dir() for path in folder.rglob("*.md"))
-    inside = [
-        path for path in paths if path.is_file() and path.resolve().is_relative_to(layout.root.resolve())
-    ]
+    inside = [path for path in paths if path.is_file() and _is_memory(path, layout)]
     return Json({"files": [_memory_info(path, layout) for path in inside]})
 
 
@@ -114,7 +112,16 @@ def _memory(layout: Layout, relative: str) -> Path:
     folders = (layout.memory, layout.project_memory.parent)
     if ".." in path.parts or not any(path.is_relative_to(folder) for folder in folders):
         raise PathError("A memory file ends in .md and lies in memory/.")
-    return _confined(path, layout)
+    if not _is_memory(_confined(path, layout), layout):
+        raise PathError("A memory file lies in memory/ itself, not behind a link.")
+    return path
+
+
+def _is_memory(path: Path, layout: Layout) -> bool:
+    """Tell whether a file really lies in memory: a link there may lead to a project or to secrets."""
+    root, real = layout.root.resolve(), path.resolve()
+    folders = [folder.resolve() for folder in (layout.memory, layout.project_memory.parent)]
+    return any(real.is_relative_to(folder) and folder.is_relative_to(root) for folder in folders)
 
 
 def _confined(path: Path, layout: Layout) -> Path:

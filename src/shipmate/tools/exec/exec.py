@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,15 +16,18 @@ from shipmate.tools.exec.command import CommandPlan, plan_command
 from shipmate.tools.exec.command_target import command_target
 from shipmate.tools.exec.job import Jobs
 from shipmate.tools.exec.process import Process
+from shipmate.tools.exec.program.invocation import read_invocation
 from shipmate.tools.exec.sandbox.removal import finish_removals
 from shipmate.tools.exec.sandbox.repository import advise_on_git, made_repository, writes_repository
 from shipmate.tools.exec.sandbox.room import Room, asks_for_state
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.exec.variable import choose_private, make_environment
+from shipmate.tools.file.right import find_rights
 from shipmate.tools.file.target import check_target
 from shipmate.tools.output import Spool, log_of, point_at
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
+from shipmate.values.reason import Why
 from shipmate.values.reveal import reveal
 
 if TYPE_CHECKING:
@@ -49,7 +52,6 @@ class Exec(Tool[ExecArguments]):
     name = "exec"
     description = "Run a shell command in the workspace, sandboxed; no network unless asked for."
     arguments = ExecArguments
-    aliases = ("exec_shell",)
     labels = Labels(acts=True, reads_private=True)
 
     def __init__(
@@ -159,7 +161,7 @@ class Exec(Tool[ExecArguments]):
         private = choose_private(self._private, arguments.variables)
         plan = plan_command(arguments.command, context.folder)
         # The first call tries what confines here, which starts processes and waits for them.
-        room, command = await asyncio.to_thread(self._enter, plan, arguments)
+        room, command = await asyncio.to_thread(self._enter, plan, arguments, context)
         leave = partial(self._leave, room, plan, context)
         environment = make_environment(context, room, private, os.environ)
         spool = Spool(log_of(context), self.budget, private.values())
@@ -177,13 +179,19 @@ class Exec(Tool[ExecArguments]):
             await asyncio.to_thread(leave, None)
             raise ToolError(f"The command could not be started: {error.strerror}.") from error
 
-    def _enter(self, plan: CommandPlan, arguments: ExecArguments) -> tuple[Room, list[str]]:
+    def _enter(
+        self, plan: CommandPlan, arguments: ExecArguments, context: ToolContext
+    ) -> tuple[Room, list[str]]:
         """Make the command's room, and return the line to start in it."""
+        closed = find_rights(context.layout).closed(context.member.id)
+        if closed and self.sandbox.level == "none":
+            check_reach(plan, closed.values())
         writes = plan.program is not None and writes_repository(plan.words)
         room = self.sandbox.open_room(
             network=self._reaches_out(arguments),
             writes_repository=writes,
             shows_received=asks_for_state(arguments.command),
+            closed=tuple(closed),
         )
         try:
             return room, self.sandbox.wrap(plan.argv, room)
@@ -204,6 +212,16 @@ class Exec(Tool[ExecArguments]):
     async def close(self) -> None:
         await self._jobs.close()
         await asyncio.to_thread(finish_removals)
+
+
+def check_reach(plan: CommandPlan, projects: Iterable[str]) -> None:
+    """Refuse a command that nothing here could keep from projects its member may only read."""
+    known = plan.words is not None and plan.name is not None
+    if not known or isinstance(read_invocation(plan.name or "", (plan.words or ())[1:]), Why):
+        raise ToolError(
+            f"You may only read in the projects {', '.join(sorted(projects))}, and no sandbox works here to "
+            "keep this command from them. Use write and edit, or plain commands such as cp. Nothing ran."
+        )
 
 
 def check_command(command: str) -> None:

@@ -11,7 +11,7 @@ from shipmate.tools.file.change.replace import replace_bytes
 from shipmate.tools.file.change.rewind import keep_before
 from shipmate.tools.file.confine import locate
 from shipmate.tools.file.diff import unified
-from shipmate.tools.file.protection import refuse_writing
+from shipmate.tools.file.right import refuse_change
 from shipmate.tools.file.target import FileState, approved_path, check_target, file_target, read_state
 from shipmate.tools.file.write import encode
 from shipmate.tools.output import keep
@@ -23,6 +23,15 @@ FILE_LIMIT = 5_000_000
 # What a file may become by one call.
 RESULT_LIMIT = 20_000_000
 PLACES_SHOWN = 20
+# What nanobot and Claude Code call the arguments.
+SYNONYMS = {
+    "file_path": "path",
+    "old_text": "old",
+    "new_text": "new",
+    "old_string": "old",
+    "new_string": "new",
+    "replace_all": "all",
+}
 
 
 class EditArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,6 +47,7 @@ class Edit(Tool[EditArguments]):
     name = "edit"
     description = "Replace the one passage that is exactly `old`; `all` replaces every one."
     arguments = EditArguments
+    synonyms = SYNONYMS
     labels = Labels(acts=True)
     budget = 4_000
 
@@ -53,7 +63,7 @@ class Edit(Tool[EditArguments]):
 def _change(arguments: EditArguments, context: ToolContext, is_meant: bool) -> tuple[str, JsonObject]:
     """Work the change out, carry it out when it is meant, and return the diff and what it is made from."""
     expected = approved_path(context) if is_meant else None
-    with locate(context.folder, arguments.path, refuse_writing, expected=expected) as place:
+    with locate(context.folder, arguments.path, refuse_change(context), expected=expected) as place:
         state = read_state(place, FILE_LIMIT)
         target = file_target(place.path, state)
         if is_meant:

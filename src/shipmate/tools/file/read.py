@@ -45,6 +45,7 @@ class Read(Tool[ReadArguments]):
     name = "read"
     description = "Read a text file or list a folder. Paths are relative to the workspace."
     arguments = ReadArguments
+    synonyms = {"file_path": "path"}  # noqa: RUF012
     labels = Labels(reads_private=True)
 
     def labels_for(self, arguments: ReadArguments) -> Labels:
@@ -63,12 +64,13 @@ class Read(Tool[ReadArguments]):
             if builtin is None:
                 check_target(context, {"path": place.path})
             if stat.S_ISDIR(status.st_mode):
-                return ToolResult(output=_describe_folder(list_folder(handle, place.parts)))
+                return ToolResult(output=describe_folder(list_folder(handle, place.parts)))
             with os.fdopen(os.dup(handle), "rb") as file:
                 return ToolResult(output=_show(file, status.st_size, arguments, self.budget))
 
 
-def _describe_folder(names: list[str]) -> str:
+def describe_folder(names: list[str]) -> str:
+    """Write the names in a folder, as many as a model may want."""
     more = f"\n[{len(names) - FOLDER_LIMIT} more; use glob]" if len(names) > FOLDER_LIMIT else ""
     return ("\n".join(names[:FOLDER_LIMIT]) or "[empty folder]") + more
 

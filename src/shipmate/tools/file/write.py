@@ -11,7 +11,7 @@ from shipmate.tools.file.change.replace import replace_bytes
 from shipmate.tools.file.change.rewind import keep_before
 from shipmate.tools.file.confine import locate
 from shipmate.tools.file.diff import summary, unified
-from shipmate.tools.file.protection import refuse_writing
+from shipmate.tools.file.right import refuse_change
 from shipmate.tools.file.target import FileState, approved_path, check_target, file_target, read_state
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.reveal import reveal
@@ -30,6 +30,7 @@ class Write(Tool[WriteArguments]):
     name = "write"
     description = "Create or replace a file."
     arguments = WriteArguments
+    synonyms = {"file_path": "path"}  # noqa: RUF012
     labels = Labels(acts=True)
 
     async def picture(self, arguments: WriteArguments, context: ToolContext) -> Picture:
@@ -40,7 +41,7 @@ class Write(Tool[WriteArguments]):
 
 
 def _picture(arguments: WriteArguments, context: ToolContext) -> Picture:
-    with locate(context.folder, arguments.path, refuse_writing, parents="named") as place:
+    with locate(context.folder, arguments.path, refuse_change(context), parents="named") as place:
         before = read_state(place, COMPARE_LIMIT)
     target, old = file_target(place.path, before), _text_of(before)
     if before is not None and old is None:
@@ -50,8 +51,8 @@ def _picture(arguments: WriteArguments, context: ToolContext) -> Picture:
 
 
 def _write(arguments: WriteArguments, context: ToolContext) -> str:
-    data, expected = encode(arguments.content), approved_path(context)
-    with locate(context.folder, arguments.path, refuse_writing, parents="made", expected=expected) as place:
+    data, expected, check = encode(arguments.content), approved_path(context), refuse_change(context)
+    with locate(context.folder, arguments.path, check, parents="made", expected=expected) as place:
         before = read_state(place, COMPARE_LIMIT)
         check_target(context, file_target(place.path, before))
         keep_before(context, "write", place, data)

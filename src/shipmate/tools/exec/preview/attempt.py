@@ -16,6 +16,7 @@ from shipmate.tools.exec.sandbox.repository import advise_on_git
 from shipmate.tools.exec.sandbox.room import Overlay, Room, asks_for_state
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.exec.variable import make_environment
+from shipmate.tools.file.right import find_rights
 from shipmate.tools.output import Spool, log_of, point_at
 from shipmate.tools.tool import ToolContext
 from shipmate.workspace.layout import Layout
@@ -50,11 +51,15 @@ class Attempt:
 
     def _open_room(self, sandbox: Sandbox, aside: Aside) -> Room:
         shown = asks_for_state(self._command)
+        # A copy has other paths; what changes there is judged afterwards.
+        is_here = aside.copy is None or sandbox.level == "bubblewrap"
+        rights = find_rights(self._context.layout)
+        closed = tuple(rights.closed(self._context.member.id)) if is_here else ()
         if aside.upper is not None and aside.work is not None:
             overlay = Overlay(upper=aside.upper, work=aside.work)
-            return sandbox.open_room(overlay=overlay, shows_received=shown)
+            return sandbox.open_room(overlay=overlay, shows_received=shown, closed=closed)
         stand_in = aside.copy if sandbox.level == "bubblewrap" else None
-        return sandbox.open_room(stand_in=stand_in, shows_received=shown)
+        return sandbox.open_room(stand_in=stand_in, shows_received=shown, closed=closed)
 
     def _place(self, aside: Aside) -> tuple[Sandbox, ToolContext]:
         """Return where it runs: inside a copy, when that cannot be put in the workspace's place."""

@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import stat
 import time
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from shipmate.tools.exec.sandbox.removal import do_later
 from shipmate.tools.exec.sandbox.room import name_folder
 from shipmate.tools.file.change.changeset import MARK, PLAN, Change, Changeset, discard, hold
 from shipmate.tools.file.change.rewind import Rewinds
+from shipmate.tools.file.right import find_rights
 from shipmate.tools.output import point_at
 from shipmate.tools.tool import Picture, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
@@ -97,6 +98,10 @@ class Trials:
             if changes.digest != expected.get("changes"):
                 raise TargetChangedError
             kept = _read_kept(changes.folder)
+            if project := _find_closed(context, changes.changes):
+                raise ToolError(
+                    f"{context.member.id} may only read in project {project} by now. Nothing was done."
+                )
             if changed := changes.changed_since():
                 raise TargetChangedError(f"changed since it was shown: {', '.join(changed)}")
             changes.secure()
@@ -182,6 +187,13 @@ class Trials:
             raise TargetChangedError
         with _or_anew():
             return Changeset.read(self._layout.root, folder)
+
+
+def _find_closed(context: ToolContext, changes: Iterable[Change]) -> str | None:
+    """Return a project that closed to the member after the command was tried."""
+    rights = find_rights(context.layout)
+    found = (rights.find_closed(context.member.id, [change.path.split("/")]) for change in changes)
+    return next(filter(None, found), None)
 
 
 def name_trial(context: ToolContext) -> str:

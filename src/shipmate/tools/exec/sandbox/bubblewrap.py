@@ -76,7 +76,7 @@ class Bubblewrap:
         # past it to the workspace, and what it moves is judged afterwards.
         pinned = () if room.is_trial else pinned_folders(locked, root)
         covers = [(folder, ["--bind", folder, folder]) for folder in pinned]
-        for place in [*closed_places(locked, root), *map(str, own_code(root))]:
+        for place in [*closed_places(locked, root, also=room.closed), *map(str, own_code(root))]:
             if place == str(root / ".git") and room.writes_repository:
                 covers.append((place, ["--bind", place, place]))
             else:

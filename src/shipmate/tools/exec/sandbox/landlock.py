@@ -55,7 +55,7 @@ class Landlock:
         states = state_folders(locked)
         repositories = [Path(entry.path) for entry in locked if Path(entry.path).name == ".git"]
         hidden = {*hidden_places(locked), *map(str, states), *_hidden_configs(repositories)}
-        closed = {*closed_places(locked, root, limit=sys.maxsize), *map(str, own_code(root))}
+        closed = {*closed_places(locked, root, sys.maxsize, room.closed), *map(str, own_code(root))}
         if room.writes_repository:
             closed.discard(str(root / ".git"))
         yield from _open(str(root), "--write", hidden, closed, _folders_around((*hidden, *closed)))

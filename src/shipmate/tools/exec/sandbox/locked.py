@@ -224,10 +224,12 @@ def _judge_place(parts: tuple[str, ...]) -> tuple[bool, bool]:
     return is_hidden or is_locked(parts), is_hidden
 
 
-def closed_places(entries: Iterable[LockedEntry], root: Path, limit: int = MOUNT_LIMIT) -> list[str]:
-    """Return the files and folders to close to writing, none inside another."""
+def closed_places(
+    entries: Iterable[LockedEntry], root: Path, limit: int = MOUNT_LIMIT, also: Iterable[str] = ()
+) -> list[str]:
+    """Return the files and folders to close to writing, none inside another; `also` names further ones."""
     places = (find_goal(entry) for entry in entries if not entry.is_hidden)
-    return _join(_without_inner(place for place in places if place), str(root), limit)
+    return _join(_without_inner([*(place for place in places if place), *also]), str(root), limit)
 
 
 def pinned_folders(entries: Iterable[LockedEntry], root: Path) -> list[str]:

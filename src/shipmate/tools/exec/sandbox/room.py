@@ -40,6 +40,8 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     writes_repository: bool = False
     # Whether it is shown what strangers sent and what members put aside, in `.ship`.
     shows_received: bool = True
+    # Folders of the workspace that this command may only read.
+    closed: tuple[str, ...] = ()
     overlay: Overlay | None = None
     # A copy that a trial changes in the workspace's place, where no overlay works.
     stand_in: Path | None = None
@@ -101,6 +103,7 @@ def make_room(
     network: bool = False,
     writes_repository: bool = False,
     shows_received: bool = True,
+    closed: tuple[str, ...] = (),
     overlay: Overlay | None = None,
     stand_in: Path | None = None,
 ) -> Room:
@@ -111,6 +114,7 @@ def make_room(
         network=network,
         writes_repository=writes_repository,
         shows_received=shows_received,
+        closed=closed,
         overlay=overlay,
         stand_in=stand_in,
     )

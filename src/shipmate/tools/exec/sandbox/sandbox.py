@@ -120,6 +120,7 @@ class Sandbox:
         network: bool = False,
         writes_repository: bool = False,
         shows_received: bool = True,
+        closed: tuple[str, ...] = (),
         overlay: Overlay | None = None,
         stand_in: Path | None = None,
     ) -> Room:
@@ -129,6 +130,7 @@ class Sandbox:
             network=network,
             writes_repository=writes_repository,
             shows_received=shows_received,
+            closed=closed,
             overlay=overlay,
             stand_in=stand_in,
         )

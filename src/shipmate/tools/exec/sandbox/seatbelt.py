@@ -50,7 +50,7 @@ class Seatbelt:
         layout, locked = self._layout, self._tree.look()
         readable = [*map(Path, SYSTEM), *readable_places(layout.root)]
         states = state_folders(locked)
-        closed = [Path(place) for place in closed_places(locked, layout.root, limit=sys.maxsize)]
+        closed = [Path(place) for place in closed_places(locked, layout.root, sys.maxsize, room.closed)]
         git = layout.root / ".git"
         if room.writes_repository and git in closed:
             closed.remove(git)

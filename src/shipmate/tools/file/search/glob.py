@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import stat
 import time
 
 import msgspec
 
-from shipmate.tools.file.read import labels_by_path
-from shipmate.tools.file.search.tree import files_below
+from shipmate.errors import ToolError
+from shipmate.tools.file.confine import open_file
+from shipmate.tools.file.read import describe_folder, labels_by_path
+from shipmate.tools.file.search.tree import files_below, list_folder
 from shipmate.tools.file.search.wildcard import Wildcard
 from shipmate.tools.file.target import real_path
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
+from shipmate.values.message import JsonObject
 
 PATH_LIMIT = 500
 SECONDS = 10
@@ -31,6 +35,10 @@ class Glob(Tool[GlobArguments]):
     arguments = GlobArguments
     labels = Labels(reads_private=True)
 
+    def parse(self, arguments: JsonObject) -> GlobArguments:
+        # `list_dir` gives a folder and no pattern.
+        return super().parse({"pattern": "", **arguments})
+
     def labels_for(self, arguments: GlobArguments) -> Labels:
         return labels_by_path(f"{arguments.path}/{arguments.pattern}")
 
@@ -44,6 +52,11 @@ class Glob(Tool[GlobArguments]):
 
 
 def _find(arguments: GlobArguments, context: ToolContext) -> str:
+    if not arguments.pattern:
+        with open_file(context.folder, arguments.path) as (handle, status, place):
+            if not stat.S_ISDIR(status.st_mode):
+                raise ToolError(f"{place.path} is a file; use read.")
+            return describe_folder(list_folder(handle, place.parts))
     path, pattern = narrow(arguments.path, arguments.pattern)
     wildcard = Wildcard(pattern)
     deadline = time.monotonic() + SECONDS

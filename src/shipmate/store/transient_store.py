@@ -60,8 +60,8 @@ class MemoryIndex(Index):
         return Reconciled()
 
 
-class MemoryStore(FileStore):
-    """Keep everything in memory: the same store without a file."""
+class TransientStore(FileStore):
+    """A store that keeps everything in the process: the same store without a file."""
 
     def __init__(self) -> None:
         database = Database(None)

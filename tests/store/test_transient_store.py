@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from shipmate.store.file_store import open_store
-from shipmate.store.memory_store import MemoryStore
 from shipmate.store.port import Store
+from shipmate.store.transient_store import TransientStore
 from shipmate.thread.log import FileLog
 from shipmate.values.event import EgressMessage, Outcome, TextEvent
 from shipmate.values.message import user_message
@@ -21,7 +21,7 @@ ROOM = "web:room:1"
 
 @pytest.fixture(params=["file", "memory"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Store]:
-    made: Store = open_store(Layout(tmp_path)) if request.param == "file" else MemoryStore()
+    made: Store = open_store(Layout(tmp_path)) if request.param == "file" else TransientStore()
     yield made
     await made.close()
     if request.param == "memory":
@@ -46,7 +46,7 @@ async def test_threads_are_listed_newest_first_by_state_and_by_words(store: Stor
     for number in range(3):
         stamp = f"2026-01-0{number + 1}T00:00:00.000Z"
         rows = [user_message("m", f"talk {number}", {"timestamp": stamp})]
-        if not isinstance(store, MemoryStore):
+        if not isinstance(store, TransientStore):
             await FileLog(Layout(tmp_path)).create(ThreadId("web", "room", str(number)), rows)
         await store.threads.note(f"web:room:{number}", rows)
     await store.threads.set("web:room:1", archived=True)
