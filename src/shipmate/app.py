@@ -10,6 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from shipmate.adapters.command import read_command
+from shipmate.approvals.authority import OWNER_PLATFORMS
 from shipmate.approvals.reply.suggest import Suggester
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.builder import ContextBuilder
@@ -166,7 +168,9 @@ class Shipmate:
 
     async def receive(self, event: IngressEvent) -> Receipt:
         """Take an event in; once this returns it cannot be lost, and a repeat starts nothing."""
-        return await self.keeper.receive(event)
+        # The terminal and the page read commands themselves: there `/new` begins a thread.
+        is_chat = event.platform not in OWNER_PLATFORMS
+        return await self.keeper.receive(read_command(event) if is_chat else event)
 
     async def close(self, *, finish: bool = False) -> None:
         """End cleanly; runs in flight go on with the next keeper. `finish` works them off first."""

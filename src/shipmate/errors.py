@@ -116,7 +116,8 @@ class ModelRequestError(ModelError):
 
 
 class ContextTooLongError(ModelError):
-    """The conversation no longer fits the model's window. Start a new course or a new thread."""
+    """The conversation no longer fits the model's window. Open a new course: /course in the terminal,
+    /new in a chat, “New course” on the page, or `shipmate threads new-course`."""
 
 
 class ModelBusyError(ModelError):

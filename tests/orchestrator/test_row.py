@@ -23,7 +23,7 @@ from shipmate.values.chunk import Chunk
 from shipmate.values.event import Attachment, RetryEvent, VoiceEvent
 from shipmate.values.message import UIMessage
 from tests.support.node import node_command
-from tests.support.workspace import ROOM, Mark, Probe, open_workspace, pressed, said, talk
+from tests.support.workspace import ROOM, Mark, Probe, course, note, open_workspace, pin, pressed, said, talk
 
 pytestmark = pytest.mark.node
 ASIDE = "what day is it today, by the way?"
@@ -153,6 +153,17 @@ async def steer(folder: Path) -> None:
         await second.outcome()
 
 
+async def note_in_every_way(folder: Path) -> None:
+    act = Probe("act", acts=True)
+    async with open_workspace(folder, ScriptedModel([[call("act")], "Done."]), [act]) as app:
+        await note(app, pin("The port is 8022."))
+        await talk(app, "go")
+        await note(app, course())
+        await talk(app, "yes")
+        await note(app, pin(number=1))
+        await note(app, course())
+
+
 async def retry(app: Shipmate, message_id: str) -> None:
     event = RetryEvent(platform="cli", thread_id=ROOM, user_id="ann", message_id=message_id, timestamp="t")
     await (await app.receive(event)).outcome()
@@ -166,6 +177,7 @@ SCENES: list[Scene] = [
     stop_in_every_place,
     die_and_give_up,
     steer,
+    note_in_every_way,
 ]
 
 

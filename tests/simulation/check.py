@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 from shipmate.approvals.value import Approval
 from shipmate.orchestrator.lane import MAX_ATTEMPTS, GaveUpError
+from shipmate.orchestrator.note import NoteEvent
 from shipmate.orchestrator.turn import message_id_of, run_id_of
+from shipmate.thread.course import read_course
 from shipmate.thread.merge import merge_rows
+from shipmate.thread.pin import pins_of
 from shipmate.thread.row import split_lines
 from shipmate.values.event import TextEvent
 from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, text_of, tool_parts
@@ -45,6 +48,7 @@ class Check:
         for thread_id, messages in self.threads.items():
             yield from self._order(thread_id, messages)
             yield from self._messages(thread_id, messages)
+            yield from _courses(thread_id, messages, is_whole=not self._world.has_failed)
         yield from self._acts()
         for run_id, thread_id in self._outside.stopped.items():
             found = [each for each in self.threads[thread_id] if each["id"] == message_id_of(run_id)]
@@ -71,7 +75,7 @@ class Check:
         own = event.message_id if event.platform == "web" else f"{event.platform}-{event.message_id}"
         names = {f"reply-{own}", f"retry-{event.message_id}"}
         for message in self.threads.get(event.thread_id, []):
-            if message["role"] == "user" and metadata_of(message).get("messageId") == event.message_id:
+            if message["role"] != "assistant" and metadata_of(message).get("messageId") == event.message_id:
                 found.append((message, None))
             kept = [part for part in message["parts"] if part["type"] in ("data-reply", "data-replaced")]
             found += [(message, part) for part in kept if part.get("id") in names]
@@ -90,8 +94,20 @@ class Check:
         if not places:
             if isinstance(said.event, TextEvent) and not said.withdrawals:
                 yield f"{name} was acknowledged and stands nowhere"
+            if isinstance(said.event, NoteEvent) and any(each.status == "replied" for each in said.outcomes):
+                yield f"{name} was told to be done and stands nowhere"
             return
-        yield from self._answered(name, said, *places[0])
+        if isinstance(said.event, NoteEvent):
+            yield from self._noted(name, said, places[0][0])
+        else:
+            yield from self._answered(name, said, *places[0])
+
+    def _noted(self, name: str, said: Said, message: UIMessage) -> Iterator[str]:
+        """Compare the row of a course or a pin with what was told; it may have been refused before that."""
+        stored = message["parts"][0]["data"]["said"]
+        for told in said.outcomes:
+            if told.status == "replied" and (told.text, told.message_id) != (stored, message["id"]):
+                yield f"{name} was told {told}, and stored is {stored!r}"
 
     def _answered(self, name: str, said: Said, message: UIMessage, part: JsonObject | None) -> Iterator[str]:
         data = metadata_of(message) if part is None else part["data"]
@@ -129,7 +145,7 @@ class Check:
         places = [
             (said.seq, metadata_of(message).get("messageId"))
             for message in messages
-            if message["role"] == "user"
+            if message["role"] != "assistant"
             and (said := self._outside.said.get((thread_id, str(metadata_of(message).get("messageId")))))
             and said.seq
         ]
@@ -191,6 +207,27 @@ class Check:
         held, parts = _comparable(telling.message), _comparable(stored)
         if telling.is_over and held != parts[: len(held)]:
             yield f"a watcher holds of {telling.message_id}\n    {held}\n  and stored is\n    {parts}"
+
+
+def _courses(thread_id: str, messages: list[UIMessage], *, is_whole: bool) -> Iterator[str]:
+    """Check that courses follow one another, each opened by its row, and that pins have their own numbers."""
+    current, pins = 1, Counter[int]()
+    for message in messages:
+        course = metadata_of(message).get("course")
+        opened = read_course(message)
+        if opened is not None and (opened.course, course) != (current + 1, current + 1):
+            yield f"{thread_id} {message['id']} opens course {opened.course} after {current}"
+        if opened is not None and opened.closes is not None and opened.closes.course != current:
+            yield f"{thread_id} {message['id']} closes another course than {current}"
+        current = opened.course if opened is not None else current
+        # The disk may have refused the line that said it.
+        if course != current and (is_whole or course is not None):
+            yield f"{thread_id} {message['id']} is of course {course} and stands in {current}"
+        pins.update(part["data"]["number"] for part in message["parts"] if part["type"] == "data-pin")
+        in_force = [pin.number for pin in pins_of(messages[: messages.index(message)])]
+        if opened is not None and [pin.number for pin in opened.pins] != in_force:
+            yield f"{thread_id} {message['id']} carries other pins than {in_force}"
+    yield from (f"{thread_id}: {count} pins have number {each}" for each, count in pins.items() if count > 1)
 
 
 def _key(approval: Approval) -> tuple[str, str, str]:

@@ -17,9 +17,11 @@ from typing import Any
 from unittest import mock
 
 from shipmate.approvals.value import ReplyEffect
+from shipmate.orchestrator import ingress
 from shipmate.orchestrator import lane as lanes_of
 from shipmate.orchestrator.lane import Lane
 from shipmate.orchestrator.lanes import Lanes
+from shipmate.orchestrator.note import NoteEvent
 from shipmate.orchestrator.turn import Turn
 from shipmate.store.index import Index
 from shipmate.store.journal.inbox import Accept, JournalInbox, Line, StopLine
@@ -186,6 +188,24 @@ def early_yes_counts(stack: ExitStack) -> None:
         return await approvals.answer(row.event, await approvals.pending(str(thread.id)))
 
     _put(stack, Lane, "_read_answer", read)
+
+
+@mutant
+def noted_anew_after_a_crash(stack: ExitStack) -> None:
+    """A course or a pin whose row is there already is taken for one that is still to come."""
+    _put(stack, ingress, "outcome_of_note", lambda _row: None)
+
+
+@mutant
+def words_before_a_course_fall_into_it(stack: ExitStack) -> None:
+    """A course opens before what was said ahead of it is answered."""
+
+    def first_note(rows: list[InboxRow]) -> list[InboxRow]:
+        notes = [row for row in rows if isinstance(row.event, NoteEvent)]
+        return notes[:1] or one_turn(rows)
+
+    one_turn = lanes_of._one_turn  # pyright: ignore[reportPrivateUsage]
+    _put(stack, lanes_of, "_one_turn", first_note)
 
 
 @mutant

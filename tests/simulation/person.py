@@ -1,4 +1,4 @@
-"""What people do: they write, repeat, answer, stop, take back, watch and rename, through any process."""
+"""What people do: they write, repeat, answer, pin, stop, take back, watch and rename, through any process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ import msgspec
 
 from shipmate.approvals.value import Approval
 from shipmate.errors import ShipmateError
-from shipmate.values.event import ApprovalReplyEvent, IngressEvent, RetryEvent, TextEvent
+from shipmate.values.event import (
+    ApprovalReplyEvent,
+    CourseEvent,
+    IngressEvent,
+    PinEvent,
+    RetryEvent,
+    TextEvent,
+)
 from shipmate.values.message import timestamp
 from shipmate.values.thread_id import ThreadId
 from tests.simulation.outside import Said
@@ -98,6 +105,19 @@ class People:
         thread_id = self._chance.choice(self.threads)
         last = self._world.last_answer(thread_id) if self._chance.random() < 0.5 else None
         event = RetryEvent(**self._head(thread_id, self._name("r")), replaces=last)
+        self.hand_over(process, self._note(event))
+
+    def open_course(self, process: Process) -> None:
+        """Open a course of a thread."""
+        event = CourseEvent(**self._head(self._chance.choice(self.threads), self._name("c")))
+        self.hand_over(process, self._note(event))
+
+    def pin(self, process: Process) -> None:
+        """Pin a fact, or take one of the first pins off."""
+        name = self._name("n")
+        head = self._head(self._chance.choice(self.threads), name)
+        number = self._chance.choice((None, None, 1, 2))
+        event = PinEvent(**head, text="" if number else f"{name} is a fact", number=number)
         self.hand_over(process, self._note(event))
 
     def hand_over(self, process: Process, said: Said) -> asyncio.Task[None]:

@@ -18,7 +18,7 @@ from shipmate.orchestrator.feed import FeedEvent
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
 from shipmate.tools.toolset import Toolset
 from shipmate.values.chunk import Chunk
-from shipmate.values.event import ApprovalReplyEvent, Outcome, TextEvent
+from shipmate.values.event import ApprovalReplyEvent, CourseEvent, Outcome, PinEvent, TextEvent
 from shipmate.values.message import UIMessage
 from shipmate.values.thread_id import ThreadId
 
@@ -96,6 +96,35 @@ def pressed(
         approved=approved,
         scope=scope,
     )
+
+
+def course(message_id: str | None = None, *, thread_id: str = ROOM) -> CourseEvent:
+    """Make the event of a person opening a course."""
+    return CourseEvent(
+        platform="cli",
+        thread_id=thread_id,
+        user_id="ann",
+        message_id=message_id or f"e{next(_numbers)}",
+        timestamp="2026-01-01T00:00:00.000Z",
+    )
+
+
+def pin(text: str = "", number: int | None = None, *, message_id: str | None = None) -> PinEvent:
+    """Make the event of a person pinning a text, or taking a pin off."""
+    return PinEvent(
+        platform="cli",
+        thread_id=ROOM,
+        user_id="ann",
+        message_id=message_id or f"e{next(_numbers)}",
+        timestamp="2026-01-01T00:00:00.000Z",
+        text=text,
+        number=number,
+    )
+
+
+async def note(app: Shipmate, event: CourseEvent | PinEvent) -> Outcome:
+    """Open a course or change the pins, and wait for what is said back."""
+    return await (await app.receive(event)).outcome()
 
 
 async def talk(app: Shipmate, text: str, **more: Any) -> Outcome:

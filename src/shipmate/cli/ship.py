@@ -51,7 +51,14 @@ async def prime(
     if refs:
         priming = Priming(script_refs=refs, show_in_ui=show_in_ui)
         library = Library(ship.layout)
-        await create_dialog(library, ship.threads, ship.store, thread_id=thread_id, priming=priming)
+        await create_dialog(
+            library,
+            ship.threads,
+            ship.store,
+            thread_id=thread_id,
+            priming=priming,
+            language=ship.config.language,
+        )
 
 
 def make_text(

@@ -1,4 +1,4 @@
-"""List, show and export threads."""
+"""List, show, change and export threads."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ import click
 import msgspec
 
 from shipmate.cli.place import OpenWorkspace, find_layout, open_records, parse_thread_id
+from shipmate.cli.ship import open_ship
 from shipmate.cli.terminal.card import clean, shorten
+from shipmate.cli.terminal.leaving import run
+from shipmate.cli.terminal.note import make_course, make_pin
 from shipmate.cli.terminal.show import write_markdown
 from shipmate.errors import NotFoundError, UserError
 from shipmate.store.port import ThreadInfo
-from shipmate.thread.service import Thread
+from shipmate.thread.service import Thread, ThreadService
+from shipmate.values.event import CourseEvent, Outcome, PinEvent
 from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import Layout
 
 Result = TypeVar("Result")
 THREAD = click.argument("thread", metavar="THREAD")
@@ -28,7 +33,7 @@ EMPTY_OF = {"bin": "The bin is empty.", "archived": "Nothing is archived.", "que
 
 @click.group(epilog="THREAD is an id such as web:room:1; a bare name is short for cli:chat:NAME.")
 def command() -> None:
-    """List, show and export conversations."""
+    """List, show and export conversations; open courses and pin facts."""
 
 
 @command.command("list")
@@ -184,6 +189,78 @@ def restore(context: click.Context, thread: str) -> None:
 
     _run(context, work)
     click.echo(f"Restored {thread_id}.")
+
+
+@command.command("new-course")
+@THREAD
+@click.pass_context
+def new_course(context: click.Context, thread: str) -> None:
+    """Open a new course of a thread: the model sees nothing of what was said before, but for the pins.
+
+    A run in flight ends first. The thread keeps everything, and questions that wait can still be answered.
+    """
+    _note(context, make_course(parse_thread_id(thread)))
+
+
+@command.command()
+@THREAD
+@click.argument("text")
+@click.pass_context
+def pin(context: click.Context, thread: str, text: str) -> None:
+    """Pin TEXT, a fact that every course of a thread shows."""
+    if not text.strip():
+        raise UserError("there is nothing to pin. Write the fact that must stay in sight.")
+    _note(context, make_pin(parse_thread_id(thread), text))
+
+
+@command.command()
+@THREAD
+@click.argument("number", type=click.IntRange(min=1))
+@click.pass_context
+def unpin(context: click.Context, thread: str, number: int) -> None:
+    """Take the pin of a NUMBER off; `shipmate threads pins` shows the numbers."""
+    _note(context, make_pin(parse_thread_id(thread), number=number))
+
+
+@command.command()
+@THREAD
+@JSON
+@click.pass_context
+def pins(context: click.Context, thread: str, as_json: bool) -> None:
+    """List what is pinned in a thread."""
+    found = _read(context, parse_thread_id(thread))[0].pins.list()
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
+        return
+    if not found:
+        click.echo("Nothing is pinned. `shipmate threads pin THREAD TEXT` pins a fact.")
+    for each in found:
+        click.echo(clean(f"{each.number}. {each.text}"))
+
+
+def _note(context: click.Context, event: CourseEvent | PinEvent) -> None:
+    """Hand an event over to whoever works the thread, and print what came of it."""
+    layout = find_layout(context)
+
+    async def work() -> Outcome:
+        async with open_ship(layout) as ship:
+            await _require_open(ship.layout, ship.threads, ThreadId.parse(event.thread_id))
+            receipt = await ship.receive(event)
+            if ship.keeper.running(event.thread_id) is not None:
+                click.echo("shipmate: a run is going on; this is done when it ends", err=True)
+            return await receipt.outcome()
+
+    outcome = run(work())
+    if outcome.status != "replied":
+        raise UserError(f"{event.thread_id}: {outcome.error}.")
+    click.echo(clean(outcome.text))
+
+
+async def _require_open(layout: Layout, threads: ThreadService, thread_id: ThreadId) -> None:
+    """Check that a thread exists outside the bin: what is said into one there would bring it back."""
+    if layout.thread_bin(thread_id).exists() and not await threads.exists(thread_id):
+        raise UserError(f"{thread_id} is in the bin. `shipmate threads restore {thread_id}` brings it back.")
+    await threads.read(thread_id)
 
 
 async def _require(records: OpenWorkspace, thread_id: ThreadId) -> str:

@@ -41,7 +41,11 @@ WORDS: dict[type[ModelError], tuple[str, str]] = {
         "cannot be reached",
         "Check the network and `llm.baseUrl`, then send the message again.",
     ),
-    ContextTooLongError: ("cannot read a conversation this long", "Start a new course or a new thread."),
+    ContextTooLongError: (
+        "cannot read a conversation this long",
+        "Open a new course: /course in the terminal, /new in a chat, “New course” on the page, or "
+        "`shipmate threads new-course`.",
+    ),
     ModelRequestError: ("did not accept the request", "Check `llm.model` in ship.json."),
     ModelStreamError: ("broke off its answer", "What it said is kept; send the message again to go on."),
 }

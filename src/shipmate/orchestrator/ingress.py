@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from shipmate.approvals.value import Decision
+from shipmate.orchestrator.note import NoteEvent, outcome_of_note
 from shipmate.orchestrator.turn import describe_outcome, message_id_of, run_id_of
+from shipmate.thread.course import read_course
+from shipmate.thread.pin import is_pin_row
 from shipmate.thread.service import Thread
 from shipmate.values.event import (
     ApprovalReplyEvent,
@@ -97,6 +100,8 @@ def run_of(thread: Thread, event: IngressEvent) -> str | None:
 
 def outcome_of(thread: Thread, event: IngressEvent) -> Outcome | None:
     """Return how the run that answers an event ended, as far as the thread says."""
+    if isinstance(event, NoteEvent):
+        return outcome_of_note(thread.find(user_message_id(event)))
     run_id = run_of(thread, event)
     if run_id is None:
         part = _kept_aside(thread, event)
@@ -129,8 +134,13 @@ def is_outdated(thread: Thread, event: IngressEvent) -> bool:
     """Tell whether a retry is about an answer that is not, or no longer, the last."""
     if not isinstance(event, RetryEvent):
         return False
-    last = thread.messages[-1]["id"] if thread.messages else None
-    return last is None or event.replaces not in (None, last)
+    last = last_said(thread)
+    return last is None or read_course(last) is not None or event.replaces not in (None, last["id"])
+
+
+def last_said(thread: Thread) -> UIMessage | None:
+    """Return the last message; one that only changes the pins is none."""
+    return next((message for message in reversed(thread.messages) if not is_pin_row(message)), None)
 
 
 def replaced_row(thread: Thread, by: str, key: str) -> list[UIMessage]:
@@ -138,7 +148,7 @@ def replaced_row(thread: Thread, by: str, key: str) -> list[UIMessage]:
 
     The key of the retry is kept with it, so that the same one replaces nothing twice.
     """
-    last = thread.messages[-1] if thread.messages else None
+    last = last_said(thread)
     if last is None or last["role"] != "assistant" or last["id"] == by:
         return []
     part = data_part("replaced", {"by": by, "key": key}, "replaced")
@@ -171,6 +181,8 @@ def initiators_of(thread: Thread, before: str | None = None) -> tuple[str, ...]:
     for message in reversed(messages):
         if message["role"] == "user":
             found.append(_person(thread, message))
+        elif is_pin_row(message):
+            continue
         elif found and metadata_of(message).get("outcome") != "steered":
             break
     return tuple(dict.fromkeys(person for person in reversed(found) if person))

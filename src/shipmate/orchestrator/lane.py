@@ -25,12 +25,15 @@ from shipmate.orchestrator.ingress import (
     reply_row,
     run_of,
     speaker_of,
+    user_message_id,
     user_row,
 )
 from shipmate.orchestrator.loop import AgentOrchestrator
+from shipmate.orchestrator.note import NoteEvent, make_note
 from shipmate.orchestrator.turn import UNKNOWN, Turn, message_id_of
 from shipmate.orchestrator.work import is_cancelled
 from shipmate.store.port import InboxRow, Store
+from shipmate.thread.course import read_course
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.values import chunk as chunks
 from shipmate.values.event import (
@@ -126,6 +129,9 @@ class Lane:
         notice: str | None = None
         rows = _one_turn(rows)
         for row in rows:
+            if isinstance(row.event, NoteEvent):
+                await self._note(thread, row, row.event)
+                return
             if is_outdated(thread, row.event):
                 await self._finish(thread, [row], OUTDATED)
                 return
@@ -165,6 +171,18 @@ class Lane:
             rows = decision_rows(thread, await self._approvals.decisions_for(str(thread.id)))
             if rows:
                 await thread.append(*rows)
+
+    async def _note(self, thread: Thread, row: InboxRow, event: NoteEvent) -> None:
+        """Open a course or change the pins: one row and words back, no run."""
+        await self._own_member(thread, event)
+        tainted = self._orchestrator.is_tainted(thread)
+        row_id = user_message_id(event)
+        note = make_note(thread, event, row_id, tainted=tainted, language=self._approvals.language)
+        if note.row is not None:
+            await thread.append(note.row)
+            told = chunks.data("notice", {"text": note.outcome.text}, transient=True)
+            self._feed.publish(str(thread.id), row_id, told)
+        await self._finish(thread, [row], note.outcome)
 
     async def _read_answer(self, thread: Thread, row: InboxRow) -> ReplyEffect:
         """Read a row as an answer to approvals, if it can be one."""
@@ -258,7 +276,7 @@ class Lane:
         for row in rows:
             if isinstance(row.event, RetryEvent):
                 said += await self._replace_last(thread, run_id, row.event)
-            elif not is_kept(thread, row.event):
+            elif not isinstance(row.event, NoteEvent) and not is_kept(thread, row.event):
                 said.append(user_row(row.event, thread, run_id))
         if said:
             await thread.append(*said)
@@ -337,7 +355,10 @@ class Lane:
         """Store the outcome and what must be sent, then bring lists and search up to date."""
         await self._store.inbox.finish(rows, outcome, self._sends(self.thread_id, outcome))
         if outcome.message_id is not None and outcome.status != "suspended":
-            await self._store.ledger.drop_signatures(str(self.thread_id), outcome.message_id)
+            # No turn of a course that is closed goes on.
+            closes_all = read_course(thread.find(outcome.message_id)) is not None
+            ended = None if closes_all else outcome.message_id
+            await self._store.ledger.drop_signatures(str(self.thread_id), ended)
         self._feed.end(str(self.thread_id), outcome)
         self._finished(rows, outcome)
         await self._list(thread)
@@ -369,6 +390,10 @@ def _member_of(message: UIMessage | None) -> str | None:
 
 
 def _one_turn(rows: list[InboxRow]) -> list[InboxRow]:
-    """Return the rows that make one turn. A retry has its own: behind new words its answer is not last."""
-    place = next((place for place, row in enumerate(rows) if isinstance(row.event, RetryEvent)), len(rows))
-    return rows[:place] or rows[:1]
+    """Return the rows that make one turn.
+
+    A retry has its own: behind new words its answer is not last. So has what opens a course: words before it
+    belong to the course it closes.
+    """
+    alone = (place for place, row in enumerate(rows) if isinstance(row.event, RetryEvent | NoteEvent))
+    return rows[: next(alone, len(rows))] or rows[:1]

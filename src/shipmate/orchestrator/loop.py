@@ -19,6 +19,7 @@ from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
 from shipmate.store.port import Ledger, StepUsage
+from shipmate.thread.service import Thread
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import Outcome
@@ -67,6 +68,11 @@ class AgentOrchestrator:
             raise
         except ShipmateError as error:
             return await turn.fail(error)
+
+    def is_tainted(self, thread: Thread) -> bool:
+        """Tell whether strangers may have written into a thread."""
+        # Tools of MCP servers need not be found for this: what they bring in taints, known or not.
+        return self._worker.is_tainted(thread)
 
     async def work(self, turn: Turn) -> None:
         """Work the decided calls of a message without asking the model."""

@@ -25,7 +25,8 @@ class Taint:
     def covers(self, thread: Thread) -> bool:
         """Tell whether the thread holds a result that strangers may have written, in whichever course.
 
-        A new course begins with a summary, and a summary repeats what it was told.
+        A new course begins with a summary, and a summary repeats what it was told. What a row of the system
+        says of itself counts too: where it was copied to, the results may be missing.
         """
         edition, count, tainted = self._seen.get(thread, (thread.edition, 0, False))
         if edition != thread.edition:
@@ -36,6 +37,8 @@ class Taint:
         return tainted
 
     def _taints(self, message: UIMessage) -> bool:
+        if message["role"] == "system":
+            return any(map(_says_tainted, message["parts"]))
         for part in tool_parts(message):
             # What a failing tool says may be a stranger's words too.
             if ("output" in part or "errorText" in part) and self._is_untrusted(part):
@@ -52,6 +55,12 @@ class Taint:
             return tool.labels_for(tool.parse(part.get("input") or {})).reads_untrusted
         except ToolError:
             return tool.labels.reads_untrusted
+
+
+def _says_tainted(part: JsonObject) -> bool:
+    data = part.get("data")
+    told = [data, *data.get("pins", ())] if isinstance(data, dict) else []
+    return any(isinstance(each, dict) and bool(each.get("tainted")) for each in told)
 
 
 def tell_gone(name: str) -> str:

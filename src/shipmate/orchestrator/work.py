@@ -15,6 +15,7 @@ from shipmate.errors import NotFoundError, ShipmateError, TargetChangedError, To
 from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.taint import Taint, tell_gone
 from shipmate.orchestrator.turn import INTERRUPTED, Turn
+from shipmate.thread.service import Thread
 from shipmate.tools.tool import ToolContext, ToolResult
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
@@ -32,6 +33,10 @@ class Worker:
         self._audit = approvals.audit
         self._taint = Taint(toolset)
         self._guides = Guides()
+
+    def is_tainted(self, thread: Thread) -> bool:
+        """Tell whether strangers may have written into a thread."""
+        return self._taint.covers(thread)
 
     async def work(self, turn: Turn) -> bool:
         """Work the open calls of a message; tell whether all are settled."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -14,12 +14,14 @@ import msgspec
 from shipmate.errors import NotFoundError, PrimingError, StorageError
 from shipmate.priming.convert import to_records
 from shipmate.priming.library import Library
+from shipmate.priming.pinned import without_pins, write_reminders
 from shipmate.priming.ref import ScriptRef, read_slug
 from shipmate.priming.script.record import KIND, VERSION, Script
 from shipmate.priming.script.writer import write_script
 from shipmate.store.port import Store
+from shipmate.thread.pin import Pin, pins_of
 from shipmate.thread.service import ThreadService
-from shipmate.values.message import UIMessage, metadata_of
+from shipmate.values.message import JsonObject, UIMessage, metadata_of
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN, sync_folder
 
@@ -56,8 +58,11 @@ async def save_script(
     messages = select_course(thread.messages, number, thread.course)
     status = "archived" if info is not None and info.archived else "running"
 
+    # What was in force when the course ended, whichever course pinned it.
+    pins = pins_of(message for at, message in _with_course(thread.messages) if at <= number)
+
     def save() -> Saved:
-        script = make_script(messages, ref, thread_id, number, title, status)
+        script = make_script(messages, ref, thread_id, number, title, status, pins)
         path = ref.path(library.layout)
         write_file(path, write_script(script).encode(), ref, overwrite=overwrite)
         name = path.relative_to(library.layout.root).as_posix()
@@ -71,14 +76,15 @@ def select_course(messages: Sequence[UIMessage], course: int, last: int) -> list
     """Give the messages of one course; a message without a number belongs to the course that is open."""
     if not 1 <= course <= last:
         raise NotFoundError(f"there is no course {course}; this thread has {last}")
-    found: list[UIMessage] = []
+    return [message for number, message in _with_course(messages) if number == course]
+
+
+def _with_course(messages: Iterable[UIMessage]) -> Iterator[tuple[int, UIMessage]]:
     current = 1
     for message in messages:
         number = metadata_of(message).get("course")
         current = max(current, number) if isinstance(number, int) else current
-        if current == course:
-            found.append(message)
-    return found
+        yield current, message
 
 
 def make_script(
@@ -88,12 +94,13 @@ def make_script(
     course: int,
     title: str | None = None,
     status: str = "running",
+    pins: Sequence[Pin] = (),
 ) -> Script:
-    """Make the script of some messages; refuse when nobody said anything."""
+    """Make the script of some messages, with pins as reminders; refuse when nobody said anything."""
     if not any(message["role"] != "system" and message["parts"] for message in messages):
         raise PrimingError(f"course {course} of {thread_id} is empty: there is nothing to save yet")
     source = {"rootId": str(thread_id), "selfId": str(thread_id), "course": course, "status": status}
-    frontmatter = {
+    frontmatter: JsonObject = {
         "kind": KIND,
         "version": VERSION,
         "title": title or ref.slug.rpartition("/")[2],
@@ -101,7 +108,9 @@ def make_script(
         "generatedAt": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S"),
         "sourceDialog": source,
     }
-    return Script(frontmatter, to_records(messages))
+    if pins:
+        frontmatter["reminders"] = write_reminders(pins)
+    return Script(frontmatter, to_records(without_pins(messages)))
 
 
 def write_file(path: Path, data: bytes, ref: ScriptRef, *, overwrite: bool) -> None:

@@ -12,10 +12,12 @@ import msgspec
 from shipmate.errors import PrimingError, StorageError, UserError
 from shipmate.priming.convert import renew_residues, to_messages
 from shipmate.priming.library import Library
+from shipmate.priming.pinned import read_reminders, without_pins
 from shipmate.priming.recent import Recents
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.script.record import Record, Script
 from shipmate.store.port import Store
+from shipmate.thread.pin import Pin, pin_parts
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import JsonObject, UIMessage, is_settled, is_tool, metadata_of, timestamp
 from shipmate.values.thread_id import ThreadId
@@ -59,13 +61,14 @@ async def create_dialog(
     member: str = CAPTAIN,
     priming: Priming | None = None,
     title: str = "",
+    language: str = "en",
 ) -> PrimedThread:
     """Create a dialog, primed or not; a failure leaves nothing behind."""
     refs = list(dict.fromkeys(map(ScriptRef.parse, priming.script_refs if priming else ())))
     if sum(map(library.weigh, refs)) <= INLINE_BYTES:
-        rows = _prepare(library, refs, member, thread_id)
+        rows = _prepare(library, refs, member, thread_id, language)
     else:
-        rows = await asyncio.to_thread(_prepare, library, refs, member, thread_id)
+        rows = await asyncio.to_thread(_prepare, library, refs, member, thread_id, language)
     settings: JsonObject = {}
     if priming is not None and refs:
         settings = {
@@ -82,9 +85,9 @@ async def create_dialog(
 
 
 def _prepare(
-    library: Library, refs: Sequence[ScriptRef], member: str, thread_id: ThreadId
+    library: Library, refs: Sequence[ScriptRef], member: str, thread_id: ThreadId, language: str
 ) -> list[UIMessage]:
-    return build_rows([library.load(ref, member) for ref in refs], thread_id)
+    return build_rows([library.load(ref, member) for ref in refs], thread_id, language)
 
 
 async def _store(
@@ -127,8 +130,11 @@ def hides_priming(settings: JsonObject) -> bool:
     return settings.get(HIDE_PRIMING) is True
 
 
-def build_rows(scripts: Sequence[Script], thread_id: ThreadId) -> list[UIMessage]:
-    """Give the rows that replay scripts into course 1 of a new thread, one script after the other."""
+def build_rows(scripts: Sequence[Script], thread_id: ThreadId, language: str = "en") -> list[UIMessage]:
+    """Return the rows that replay scripts into course 1 of a new thread, one script after the other.
+
+    Their reminders stand first, as pins.
+    """
     records: list[Record] = []
     last = 0
     for script in scripts:
@@ -143,7 +149,15 @@ def build_rows(scripts: Sequence[Script], thread_id: ThreadId) -> list[UIMessage
     at = timestamp()
     ids = _Distinct("priming")
     calls = _Distinct("call")
-    return renew_residues([_stamp(message, ids, calls, str(thread_id), at) for message in messages])
+    pinned = read_reminders((each for script in scripts for each in script.reminders), at)
+    stamped = [_stamp(message, ids, calls, str(thread_id), at) for message in messages]
+    notes = [_stamp(_pin_message(pin, language), ids, calls, str(thread_id), at) for pin in pinned]
+    # Only reminders pin: a record that looks like the row of a pin is shown to nobody as one.
+    return [*notes, *without_pins(renew_residues(stamped))]
+
+
+def _pin_message(pin: Pin, language: str) -> UIMessage:
+    return {"id": f"pin-{pin.number}", "role": "system", "parts": pin_parts(pin, language)}
 
 
 def renumber(records: Sequence[Record], last: int) -> tuple[list[Record], int]:

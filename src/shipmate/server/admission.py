@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from shipmate.errors import NotFoundError
+from shipmate.orchestrator.ingress import last_said
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.server.ask import (
     RETRY,
@@ -25,6 +26,7 @@ from shipmate.server.ask import (
 from shipmate.server.guard.error import ApiError, invalid, missing
 from shipmate.server.port import Ship
 from shipmate.server.stream.view import run_of
+from shipmate.thread.course import read_course
 from shipmate.thread.service import Thread
 from shipmate.values.event import IngressEvent, RetryEvent, TextEvent
 from shipmate.values.message import JsonObject, UIMessage, text_of
@@ -135,8 +137,8 @@ async def _retry(ship: Ship, thread: Thread, body: ChatBody, key: str | None) ->
         raise _being_written()
     if body.message_id and named is None:
         raise missing("such message")
-    last = thread.messages[-1] if thread.messages else None
-    if last is None:
+    last = last_said(thread)
+    if last is None or read_course(last) is not None:
         raise missing("message to answer again")
     replaced = named if named is not None and named["role"] == "assistant" else last
     event = retry_event(thread.id, retry_id(key or replaced["id"]), replaced)

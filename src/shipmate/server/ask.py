@@ -75,7 +75,12 @@ def last_message(body: ChatBody) -> JsonObject:
     """Decode the one message that counts."""
     if not body.messages:
         raise invalid("There is no message.")
-    message = msgspec.json.decode(body.messages[-1])
+    message: object = None
+    for raw in reversed(body.messages):
+        message = msgspec.json.decode(raw)
+        # A course that was opened or a pin may stand last; nobody says anything with those.
+        if not isinstance(message, dict) or message.get("role") != "system":
+            break
     if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
         raise invalid("messages: the last one is no user or assistant message.")
     if not isinstance(message.get("parts"), list):

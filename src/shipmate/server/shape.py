@@ -71,6 +71,13 @@ class Said(Shape):
     message_id: Slot | None = None
 
 
+class NewPin(Shape):
+    """Choose what to pin: a text, or else the words of a message."""
+
+    text: Annotated[str, StringConstraints(min_length=1, max_length=4000)] | None = None
+    message_id: Slot | None = None
+
+
 class Branch(Shape):
     """Choose the message to go back to."""
 

@@ -68,9 +68,11 @@ class JournalLedger:
         """Return the signatures of an open turn."""
         return self._signatures.read(ThreadId.parse(thread_id)).get(message_id, [])
 
-    async def drop_signatures(self, thread_id: str, message_id: str) -> None:
-        """Forget the signatures of a turn that ended."""
+    async def drop_signatures(self, thread_id: str, message_id: str | None = None) -> None:
+        """Forget the signatures of a turn that ended, or of all turns because their course did."""
         parsed = ThreadId.parse(thread_id)
         known = self._signatures.read(parsed)
-        if message_id in known:
+        if known and message_id is None:
+            self._signatures.write(parsed, {})
+        elif message_id in known:
             self._signatures.write(parsed, {key: value for key, value in known.items() if key != message_id})

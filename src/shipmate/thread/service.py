@@ -9,8 +9,10 @@ from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
 from shipmate.errors import NotFoundError
+from shipmate.thread.course import OpenCall, carry, read_course
 from shipmate.thread.log import Log, Position
 from shipmate.thread.merge import merge_row
+from shipmate.thread.pin import PinList
 from shipmate.thread.row import RowProblem
 from shipmate.values.message import UIMessage, is_settled, metadata_of, tool_parts
 from shipmate.values.thread_id import ThreadId
@@ -35,6 +37,10 @@ class Thread:
         self.problems = []
         self.course = 1
         self._course_start = 0
+        self.pins = PinList()
+        # Calls of earlier courses that were open when this one began, and the messages shown of them.
+        self._carried_calls: Sequence[OpenCall] = ()
+        self._carried: dict[str, UIMessage] = {}
         self._replaced: set[str] = set()
         # Messages with open calls of which a person was asked about one, decided by now or not.
         self.waiting: dict[str, None] = {}
@@ -48,10 +54,14 @@ class Thread:
         return self.messages[self._course_start :]
 
     def history(self) -> list[UIMessage]:
-        """Give what the model sees: the current course without messages that a retry replaced."""
-        if not self._replaced:
-            return self.current()
-        return [message for message in self.current() if message["id"] not in self._replaced]
+        """Return what the model sees: the current course without messages that a retry replaced.
+
+        Behind the row that opened it stand the calls of earlier courses that were open then.
+        """
+        seen = self.current()
+        if self._replaced:
+            seen = [message for message in seen if message["id"] not in self._replaced]
+        return [*seen[:1], *self._carried.values(), *seen[1:]] if self._carried else seen
 
     def firm(self) -> int:
         """Count the messages at the start of the current course that will not grow any more."""
@@ -92,18 +102,29 @@ class Thread:
         if "replacedBy" in metadata_of(row):
             self._replaced.add(row["id"])
         self.replies.update(str(part.get("id")) for part in row["parts"] if part.get("type") == "data-reply")
+        self.pins.take(row)
         place = self._places.get(row["id"])
         if place is not None:
             self.messages[place] = merge_row(self.messages[place], row)
             self._note_waiting(self.messages[place])
+            if row["id"] in self._carried:
+                self._carried[row["id"]] = carry(self.messages[place], self._carried_calls)
             return
         course = metadata_of(row).get("course")
         if isinstance(course, int) and course > self.course:
             self.course = course
             self._course_start = len(self.messages)
+            self._carry_over(row)
         self._places[row["id"]] = len(self.messages)
         self.messages.append(row)
         self._note_waiting(row)
+
+    def _carry_over(self, row: UIMessage) -> None:
+        """Keep showing the calls that were open when a course began."""
+        opened = read_course(row)
+        self._carried_calls = opened.approvals if opened is not None else ()
+        found = map(self.find, dict.fromkeys(call.message_id for call in self._carried_calls))
+        self._carried = {each["id"]: carry(each, self._carried_calls) for each in found if each is not None}
 
     def _note_waiting(self, message: UIMessage) -> None:
         calls = list(tool_parts(message))

@@ -74,7 +74,20 @@ class RetryEvent(_Event, frozen=True, kw_only=True, tag="retry"):
     replaces: str | None = None
 
 
-IngressEvent: TypeAlias = TextEvent | VoiceEvent | ApprovalReplyEvent | RetryEvent
+class CourseEvent(_Event, frozen=True, kw_only=True, tag="course"):
+    """Ask for a new course: the model sees nothing of what was said before, but for what is pinned."""
+
+
+class PinEvent(_Event, frozen=True, kw_only=True, tag="pin"):
+    """Pin a text, or take the pin of a number off; with neither, ask which pins there are."""
+
+    text: str = ""
+    number: int | None = None
+    # The message the text was taken from, if it was.
+    source: str | None = None
+
+
+IngressEvent: TypeAlias = TextEvent | VoiceEvent | ApprovalReplyEvent | RetryEvent | CourseEvent | PinEvent
 
 
 class EgressMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

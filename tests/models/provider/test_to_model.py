@@ -184,6 +184,29 @@ def test_ends_and_begins_with_the_person() -> None:
     assert len(to_model_messages([])) == 1
 
 
+def test_pins_speak_for_themselves_and_only_a_summary_is_called_one() -> None:
+    pins = {"type": "data-course", "data": {"course": 2, "pins": [{"number": 1, "text": "Blue."}]}}
+    rows: list[UIMessage] = [
+        {
+            "id": "c",
+            "role": "system",
+            "parts": [pins, {"type": "text", "text": "(Pinned:) Blue."}, {"type": "text", "text": "We met."}],
+        },
+        {
+            "id": "p",
+            "role": "system",
+            "parts": [{"type": "data-pin", "data": {}}, {"type": "text", "text": "(Pinned:) Red."}],
+        },
+    ]
+    (request,) = to_model_messages(rows)
+    said = [part.content for part in request.parts if isinstance(part, UserPromptPart)]
+    assert said == [
+        "(Pinned:) Blue.\n\nSummary of the conversation before this point:\n\nWe met.\n\n"
+        "(End of the summary.)",
+        "(Pinned:) Red.",
+    ]
+
+
 def test_puts_the_summary_of_the_last_course_at_the_head() -> None:
     opening: UIMessage = {
         "id": "s",

@@ -56,7 +56,8 @@ export interface DataParts {
   [name: string]: unknown;
   error: { message: string; retryable?: boolean };
   notice: { text: string };
-  course: { course: number; summary?: string; reason?: string };
+  course: { course: number; summary?: string; reason?: string; pins?: { number: number; text: string }[] };
+  pin: { number: number; text: string };
   queue: { messageId: string; position: number };
   /** Another message of the thread that changed meanwhile, whole. */
   message: UIMessage<Metadata>;
@@ -70,6 +71,28 @@ export interface MessagePage {
   problems: string[];
   running: boolean;
   hidePriming: boolean;
+}
+
+export interface Pin {
+  number: number;
+  text: string;
+  at: string;
+  by: string;
+  source: string | null;
+}
+
+export interface Pins {
+  pins: Pin[];
+  /** What will be pinned once the run has ended. */
+  waiting: string[];
+}
+
+export interface Noted {
+  messageId: string;
+  waits: boolean;
+  course: number | null;
+  pin: Pin | null;
+  say: string | null;
 }
 
 export interface RunChanges {

@@ -4,9 +4,10 @@ import { Icon } from "../ui/Icon";
 import { Loading } from "../ui/State";
 import { ApproveAll, waitingIds } from "./Confirmation";
 import { CourseMark, MessageView } from "./MessageView";
+import { PinMark } from "./Pins";
 import { Primed } from "./Primed";
 import { useScroll } from "./useScroll";
-import type { ThreadState } from "./useThread";
+import { lastSaid, type ThreadState } from "./useThread";
 
 interface Props {
   thread: ThreadState;
@@ -52,11 +53,12 @@ export function Conversation({ thread, threadId, memberName }: Props) {
 function Messages({ messages, hidePriming, ...rest }: Props & { messages: Message[]; hidePriming: boolean }) {
   const primed = messages.filter((message) => message.metadata?.sourceTag === "priming_script");
   const own = messages.filter((message) => message.metadata?.sourceTag !== "priming_script");
+  const last = lastSaid(messages);
   const view = (message: Message) =>
     message.role === "system" ? (
-      <CourseMark key={message.id} message={message} />
+      <SystemMark key={message.id} message={message} />
     ) : (
-      <MessageView key={message.id} message={message} isLast={message === messages.at(-1)} {...rest} />
+      <MessageView key={message.id} message={message} isLast={message === last} {...rest} />
     );
   return (
     <>
@@ -68,6 +70,10 @@ function Messages({ messages, hidePriming, ...rest }: Props & { messages: Messag
       {own.map(view)}
     </>
   );
+}
+
+function SystemMark({ message }: { message: Message }) {
+  return message.parts.some((part) => part.type === "data-course") ? <CourseMark message={message} /> : <PinMark message={message} />;
 }
 
 function Thinking({ label }: { label: string }) {

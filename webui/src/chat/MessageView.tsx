@@ -11,6 +11,7 @@ import { IconButton } from "../ui/IconButton";
 import { sayError } from "../ui/toast";
 import { leaveFor, messageText } from "./draft";
 import { EditMessage } from "./EditMessage";
+import { PinFact } from "../dialog/PinFact";
 import { PartView } from "./PartView";
 import { Rewind, changesFiles } from "./Rewind";
 import type { ThreadState } from "./useThread";
@@ -34,7 +35,7 @@ export const MessageView = memo(
     (!after.isLast || before.thread.isBusy === after.thread.isBusy),
 );
 
-function UserMessage({ message, threadId }: Props) {
+function UserMessage({ message, thread, threadId }: Props) {
   const t = useT();
   const format = useFormat();
   const [isEditing, setEditing] = useState(false);
@@ -62,6 +63,7 @@ function UserMessage({ message, threadId }: Props) {
           <footer className="message-tools">
             {message.metadata?.timestamp && <time>{format.time(message.metadata.timestamp)}</time>}
             <IconButton icon="edit" look="small" label={t("edit")} onClick={() => setEditing(true)} />
+            {text && <PinButton text={text} message={message} thread={thread} />}
             <CopyButton text={text} />
           </footer>
         </>
@@ -88,6 +90,7 @@ function AssistantMessage({ message, isLast, thread, memberName }: Props) {
       {!isOpen && !isWaiting && (
         <footer className="message-tools">
           {text && <CopyButton text={text} />}
+          {text && <PinButton text={text} message={message} thread={thread} />}
           {message.metadata?.runId && changesFiles(message) && <Rewind run={message.metadata.runId} />}
           {isLast && <IconButton icon="retry" look="small" label={t("retry.answer")} onClick={() => void thread.retry()} />}
         </footer>
@@ -96,11 +99,26 @@ function AssistantMessage({ message, isLast, thread, memberName }: Props) {
   );
 }
 
+/** Pins what a message says, once the person has cut it down to the fact. */
+function PinButton({ text, message, thread }: { text: string; message: Message; thread: ThreadState }) {
+  const t = useT();
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <IconButton icon="pin" look="small" label={t("pin")} onClick={() => setOpen(true)} />
+      {isOpen && (
+        <PinFact text={text} onPin={(words) => void thread.pins.pin(words, message.id)} onClose={() => setOpen(false)} />
+      )}
+    </>
+  );
+}
+
 export function CourseMark({ message }: { message: Message }) {
   const t = useT();
   const part = message.parts.find((one) => one.type === "data-course");
   const course = part && "data" in part ? (part.data as DataParts["course"]) : undefined;
-  if (!course) return null;
+  // A course that was replayed into a first one begins nothing.
+  if (!course || course.course < 2) return null;
   return (
     <section className="course">
       <div className="separator">

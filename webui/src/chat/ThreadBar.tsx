@@ -3,6 +3,7 @@ import { api } from "../api/api";
 import { refreshThreads } from "../api/threads";
 import { DrawerButton } from "../app/drawer";
 import { go } from "../app/route";
+import { PinFact } from "../dialog/PinFact";
 import { SavePriming } from "../dialog/SavePriming";
 import { useT } from "../i18n";
 import { useFormat } from "../i18n/format";
@@ -27,7 +28,7 @@ interface Props {
 export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onContext }: Props) {
   const t = useT();
   const format = useFormat();
-  const [open, setOpen] = useState<"save" | "rename" | "delete">();
+  const [open, setOpen] = useState<"save" | "rename" | "delete" | "pin">();
   const { info } = thread;
   const close = () => setOpen(undefined);
   const change = (act: () => Promise<unknown>) => void act().catch(sayError).then(refreshThreads);
@@ -59,6 +60,8 @@ export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onC
       <Menu
         label={t("thread.more")}
         items={[
+          { icon: "anchor", label: t("course.new"), onSelect: () => void thread.pins.openCourse() },
+          { icon: "pin", label: t("pin"), onSelect: () => setOpen("pin") },
           { icon: "edit", label: t("rename"), onSelect: () => setOpen("rename") },
           {
             icon: "archive",
@@ -69,6 +72,7 @@ export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onC
         ]}
       />
       {open === "save" && <SavePriming threadId={id} member={memberId} onClose={close} />}
+      {open === "pin" && <PinFact text="" onPin={(text) => void thread.pins.pin(text)} onClose={close} />}
       {open === "rename" && <RenameThread id={id} title={info?.title ?? ""} onClose={close} />}
       {open === "delete" && (
         <Confirm

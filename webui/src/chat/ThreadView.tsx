@@ -6,6 +6,7 @@ import { useT } from "../i18n";
 import { Empty, Problem } from "../ui/State";
 import { ContextPanel } from "../context/lazy";
 import { Conversation } from "./Conversation";
+import { Pins } from "./Pins";
 import { PromptInput } from "./PromptInput";
 import { Queue } from "./Queue";
 import { RehearsalNote } from "./RehearsalNote";
@@ -38,6 +39,7 @@ export function ThreadView({ id, session }: { id: string; session: Session }) {
       />
       <div className="thread-split">
         <section className="thread-main" aria-label={t("conversation")}>
+          <Pins held={thread.pins} />
           <Conversation thread={thread} threadId={id} memberName={memberName} />
           <footer className="composer">
             <div className="column">

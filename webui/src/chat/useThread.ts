@@ -7,6 +7,7 @@ import type { Message, Thread } from "../api/types";
 import { useCell } from "../api/use";
 import { draftMessage, messageText, newMessageId, takeFor, type Draft } from "./draft";
 import { makeTransport } from "./transport";
+import { usePins } from "./usePins";
 import { useQueue } from "./useQueue";
 
 const THROTTLE_MS = 40;
@@ -67,6 +68,12 @@ function runningIn(fresh: Message[], old: Message[]): Message[] {
 function prepend(older: Message[], now: Message[]): Message[] {
   const known = new Set(now.map((message) => message.id));
   return [...older.filter((message) => !known.has(message.id)), ...now];
+}
+
+/** Finds the last message that says something: what pins a fact stands aside. */
+export function lastSaid(messages: Message[]): Message | undefined {
+  const isPin = (message: Message) => message.parts.some((part) => part.type === "data-pin" || part.type === "data-unpin");
+  return messages.filter((message) => !isPin(message)).at(-1);
 }
 
 function signature(thread: Thread | undefined): string {
@@ -195,7 +202,7 @@ export function useThread(id: string) {
   const retry = useCallback(async () => {
     setProblem(undefined);
     await syncing.current;
-    const answer = client.lastMessage?.id;
+    const answer = lastSaid(client.messages)?.id;
     const key = newMessageId();
     const sent = {
       isTaken: ({ messages, running }: { messages: Message[]; running: boolean }) =>
@@ -256,6 +263,8 @@ export function useThread(id: string) {
     if (connection === "open" && !live.current) void sync();
   }, [connection, mark, sync]);
 
+  const pins = usePins(id, mark, sync);
+
   useEffect(() => {
     if (info?.unread && !document.hidden) void api.changeThread(id, { read: true }).then(refreshThreads, () => undefined);
   }, [id, info?.unread]);
@@ -266,6 +275,7 @@ export function useThread(id: string) {
     problem,
     returned,
     queue,
+    pins,
     messages: chat.messages,
     isBusy: isLive || page.running,
     isStreaming: chat.status === "streaming",

@@ -15,6 +15,7 @@ from shipmate.cli.place import new_thread_id, parse_thread_id
 from shipmate.cli.ship import YOLO, make_text
 from shipmate.cli.terminal.card import clean, describe_time, shorten
 from shipmate.cli.terminal.leaving import is_leaving
+from shipmate.cli.terminal.note import hand_over, pin_lines, read_note
 from shipmate.cli.terminal.prompt import Prompt
 from shipmate.cli.terminal.rewind import rewind
 from shipmate.cli.terminal.screen import Screen
@@ -118,6 +119,11 @@ class Conversation:
                 self._say_lines(format_threads(found) or [EMPTY])
             case "thread":
                 await self._switch(slash.rest)
+            case "course" | "pin" | "unpin":
+                event = read_note(self.thread_id, slash, self._member)
+                self._start(await hand_over(self._ship, event, self._screen.say))
+            case "pins":
+                self._say_lines(await pin_lines(self._ship.threads, self.thread_id))
             case "stop":
                 if not await self._ship.keeper.stop(str(self.thread_id)):
                     self._screen.say("nothing is running")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from shipmate.cli.terminal.card import describe_call
 from shipmate.models.rehearsal.outcome import text_output
+from shipmate.thread.pin import list_pins, read_pin, without_words
 from shipmate.values.message import JsonObject, UIMessage, is_tool, metadata_of, tool_name
 
 HEADINGS = {"user": "You", "assistant": "Member", "system": "Note"}
@@ -21,7 +22,9 @@ def write_markdown(title: str, messages: Iterable[UIMessage], *, with_output: bo
 def write_message(message: UIMessage, *, with_output: bool = True) -> str:
     """Write one message: who and when, then its parts; empty when it shows nothing."""
     body = [
-        block for part in message["parts"] if (block := "\n\n".join(_write_part(part, message, with_output)))
+        block
+        for part in without_words(message["parts"])
+        if (block := "\n\n".join(_write_part(part, message, with_output)))
     ]
     if not body:
         return ""
@@ -58,7 +61,13 @@ def _write_data(name: str, data: object) -> str:
         case "notice":
             return f"*{data.get('text', '')}*"
         case "course":
-            return f"*Course {data.get('course', '')} begins.* {data.get('summary') or ''}".strip()
+            pins = list_pins(pin for each in data.get("pins") or () if (pin := read_pin(each)) is not None)
+            words = f"*Course {data.get('course', '')} begins.* {data.get('summary') or ''}".strip()
+            return "\n\n".join([words, "*Pinned:*", pins] if pins else [words])
+        case "pin":
+            return f"*Pinned as {data.get('number')}:* {data.get('text')}"
+        case "unpin":
+            return f"*Pin {data.get('number')} is taken off:* {data.get('text')}"
         case _:
             return ""
 

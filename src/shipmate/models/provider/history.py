@@ -7,6 +7,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from operator import is_
 from typing import Any
 
@@ -26,6 +27,7 @@ from pydantic_ai.messages import (
 
 from shipmate.models.provider.content import describe_file, read_image, settle_call, write_arguments
 from shipmate.models.provider.wording import WORDING
+from shipmate.thread.pin import has_words
 from shipmate.values.message import JsonObject, UIMessage, is_tool, tool_name
 
 # The same thread must give the same messages, so nothing here carries the time of day.
@@ -84,8 +86,15 @@ class ProviderHistory:
             self._request([UserPromptPart(content, timestamp=EPOCH)])
 
     def _add_summary(self, parts: list[JsonObject]) -> None:
-        if text := "\n\n".join(filter(None, map(_text, parts))):
-            words = f"{WORDING['summary']}\n\n{text}\n\n{WORDING['summary-end']}"
+        """Add what was pinned, whose words say so themselves; all other words sum up what came before."""
+        pinned: list[str] = []
+        summary: list[str] = []
+        for before, part in pairwise([{}, *parts]):
+            if text := _text(part):
+                (pinned if has_words(before) else summary).append(text)
+        if summary:
+            summary = [WORDING["summary"], *summary, WORDING["summary-end"]]
+        if words := "\n\n".join([*pinned, *summary]):
             self._request([UserPromptPart(words, timestamp=EPOCH)])
 
     def _add_assistant(self, parts: list[JsonObject], signed: Sequence[JsonObject | None]) -> None:

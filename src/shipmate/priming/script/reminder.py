@@ -1,4 +1,4 @@
-"""Check the reminders that scripts of the origin may carry; they are kept as they are and not replayed."""
+"""Check the reminders that scripts may carry; replayed, each is a pin of the new thread."""
 
 from __future__ import annotations
 

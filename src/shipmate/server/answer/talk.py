@@ -100,6 +100,33 @@ class Accepted(Shape):
     message_id: str
 
 
+class PinReply(Shape):
+    """Show a pinned fact, when and by whom it was pinned, and the message it was taken from."""
+
+    number: int
+    text: str
+    at: str
+    by: str
+    source: str | None
+
+
+class PinsReply(Shape):
+    """List what is pinned, oldest first, and the texts that will be once the run has ended."""
+
+    pins: list[PinReply]
+    waiting: list[str]
+
+
+class Noted(Shape):
+    """Tell what came of a course to open or a pin; what waits is done when the run has ended."""
+
+    message_id: str
+    waits: bool
+    course: int | None
+    pin: PinReply | None
+    say: str | None
+
+
 class Queued(Shape):
     """Show a message that waits."""
 

@@ -55,6 +55,7 @@ async def create_thread(site: TheSite, ship: TheShip, body: shape.NewThread) -> 
         member=ship.crew.find(body.member or CAPTAIN).id,
         priming=chosen and Priming(script_refs=tuple(chosen.script_refs), show_in_ui=chosen.show_in_ui),
         title=body.title or "",
+        language=ship.config.language,
     )
     return Json({"threadId": str(dialog.thread_id), "messages": dialog.messages, "text": ""}, 201)
 

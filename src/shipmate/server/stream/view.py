@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shipmate.orchestrator.note import NoteEvent
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.priming.replay import hides_priming
 from shipmate.server.guard.error import missing
@@ -64,7 +65,8 @@ async def run_of(ship: Ship, thread_id: ThreadId) -> str | None:
     if (run := ship.keeper.running(str(thread_id))) is not None:
         return run.run_id
     rows = await ship.keeper.queue(str(thread_id))
-    return next((row.run_id or "" for row in rows), None)
+    # What opens a course or pins something is answered by no run.
+    return next((row.run_id or "" for row in rows if not isinstance(row.event, NoteEvent)), None)
 
 
 def without(messages: list[UIMessage], run_id: str | None) -> list[UIMessage]:

@@ -1,0 +1,45 @@
+"""Read the commands that people write into a platform's chat."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from shipmate.values.event import CourseEvent, IngressEvent, PinEvent, TextEvent
+
+# In groups some platforms put the name of the one who is meant behind the command.
+COMMAND = re.compile(r"/(new|pin|pins|unpin)(?:@\w+)?(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
+
+
+def read_command(event: IngressEvent) -> IngressEvent:
+    """Return the event that a person's command means; words that are no command stay as they are."""
+    if not isinstance(event, TextEvent) or event.attachments or event.spoken:
+        return event
+    found = COMMAND.fullmatch(event.text.strip())
+    if found is None:
+        return event
+    name, rest = found[1].lower(), (found[2] or "").strip()
+    match name:
+        case "new" if not rest:
+            return CourseEvent(**_common(event))
+        case "pins" if not rest:
+            return PinEvent(**_common(event))
+        case "pin":
+            return PinEvent(**_common(event), text=rest)
+        case "unpin":
+            # What is no number is the number of no pin; the answer says which there are.
+            return PinEvent(**_common(event), number=int(rest) if re.fullmatch(r"[0-9]{1,9}", rest) else 0)
+        case _:
+            return event
+
+
+def _common(event: TextEvent) -> dict[str, Any]:
+    return {
+        "platform": event.platform,
+        "thread_id": event.thread_id,
+        "user_id": event.user_id,
+        "message_id": event.message_id,
+        "timestamp": event.timestamp,
+        "member": event.member,
+        "correlation_id": event.correlation_id,
+    }

@@ -1,0 +1,82 @@
+"""Open courses and pin facts from the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING
+
+from shipmate.cli.place import PLATFORM
+from shipmate.cli.ship import local_user
+from shipmate.cli.terminal.card import clean
+from shipmate.cli.terminal.slash import Slash
+from shipmate.errors import UserError
+from shipmate.thread.service import ThreadService
+from shipmate.values.event import CourseEvent, PinEvent
+from shipmate.values.message import new_id, timestamp
+from shipmate.values.thread_id import ThreadId
+
+if TYPE_CHECKING:
+    from shipmate.app import Shipmate
+
+
+def read_note(thread_id: ThreadId, slash: Slash, member: str | None = None) -> CourseEvent | PinEvent:
+    """Return the event that a command of a chat means; a thread that it begins is the member's."""
+    match slash.name:
+        case "pin":
+            return make_pin(thread_id, slash.rest, member=member)
+        case "unpin" if slash.rest.isdecimal():
+            return make_pin(thread_id, number=int(slash.rest))
+        case "unpin":
+            raise UserError("write /unpin NUMBER; /pins shows the numbers")
+        case _:
+            return make_course(thread_id)
+
+
+async def hand_over(
+    ship: Shipmate, event: CourseEvent | PinEvent, say: Callable[[str, str], object]
+) -> Coroutine[None, None, None]:
+    """Hand an event over; return what waits for trouble to say: the feed tells all else."""
+    receipt = await ship.receive(event)
+    if ship.keeper.running(event.thread_id) is not None:
+        say("this is done when the run ends", "dim")
+
+    async def wait() -> None:
+        if error := (await receipt.outcome()).error:
+            say(clean(error), "red")
+
+    return wait()
+
+
+async def pin_lines(threads: ThreadService, thread_id: ThreadId) -> list[str]:
+    """List the pins of a thread, which need not exist yet."""
+    is_there = await threads.exists(thread_id)
+    found = (await threads.read(thread_id)).pins.list() if is_there else []
+    lines = [clean(f"{pin.number}. {pin.text}") for pin in found]
+    return lines or ["nothing is pinned; /pin TEXT pins a fact"]
+
+
+def make_course(thread_id: ThreadId) -> CourseEvent:
+    """Make the event that opens a course from here."""
+    return CourseEvent(
+        platform=PLATFORM,
+        thread_id=str(thread_id),
+        user_id=local_user(),
+        message_id=new_id("course"),
+        timestamp=timestamp(),
+    )
+
+
+def make_pin(
+    thread_id: ThreadId, text: str = "", number: int | None = None, *, member: str | None = None
+) -> PinEvent:
+    """Make the event that pins a text from here, or takes a pin off."""
+    return PinEvent(
+        platform=PLATFORM,
+        thread_id=str(thread_id),
+        user_id=local_user(),
+        message_id=new_id("pin"),
+        timestamp=timestamp(),
+        member=member,
+        text=text,
+        number=number,
+    )
