@@ -7,7 +7,7 @@ PIP := @$(BIN)/pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --universal --generate-hashes --no-annotate --no-header --quiet --upgrade
 WORKSPACE ?= workspace
 
-.PHONY: run chat test simulate mutants check format bench lock page clean
+.PHONY: run chat setup test coverage search proof simulate mutants check format bench lock page clean
 
 # Start Shipmate on the workspace folder and open the page.
 run: $(VENV)/core page
@@ -19,8 +19,11 @@ chat: $(VENV)/core
 	@test -f $(WORKSPACE)/Agent.md || $(BIN)/shipmate init $(WORKSPACE)
 	@$(BIN)/shipmate -C $(WORKSPACE) chat
 
+# Everything that developing takes, without running anything.
+setup: $(VENV)/dev
+
 # Set up what the tests need, check the code and test it. ARGS go to pytest.
-test: $(VENV)/dev page
+test: $(VENV)/dev
 	@scripts/setup-tests
 	@# Hundreds of tests start programs of ours: none of them should have to compile the sources first.
 	$(BIN)/python -m compileall -q src tests/support
@@ -33,13 +36,36 @@ else
 	$(BIN)/pytest -n 2 --dist loadgroup tests/page
 endif
 
+# Measure by branch which code the tests run: a table, pages in artefacts/coverage/html, and a floor for four rooms.
+coverage: $(VENV)/dev
+	@rm -rf artefacts/coverage && mkdir -p artefacts/coverage
+	$(BIN)/coverage run -m pytest -q $(or $(ARGS),--ignore tests/page --ignore tests/crash)
+	@$(BIN)/coverage combine -q
+	@$(BIN)/coverage html -q -d artefacts/coverage/html
+	@$(BIN)/coverage report | tail -n 1
+	@for room in store thread orchestrator approvals; do \
+	  $(BIN)/coverage report --fail-under 95 --include "src/shipmate/$$room/*" > artefacts/coverage/$$room.txt; \
+	  ended=$$?; tail -n 1 artefacts/coverage/$$room.txt | sed "s/^TOTAL/$$room/"; \
+	  test $$ended = 0 || { cat artefacts/coverage/$$room.txt; exit 1; }; \
+	done
+
+# Let every property look for a counterexample among others each time. EXAMPLES for each, ARGS for pytest.
+EXAMPLES ?= 2000
+search: $(VENV)/dev
+	SHIPMATE_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -q -n 2 -m hypothesis --ignore tests/page $(ARGS)
+
+# The long proof: searching properties, simulated misfortunes, mutants, and a thousand kills of real processes. Hours.
+proof: search simulate mutants
+	SHIPMATE_KILLS=1000 $(BIN)/pytest -q tests/crash
+
 # Simulate crashes, power cuts, full disks and races, seed by seed, on all cores. ARGS such as `--seeds 500`.
 simulate: $(VENV)/dev
 	$(BIN)/python -m tests.simulation $(or $(ARGS),--seeds 20000)
 
-# Take away what durability rests on, one thing at a time: the simulation must notice each.
+# Take away what something rests on, one thing at a time: the simulation, or the tests of that thing, must notice each.
 mutants: $(VENV)/dev
 	$(BIN)/python -m tests.simulation.mutant $(ARGS)
+	$(if $(ARGS),,$(BIN)/python -m tests.mutant)
 
 check: $(VENV)/dev
 	$(BIN)/ruff format --check src tests bench
@@ -51,7 +77,7 @@ format: $(VENV)/dev
 	$(BIN)/ruff check --fix src tests bench
 
 # Measure what the documents promise: a table, and JSON in artefacts/bench.json. ARGS choose modules.
-bench: $(VENV)/dev page
+bench: $(VENV)/dev
 	$(BIN)/python -m bench $(ARGS)
 
 # Choose versions anew and write them down with their hashes.
@@ -62,10 +88,9 @@ lock: $(VENV)/made
 	$(COMPILE) pyproject.toml -o requirements/core.txt
 	$(COMPILE) pyproject.toml --all-extras --group dev -c requirements/build.txt -c requirements/page.txt -c requirements/core.txt -o requirements/dev.txt
 
-# The web page, built only when its sources changed.
-page: src/shipmate/server/page/index.html
-src/shipmate/server/page/index.html: $(shell find webui -type f -not -path '*/node_modules/*' 2>/dev/null) | $(VENV)/core
-	scripts/build-page
+# The web page as it lies in the package: built when it is not that of webui/. Commit both.
+page: | $(VENV)/core
+	@scripts/build-page
 
 $(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.exit("Shipmate needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
@@ -74,7 +99,8 @@ $(VENV)/made:
 
 $(VENV)/core: requirements/build.txt requirements/core.txt pyproject.toml | $(VENV)/made
 	@echo "Setting up Shipmate in $(VENV); this takes a minute the first time."
-	$(PIP) --require-hashes -r requirements/build.txt -r requirements/core.txt
+	@# Compiling everything takes a third of the time; Python compiles what is used when it is first used.
+	$(PIP) --no-compile --require-hashes -r requirements/build.txt -r requirements/core.txt
 	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -83,4 +109,4 @@ $(VENV)/dev: requirements/dev.txt $(VENV)/core
 	@touch $@
 
 clean:
-	rm -rf $(VENV) artefacts src/shipmate/server/page .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) artefacts .pytest_cache .ruff_cache .hypothesis

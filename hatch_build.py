@@ -1,20 +1,25 @@
-"""Build the web page into the wheel."""
+"""Name the project's links in the package by the forge that builds it; a build at home has none."""
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
+import os
 from typing import Any
 
-from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-ROOT = Path(__file__).parent
+PAGES = {
+    "Source": "",
+    "Documentation": "/blob/HEAD/README.md",
+    "Changelog": "/blob/HEAD/CHANGELOG.md",
+    "Issues": "/issues",
+}
 
 
-class PageHook(BuildHookInterface[Any]):
-    """Make the page before its files are packed; an editable install leaves that to `make page`."""
+class LinkHook(MetadataHookInterface):
+    """Links from the two variables that every run of a workflow has."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        is_packed = version == "standard" and self.target_name == "wheel"
-        if is_packed and not (ROOT / "src/shipmate/server/page/index.html").exists():
-            subprocess.run([str(ROOT / "scripts/build-page")], check=True)
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Add the links."""
+        server, repository = os.environ.get("GITHUB_SERVER_URL"), os.environ.get("GITHUB_REPOSITORY")
+        home = f"{server}/{repository}" if server and repository else None
+        metadata["urls"] = {name: f"{home}{path}" for name, path in PAGES.items()} if home else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,3 +38,13 @@ def test_h5_a_search_tries_as_many_as_asked_for_and_others_each_time() -> None:
     first = draw(SHIPMATE_EXAMPLES="200")
     assert len(first) == 200
     assert draw(SHIPMATE_EXAMPLES="200") != first
+
+
+def test_every_property_looks_as_far_as_a_search_asks_for() -> None:
+    tests = Path(__file__).parent
+    fixed = [
+        path.relative_to(tests).as_posix()
+        for path in tests.rglob("test_*.py")
+        if "node_modules" not in path.parts and re.search(r"max_examples=\d", path.read_text("utf-8"))
+    ]
+    assert fixed == [], "write max_examples=examples(…) of tests/support/search.py"

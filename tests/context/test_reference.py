@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.context.reference import BYTES_LIMIT, COUNT_LIMIT, DEPTH_LIMIT, find_references, follow
+from shipmate.context.reference import (
+    BYTES_LIMIT,
+    COUNT_LIMIT,
+    DEPTH_LIMIT,
+    find_references,
+    follow,
+    follow_all,
+)
 from shipmate.workspace.file import FileCache
 from tests.support.prompt import write_files
 
@@ -63,3 +70,52 @@ def test_depth_count_and_size_are_bounded(tmp_path: Path) -> None:
     assert sum(len(text) for text in texts) <= BYTES_LIMIT
     assert any("deeper than" in problem for problem in problems)
     assert any(problem.startswith("@b2.md: left out") for problem in problems)
+
+
+def follow_bare(root: Path) -> tuple[list[str], list[str]]:
+    files = FileCache(root)
+    found, problems = follow_all([files.read(root / "AGENTS.md")], root, files, is_bare=True)
+    return [each.text for each in found], problems
+
+
+def test_m1_a_bare_line_that_is_the_path_of_a_file_counts(tmp_path: Path) -> None:
+    lines = (
+        "# docs/a.md\n- docs/a.md\nRead this.\ndocs/a.md\n  b.md  \n@c.md\n```\nd.md\n```\ngone.md\ndocs\n"
+    )
+    write_files(tmp_path, AGENTS=lines, docs__a="A", b="B", c="C", d="D")
+    assert follow_bare(tmp_path) == (["A", "B", "C"], [])
+    assert follow_in(tmp_path)[0] == ["C"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("../secret.md", "/etc/hostname", "~/secret.md", "docs/../../secret.md", "docs/../x.md", "link.md"),
+        *(".env", "sub/.env", ".mcp.json", ".claude/settings.json", ".ship/token", "agents/a/config.json"),
+        "x" * 5000,
+    ],
+)
+def test_m1_a_bare_line_leads_neither_out_nor_to_secrets(tmp_path: Path, path: str) -> None:
+    root = tmp_path / "workspace"
+    write_files(root, AGENTS=path, docs__y="y", x="inside")
+    write_files(tmp_path, secret="key")
+    (root / "link.md").symlink_to(tmp_path / "secret.md")
+    for name in (
+        ".env",
+        "sub/.env",
+        ".mcp.json",
+        ".claude/settings.json",
+        ".ship/token",
+        "agents/a/config.json",
+    ):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("KEY=1")
+    assert follow_bare(root)[0] == []
+
+
+@pytest.mark.parametrize("path", [".env", "sub/.env.local", ".mcp.json", ".ship/token"])
+def test_a_marked_line_does_not_pull_secrets_in(tmp_path: Path, path: str) -> None:
+    write_files(tmp_path, AGENTS=f"@{path}")
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_text("KEY=1")
+    assert follow_in(tmp_path) == ([], [f"@{path}: it may hold secrets, which no prompt does"])

@@ -108,7 +108,7 @@ def test_then_comes_the_rehearsal_model() -> None:
     ],
 )
 def test_reads_ollama_host(host: str, url: str) -> None:
-    assert locate_ollama({"OLLAMA_HOST": host}) == url
+    assert locate_ollama(host) == url
 
 
 @pytest.mark.parametrize(
@@ -199,6 +199,32 @@ async def test_a_missing_key_is_said_when_the_model_is_used() -> None:
     model = choose_model(Llm(provider="deepseek"), NOBODY)
     with pytest.raises(ModelAuthError, match="DEEPSEEK_API_KEY"):
         await collect(model, ask())
+
+
+@pytest.mark.parametrize(
+    "llm",
+    [
+        Llm(provider="openai", api_key="${NOT_SET}"),
+        Llm(provider="vllm", model="m", base_url="http://${NOT_SET}/v1"),
+        Llm(provider="${NOT_SET}"),
+        Llm(model="${NOT_SET}"),
+    ],
+)
+async def test_u11_an_unset_variable_stops_the_model_when_it_is_asked(llm: Llm) -> None:
+    model = choose_model(llm, NOBODY)
+    assert model.name
+    with pytest.raises(ModelAuthError, match="NOT_SET, which is not set"):
+        await collect(model, ask())
+
+
+async def test_u11_an_unset_variable_of_a_fallback_stops_nobody_else() -> None:
+    async with ProviderServer() as server:
+        spare = Llm(provider="anthropic", api_key="${NOT_SET}")
+        llm = Llm(provider="vllm", model="m", base_url=f"{server.url}/v1", fallback=(spare,))
+        model = choose_model(llm, NOBODY)
+        events = await collect(model)
+        await close_model(model)
+    assert isinstance(events[-1], Finish)
 
 
 async def test_choosing_imports_nothing_heavy() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shipmate.errors import ConfigError
-from shipmate.models.origin import NO_KEY, fill_key
+from shipmate.models.catalog import NO_KEY
+from shipmate.models.origin import fill_key
 from shipmate.workspace.config import Llm
 
 ENVIRON = {

@@ -1,26 +1,18 @@
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
-from tests.support.page import BUILT, CHROMIUM, DESK, FLAGS, ROOT, OpenPage, Serving, Watched, log_in
+from tests.support.page import CHROMIUM, DESK, FLAGS, OpenPage, Serving, Watched, log_in
 from tests.support.wait import LONG
 
 # Tests share the machine with others; what a person would wait for may take longer here.
 expect.set_options(timeout=LONG * 1000)
 
 AGENT = "# Captain\n\nYou keep the ship on course and answer briefly.\n"
-
-
-@pytest.fixture(scope="session", autouse=True)
-def built() -> None:
-    """Build the page when nobody has."""
-    if not BUILT.exists():
-        subprocess.run([ROOT / "scripts/build-page"], check=True)
 
 
 @pytest.fixture(scope="session")

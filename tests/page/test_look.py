@@ -7,18 +7,20 @@ import json
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.support.node import install_packages
 from tests.support.page import PHONE, ROOT, OpenPage, Serving, Watched, say
 
 pytestmark = pytest.mark.browser
 
-AXE = (ROOT / "webui/node_modules/axe-core/axe.min.js").read_text
+WEBUI = ROOT / "webui"
 VIEWS = ("", "approvals", "members", "memory", "skills", "priming", "usage", "audit", "settings")
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
 def violations(page: Page) -> list[str]:
     """Ask axe-core what breaks WCAG 2.2 AA on the page as it stands."""
-    page.evaluate(AXE())
+    install_packages(WEBUI)
+    page.evaluate((WEBUI / "node_modules/axe-core/axe.min.js").read_text())
     found = page.evaluate(
         "(tags) => axe.run({ runOnly: { type: 'tag', values: tags } }).then((result) => result.violations)",
         RULES,

@@ -16,6 +16,7 @@ from shipmate.errors import StorageError
 from shipmate.store import chain as chain_module
 from shipmate.store.chain import Chain
 from shipmate.workspace.disk.disk import OsDisk
+from tests.support.search import examples
 from tests.support.sync import record_syncs
 
 
@@ -110,7 +111,7 @@ def test_every_change_of_a_line_shows_with_its_place(tmp_path: Path, number: int
         )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(data=st.data())
 def test_every_changed_byte_and_every_cut_shows(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -1,4 +1,4 @@
-"""Find a node and install the real AI SDK clients beside the tests, once."""
+"""Find a node and install npm packages beside the sources that need them, once."""
 
 from __future__ import annotations
 
@@ -14,23 +14,29 @@ FOLDER = Path(__file__).parents[1] / "node"
 
 @cache
 def node_command() -> tuple[str, Path]:
-    """Give the node to run and the folder with its packages, installed anew when the lock file is newer."""
+    """Return the node to run and the folder with the clients' packages."""
+    return install_packages(FOLDER), FOLDER
+
+
+@cache
+def install_packages(folder: Path) -> str:
+    """Install what the folder's lock file names unless it is there, and return the node to run."""
     node = shutil.which("node") or str(_wheel_folder() / "bin" / "node")
     # Parallel test workers share the folder; the first one in installs.
-    with (FOLDER / ".install.lock").open("w") as lock:
+    with (folder / ".install.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if _is_stale():
+        if _is_stale(folder):
             subprocess.run(
-                [*_npm(node), "ci", "--no-audit", "--no-fund"], cwd=FOLDER, check=True, capture_output=True
+                [*_npm(node), "ci", "--no-audit", "--no-fund"], cwd=folder, check=True, capture_output=True
             )
-    return node, FOLDER
+    return node
 
 
-def _is_stale() -> bool:
+def _is_stale(folder: Path) -> bool:
     # npm writes its own lock file last; when it is newer than ours nothing has to be fetched.
-    installed = FOLDER / "node_modules" / ".package-lock.json"
+    installed = folder / "node_modules" / ".package-lock.json"
     return (
-        not installed.is_file() or installed.stat().st_mtime < (FOLDER / "package-lock.json").stat().st_mtime
+        not installed.is_file() or installed.stat().st_mtime < (folder / "package-lock.json").stat().st_mtime
     )
 
 

@@ -166,3 +166,12 @@ def test_a_members_file_that_leads_out_is_not_read(tmp_path: Path) -> None:
     (folder / "member.json").symlink_to(tmp_path / "outside.json")
     with pytest.raises(ConfigError, match="outside the workspace"):
         crew.find("eve")
+
+
+def test_u11_an_unset_variable_of_a_members_model_is_not_replaced_by_another_key(tmp_path: Path) -> None:
+    crew, _ = open_crew(tmp_path, {"OPENAI_API_KEY": "sk-of-everyone"})
+    write_member(tmp_path, "ann", {"model": {"provider": "openai", "apiKey": "${KEY_OF_ANN}"}})
+    member = crew.find("ann")
+    # Whoever asks this model is told; nobody else is stopped.
+    assert member.config.llm.api_key == "${KEY_OF_ANN}"
+    assert [finding.subject for finding in member.findings] == ["member.json model.apiKey"]

@@ -47,8 +47,17 @@ def test_a_missing_variable_stops_only_what_needs_it(tmp_path: Path) -> None:
     assert [(finding.level, finding.subject) for finding in loaded.findings] == [
         ("error", "ship.json adapters.telegram.token")
     ]
-    with pytest.raises(ConfigError, match=r"llm\.apiKey names a variable"):
-        load_config(write(tmp_path, {"llm": {"apiKey": "${NOT_SET}"}}), {})
+
+
+def test_u11_an_unset_variable_of_the_model_is_left_to_whoever_asks_it(tmp_path: Path) -> None:
+    llm = {"provider": "openai", "apiKey": "${NOT_SET}", "fallback": [{"baseUrl": "${NOR_THIS}/v1"}]}
+    loaded = load_config(write(tmp_path, {"llm": llm}), {})
+    assert [(finding.level, finding.subject) for finding in loaded.findings] == [
+        ("error", "ship.json llm.apiKey"),
+        ("error", "ship.json llm.fallback[0].baseUrl"),
+    ]
+    # What is no secret is not hidden either.
+    assert loaded.mask("set ${NOT_SET}") == "set ${NOT_SET}"
 
 
 def test_unknown_keys_are_named_with_the_nearest_known_one(tmp_path: Path) -> None:

@@ -68,18 +68,21 @@ def command(
 
 
 def _build(layout: Layout, thread_id: ThreadId | None, member: str | None, profile: str | None) -> Context:
-    from shipmate.models.choose import choose_model
+    from shipmate.models.choose import name_model
     from shipmate.tools.toolset import default_toolset
 
     loaded = load_config(layout)
     said, user, owner = asyncio.run(_look_up(layout, thread_id)) if thread_id else ("", "", CAPTAIN)
     crew = Crew(layout, loaded)
     chosen = crew.choose(member) if member else crew.find(owner)
+    model, lacks = name_model(chosen.config.llm, loaded.environ)
+    if lacks:
+        click.echo(f"shipmate: {lacks}", err=True)
     request = ContextRequest(
         thread_id=str(thread_id) if thread_id else None,
         user_id=user,
         platform=thread_id.platform if thread_id else PLATFORM,
-        model=choose_model(chosen.config.llm, loaded.environ).name,
+        model=model,
         tools=default_toolset(chosen).specs(),
         last_text=said,
         profile=profile,

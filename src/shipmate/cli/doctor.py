@@ -16,6 +16,7 @@ from shipmate import __version__
 from shipmate.cli.place import find_layout, open_records
 from shipmate.errors import ShipmateError
 from shipmate.thread.row import RowProblem
+from shipmate.values.reveal import reveal
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout, make_private
 from shipmate.workspace.load import Loaded, load_config
@@ -50,6 +51,7 @@ async def examine(layout: Layout) -> list[Finding]:
         Finding("ok", "shipmate", f"{__version__}, Python {sys.version.split()[0]}, {sys.platform}"),
         *await _guard("workspace", lambda: _check_agent(layout)),
         *await _guard("disk", lambda: _check_disk(layout)),
+        *await _guard("other programs", lambda: _check_others(layout)),
     ]
     mask = Mask(secret_values(os.environ))
     try:
@@ -101,6 +103,9 @@ async def _guard(
 
 
 def _check_agent(layout: Layout) -> list[Finding]:
+    if not layout.agent.exists() and (found := layout.recognised):
+        said = f"opens as a folder of {found.program}, by {', '.join(found.signs)}"
+        return [Finding("ok", "workspace", said)]
     try:
         text = layout.agent.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -109,6 +114,31 @@ def _check_agent(layout: Layout) -> list[Finding]:
     if not text.strip():
         return [Finding("warn", "Agent.md", f"{layout.agent.name} is empty", "say who the member is")]
     return [Finding("ok", "Agent.md", f"{len(text):,} characters")]
+
+
+def _check_others(layout: Layout) -> list[Finding]:
+    """Name what of other programs is seen and not used."""
+    from shipmate.cli.adopt import format_lines
+    from shipmate.workspace.foreign.recognition import survey
+
+    found = [
+        Finding(
+            "warn",
+            reveal(each.what),
+            f"not used: {reveal(each.why)}",
+            f"ship.json: {reveal(format_lines(each.lines))}" if each.lines else "",
+        )
+        for each in survey(layout.root)
+    ]
+    known = layout.recognised
+    if known is not None and known.secrets:
+        said = f"{len(set(known.secrets))} keys stand in the clear in the settings of {known.program}"
+        found.append(
+            Finding(
+                "warn", "keys", said, "they are masked wherever text is shown; move them to the environment"
+            )
+        )
+    return found
 
 
 def _check_disk(layout: Layout) -> list[Finding]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from shipmate.errors import UserError, WorkspaceError
+from shipmate.workspace.foreign.recognised import Recognised
 from shipmate.workspace.layout import Layout, write_private
 from shipmate.workspace.schema import shipped_schema
 
@@ -35,8 +36,14 @@ NAMES = {"captain": "Captain", "researcher": "Researcher", "helper": "Helper"}
 )
 @click.argument("path", type=click.Path(path_type=Path, file_okay=False), default=Path())
 def command(name: str | None, example: str, with_config: bool, path: Path) -> None:
-    """Write an Agent.md into PATH (this folder by default). An existing one is never touched."""
+    """Write an Agent.md into PATH (this folder by default). An existing one is never touched.
+
+    A folder of another agent opens as it is, and nothing is written there: see `shipmate adopt`.
+    """
     layout = Layout(path.absolute())
+    if not layout.agent.exists() and (found := layout.recognised):
+        _defer(found, path)
+        return
     called = " ".join((name or NAMES[example]).split())
     if not called:
         raise UserError("--name is empty. Give the member a name, or leave the option out.")
@@ -52,6 +59,17 @@ def command(name: str | None, example: str, with_config: bool, path: Path) -> No
         click.echo(f"Wrote {layout.config}: editors complete it by {layout.schema.relative_to(layout.root)}.")
     place = "" if path == Path() else f"cd {path} && "
     click.echo(f"Next: {place}shipmate chat")
+
+
+def _defer(found: Recognised, path: Path) -> None:
+    """Say that a folder of another agent needs no Agent.md."""
+    place = "" if path == Path() else f" {path}"
+    click.echo(f"{found.root} is a folder of {found.program} and opens as it is: {found.name} is ready.")
+    click.echo("Nothing was written: an Agent.md would come before what these files say of the member.")
+    click.echo(
+        f"`shipmate adopt{place}` shows what is used and what is not, and makes it lasting with --write."
+    )
+    click.echo(f"Next: {f'cd {path} && ' if place else ''}shipmate chat")
 
 
 def _write_new(path: Path, text: str) -> None:

@@ -29,7 +29,7 @@ class OpenWorkspace(msgspec.Struct, frozen=True):
 
 
 def find_layout(context: click.Context) -> Layout:
-    """Find the workspace: the folder given with -C, or the nearest one upward with an Agent.md."""
+    """Find the workspace: the one of the folder given with -C, or the nearest upward from here."""
     given: Path | None = context.find_root().obj
     return Layout.find(given or Path.cwd())
 

@@ -33,7 +33,7 @@ def _layout(given: Path | None) -> Layout:
     """Find the workspace; a folder without one is served too, for its first run."""
     start = (given or Path.cwd()).absolute()
     if given is not None:
-        return Layout(start)
+        return Layout.at(start)
     try:
         return Layout.find(start)
     except WorkspaceError:

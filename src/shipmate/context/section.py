@@ -16,8 +16,10 @@ from shipmate.memory.reader import MemoryReader
 from shipmate.skills.loader import SkillList
 from shipmate.workspace.config import Config
 from shipmate.workspace.file import FileCache, FileText
+from shipmate.workspace.foreign.template import find_template
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.member import Member
+from shipmate.workspace.secret.secret import MASK
 
 # ZyHive cuts its files at about this length too.
 FILE_TOKENS = 6_000
@@ -109,6 +111,20 @@ def read_bootstrap(scene: Scene, name: str, *, is_shared: bool) -> FileText:
     return file
 
 
+@lru_cache(maxsize=1024)
+def _find_template(file: FileText) -> str:
+    # The same object is given until the file changes.
+    return find_template(file.path.rpartition("/")[2], file.text)
+
+
+def cover_keys(scene: Scene, text: str) -> str:
+    """Return a text without the keys that stand in the clear in the settings of another program."""
+    known = scene.layout.recognised
+    for key in known.secrets if known else ():
+        text = text.replace(key, MASK)
+    return text
+
+
 def draft_file(scene: Scene, file: FileText, wording: str = "") -> Draft | Omission:
     """Write a section that is one file."""
     source = scene.path(file)
@@ -116,8 +132,10 @@ def draft_file(scene: Scene, file: FileText, wording: str = "") -> Draft | Omiss
         return Omission(f"there is no {source}")
     if not file.text.strip():
         return Omission(f"left out: {file.problem}", source, file.problem)
+    if program := _find_template(file):
+        return Omission(f"left out: the untouched template of {program}", source)
     return Draft(
-        text=file.text.strip(),
+        text=cover_keys(scene, file.text.strip()),
         fields={"source": source, "title": scene.title(file)},
         source=source,
         reason=file.problem or "the file is there",

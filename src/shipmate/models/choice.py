@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
-from shipmate.models.choose import choose_model
+from shipmate.models.choose import choose_model, find_overlooked
 from shipmate.models.port import Model
 from shipmate.models.relay import close_model
 from shipmate.workspace.config import Llm
+
+log = logging.getLogger(__name__)
 
 
 class ModelChoice:
@@ -27,6 +30,8 @@ class ModelChoice:
         """Return the model `provider:model` names; the rest of `llm` in ship.json holds for its provider."""
         if name not in self._models:
             llm = self._llm if name is None else self._llm.named(name)
+            for line in find_overlooked(llm, self._environ):
+                log.warning("%s", line)
             self._models[name] = choose_model(llm, self._environ)
         return self._models[name]
 

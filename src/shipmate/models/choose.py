@@ -16,8 +16,10 @@ from shipmate.models.port import Model
 from shipmate.models.provider.provider import ProviderModel
 from shipmate.models.provider.recipe import Recipe
 from shipmate.models.retry import RetryingModel
+from shipmate.models.source import check_source, find_source
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Llm
+from shipmate.workspace.load import VARIABLE
 
 
 def choose_model(llm: Llm, environ: Mapping[str, str]) -> Model:
@@ -35,6 +37,10 @@ def _flatten(llm: Llm) -> Iterator[Llm]:
 def _choose_one(llm: Llm, environ: Mapping[str, str]) -> Model:
     if not (llm.provider or llm.model or llm.base_url):
         llm = discover(llm, environ)
+    if lacks := _find_unset(llm):
+        # It can be named, and whatever asks no model goes on.
+        unnamed = Recipe(provider=llm.provider or "unknown", model=llm.model or "unknown", lacks=lacks)
+        return ProviderModel(unnamed)
     provider, model = _name(llm)
     if provider == "rehearsal":
         from shipmate.models.rehearsal.rehearsal import RehearsalModel
@@ -45,14 +51,42 @@ def _choose_one(llm: Llm, environ: Mapping[str, str]) -> Model:
     return RetryingModel(ProviderModel(recipe), llm.max_retries)
 
 
+def name_model(llm: Llm, environ: Mapping[str, str]) -> tuple[str, str]:
+    """Return the name of the model that would answer, and why it cannot, if so."""
+    try:
+        return choose_model(llm, environ).name, _find_unset(llm)
+    except ConfigError as error:
+        return f"{llm.provider or 'unknown'}:{llm.model or 'unknown'}", str(error)
+
+
+def find_overlooked(llm: Llm, environ: Mapping[str, str]) -> list[str]:
+    """Tell of keys that would be used if the provider's library were installed."""
+    if llm.provider or llm.model or llm.base_url:
+        return []
+    return [
+        f"{key} is set, but {name} needs a library that is not installed: pip install '{entry.extra}'"
+        for name, entry in PROVIDERS.items()
+        for key in entry.keys
+        if entry.model and environ.get(key) and not _has_library(name)
+    ]
+
+
+def _find_unset(llm: Llm) -> str:
+    places = {"provider": llm.provider, "model": llm.model, "baseUrl": llm.base_url, "apiKey": llm.api_key}
+    for place, value in places.items():
+        if value and (unset := VARIABLE.search(value)):
+            return f"llm.{place} names {unset[1]}, which is not set. Set it in the environment or .env."
+    return ""
+
+
 def discover(llm: Llm, environ: Mapping[str, str]) -> Llm:
     """Fill in a provider: a key in the environment, then a local Ollama, then the rehearsal model."""
     for name, entry in PROVIDERS.items():
         if entry.model and _has_library(name) and any(environ.get(key) for key in entry.keys):
             return replace(llm, provider=name)
-    found = find_ollama(locate_ollama(environ))
+    found = find_ollama(locate_ollama(environ.get("OLLAMA_HOST")))
     if found is not None and found.models:
-        return replace(llm, provider="ollama", model=found.models[0], base_url=f"{found.url}/v1")
+        return replace(llm, provider="ollama", model=found.models[0])
     return replace(llm, provider="rehearsal")
 
 
@@ -96,18 +130,27 @@ def _check_library(provider: str) -> None:
 
 
 def _recipe(llm: Llm, provider: str, model: str | None, environ: Mapping[str, str]) -> Recipe:
-    base_url = llm.base_url
+    entry = PROVIDERS[provider]
+    source = find_source(provider, environ, llm.api_key)
+    base_url = llm.base_url or source.address
+    if not llm.base_url:
+        check_source(provider, environ, source)
     if provider == "ollama":
-        base_url = base_url or f"{locate_ollama(environ)}/v1"
+        base_url = llm.base_url or f"{locate_ollama(source.address)}/v1"
         model = model or _first_ollama_model(base_url)
     if provider in ("openai-compatible", "vllm") and not base_url:
         raise ConfigError(f"llm.baseUrl is missing: {provider} needs the address of a server.")
-    entry = PROVIDERS[provider]
-    model = model or (entry.model if base_url is None else None)
+    model = model or (entry.model if llm.base_url is None else None)
     if not model:
         raise ConfigError(f"llm.model is missing: say which model of {provider} answers.")
-    key = llm.api_key or next((environ[key] for key in entry.keys if environ.get(key)), None)
-    return Recipe(provider=provider, model=model, base_url=base_url, api_key=key, settings=_settings(llm))
+    return Recipe(
+        provider=provider,
+        model=model,
+        base_url=base_url,
+        api_key=source.key,
+        settings=_settings(llm),
+        more=source.more,
+    )
 
 
 def _first_ollama_model(base_url: str) -> str | None:

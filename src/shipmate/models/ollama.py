@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -24,19 +23,19 @@ class Ollama(NamedTuple):
     models: tuple[str, ...]
 
 
-def locate_ollama(environ: Mapping[str, str]) -> str:
-    """Give the address Ollama is expected at, as OLLAMA_HOST says or its own default."""
-    text = environ.get("OLLAMA_HOST", "").strip().rstrip("/")
+def locate_ollama(host: str | None) -> str:
+    """Return the address Ollama is expected at, as OLLAMA_HOST says or its own default."""
+    text = (host or "").strip().rstrip("/")
     try:
         parts = urlsplit(text if "://" in text else f"http://{text}")
-        host, port = parts.hostname, parts.port
+        name, port = parts.hostname, parts.port
     except ValueError:
-        parts, host, port = urlsplit(""), None, None
+        parts, name, port = urlsplit(""), None, None
     # A server told to listen everywhere is asked here.
-    if host in (None, "", "0.0.0.0", "::"):  # noqa: S104
-        host = "127.0.0.1"
+    if name in (None, "", "0.0.0.0", "::"):  # noqa: S104
+        name = "127.0.0.1"
     default = {"https": 443}.get(parts.scheme, DEFAULT_PORT)
-    return f"{parts.scheme or 'http'}://{f'[{host}]' if ':' in str(host) else host}:{port or default}"
+    return f"{parts.scheme or 'http'}://{f'[{name}]' if ':' in str(name) else name}:{port or default}"
 
 
 def find_ollama(url: str) -> Ollama | None:

@@ -9,26 +9,24 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from shipmate.errors import ConfigError
-from shipmate.models.catalog import ALIASES
+from shipmate.models.catalog import ALIASES, NO_KEY, PROVIDERS
+from shipmate.models.source import find_source
 from shipmate.workspace.config import Llm
 
-# Where the provider itself answers, and the variable that names another place for the environment's key.
+# Where the provider itself answers.
 OWN = {
-    "anthropic": ("https://api.anthropic.com", "ANTHROPIC_BASE_URL"),
-    "openai": ("https://api.openai.com", "OPENAI_BASE_URL"),
-    "openai-responses": ("https://api.openai.com", "OPENAI_BASE_URL"),
-    "google": ("https://generativelanguage.googleapis.com", None),
-    "openrouter": ("https://openrouter.ai", None),
-    "deepseek": ("https://api.deepseek.com", None),
-    "moonshotai": ("https://api.moonshot.ai", None),
-    "zai": ("https://api.z.ai", None),
-    "mistral": ("https://api.mistral.ai", None),
-    "groq": ("https://api.groq.com", None),
-    "xai": ("https://api.x.ai", None),
+    "anthropic": "https://api.anthropic.com",
+    "openai": "https://api.openai.com",
+    "openai-responses": "https://api.openai.com",
+    "google": "https://generativelanguage.googleapis.com",
+    "openrouter": "https://openrouter.ai",
+    "deepseek": "https://api.deepseek.com",
+    "moonshotai": "https://api.moonshot.ai",
+    "zai": "https://api.z.ai",
+    "mistral": "https://api.mistral.ai",
+    "groq": "https://api.groq.com",
+    "xai": "https://api.x.ai",
 }
-# These speak to any address without a key; the placeholder keeps libraries from taking the environment's.
-KEYLESS = ("ollama", "openai-compatible", "vllm", "litellm")
-NO_KEY = "api-key-not-set"
 PORTS = {"http": 80, "https": 443}
 
 
@@ -61,7 +59,7 @@ def fill_key(asked: Llm, configured: Llm, environ: Mapping[str, str]) -> Llm:
     own = _own_origin(Llm(provider=provider), environ)
     if wanted is not None and wanted == own:
         return asked
-    if provider in KEYLESS:
+    if provider in PROVIDERS and PROVIDERS[provider].is_keyless:
         return replace(asked, api_key=NO_KEY)
     meant = f"is meant for {own}" if own else "is meant for another address"
     raise ConfigError(
@@ -86,13 +84,12 @@ def _own_origin(llm: Llm, environ: Mapping[str, str]) -> Origin | None:
     if llm.base_url:
         return find_origin(llm.base_url)
     provider = _provider(llm)
-    address = _named_address(provider, environ) or OWN.get(provider, (None, None))[0]
+    address = _named_address(provider, environ) or OWN.get(provider)
     return find_origin(address) if address else None
 
 
 def _named_address(provider: str, environ: Mapping[str, str]) -> str | None:
-    variable = OWN.get(provider, (None, None))[1]
-    return (environ.get(variable) or None) if variable else None
+    return find_source(provider, environ).address if provider in OWN else None
 
 
 def _provider(llm: Llm) -> str:

@@ -67,6 +67,8 @@ class Turn:
         self.control = control or Control()
         # The model that answers, when the question named one.
         self.model = model
+        # The guides told in this run, also those that are not in the message yet.
+        self.guides: set[str] = set()
         self._count_attempt = count_attempt
         # What the answer tells the person before anything else.
         self._notice = notice

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call, Verdict
 from shipmate.errors import NotFoundError, ShipmateError, TargetChangedError, ToolError
+from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.taint import Taint, tell_gone
 from shipmate.orchestrator.turn import INTERRUPTED, Turn
 from shipmate.thread.service import Thread
@@ -31,6 +32,7 @@ class Worker:
         self._approvals = approvals
         self._audit = approvals.audit
         self._taint = Taint(toolset)
+        self._guides = Guides()
 
     def is_tainted(self, thread: Thread) -> bool:
         """Tell whether strangers may have written into a thread."""
@@ -228,6 +230,7 @@ class Worker:
         except asyncio.CancelledError:
             self._audit.ended(call, "interrupted")
             raise
+        result = self._guides.add_to(turn, call, result)
         spent = round((time.perf_counter() - began) * 1000)
         await turn.commit(*result, chunks.message_metadata({"toolMs": {call.call_id: spent}}))
         self._audit.ended(call, "error" if result[0]["type"] == "tool-output-error" else "ok")

@@ -31,7 +31,10 @@ def list_examples(folder: Path) -> list[Example]:
 
 
 def write_agent(layout: Layout, folder: Path, example_id: str, name: str | None, text: str | None) -> None:
-    """Write Agent.md; an existing one is never touched."""
+    """Write Agent.md; an existing one is never touched, and a folder of another agent needs none."""
+    if not layout.agent.exists() and (found := layout.recognised):
+        said = f"This is a folder of {found.program} and opens as it is."
+        raise ApiError(409, "conflict", said, "Edit its own files, or run `shipmate adopt`.")
     example = next((one for one in list_examples(folder) if one.id == example_id), None)
     if example is None:
         raise missing("such example")

@@ -31,7 +31,7 @@ class Site:
     def __init__(
         self, root: Path, *, opener: Opener, examine: Examiner, examples: Path, token: Token
     ) -> None:
-        self.layout = Layout(root)
+        self.layout = Layout.at(root)
         self.examine = examine
         # The folder of Agent.md texts a new workspace can begin with.
         self.examples = examples
@@ -50,7 +50,7 @@ class Site:
 
     def has_agent(self) -> bool:
         """Tell whether the workspace can work."""
-        return self.layout.agent.is_file()
+        return self.layout.is_workspace
 
     async def ship(self) -> Ship:
         """Give the composed workspace, composing it at first need."""

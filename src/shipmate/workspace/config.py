@@ -81,6 +81,9 @@ class ContextSettings(_Section, frozen=True, kw_only=True):
 
     profile: Annotated[str, Meta(description="shipmate, nanobot, zyhive, or one of `profiles`")] = "shipmate"
     profiles: Annotated[dict[str, tuple[str, ...]], Meta(description="your own lists of section names")] = {}
+    instructions: Annotated[
+        tuple[str, ...], Meta(description="files read as AGENTS.md is, such as CLAUDE.md")
+    ] = ()
     budget_tokens: Annotated[int, Meta(ge=500, description="the whole system prompt")] = 24_000
     section_tokens: Annotated[dict[str, int], Meta(description="a limit for one section")] = {}
 

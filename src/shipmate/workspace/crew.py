@@ -12,6 +12,7 @@ from shipmate.errors import ConfigError, NotFoundError, ShipmateError, UserError
 from shipmate.values.message import JsonObject
 from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.finding import Finding
+from shipmate.workspace.foreign.claude_agent import take_settings
 from shipmate.workspace.layout import CAPTAIN, MEMBER_ID, Layout
 from shipmate.workspace.load import Loaded
 from shipmate.workspace.member import Member, make_member, read_settings
@@ -33,7 +34,8 @@ class Crew:
 
     def ids(self) -> list[str]:
         """Return the ids of all members, the captain first."""
-        names = self._files.names(self.layout.members)
+        homes = [name for name, _ in self.layout.homes]
+        names = [*homes, *(name for name in self._files.names(self.layout.members) if name not in homes)]
         others = [name for name in names if name != CAPTAIN and MEMBER_ID.fullmatch(name)]
         return [CAPTAIN, *(name for name in others if self._is_member(self.layout.member(name)))]
 
@@ -92,7 +94,11 @@ class Crew:
         return found
 
     def _is_member(self, own: Layout) -> bool:
-        return own.root == self.layout.root or any((own.root / name).is_file() for name in FILES)
+        if own.root == self.layout.root or own.agent.is_file():
+            return True
+        # What another program calls an agent is a member with whatever files it has.
+        is_home = any(own.root == self.layout.root / home for _, home in self.layout.homes)
+        return is_home or any((own.root / name).is_file() for name in FILES)
 
     def _read(self, member_id: str) -> Member:
         own = self.layout.member(member_id)
@@ -109,6 +115,9 @@ class Crew:
         if stated.problem:
             raise ConfigError(f"{self._name(own.member_file)}: {stated.problem}.")
         front, words, problem = _split(agent.text)
+        if own.agent_name != "Agent.md":
+            # An agent of Claude Code is a file, with settings of its own kind above the words.
+            front = take_settings(front)
         data = None if stated.is_missing else stated.text.encode()
         settings, findings = read_settings(own, data, front, self._loaded)
         self._loaded.mask.cover(secret_values({}, msgspec.to_builtins(settings)))

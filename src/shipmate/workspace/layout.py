@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from shipmate.errors import PathError, WorkspaceError
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.disk.disk import DISK, SHIP, make_folder, name_of, replace_file, sync_entries
+
+if TYPE_CHECKING:
+    from shipmate.workspace.foreign.recognised import Recognised
 
 MEMBER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CAPTAIN = "captain"
@@ -23,19 +27,67 @@ class Layout:
     """Give the paths of one workspace; nothing is created by asking."""
 
     root: Path
+    # The folder, or the file that is its Agent.md, of each member that does not lie in `members/`, by its id.
+    homes: tuple[tuple[str, str], ...] = ()
+    agent_name: str = "Agent.md"
 
     @classmethod
     def find(cls, start: Path) -> Layout:
-        """Find the workspace a folder lies in: the nearest one upward with an Agent.md."""
+        """Return the workspace a folder lies in, the nearest upward; docs/adopting.md says what counts."""
         folder = start.resolve()
-        for candidate in (folder, *folder.parents):
-            if (candidate / "Agent.md").is_file():
-                return cls(candidate)
-        raise WorkspaceError(f"no Agent.md in {folder} or above it. Run `shipmate init` to make one.")
+        if (folder / "Agent.md").is_file():
+            return cls(folder)
+        # Most folders are ours; what others make takes more modules to read.
+        from shipmate.workspace.foreign.root import find_root
+
+        found = find_root(folder)
+        if found is None:
+            raise WorkspaceError(
+                f"no Agent.md in {folder} or above it, and no folder of another agent. "
+                "Run `shipmate init` to make one."
+            )
+        return cls.of(*found)
+
+    @classmethod
+    def at(cls, folder: Path) -> Layout:
+        """Return the layout of this very folder, whether it is a workspace yet or not."""
+        from shipmate.workspace.foreign.recognition import recognise
+
+        found = recognise(folder)
+        return cls.of(found.root if found else folder, found)
+
+    @classmethod
+    def of(cls, root: Path, recognised: Recognised | None) -> Layout:
+        """Return the layout of a folder by what it was recognised as."""
+        if recognised is None:
+            return cls(root)
+        first = [(CAPTAIN, recognised.captain)] if recognised.captain else []
+        others = [
+            (name, place)
+            for name, place in recognised.members.items()
+            if place != recognised.captain and name != CAPTAIN
+        ]
+        return cls(root, (*first, *others))
+
+    @cached_property
+    def recognised(self) -> Recognised | None:
+        """Return what the folder is where another program made it; None for one of ours."""
+        if self.agent.is_file():
+            from shipmate.workspace.foreign.ship_my_agent import recognise_ship
+
+            return recognise_ship(self.root)
+        from shipmate.workspace.foreign.recognition import recognise
+
+        return recognise(self.root)
+
+    @property
+    def is_workspace(self) -> bool:
+        """Tell whether there is a member here, by whoever's files."""
+        return self.agent.is_file() or self.recognised is not None
 
     @cached_property
     def agent(self) -> Path:
-        return self.root / "Agent.md"
+        return self.root / self.agent_name
 
     @cached_property
     def member_file(self) -> Path:
@@ -73,7 +125,7 @@ class Layout:
 
     def bootstrap(self, name: str) -> Path:
         """Give a bootstrap file such as SOUL.md."""
-        return self.root / name
+        return self.agent if name == "Agent.md" else self.root / name
 
     @cached_property
     def memory_index(self) -> Path:
@@ -93,6 +145,9 @@ class Layout:
 
     def member(self, member_id: str) -> Layout:
         """Give the layout of a member's own files; the captain's are the workspace's."""
+        if home := dict(self.homes).get(member_id):
+            place = self.root / home
+            return Layout(place.parent, agent_name=place.name) if home.endswith(".md") else Layout(place)
         if member_id == CAPTAIN:
             return self
         if not MEMBER_ID.fullmatch(member_id):

@@ -15,11 +15,15 @@ from shipmate.errors import ConfigError
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
 from shipmate.workspace.config import Config
+from shipmate.workspace.environ import Environ
 from shipmate.workspace.finding import Finding
+from shipmate.workspace.foreign.ship_my_agent import take_over
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.secret.secret import Mask, secret_values
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+# Where ship.json and member.json describe models.
+MODEL_KEYS = ("llm", "model")
 ENV_LINE = re.compile(r"^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*$")
 
 
@@ -34,8 +38,10 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
 def load_config(layout: Layout, environ: Mapping[str, str] | None = None) -> Loaded:
     """Read the configuration of a workspace; without a ship.json everything has its default."""
-    variables = {**read_env(layout), **(os.environ if environ is None else environ)}
-    raw = _read(layout)
+    variables = Environ(os.environ if environ is None else environ, read_env(layout))
+    recognised = layout.recognised
+    raw, _ = take_over(_read(layout))
+    raw = _put_below(raw, recognised.defaults() if recognised else {})
     missing: list[str] = []
     resolved = resolve_variables(raw, variables, missing)
     findings = [
@@ -47,11 +53,6 @@ def load_config(layout: Layout, environ: Mapping[str, str] | None = None) -> Loa
         )
         for place in missing
     ]
-    if any(place.startswith("llm") for place in missing):
-        place = next(place for place in missing if place.startswith("llm"))
-        raise ConfigError(
-            f"ship.json: {place} names a variable that is not set. Set it in the environment or .env."
-        )
     findings += [
         Finding(
             "warn",
@@ -66,8 +67,18 @@ def load_config(layout: Layout, environ: Mapping[str, str] | None = None) -> Loa
     except msgspec.ValidationError as error:
         raise ConfigError(f"{layout.config}: {error}. Mend this value and try again.") from error
     # Unknown keys are no part of the configuration, but what they hold may be secret all the same.
-    mask = Mask(secret_values(variables, resolved))
+    secrets = [*secret_values(variables, resolved), *(recognised.secrets if recognised else ())]
+    mask = Mask(value for value in secrets if not VARIABLE.fullmatch(value))
     return Loaded(config=config, environ=variables, findings=findings, mask=mask)
+
+
+def _put_below(raw: JsonObject, defaults: JsonObject) -> JsonObject:
+    """Return settings with defaults where they say nothing, key by key."""
+    found = {**defaults, **raw}
+    for key, value in defaults.items():
+        if isinstance(value, dict) and isinstance(raw.get(key), dict):
+            found[key] = {**value, **raw[key]}
+    return found
 
 
 def read_env(layout: Layout) -> dict[str, str]:
@@ -133,6 +144,9 @@ def _resolve(value: Any, variables: Mapping[str, str], place: str, missing: list
     if isinstance(value, str):
         if any(name not in variables for name in VARIABLE.findall(value)):
             missing.append(place)
+            if place.split(".")[0].split("[")[0] in MODEL_KEYS:
+                # Left as it is: only a model that is really asked needs it, and says so.
+                return value
         return VARIABLE.sub(lambda match: variables.get(match[1], ""), value)
     return value
 

@@ -16,6 +16,7 @@ from tests.support.workspace import talk
 CONFIG: dict[str, Any] = {
     "permissions": {"mode": "auto-edit", "allow": ["write(docs/**)"]},
     "skills": {"paths": ["docs/skills"]},
+    "context": {"instructions": ["docs/STYLE.md"]},
     "mcp": {
         "servers": {
             "notes": {"command": "python3", "args": ["tools/notes.py", "--root", "notes"]},
@@ -34,6 +35,7 @@ async def _written(folder: Path, path: str) -> bool:
         (folder / name).mkdir(parents=True)
     (folder / "members" / "ada" / "AGENTS.md").write_text("@own.md\n@../../docs/ada.md\n")
     (folder / "docs" / "rules.md").write_text("Be kind.\n@deeper.md\n")
+    (folder / "docs" / "STYLE.md").write_text("@more.md\n")
     (folder / "docs" / "link").symlink_to("skills")
     (folder / "tools" / "notes.py").write_text("import part\n")
     (folder / "top.sh").write_text("exit\n")
@@ -63,6 +65,10 @@ async def _written(folder: Path, path: str) -> bool:
         "more/server.py",
         "more/__init__.py",
         "top.sh",
+        "docs/STYLE.md",
+        "docs/more.md",
+        "src/AGENTS.md",
+        "src/deep/CLAUDE.md",
     ],
 )
 async def test_c12_what_forms_a_member_in_this_workspace_asks(tmp_path: Path, path: str) -> None:

@@ -9,8 +9,13 @@ from pathlib import Path
 import httpx2
 import pytest
 from fastapi.routing import APIRoute
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
-from shipmate.server.guard.security import BODY_LIMIT, BODY_LIMITS, is_guarded
+from shipmate.server.guard.access_token import Tickets, Token
+from shipmate.server.guard.host import AllowedHosts
+from shipmate.server.guard.rate import RateLimit
+from shipmate.server.guard.security import BODY_LIMIT, BODY_LIMITS, Guard, is_guarded
 from shipmate.server.routes import ROUTERS
 from tests.support.server import Served, make_site, serving
 
@@ -265,3 +270,32 @@ async def test_websockets_are_not_spoken(served: Served) -> None:
     writer.close()
     await writer.wait_closed()
     assert status == b"401"
+
+
+@pytest.mark.parametrize("path", ["/api/session", "/"])
+async def test_h4_whoever_is_known_is_limited_too(tmp_path: Path, path: str) -> None:
+    now = [0.0]
+    token = Token.make(tmp_path / "token")
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        await Response("here")(scope, receive, send)
+
+    guard = Guard(
+        answer,
+        token=token,
+        tickets=Tickets(),
+        failures=RateLimit(rate=1, burst=1),
+        allowed=AllowedHosts("127.0.0.1"),
+        requests=RateLimit(rate=1, burst=3, clock=lambda: now[0]),
+    )
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(guard),
+        base_url="http://127.0.0.1",
+        headers={"authorization": f"Bearer {token.value}"},
+    ) as client:
+        statuses = [(await client.get(path)).status_code for _ in range(5)]
+        assert statuses == [200, 200, 200, 429, 429]
+        refusal = await client.get(path)
+        assert int(refusal.headers["retry-after"]) >= 1
+        now[0] += 1
+        assert (await client.get(path)).status_code == 200

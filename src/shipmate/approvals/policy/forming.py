@@ -15,6 +15,7 @@ from shipmate.workspace.layout import Layout
 
 # A program has its other parts beside it.
 CODE_ENDINGS = frozenset({".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".pl", ".php", ".lua"})
+GUIDES = frozenset({"agents.md", "claude.md", "gemini.md"})
 # A folder that holds one of these can be run.
 RUNNABLE = ("__main__.py", "index.js", "package.json", "pyproject.toml")
 
@@ -33,11 +34,14 @@ class Forming:
         self._files = FileCache(layout.root)
         skills = [Path(layout.root / path) for path in config.skills.paths]
         programs = [path for server in config.mcp.servers.values() for path in self._programs(server)]
-        self._places = frozenset(self._fold(path) for path in (*skills, *programs))
+        self._instructions = [Path(layout.root / path) for path in config.context.instructions]
+        self._is_bare = config.context.profile == "zyhive"
+        self._places = frozenset(self._fold(path) for path in (*skills, *programs, *self._instructions))
 
     def covers(self, place: PathSubject) -> bool:
         """Tell whether changing a path changes what a member is."""
-        if forms_by_name(place):
+        # Further down such a file is told to whoever works beside it.
+        if forms_by_name(place) or any(fold(way[-1]) in GUIDES for way in place.ways if way):
             return True
         found = [fold("/".join((self._root, *way))) for way in place.ways]
         if any(path == kept or path.startswith(f"{kept}/") for path in found for kept in self._places):
@@ -46,11 +50,15 @@ class Forming:
 
     def _pulled_in(self) -> set[str]:
         """Return the files that the AGENTS.md of anybody refers to, present or not."""
-        paths = [self._layout.bootstrap("AGENTS.md"), *self._layout.members.glob("*/AGENTS.md")]
+        homes = [self._layout.root / folder / "AGENTS.md" for _, folder in self._layout.homes]
+        paths = [self._layout.bootstrap("AGENTS.md"), *homes, *self._instructions]
+        paths += self._layout.members.glob("*/AGENTS.md")
         return {
             fold(place)
             for path in paths
-            for place in find_places(self._files.read(path), self._layout.root, self._files)
+            for place in find_places(
+                self._files.read(path), self._layout.root, self._files, is_bare=self._is_bare
+            )
         }
 
     def _programs(self, server: McpServer) -> Iterator[Path]:

@@ -19,11 +19,16 @@ from shipmate.workspace.file import FileText
 # Files about the place rather than the member: a member without its own gets the workspace's.
 AGENT = "Agent.md"
 SHARED = frozenset({"USER.md", "TOOLS.md"})
+# Where later versions of ZyHive keep a file.
+MOVED = {"RELATIONS.md": "network/RELATIONS.md"}
 
 
 def write(name: str, scene: Scene) -> Draft | Omission:
     """Write one bootstrap file."""
     file = read_bootstrap(scene, name, is_shared=name in SHARED)
+    if file.is_missing and name in MOVED:
+        moved = read_bootstrap(scene, MOVED[name], is_shared=False)
+        file = file if moved.is_missing else moved
     return draft_file(
         scene, scene.files.make(file.path, "body", _without_settings) if name == AGENT else file
     )

@@ -11,7 +11,8 @@ from pydantic_ai.models import Model, infer_model
 from pydantic_ai.providers import Provider, infer_provider_class
 
 from shipmate.errors import ModelAuthError, ModelRequestError
-from shipmate.models.catalog import PROVIDERS
+from shipmate.models.catalog import NO_KEY, PROVIDERS
+from shipmate.models.provider.ambient import settle_client
 from shipmate.models.provider.construct import mend_construct
 from shipmate.models.provider.recipe import Recipe
 
@@ -21,6 +22,8 @@ THEIR_NAMES = {"openai": "openai-chat"}
 
 def assemble(recipe: Recipe) -> Model:
     """Make the model; a missing key or library is said in one line."""
+    if recipe.lacks:
+        raise ModelAuthError(recipe.lacks)
     keys = PROVIDERS[recipe.provider].keys
     if keys and not recipe.api_key and not recipe.base_url:
         raise ModelAuthError(
@@ -64,6 +67,7 @@ def _assemble(recipe: Recipe) -> Model:
         provider = OpenAICompatibleProvider(
             recipe.provider, base_url=recipe.base_url or "", api_key=recipe.api_key
         )
+        settle_client(provider.client, {})
         return OpenAIChatModel(recipe.model, provider=provider)
     name = THEIR_NAMES.get(recipe.provider, recipe.provider)
     return infer_model(f"{name}:{recipe.model}", provider_factory=lambda name: _provider(name, recipe))
@@ -73,9 +77,14 @@ def _provider(name: str, recipe: Recipe) -> Provider[Any]:
     made = infer_provider_class(name)
     accepted = inspect.signature(made.__init__).parameters
     address = next((key for key in ("base_url", "api_base", "azure_endpoint") if key in accepted), None)
+    entry = PROVIDERS[recipe.provider]
     if recipe.base_url and address is None:
         raise ModelRequestError(
             f"{recipe.provider} takes no llm.baseUrl. Use provider openai-compatible for it."
         )
-    wanted = {"api_key": recipe.api_key, address or "": recipe.base_url}
-    return made(**{key: value for key, value in wanted.items() if value and key in accepted})
+    # Whatever is left open the library takes from the environment, where another's may stand.
+    key = recipe.api_key or (NO_KEY if entry.is_keyless or recipe.base_url else None)
+    wanted = {"api_key": key, "token": key, address or "": recipe.base_url or entry.home, **recipe.more}
+    provider = made(**{key: value for key, value in wanted.items() if value and key in accepted})
+    settle_client(provider.client, recipe.more)
+    return provider

@@ -15,6 +15,7 @@ from pydantic_ai.settings import ModelSettings
 from shipmate.models.failure import broke_off, explain
 from shipmate.models.port import Finish, FinishReason, ModelEvent, ModelRequest
 from shipmate.models.price import count_usage
+from shipmate.models.provider.ambient import is_settled
 from shipmate.models.provider.assemble import assemble
 from shipmate.models.provider.recipe import Recipe
 from shipmate.models.provider.to_model import to_model_messages
@@ -45,7 +46,8 @@ class Engine:
         self._secrets = [recipe.api_key, *address_secrets(recipe.base_url or "")]
         self._model = assemble(recipe)
         self._tools = ToolShelf(self._model)
-        self._settings = cast(ModelSettings, {**cache_settings(recipe), **recipe.settings, "max_retries": 0})
+        retries = {} if is_settled(self._model) else {"max_retries": 0}
+        self._settings = cast(ModelSettings, {**cache_settings(recipe), **recipe.settings, **retries})
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         """Answer one request."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from shipmate.values.message import JsonObject
@@ -16,3 +18,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     api_key: str | None = None
     # Sampling and limits, by pydantic-ai's names for them.
     settings: JsonObject = {}
+    # Further parameters of the provider's library.
+    more: Mapping[str, str] = {}
+    # Why it cannot be asked, when something is missing that only the asking needs.
+    lacks: str = ""

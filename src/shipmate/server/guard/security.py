@@ -68,13 +68,20 @@ class Guard:
     """Let through only requests that were meant for us and come from someone we know."""
 
     def __init__(
-        self, app: ASGIApp, *, token: Token, tickets: Tickets, failures: RateLimit, allowed: AllowedHosts
+        self,
+        app: ASGIApp,
+        *,
+        token: Token,
+        tickets: Tickets,
+        failures: RateLimit,
+        allowed: AllowedHosts,
+        requests: RateLimit | None = None,
     ) -> None:
         self._app = app
         self._token = token
         self._tickets = tickets
         self._allowed = allowed
-        self._requests = RateLimit(rate=200, burst=1000)
+        self._requests = requests or RateLimit(rate=200, burst=1000)
         self._failures = failures
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
-import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
 
-SECRET_NAMES = frozenset(
-    {
-        ".env", ".envrc", ".netrc", ".git-credentials", ".pgpass", ".pypirc", ".ssh", ".gnupg", ".aws",
-        "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519",
-    }
-)  # fmt: skip
-SAMPLE_ENDINGS = (".example", ".sample", ".template")
+from shipmate.workspace.secret.secret_file import SECRET_NAMES, fold, is_secret, is_settings
+
+__all__ = [
+    "SECRET_NAMES",
+    "fold",
+    "forms_member",
+    "is_locked",
+    "is_placed",
+    "is_secret",
+    "names_state",
+    "refuse_reading",
+    "refuse_writing",
+]
+
 # What members may see of `.ship`; approvals, threads, the token and the database are Shipmate's own.
 READABLE_OF_SHIP = frozenset({"memory", "uploads", "scratch"})
 WRITABLE_OF_SHIP = frozenset({"scratch"})
@@ -21,7 +26,8 @@ WRITABLE_OF_SHIP = frozenset({"scratch"})
 FORMING_FILES = frozenset(
     {
         "agent.md", "agents.md", "soul.md", "user.md", "tools.md", "identity.md", "relations.md", "memory.md",
-        "heartbeat.md", "claude.md", "gemini.md", "member.json", "ship.json", ".mcp.json",
+        "heartbeat.md", "claude.md", "claude.local.md", "gemini.md", ".cursorrules", "member.json",
+        "ship.json", ".mcp.json",
     }
 )  # fmt: skip
 FORMING_FOLDERS = frozenset({"members", "skills", "memory", ".minds", ".dialogs"})
@@ -40,22 +46,6 @@ REPOSITORY_FILE = "HEAD"
 REPOSITORY_ENDING = ".git"
 
 
-@lru_cache(maxsize=65_536)
-def fold(name: str) -> str:
-    """Make names equal that a case-insensitive or normalising file system takes for one."""
-    if name.isascii():
-        return name.lower()
-    visible = "".join(character for character in name if unicodedata.category(character) != "Cf")
-    return unicodedata.normalize("NFKC", visible).casefold()
-
-
-def is_secret(name: str) -> bool:
-    """Tell whether a folded file name holds secrets by custom."""
-    if name.startswith(".env.") and name.endswith(SAMPLE_ENDINGS):
-        return False
-    return name in SECRET_NAMES or name.startswith(".env.")
-
-
 def refuse_reading(parts: Sequence[str]) -> str | None:
     """Give the reason why no tool may read a path, or None."""
     names = [fold(part) for part in parts]
@@ -65,6 +55,8 @@ def refuse_reading(parts: Sequence[str]) -> str | None:
         return "Shipmate's configuration may hold secrets; `shipmate doctor` shows it without them"
     if names[-2:] == [".git", "config"]:
         return "it may hold credentials"
+    if is_settings(names) and names[-1] != "ship.json":
+        return "settings of agents may hold keys; `shipmate adopt` shows what they say without them"
     return None if _may_see(names, READABLE_OF_SHIP) else "it is Shipmate's own state"
 
 
@@ -77,7 +69,8 @@ def refuse_writing(parts: Sequence[str]) -> str | None:
         return "git's own files are changed by git only; use exec"
     if not _may_see(names, WRITABLE_OF_SHIP):
         return "it is Shipmate's own state"
-    return refuse_reading(parts)
+    # Settings of other agents form what those do: writing them asks, though nobody may read them.
+    return None if is_settings(names) else refuse_reading(parts)
 
 
 def forms_member(parts: Sequence[str]) -> bool:
@@ -94,12 +87,15 @@ def forms_member(parts: Sequence[str]) -> bool:
     if names[0] == "projects":
         # Who may write in a project stands in its meta.json.
         return len(names) == 3 and names[2] == "meta.json"
+    if names[0] == "agents" and names[2:3] in (["workspace"], ["config.json"]):
+        # ZyHive keeps each of its agents in such a folder.
+        return names[2] == "config.json" or forms_member(parts[3:])
     return names[0] in FORMING_FOLDERS or (len(names) == 1 and names[0] in FORMING_FILES)
 
 
 def is_placed(parts: Sequence[str]) -> bool:
     """Tell whether it matters for what lies in an open folder that it is this one and no other."""
-    return not parts or fold(parts[0]) in FORMING_FOLDERS or fold(parts[0]) == "projects"
+    return not parts or fold(parts[0]) in FORMING_FOLDERS or fold(parts[0]) in ("projects", "agents")
 
 
 def is_locked(parts: Sequence[str]) -> bool:

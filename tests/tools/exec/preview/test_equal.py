@@ -19,6 +19,7 @@ from shipmate.tools.file.change.rewind import Rewinds
 from shipmate.tools.tool import Picture, ToolContext
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.member import captain_of
+from tests.support.search import examples
 from tests.support.tree import Entry, read_tree
 
 NAMES = ("a", "b", "c.txt", "d", "d/e", "d/f.txt", "d/g/h", "k", "茶")
@@ -122,7 +123,9 @@ def twins() -> Twins:
     return Twins(Path(tempfile.mkdtemp(prefix="twins-")).resolve())
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(tree=trees, script=scripts)
 async def test_a_yes_does_what_the_command_does(
     twins: Twins, overlay: bool, tree: dict[str, str | None], script: str
@@ -143,7 +146,9 @@ async def test_a_yes_does_what_the_command_does(
     assert read_tree(twins.root) == before
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(tree=trees, script=scripts)
 async def test_a_no_leaves_every_byte(
     twins: Twins, overlay: bool, tree: dict[str, str | None], script: str

@@ -116,6 +116,18 @@ def test_what_is_closed_and_what_is_hidden(root: Path) -> None:
     assert set(state_folders(entries)) == {root / ".ship", root / "members/bo/.ship"}
 
 
+def test_m1_settings_of_other_agents_are_hidden_and_their_members_closed(root: Path) -> None:
+    hidden = {".mcp.json", ".claude/settings.json", "sub/.codex/config.toml", "agents/a/config.json"}
+    closed = {"agents/a/workspace/SOUL.md", ".claude/skills/x/SKILL.md"}
+    for name in (*hidden, *closed, "agents/a/workspace/notes/SOUL.md", "agents/readme.md", "src/config.json"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    entries = LockedTree(root).look()
+    assert {str(Path(place).relative_to(root)) for place in hidden_places(entries)} == hidden
+    places = {str(Path(place).relative_to(root)) for place in closed_places(entries, root)}
+    assert places == {"Agent.md", "agents/a/workspace/SOUL.md", ".claude", "sub/.codex"}
+
+
 def test_many_places_are_closed_by_a_folder_around_them(root: Path) -> None:
     for number in range(30):
         (root / f"node_modules/p{number}/.github").mkdir(parents=True)

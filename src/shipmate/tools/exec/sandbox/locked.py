@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import msgspec
@@ -18,7 +18,7 @@ from shipmate.tools.file.protection import fold, is_locked, is_placed, refuse_re
 
 # Rules about a place, such as the top of the workspace or of a project, reach no deeper than this;
 # below it a name alone decides, so that one judgement serves every file of that name.
-PLACED_DEPTH = 3
+PLACED_DEPTH = 4
 # A folder changed within this time before it was read may have changed again without a new time stamp.
 SETTLING_NS = 50_000_000
 # Each mount costs a fraction of a millisecond; with more to close, a folder around them is closed whole.
@@ -203,7 +203,7 @@ def _choose_judge(parts: tuple[str, ...]) -> Callable[[str], tuple[bool, bool]]:
         return _judge_name
     if parts and is_locked(parts):
         # It is closed as a whole; only what must not even be seen counts.
-        return _judge_secret
+        return partial(_judge_secret, parts[-1])
     if len(parts) >= PLACED_DEPTH or not is_placed(parts):
         return _judge_name
     return lambda name: _judge_place((*parts, name))
@@ -214,8 +214,10 @@ def _judge_name(name: str) -> tuple[bool, bool]:
     return _judge_place((*("_",) * PLACED_DEPTH, name))
 
 
-def _judge_secret(name: str) -> tuple[bool, bool]:
-    is_hidden = _judge_name(name)[1]
+@lru_cache(maxsize=65_536)
+def _judge_secret(folder: str, name: str) -> tuple[bool, bool]:
+    # Some settings that hold keys are known by the folder they lie in.
+    is_hidden = _judge_place((*("_",) * PLACED_DEPTH, folder, name))[1]
     return is_hidden, is_hidden
 
 

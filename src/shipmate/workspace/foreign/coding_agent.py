@@ -1,0 +1,202 @@
+"""Recognise repositories with words for coding agents: Claude Code, Codex, Gemini CLI, Cursor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from shipmate.values.message import JsonObject
+from shipmate.workspace.foreign.agent_file import has
+from shipmate.workspace.foreign.clear_key import find_keys
+from shipmate.workspace.foreign.cursor_rule import find_rules
+from shipmate.workspace.foreign.foreign_file import (
+    dig,
+    is_file,
+    is_folder,
+    is_there,
+    list_names,
+    read_head,
+    read_settings,
+)
+from shipmate.workspace.foreign.given_name import name_in_heading
+from shipmate.workspace.foreign.inline_import import find_imports
+from shipmate.workspace.foreign.mcp_entry import find_servers
+from shipmate.workspace.foreign.recognised import Recognised, Unused
+from shipmate.workspace.foreign.rights import find_denied, find_rights
+from shipmate.workspace.layout import MEMBER_ID
+
+AGENTS = "AGENTS.md"
+# Each program with the files it reads as words for itself, the more general first.
+INSTRUCTIONS = {
+    "Claude Code": ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"),
+    "Codex": (AGENTS,),
+    "Gemini CLI": ("GEMINI.md",),
+    "Cursor": (".cursorrules",),
+}
+SETTINGS = {
+    "Claude Code": (".mcp.json", ".claude/settings.json", ".claude/settings.local.json"),
+    "Codex": (".codex/config.toml",),
+    "Gemini CLI": (".gemini/settings.json",),
+    "Cursor": (".cursor/mcp.json",),
+}
+FOLDERS = {
+    "Claude Code": (".claude/skills", ".claude/agents", ".claude/commands"),
+    "Codex": (".codex/skills", ".agents/skills"),
+    "Gemini CLI": (".gemini/skills", ".gemini/commands"),
+    "Cursor": (".cursor/rules", ".cursor/commands"),
+}
+SKILLS = (".claude/skills", ".agents/skills", ".codex/skills", ".gemini/skills", ".cursor/skills")
+SERVERS = ("mcpServers", "mcp_servers")
+MODEL = re.compile(r"\A---\s.*?^model:[ \t]*(\S+)[ \t]*$.*?^---", re.MULTILINE | re.DOTALL)
+# What only a person's home folder has.
+PERSONAL = (
+    ".bashrc",
+    ".profile",
+    ".zshrc",
+    ".claude.json",
+    ".claude/projects",
+    ".codex/sessions",
+    ".codex/auth.json",
+    ".gemini/installation_id",
+    ".gemini/oauth_creds.json",
+    ".cursor/extensions",
+)
+# Words for programs that are not recognised by them.
+OTHERS = (".github/copilot-instructions.md", ".windsurfrules", ".clinerules", ".rules", "AGENTS.override.md")
+
+
+def recognise_project(root: Path) -> Recognised | None:
+    """Return a repository that has words for coding agents; None for any other folder."""
+    found = {program: has(root, *names) for program, names in INSTRUCTIONS.items()}
+    if not _is_personal(root):
+        for program, names in SETTINGS.items():
+            found[program] += [*has(root, *names), *_folders(root, FOLDERS[program])]
+    signs = [sign for names in found.values() for sign in names]
+    return _describe(root, [program for program, names in found.items() if names], signs) if signs else None
+
+
+def is_hint(signs: tuple[str, ...]) -> bool:
+    """Tell whether a folder was recognised by nothing but single files with words, which may lie anywhere."""
+    words = [name for names in INSTRUCTIONS.values() for name in names]
+    return all(sign in words for sign in signs)
+
+
+def _is_personal(root: Path) -> bool:
+    """Tell whether a folder is somebody's home: what those programs keep there is not about the folder."""
+    return any(is_there(root / name) for name in PERSONAL)
+
+
+def survey_project(root: Path) -> tuple[list[Unused], list[str]]:
+    """Return what is there for coding agents and not used, and the keys that stand in it."""
+    settings = {name: read_settings(root / name) for names in SETTINGS.values() for name in names}
+    unused = [each for name, found in settings.items() for each in _find_unused(root, name, found)]
+    for folder, ending in (
+        (".claude/commands", ".md"),
+        (".gemini/commands", ".toml"),
+        (".cursor/commands", ".md"),
+    ):
+        why = "commands of other programs have no effect; ask the member to do what the file says"
+        unused += [Unused(what=f"{folder}/{name}", why=why) for name in list_names(root / folder, ending)]
+    why = "it is for a program that is not recognised"
+    unused += [
+        Unused(what=name, why=why, lines={"context": {"instructions": [name]}}) for name in has(root, *OTHERS)
+    ]
+    return unused, [key for found in settings.values() for key in find_keys(found)]
+
+
+def _describe(root: Path, programs: list[str], signs: list[str]) -> Recognised:
+    instructions, unused = _find_instructions(root)
+    idle, keys = survey_project(root)
+    return Recognised(
+        program=" and ".join(programs)
+        if len(programs) < 3
+        else f"{', '.join(programs[:-1])} and {programs[-1]}",
+        root=root,
+        kind="project",
+        signs=tuple(signs),
+        name=_find_name(root, (AGENTS, *instructions)) or root.name,
+        instructions=tuple(instructions),
+        skill_folders=tuple(_folders(root, SKILLS)),
+        members=find_agents(root),
+        denied=tuple(
+            rule for name in SETTINGS["Claude Code"] for rule in find_denied(read_settings(root / name))
+        ),
+        unused=(*unused, *idle, *_find_models(root)),
+        secrets=tuple(keys),
+    )
+
+
+def find_agents(root: Path) -> dict[str, str]:
+    """Return the file of each agent that Claude Code knows there, by its id."""
+    names = list_names(root / ".claude" / "agents", ".md")
+    files = {name.removesuffix(".md"): f".claude/agents/{name}" for name in names}
+    return {member: path for member, path in files.items() if MEMBER_ID.fullmatch(member)}
+
+
+def _find_models(root: Path) -> Iterator[Unused]:
+    """Go over the models that those agents name; such a name is no model of a provider."""
+    for path in find_agents(root).values():
+        match = MODEL.search(read_head(root / path))
+        if match and match[1] != "inherit":
+            yield Unused(what=f"{path}: model {match[1]}", why="the workspace's model answers for it")
+
+
+def _find_instructions(root: Path) -> tuple[list[str], list[Unused]]:
+    """Return the files to read beside AGENTS.md, none that says the same as another, and what is left out."""
+    named = [name for names in INSTRUCTIONS.values() for name in names if name != AGENTS]
+    named += [name for name in _renamed(root) if name not in named and name != AGENTS]
+    rules, unused = find_rules(root)
+    chosen: list[str] = []
+    seen = {_mark(root / AGENTS)} if is_file(root / AGENTS) else set[object]()
+    for name in (*has(root, *named), *rules):
+        if (mark := _mark(root / name)) in seen:
+            unused.append(Unused(what=name, why="it says the same as another of these files"))
+            continue
+        seen.add(mark)
+        chosen.append(name)
+        unused += find_imports(root, name)
+    return chosen, unused
+
+
+def _mark(path: Path) -> object:
+    """Return a value that two files share when they say the same."""
+    text = read_head(path).strip()
+    # Such a file only points to AGENTS.md.
+    return read_head(path.parent / AGENTS).strip() if text in (f"@{AGENTS}", AGENTS) else text
+
+
+def _renamed(root: Path) -> Iterator[str]:
+    """Go over the names that Gemini CLI is told to read in place of GEMINI.md."""
+    settings = read_settings(root / ".gemini" / "settings.json")
+    given = dig(settings, "context", "fileName") or settings.get("contextFileName")
+    for name in given if isinstance(given, list) else [given]:
+        if isinstance(name, str) and name and "/" not in name and not name.startswith((".", "~")):
+            yield name
+
+
+def _find_name(root: Path, names: tuple[str, ...]) -> str:
+    return next((found for name in names if (found := name_in_heading(read_head(root / name)))), "")
+
+
+def _folders(root: Path, names: tuple[str, ...]) -> list[str]:
+    return [name for name in names if is_folder(root / name)]
+
+
+def _find_unused(root: Path, name: str, settings: JsonObject) -> Iterator[Unused]:
+    if is_file(root / name) and not settings:
+        yield Unused(what=name, why="it is empty or cannot be read; nothing of it is used")
+    for key in SERVERS:
+        yield from find_servers(name, settings, key)
+    yield from find_rights(name, settings)
+    if isinstance(settings.get("hooks"), dict):
+        events = ", ".join(map(str, settings["hooks"]))
+        yield Unused(what=f"{name}: hooks ({events})", why="commands of other programs are never run")
+    if variables := settings.get("env"):
+        names = list(map(str, variables)) if isinstance(variables, dict) else []
+        lines: JsonObject = {"env": {each: "${" + each + "}" for each in names}} if names else {}
+        yield Unused(
+            what=f"{name}: env ({', '.join(names)})",
+            why="private variables are set in ship.json",
+            lines=lines,
+        )

@@ -1,0 +1,71 @@
+"""Recognise a folder of another program, and survey what of others lies in any workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from shipmate.workspace.foreign.agent_file import find_idle
+from shipmate.workspace.foreign.coding_agent import find_agents, recognise_project, survey_project
+from shipmate.workspace.foreign.foreign_file import is_broken, is_file, is_folder
+from shipmate.workspace.foreign.nanobot import recognise_nanobot
+from shipmate.workspace.foreign.openclaw import recognise_openclaw
+from shipmate.workspace.foreign.recognised import Recognised, Unused
+from shipmate.workspace.foreign.ship_my_agent import AGENT, recognise_ship
+from shipmate.workspace.foreign.zyhive import recognise_zyhive
+
+INNER = "workspace"
+# The most telling layout first: each program has files that others have too.
+AGENTS = (recognise_zyhive, recognise_openclaw, recognise_nanobot)
+HOME_CONFIGS = ("config.json", "openclaw.json")
+
+
+def recognise(root: Path) -> Recognised | None:
+    """Return what a folder of another program is; None for a folder of ours, or of nobody's."""
+    if is_file(root / AGENT):
+        return recognise_ship(root)
+    for recognise_agent in AGENTS:
+        if found := recognise_agent(root):
+            return _with_project(found)
+    return _recognise_damaged(root) or recognise_project(root)
+
+
+def survey(root: Path) -> list[Unused]:
+    """Return everything in a workspace that is another program's and has no effect."""
+    if found := recognise(root):
+        return list(found.unused)
+    unused, _ = survey_project(root)
+    project = recognise_project(root)
+    why = "Agent.md says who the member is; add it to have it read too"
+    named = project.instructions if project else ()
+    words = [Unused(what=name, why=why, lines={"context": {"instructions": [name]}}) for name in named]
+    why = "members lie in members/; copy it to members/<id>/Agent.md to make it one"
+    agents = [Unused(what=path, why=why) for path in find_agents(root).values()]
+    return [*words, *agents, *unused, *find_idle(root)]
+
+
+def _recognise_damaged(root: Path) -> Recognised | None:
+    """Return a home folder whose settings cannot be read, by the workspace inside."""
+    broken = [name for name in HOME_CONFIGS if is_broken(root / name)]
+    found = recognise(root / INNER) if broken and is_folder(root / INNER) else None
+    if found is None or found.kind != "agent":
+        return None
+    lost = Unused(what=f"../{broken[0]}", why="it is no JSON that can be read; nothing of it is used")
+    return replace(found, unused=(lost, *found.unused))
+
+
+def _with_project(found: Recognised) -> Recognised:
+    """Return an agent's folder with what lies in it for coding agents too."""
+    project = recognise_project(found.root)
+    if project is None:
+        return found
+    return replace(
+        found,
+        instructions=project.instructions,
+        skill_folders=project.skill_folders,
+        members=found.members or project.members,
+        denied=project.denied,
+        unused=(*found.unused, *project.unused),
+        secrets=(*found.secrets, *project.secrets),
+    )

@@ -1,0 +1,67 @@
+"""Tests lie where what they test lies: a file of a mirrored folder is named after its module (H6)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import shipmate
+
+SOURCE = Path(shipmate.__file__).parent
+TESTS = Path(__file__).parent
+ROOMS = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+# Tests of what several modules do together, each in the room whose behaviour it is.
+CROSSING = {
+    "cli/test_help.py": "every command describes itself",
+    "cli/test_model.py": "which model answers, whatever the command",
+    "context/test_bad_input.py": "whatever stands in a workspace, a prompt is made",
+    "context/test_golden.py": "the profiles against the documents",
+    "context/test_origin.py": "the example of the origin",
+    "context/test_prefix.py": "requests of one course begin alike",
+    "orchestrator/keeper/test_silence.py": "nobody waits for a keeper that is gone",
+    "orchestrator/keeper/test_visitor.py": "who is let in at the socket",
+    "orchestrator/keeper/test_welcome.py": "those who are attached are served to the end",
+    "orchestrator/test_answer.py": "answers to approvals, through the product",
+    "orchestrator/test_changed.py": "targets that change between question and act",
+    "orchestrator/test_decided.py": "decisions that come late",
+    "orchestrator/test_forbidden.py": "rules that come late",
+    "orchestrator/test_preview.py": "mode preview, through the product",
+    "orchestrator/test_received.py": "what strangers sent",
+    "orchestrator/test_row.py": "rows and streams, read by the AI SDK",
+    "priming/test_cli.py": "the priming commands, with the fixtures of this room",
+    "server/test_client.py": "the AI SDK's clients",
+    "server/test_openapi.py": "every route against its description",
+    "server/test_restart.py": "the AI SDK's clients through a kill",
+    "server/test_workspace.py": "the routes of a workspace's files together",
+    "tools/exec/preview/test_equal.py": "a preview and a plain run of one command",
+    "tools/exec/program/test_oracle.py": "the grammars against the real programs",
+    "tools/web/test_hostile.py": "hostile servers and pages",
+    "tools/web/test_markup_cost.py": "what a page may cost",
+    "workspace/yaml/test_cost.py": "what a document may cost",
+}
+
+
+def mirrored() -> dict[str, Path]:
+    """Return the test files of folders that mirror a room, by their path."""
+    found = (path for room in ROOMS for path in (TESTS / room).rglob("test_*.py"))
+    return {path.relative_to(TESTS).as_posix(): path for path in found if "node_modules" not in path.parts}
+
+
+def names_a_module(path: str) -> bool:
+    place = SOURCE / Path(path).parent
+    name = Path(path).stem.removeprefix("test_")
+    return (place / f"{name}.py").is_file() or (place / name / "__init__.py").is_file()
+
+
+def test_h6_every_test_of_a_room_is_named_after_a_module_or_known_to_cross() -> None:
+    strays = {path for path in mirrored() if not names_a_module(path)} - set(CROSSING)
+    assert strays == set(), "name it after its module, or say in CROSSING what it tests across modules"
+
+
+def test_h6_what_crosses_is_there_and_names_no_module() -> None:
+    known = mirrored()
+    assert {path for path in CROSSING if path not in known or names_a_module(path)} == set()
+
+
+def test_h6_other_folders_of_tests_are_those_that_drive_the_whole() -> None:
+    others = {path.name for path in TESTS.iterdir() if path.is_dir() and any(path.rglob("test_*.py"))} - ROOMS
+    assert others - {"node"} == {"attack", "crash", "page", "simulation"}
