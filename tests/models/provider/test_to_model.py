@@ -199,12 +199,9 @@ def test_pins_speak_for_themselves_and_only_a_summary_is_called_one() -> None:
         },
     ]
     (request,) = to_model_messages(rows)
-    said = [part.content for part in request.parts if isinstance(part, UserPromptPart)]
-    assert said == [
-        "(Pinned:) Blue.\n\nSummary of the conversation before this point:\n\nWe met.\n\n"
-        "(End of the summary.)",
-        "(Pinned:) Red.",
-    ]
+    said = "\n\n".join(str(part.content) for part in request.parts if isinstance(part, UserPromptPart))
+    summary = "Summary of the conversation before this point:\n\nWe met.\n\n(End of the summary.)"
+    assert said == f"(Pinned:) Blue.\n\n{summary}\n\n(Pinned:) Red."
 
 
 def test_puts_the_summary_of_the_last_course_at_the_head() -> None:
