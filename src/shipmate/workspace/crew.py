@@ -12,7 +12,7 @@ from shipmate.errors import ConfigError, NotFoundError, ShipmateError, UserError
 from shipmate.values.message import JsonObject
 from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.finding import Finding
-from shipmate.workspace.foreign.claude_agent import take_settings
+from shipmate.workspace.foreign.program.claude_agent import take_settings
 from shipmate.workspace.layout import CAPTAIN, MEMBER_ID, Layout
 from shipmate.workspace.load import Loaded
 from shipmate.workspace.member import Member, make_member, read_settings

@@ -73,7 +73,7 @@ class Layout:
     def recognised(self) -> Recognised | None:
         """Return what the folder is where another program made it; None for one of ours."""
         if self.agent.is_file():
-            from shipmate.workspace.foreign.ship_my_agent import recognise_ship
+            from shipmate.workspace.foreign.program.ship_my_agent import recognise_ship
 
             return recognise_ship(self.root)
         from shipmate.workspace.foreign.recognition import recognise

@@ -17,7 +17,7 @@ from shipmate.values.nesting import check_nesting
 from shipmate.workspace.config import Config
 from shipmate.workspace.environ import Environ
 from shipmate.workspace.finding import Finding
-from shipmate.workspace.foreign.ship_my_agent import take_over
+from shipmate.workspace.foreign.program.ship_my_agent import take_over
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.secret.secret import Mask, secret_values
 

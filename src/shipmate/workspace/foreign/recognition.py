@@ -7,13 +7,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from shipmate.workspace.foreign.agent_file import find_idle
-from shipmate.workspace.foreign.coding_agent import find_agents, recognise_project, survey_project
 from shipmate.workspace.foreign.foreign_file import is_broken, is_file, is_folder
-from shipmate.workspace.foreign.nanobot import recognise_nanobot
-from shipmate.workspace.foreign.openclaw import recognise_openclaw
+from shipmate.workspace.foreign.program.coding_agent import find_agents, recognise_project, survey_project
+from shipmate.workspace.foreign.program.nanobot import recognise_nanobot
+from shipmate.workspace.foreign.program.openclaw import recognise_openclaw
+from shipmate.workspace.foreign.program.ship_my_agent import AGENT, recognise_ship
+from shipmate.workspace.foreign.program.zyhive import recognise_zyhive
 from shipmate.workspace.foreign.recognised import Recognised, Unused
-from shipmate.workspace.foreign.ship_my_agent import AGENT, recognise_ship
-from shipmate.workspace.foreign.zyhive import recognise_zyhive
 
 INNER = "workspace"
 # The most telling layout first: each program has files that others have too.

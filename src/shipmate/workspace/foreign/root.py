@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shipmate.workspace.foreign.coding_agent import is_hint
 from shipmate.workspace.foreign.foreign_file import is_file, is_there
+from shipmate.workspace.foreign.program.coding_agent import is_hint
+from shipmate.workspace.foreign.program.ship_my_agent import AGENT, SHIP
 from shipmate.workspace.foreign.recognised import Recognised
 from shipmate.workspace.foreign.recognition import recognise
-from shipmate.workspace.foreign.ship_my_agent import AGENT, SHIP
 
 # Folders of a workspace that may hold whole layouts of others and stay part of it.
 PARTS = frozenset({"members", "projects", "skills", "memory", ".ship", ".minds"})

@@ -28,8 +28,8 @@ def recognise_ship(root: Path) -> Recognised | None:
     if not is_theirs(raw):
         return None
     # Nearly every folder is ours, and need not wait for these.
-    from shipmate.workspace.foreign.coding_agent import survey_project
     from shipmate.workspace.foreign.given_name import name_in_heading
+    from shipmate.workspace.foreign.program.coding_agent import survey_project
 
     _, unused = take_over(raw)
     idle, keys = survey_project(root)

@@ -9,7 +9,6 @@ from pathlib import Path
 from shipmate.values.message import JsonObject
 from shipmate.workspace.foreign.agent_file import has
 from shipmate.workspace.foreign.clear_key import find_keys
-from shipmate.workspace.foreign.cursor_rule import find_rules
 from shipmate.workspace.foreign.foreign_file import (
     dig,
     is_file,
@@ -20,10 +19,11 @@ from shipmate.workspace.foreign.foreign_file import (
     read_settings,
 )
 from shipmate.workspace.foreign.given_name import name_in_heading
-from shipmate.workspace.foreign.inline_import import find_imports
 from shipmate.workspace.foreign.mcp_entry import find_servers
+from shipmate.workspace.foreign.program.cursor_rule import find_rules
+from shipmate.workspace.foreign.program.inline_import import find_imports
+from shipmate.workspace.foreign.program.rights import find_denied, find_rights
 from shipmate.workspace.foreign.recognised import Recognised, Unused
-from shipmate.workspace.foreign.rights import find_denied, find_rights
 from shipmate.workspace.layout import MEMBER_ID
 
 AGENTS = "AGENTS.md"

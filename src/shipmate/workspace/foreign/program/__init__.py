@@ -1,0 +1,1 @@
+"""What each program leaves in a folder, one module for each."""
