@@ -41,7 +41,7 @@ class KeyTest(Shape):
     base_url: Annotated[str, StringConstraints(max_length=2000)] | None = None
 
 
-class Priming(Shape):
+class PrimingChoice(Shape):
     """Choose priming scripts for a new dialog."""
 
     script_refs: Annotated[list[Slot], Field(max_length=20)] = []
@@ -53,7 +53,7 @@ class NewThread(Shape):
 
     member: Slot | None = None
     title: Slot | None = None
-    priming: Priming | None = None
+    priming: PrimingChoice | None = None
 
 
 class ThreadChange(Shape):
@@ -85,7 +85,7 @@ class Branch(Shape):
     text: Words | None = None
 
 
-class Ruling(Shape):
+class DecisionBody(Shape):
     """Decide an approval."""
 
     approved: StrictBool
@@ -93,7 +93,7 @@ class Ruling(Shape):
     scope: Annotated[str, StringConstraints(pattern=r"^(once|thread|always|[1-9][0-9]{0,4}m)$")] = "once"
 
 
-class JointRuling(Shape):
+class JointDecisionBody(Shape):
     """Decide several approvals of one thread at once: all of them, or none."""
 
     ids: Annotated[list[Slot], Field(min_length=1, max_length=100)]
