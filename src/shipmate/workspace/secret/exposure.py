@@ -20,7 +20,7 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def findings(layout: Layout) -> list[Finding]:
-    """Name the literal keys and the loose modes of a workspace, each with its fix."""
+    """Return the literal keys and the loose modes of a workspace, each with its fix."""
     members = sorted(layout.members.iterdir()) if layout.members.is_dir() else []
     homes = [layout, *(Layout(path) for path in members if path.is_dir())]
     found = [finding for home in homes for finding in _find_literals(home.config, layout.root)]
@@ -49,7 +49,7 @@ def _find_literals(config: Path, root: Path) -> Iterator[Finding]:
 
 
 def _is_literal(raw: Any, place: KeyPath) -> bool:
-    """Tell whether a secret is surely written out at a place, and not named by a variable."""
+    """Return whether a secret is surely written out at a place, and not named by a variable."""
     for key in place[:-1]:
         raw = raw[int(key) if isinstance(raw, list) else key]
     value = raw[int(place[-1]) if isinstance(raw, list) else place[-1]]

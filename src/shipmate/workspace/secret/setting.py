@@ -38,7 +38,7 @@ def load_section(name: str) -> frozenset[str]:
 
 
 def looks_secret(name: str) -> bool:
-    """Tell whether a variable or key of this name holds a secret."""
+    """Return whether a variable or key of this name holds a secret."""
     return SECRET_NAME.search(name) is not None
 
 
@@ -53,12 +53,12 @@ def find_secrets(config: object) -> Iterator[tuple[KeyPath, str]]:
 
 
 def is_public(path: KeyPath) -> bool:
-    """Tell whether the value at a place may be shown."""
+    """Return whether the value at a place may be shown."""
     return _stands_in("public", path)
 
 
 def is_address(path: KeyPath) -> bool:
-    """Tell whether an address stands at a place; its host may be shown, the rest of it not."""
+    """Return whether an address stands at a place; its host may be shown, the rest of it not."""
     return _stands_in("address", path)
 
 
@@ -164,7 +164,7 @@ def _is_argument(path: KeyPath, at: int) -> bool:
 
 
 def _is_plain_argument(given: Any, at: int) -> bool:
-    """Tell whether an argument is surely no secret; what follows an option such as --token may be one."""
+    """Return whether an argument is surely no secret; what follows an option such as --token may be one."""
     value, before = given[at], given[at - 1] if at else ""
     if not isinstance(value, str):
         return False
