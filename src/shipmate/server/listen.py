@@ -71,7 +71,7 @@ async def serve(
 
 
 class WebListener(uvicorn.Server):
-    """Tell when the first request can be answered, and stop without waiting for live streams."""
+    """A web server that tells when it can answer, and stops without waiting for live streams."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None], leave: Callable[[], None]) -> None:
         super().__init__(config)

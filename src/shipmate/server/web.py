@@ -109,7 +109,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
 
 
 def _answer_page(request: Request) -> Response:
-    """Give what no route answers: a file of the page, or one of its views."""
+    """Return what no route answers: a file of the page, or one of its views."""
     try:
         return get_site(request).page.answer(request)
     except ApiError as error:

@@ -41,7 +41,7 @@ async def read_approvals(
 
 @router.get("/api/approvals/{approval_id}", openapi_extra=tells("Approval"))
 async def read_approval(ship: TheShip, approval_id: str) -> Response:
-    """Give one approval."""
+    """Return one approval."""
     return Json(_show(ship, await ship.approvals.get(approval_id)))
 
 
@@ -91,7 +91,7 @@ async def revoke(ship: TheShip, grant_id: str) -> Response:
 
 
 async def _give_in(ship: Ship, event: ApprovalReplyEvent) -> str | None:
-    """Give an answer in and wait until it is decided on, not until the run it lets go on has ended."""
+    """Hand an answer in and wait until it is decided on, not until the run it lets go on has ended."""
     async with ship.keeper.watch(event.thread_id) as queue:
         receipt = await ship.keeper.receive(event)
         outcome = asyncio.ensure_future(receipt.outcome())
