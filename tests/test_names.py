@@ -51,6 +51,13 @@ CROWDED = {
     "tools/exec/sandbox": 16,
     "workspace/foreign": 20,
 }
+# A function's docstring says what it returns or does, a class's what it is.
+VOICE = {
+    ast.FunctionDef: ("Give ", "Be ", "Tell whether ", "Say whether "),
+    ast.AsyncFunctionDef: ("Give ", "Be ", "Tell whether ", "Say whether "),
+    ast.ClassDef: ("Give ", "Be ", "Hold ", "Carry ", "State ", "Name ", "Say ", "Keep ", "Describe "),
+    ast.Module: ("Give ", "Be "),
+}
 PICTURES = re.compile(r"clerk|doorman|silence", re.IGNORECASE)
 
 
@@ -145,3 +152,14 @@ def test_h1_no_name_hides_its_job_behind_a_picture() -> None:
         if PICTURES.search(name)
     }
     assert names == set()
+
+
+def test_h1_docstrings_speak_the_plain_voice() -> None:
+    wrong = [
+        f"{path.relative_to(SOURCE)}: {words}"
+        for path in modules()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module)
+        and (words := ast.get_docstring(node) or "").startswith(VOICE[type(node)])
+    ]
+    assert wrong == []
