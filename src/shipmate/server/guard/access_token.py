@@ -67,7 +67,7 @@ class Token:
 
     @property
     def cookie(self) -> str:
-        """Return the cookie's name, made from the token, as cookies know no ports and workspaces share hosts."""
+        """Return the cookie's name, made from the token: cookies know no ports, workspaces share hosts."""
         return f"shipmate-{self._sign('cookie')[:12]}"
 
     def open_session(self) -> str:
