@@ -17,7 +17,7 @@ from shipmate.cli.init import EXAMPLES
 from shipmate.models.port import Model
 from shipmate.server.guard.access_token import Token
 from shipmate.server.guard.host import AllowedHosts
-from shipmate.server.listen import Listener
+from shipmate.server.listen import WebListener
 from shipmate.server.port import Ship
 from shipmate.server.site import Opener, Site
 from shipmate.server.web import make_app
@@ -76,7 +76,7 @@ async def serving(site: Site, *, listen: str = "127.0.0.1", port: int = 0) -> As
             make_app(site, AllowedHosts(listen)), log_config=None, ws="none", timeout_graceful_shutdown=1
         )
         started = asyncio.Event()
-        server = Listener(config, started.set, site.streams.leave)
+        server = WebListener(config, started.set, site.streams.leave)
         task = asyncio.create_task(server.serve(sockets=[listening]))
         await started.wait()
         headers = {"authorization": f"Bearer {site.token.value}"}

@@ -91,7 +91,7 @@ def _key(entry: AuditEntry) -> Key:
 
 
 def _opens(entry: AuditEntry) -> bool:
-    """Tell whether an entry is the first of its call."""
+    """Return whether an entry is the first of its call."""
     if entry.event in ("ran", "decided"):
         return False
     return entry.event not in ("allowed", "refused") or entry.approval_id is None
@@ -131,7 +131,7 @@ def _outcome(last: AuditEntry) -> str:
 
 
 def describe_basis(entry: AuditEntry) -> str:
-    """Name what decided: a rule's text, a grant's id, a mode, a person, or the key of the reason."""
+    """Return what decided: a rule's text, a grant's id, a mode, a person, or the key of the reason."""
     match entry.by:
         case "rule":
             return entry.rule or ""

@@ -13,7 +13,7 @@ SHOWING_PLATFORMS = OWNER_PLATFORMS | {"telegram", "feishu"}
 
 
 def may_decide(permissions: Permissions, event: TextEvent | ApprovalReplyEvent, approval: Approval) -> bool:
-    """Tell whether the person who sent an event may answer an approval."""
+    """Return whether the person who sent an event may answer an approval."""
     if permissions.deciders == "anyone" or event.platform in OWNER_PLATFORMS or is_admin(permissions, event):
         return True
     if permissions.deciders == "admins" or not event.user_id:
@@ -25,12 +25,12 @@ def may_decide(permissions: Permissions, event: TextEvent | ApprovalReplyEvent, 
 
 
 def shows_calls(event: TextEvent | ApprovalReplyEvent) -> bool:
-    """Tell whether an event comes from where calls are shown, so that it can approve one."""
+    """Return whether an event comes from where calls are shown, so that it can approve one."""
     return event.platform in SHOWING_PLATFORMS
 
 
 def is_admin(permissions: Permissions, event: TextEvent | ApprovalReplyEvent) -> bool:
-    """Tell whether a person is listed, as `platform:id` or by an id alone."""
+    """Return whether a person is listed, as `platform:id` or by an id alone."""
     return bool(event.user_id) and not {event.user_id, f"{event.platform}:{event.user_id}"}.isdisjoint(
         permissions.admins
     )

@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parent / "data"
 
 @cache
 def load_lists(name: str, separator: str | None = None) -> dict[str, tuple[str, ...]]:
-    """Give the words of each section of a file."""
+    """Return the words of each section of a file."""
     lists: dict[str, list[str]] = {}
     words: list[str] = []
     for line in (FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines():

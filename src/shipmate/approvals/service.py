@@ -49,12 +49,12 @@ ROUNDS_LIMIT = 5
 
 
 def utc_now() -> datetime:
-    """Give the time."""
+    """Return the time."""
     return datetime.now(UTC)
 
 
 class ApprovalService:
-    """Hold the lifecycle of approvals: requested, then approved, denied, expired or superseded."""
+    """The lifecycle of approvals: requested, then approved, denied, expired or superseded."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class ApprovalService:
         )
 
     async def judge(self, call: Call) -> Verdict:
-        """Say whether a call may run, must be asked about, or may not run at all."""
+        """Return whether a call may run, must be asked about, or may not run at all."""
         try:
             judgement = self.policy.judge(call, await self._grants_for(call))
         except ToolError as error:
@@ -244,7 +244,7 @@ class ApprovalService:
         return sorted(waiting, key=lambda each: (each.thread_id, each.number, each.id))
 
     def was_asked_by(self, approval: Approval, moment: str) -> bool:
-        """Tell whether a question had been put by a moment, as far as the clock can be believed.
+        """Return whether a question had been put by a moment, as far as the clock can be believed.
 
         A question from the future shows that the clock was set back since; moments say nothing then.
         """
@@ -257,7 +257,7 @@ class ApprovalService:
         return [each for each in self._read_all(ids) if status is None or each.status == status]
 
     async def get(self, approval_id: str) -> Approval:
-        """Give one approval."""
+        """Return one approval."""
         found = self._records.read(approval_id)
         if found is None:
             raise NotFoundError(say(self.language, "unknown", id=approval_id))
@@ -356,6 +356,6 @@ class ApprovalService:
 
 
 def _is_about(approval: Approval, call: Call) -> bool:
-    """Tell whether an approval is about this very call, whatever has become of its target."""
+    """Return whether an approval is about this very call, whatever has become of its target."""
     asked = (approval.thread_id, approval.message_id, approval.call_id, approval.call_digest)
     return asked == (call.context.thread_id, call.message_id, call.call_id, call.call_digest)

@@ -17,7 +17,7 @@ GrantScope = Literal["thread", "member"]
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """Hold one tool call that a model wants made."""
+    """One tool call that a model wants made."""
 
     call_id: str
     message_id: str
@@ -52,7 +52,7 @@ def hash_call(tool: str, arguments: JsonObject, folder: str, target: JsonObject 
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """Say what policy makes of a call, and why."""
+    """What policy makes of a call, and why."""
 
     action: Action
     reason: str
@@ -72,7 +72,7 @@ class Coverage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Record who decided, when, where and in which words."""
+    """Who decided, when, where and in which words."""
 
     by: str
     at: str
@@ -85,7 +85,7 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Remember an approval that a model read into unclear words, until the person confirms it."""
+    """An approval that a model read into unclear words, kept until the person confirms it."""
 
     by: str
     at: str
@@ -94,7 +94,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Hold one question put to a person; it is stored as `.ship/approvals/<id>.json` and never deleted."""
+    """One question put to a person; it is stored as `.ship/approvals/<id>.json` and never deleted."""
 
     id: str
     status: Status
@@ -145,12 +145,12 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
         return self.status == "requested"
 
     def has_expired(self, now: str) -> bool:
-        """Tell whether its time to be answered is over."""
+        """Return whether its time to be answered is over."""
         return self.is_open and now >= self.expires_at
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """Tell the loop what was decided about one call."""
+    """What was decided about one call, as the loop is told it."""
 
     approval_id: str
     call_id: str
@@ -171,7 +171,7 @@ class ReplyEffect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Hold a stored answer that covers more than one call."""
+    """A stored answer that covers more than one call."""
 
     id: str
     tool: str
@@ -193,7 +193,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     approval_id: str | None = None
 
     def is_in_force(self, now: str) -> bool:
-        """Tell whether it holds at this time: a window only within it, so not before it was given either."""
+        """Return whether it holds at this time: a window only within it, so not before it was given."""
         return self.expires_at is None or self.granted_at <= now < self.expires_at
 
     @property
@@ -208,14 +208,14 @@ def name_rule(tool: str, pattern: str | None) -> str:
 
 
 class Suggestion(msgspec.Struct, frozen=True):
-    """Carry what a model takes an unclear reply to mean."""
+    """What a model takes an unclear reply to mean."""
 
     approved: bool
     approval_ids: tuple[str, ...]
 
 
 def decision_of(approval: Approval) -> Decision:
-    """Give the decision an approval that is no longer open amounts to."""
+    """Return the decision an approval that is no longer open amounts to."""
     reason = approval.ruling.reason if approval.ruling else approval.status
     return Decision(
         approval_id=approval.id,

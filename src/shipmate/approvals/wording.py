@@ -37,12 +37,12 @@ def say(language: str, key: str, **values: object) -> str:
 
 
 def explain(language: str, why: Why) -> str:
-    """Give the words for a reason."""
+    """Return the words for a reason."""
     return say(language, f"why-{why.key}", what=reveal(why.what))
 
 
 def is_shown_whole(approval: Approval, limit: int = CHAT_LIMIT) -> bool:
-    """Tell whether a person can see all that the call would do, and all that a longer answer would cover."""
+    """Return whether a person can see all the call would do, and all that a longer answer would cover."""
     covered = (approval.coverage.rule if approval.coverage else None) or ""
     return approval.preview is not None and len(approval.preview) + len(covered) <= limit
 
@@ -86,7 +86,7 @@ def measure(approval: Approval) -> tuple[int, int]:
 
 
 def is_long(approval: Approval) -> bool:
-    """Tell whether a call is so long that a person may miss part of it."""
+    """Return whether a call is so long that a person may miss part of it."""
     lines, characters = measure(approval)
     return lines > LONG_LINES or characters > LONG_CHARACTERS
 
@@ -170,7 +170,7 @@ def literal(text: str) -> str:
 
 
 def summarise(approval: Approval) -> str:
-    """Give the beginning of what a call is about, on one line."""
+    """Return the beginning of what a call is about, on one line."""
     return reveal_line(names_of(approval)[0], ITEM_LIMIT)
 
 

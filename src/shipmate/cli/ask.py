@@ -72,7 +72,7 @@ def join_input(words: tuple[str, ...], piped: bytes | None) -> str:
 
 
 class _Printer:
-    """Write an answer to standard output as it comes."""
+    """Writes an answer to standard output as it comes."""
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json

@@ -91,7 +91,7 @@ def _build(layout: Layout, thread_id: ThreadId | None, member: str | None, profi
 
 
 async def _look_up(layout: Layout, thread_id: ThreadId) -> tuple[str, str, str]:
-    """Give the last words said in a thread, who said them, and the thread's member."""
+    """Return the last words said in a thread, who said them, and the thread's member."""
     async with open_records(layout) as records:
         history = (await records.threads.read(thread_id)).history()
         info = await records.store.threads.find(str(thread_id))

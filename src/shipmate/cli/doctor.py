@@ -117,7 +117,7 @@ def _check_agent(layout: Layout) -> list[Finding]:
 
 
 def _check_others(layout: Layout) -> list[Finding]:
-    """Name what of other programs is seen and not used."""
+    """Return what of other programs is seen and not used."""
     from shipmate.cli.adopt import format_lines
     from shipmate.workspace.foreign.recognition import survey
 
@@ -220,7 +220,7 @@ def _check_keeper(layout: Layout) -> list[Finding]:
 
 
 def _check_damaged(layout: Layout) -> list[Finding]:
-    """Name what could not be read and was set aside."""
+    """Return what could not be read and was set aside."""
     kept = sorted(layout.damaged.iterdir()) if layout.damaged.is_dir() else []
     fix = "look at it, and delete it when nothing in it is missed"
     return [

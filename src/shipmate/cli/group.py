@@ -13,7 +13,7 @@ from shipmate.errors import ShipmateError
 
 
 class LazyGroup(click.Group):
-    """List commands without importing them."""
+    """A group that lists its commands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

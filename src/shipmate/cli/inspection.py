@@ -17,7 +17,7 @@ COLOURS = {"stable": "green", "slow": "yellow", "volatile": "red"}
 
 
 def describe(built: Context, *, with_text: bool) -> JsonObject:
-    """Give a prompt's account as JSON."""
+    """Return a prompt's account as JSON."""
     return {
         "profile": built.profile,
         "systemBytes": len(built.system.encode()),

@@ -21,7 +21,7 @@ SCOPE = "chat"
 
 
 class OpenWorkspace(msgspec.Struct, frozen=True):
-    """Hold what is on disk: the threads, and the store beside them."""
+    """What an open workspace has on disk: the threads, and the store beside them."""
 
     layout: Layout
     threads: ThreadService
@@ -48,7 +48,7 @@ async def open_records(layout: Layout) -> AsyncGenerator[OpenWorkspace]:
 
 
 def new_thread_id() -> ThreadId:
-    """Name a new thread of the terminal after the moment it began."""
+    """Return the id of a new thread of the terminal, named after the moment it began."""
     return ThreadId(PLATFORM, SCOPE, f"{datetime.now():%y%m%d-%H%M}-{secrets.token_hex(2)}")
 
 

@@ -73,7 +73,7 @@ async def _serve(
 
 
 def has_screen() -> bool:
-    """Tell whether a browser could show itself here; on a bare server the printed link is all there is."""
+    """Return whether a browser could show itself here; on a bare server the printed link is all there is."""
     if sys.platform in ("darwin", "win32"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -84,7 +84,7 @@ def make_text(
 
 
 def local_user() -> str:
-    """Name the person at this terminal."""
+    """Return the name of the person at this terminal."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -128,7 +128,7 @@ def export(context: click.Context, thread: str, kind: str, output: Path | None) 
 @click.argument("title")
 @click.pass_context
 def rename(context: click.Context, thread: str, title: str) -> None:
-    """Give a thread another TITLE."""
+    """Change the TITLE of a thread."""
     words = " ".join(title.split())
     if not words:
         raise UserError("the title is empty. Write what the thread should be called.")

@@ -38,13 +38,13 @@ CUT_ORDER = (
 
 @lru_cache(maxsize=512)
 def weigh(text: str) -> tuple[int, int]:
-    """Give the bytes of a text and the estimate of its tokens."""
+    """Return the bytes of a text and the estimate of its tokens."""
     return len(text.encode("utf-8", "surrogatepass")), estimate_tokens(text)
 
 
 @lru_cache(maxsize=64)
 def split_ends(text: str, tokens: int) -> tuple[str, str]:
-    """Give a head and a tail of a text that take about so many tokens; no character is split."""
+    """Return a head and a tail of a text that take about so many tokens; no character is split."""
     head = _fit(text, int(tokens * HEAD_SHARE))
     tail = len(text) - _fit(text[::-1], int(tokens * TAIL_SHARE))
     if head >= tail:
@@ -73,7 +73,7 @@ def _extends(character: str) -> bool:
 
 
 class Calibration:
-    """Remember, per model, how the provider's count of tokens compares with the estimate."""
+    """How the provider's count of tokens compares with the estimate, remembered per model."""
 
     # One odd answer must not change what is cut, or the cached prefix would break for nothing.
     STEP = 0.1
@@ -95,5 +95,5 @@ class Calibration:
             self._used[model] = round(smoothed, 1)
 
     def ratio(self, model: str) -> float:
-        """Give how many reported tokens one estimated token stands for."""
+        """Return how many reported tokens one estimated token stands for."""
         return self._used.get(model, 1.0)

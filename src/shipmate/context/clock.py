@@ -18,6 +18,6 @@ def find_zone(name: str) -> tzinfo | None:
 
 
 def tell_time(now: datetime | None, zone: str) -> datetime:
-    """Give a moment (now by default) in a zone; one without a zone is taken as UTC."""
+    """Return a moment (now by default) in a zone; one without a zone is taken as UTC."""
     moment = now or datetime.now(UTC)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(find_zone(zone))

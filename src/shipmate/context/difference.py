@@ -11,7 +11,7 @@ from shipmate.context.snapshot import Print, Snapshot, count_common
 
 
 class SectionChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Say what happened to one section."""
+    """What happened to one section."""
 
     name: str
     kind: Literal["added", "removed", "changed"]
@@ -23,7 +23,7 @@ class SectionChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Say how one prompt departs from another."""
+    """How one prompt departs from another."""
 
     changes: list[SectionChange]
     # The first byte that is no longer the same; None when the prompts are equal.

@@ -25,7 +25,7 @@ READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0)
 
 
 def sniff(data: bytes) -> str | None:
-    """Give the media type of an image by its first bytes; None when it is none a provider takes."""
+    """Return the media type of an image by its first bytes; None when it is none a provider takes."""
     media_type = media_type_of(data)
     return media_type if media_type.startswith("image/") else None
 

@@ -19,7 +19,7 @@ NEVER_DROPPED = frozenset({"agent"})
 
 @dataclass(slots=True)
 class Piece:
-    """Be one section in the making."""
+    """One section in the making."""
 
     kind: SectionKind
     style: str
@@ -67,7 +67,7 @@ class Piece:
         return (self.draft.stability if isinstance(self.draft, Draft) else None) or self.kind.stability
 
     def finish(self, start: int, ratio: float) -> Section:
-        """Give the section as it is shown; tokens are in the model's own count."""
+        """Return the section as it is shown; tokens are in the model's own count."""
         return Section(
             name=self.kind.name,
             title=self.kind.title,
@@ -129,7 +129,7 @@ def join_pieces(
 
 
 def weigh_tools(tools: Sequence[ToolDescription]) -> tuple[int, int]:
-    """Give the bytes of the tool schemas on the wire, and the estimate of their tokens."""
+    """Return the bytes of the tool schemas on the wire, and the estimate of their tokens."""
     if not tools:
         return 0, 0
     described = [

@@ -12,7 +12,7 @@ from shipmate.workspace.config import ContextSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """List sections in order, in parts that a separator divides."""
+    """Sections in order, in parts that a separator divides."""
 
     name: str
     parts: tuple[tuple[str, ...], ...]

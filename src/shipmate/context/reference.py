@@ -70,7 +70,7 @@ def find_places(file: FileText, root: Path, files: FileCache, *, is_bare: bool =
 
 
 class _Walk:
-    """Collect references, each file once, within the limits."""
+    """Collects references, each file once, within the limits."""
 
     def __init__(self, root: Path, files: FileCache, *, is_bare: bool = False) -> None:
         self.root = os.path.realpath(root)
@@ -103,7 +103,7 @@ class _Walk:
                 self.take(path, folder, depth)
 
     def is_file(self, path: str, folder: Path) -> bool:
-        """Tell whether a bare line is the path of a file here that may be shown."""
+        """Return whether a bare line is the path of a file here that may be shown."""
         parts = path.split("/")
         if "\0" in path or path.startswith(("/", "~")) or ".." in parts or holds_secrets(parts):
             return False

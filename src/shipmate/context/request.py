@@ -41,7 +41,7 @@ def offered_tools(only: Sequence[str] | None = None) -> tuple[NamedTool, ...]:
 
 
 class ContextRequest(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Say for whom and what a prompt is built."""
+    """For whom, and from what, a prompt is built."""
 
     thread_id: str | None = None
     user_id: str = ""
@@ -62,7 +62,7 @@ class ContextRequest(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Hold one named piece of a prompt, with its cost and the reason it is in or out."""
+    """One named piece of a prompt, with its cost and the reason it is in or out."""
 
     name: str
     title: str
@@ -82,7 +82,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Hold a built prompt and how it came about."""
+    """A built prompt and how it came about."""
 
     profile: str
     system: str
@@ -100,10 +100,10 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def stable(self) -> str:
-        """Give the part of the prompt that a provider can cache."""
+        """Return the part of the prompt that a provider can cache."""
         return self.system.encode()[: self.stable_bytes].decode()
 
     @property
     def volatile(self) -> str:
-        """Give the part of the prompt that belongs to this turn alone."""
+        """Return the part of the prompt that belongs to this turn alone."""
         return self.system.encode()[self.stable_bytes :].decode()

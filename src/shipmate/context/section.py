@@ -26,7 +26,7 @@ FILE_TOKENS = 6_000
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Hold everything a section may look at."""
+    """Everything a section may look at."""
 
     request: ContextRequest
     member: Member
@@ -42,16 +42,16 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     style: str
 
     def path(self, file: FileText) -> str:
-        """Name a file as `read` takes it: from the workspace."""
+        """Return the name of a file as `read` takes it: from the workspace."""
         return file.path.removeprefix(f"{self.layout.root}/")
 
     def title(self, file: FileText) -> str:
-        """Name a file as its member knows it: from the member's own folder."""
+        """Return the name of a file as its member knows it: from the member's own folder."""
         return self.path(file).removeprefix(f"{self.own.root.relative_to(self.layout.root)}/")
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Hold what a section has to say; `text` may be cut, `fields` fill in the wording around it."""
+    """What a section has to say; `text` may be cut, `fields` fill in the wording around it."""
 
     text: str = ""
     fields: dict[str, str] = {}
@@ -64,7 +64,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Omission(msgspec.Struct, frozen=True, eq=False):
-    """Say why a section has nothing to say."""
+    """Why a section has nothing to say."""
 
     reason: str
     source: str = ""
@@ -75,7 +75,7 @@ Writer = Callable[[Scene], Draft | Omission]
 
 
 class SectionKind(msgspec.Struct, frozen=True, eq=False):
-    """Name a section and the function that writes it."""
+    """A section's name and the function that writes it."""
 
     name: str
     title: str

@@ -24,7 +24,7 @@ HELD_THREADS = 64
 
 
 class Print(msgspec.Struct, frozen=True, array_like=True):
-    """Be the fingerprint of one section."""
+    """The fingerprint of one section."""
 
     name: str
     start: int
@@ -34,7 +34,7 @@ class Print(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Describe the prompt of one turn."""
+    """The prompt of one turn."""
 
     at: str
     run_id: str
@@ -49,7 +49,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class SnapshotLog:
-    """Keep snapshots of the last turns of each thread."""
+    """The snapshots of the last turns of each thread."""
 
     def __init__(self, layout: Layout, environ: Mapping[str, str], mask: Callable[[str], str]) -> None:
         self._layout = layout
@@ -113,7 +113,7 @@ def read_snapshots(layout: Layout, thread_id: ThreadId) -> list[Snapshot]:
 
 
 def digest(text: str) -> str:
-    """Give a short fingerprint of a text."""
+    """Return a short fingerprint of a text."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 

@@ -14,12 +14,12 @@ from shipmate.workspace.layout import Layout, make_private
 
 
 def is_debug(environ: Mapping[str, str]) -> bool:
-    """Tell whether the person asked for traces."""
+    """Return whether the person asked for traces."""
     return environ.get("DEBUG", "").lower() in ("1", "true", "yes", "on")
 
 
 class Trace:
-    """Append requests to a thread's trace file; without DEBUG, do nothing."""
+    """A thread's trace file, to which requests are appended; without DEBUG nothing is written."""
 
     def __init__(self, layout: Layout, environ: Mapping[str, str], mask: Callable[[str], str]) -> None:
         self._layout = layout

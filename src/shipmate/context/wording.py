@@ -14,7 +14,7 @@ FILE = "file"
 
 @cache
 def find_wording(style: str, name: str) -> Template:
-    """Give a section's wording in a style, else in the default style, else the style's wording for files."""
+    """Return a section's wording in a style, else in the default one, else the style's wording for files."""
     places = (FOLDER / style / name, FOLDER / DEFAULT / name, FOLDER / style / FILE, FOLDER / DEFAULT / FILE)
     for place in places:
         path = place.with_suffix(".md")

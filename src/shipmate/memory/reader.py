@@ -15,7 +15,7 @@ FOLDERS = ("core", "projects", "daily", "topics")
 
 
 def user_key(platform: str, user_id: str) -> str:
-    """Name a person across platforms: the same id on two of them need not be the same person."""
+    """Return the key of a person across platforms: the same id on two of them need not be the same person."""
     return f"{platform}.{user_id}" if platform else user_id
 
 
@@ -45,27 +45,27 @@ class MemoryReader:
         self._memory = os.fspath(self._own.memory)
 
     def index(self) -> FileText:
-        """Give memory/INDEX.md."""
+        """Return memory/INDEX.md."""
         return self._files.read(self._index)
 
     def long_term(self) -> FileText:
-        """Give MEMORY.md, from memory/ or beside it."""
+        """Return MEMORY.md, from memory/ or beside it."""
         return self._first(*self._long_term)
 
     def today(self, day: date) -> FileText:
-        """Give the note of a day."""
+        """Return the note of a day."""
         return self._first(*_day_paths(self._own, day))
 
     def project(self) -> FileText:
-        """Give what is known of the project, shared by all members."""
+        """Return what is known of the project, shared by all members."""
         return self._files.read(self._project)
 
     def user(self, platform: str, user_id: str) -> FileText:
-        """Give what is known of a person: their file for this platform, else the one of their plain id."""
+        """Return what is known of a person: their file for this platform, else the one of their plain id."""
         return self._first(*_user_paths(self._layout, platform, user_id))
 
     def folders(self) -> list[str]:
-        """Give the folders of the memory tree that exist, as paths from the workspace."""
+        """Return the folders of the memory tree that exist, as paths from the workspace."""
         names = self._files.names(self._memory)
         if not names:
             return []
@@ -77,6 +77,6 @@ class MemoryReader:
         return [f"{place}/{name}/" for name in known + others if Path(self._memory, name).is_dir()]
 
     def _first(self, *paths: str) -> FileText:
-        """Give the first file that exists."""
+        """Return the first file that exists."""
         found = [self._files.read(path) for path in paths]
         return next((file for file in found if not file.is_missing), found[0])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class ProviderEntry(NamedTuple):
-    """Describe one provider."""
+    """One provider of the catalog."""
 
     # Environment variables that may hold its key; none means it needs no key, or has its own way to sign in.
     keys: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ from shipmate.workspace.load import VARIABLE
 
 
 def choose_model(llm: Llm, environ: Mapping[str, str]) -> Model:
-    """Give the configured model with its retries and fallbacks; nothing heavy is imported here."""
+    """Return the configured model with its retries and fallbacks; nothing heavy is imported here."""
     models = [_choose_one(each, environ) for each in _flatten(llm)]
     return models[0] if len(models) == 1 else FallbackModel(models)
 

@@ -105,7 +105,7 @@ def classify_status(error: theirs.ModelHTTPError) -> type[ModelError]:
 
 
 def detail(error: Exception) -> str:
-    """Give the provider's own words: one line, not too long, without its closing full stop."""
+    """Return the provider's own words: one line, not too long, without its closing full stop."""
     body: object = error.body if isinstance(error, theirs.ModelAPIError) else None
     inner = body.get("error") if isinstance(body, dict) else None
     for found in (inner, body):

@@ -11,7 +11,7 @@ from shipmate.models.relay import close_model, relay
 
 
 class FallbackModel:
-    """Be the first of several models that answers.
+    """Several models as one: the first that answers.
 
     Only trouble that passes (busy, down, broken off before its first word) moves on to the next one. A
     refused key or request is a person's to mend: it is shown, not hidden behind a model they did not ask for.
@@ -22,7 +22,7 @@ class FallbackModel:
 
     @property
     def name(self) -> str:
-        """Give the first model's name; `Finish.model` says which one answered."""
+        """Return the first model's name; `Finish.model` says which one answered."""
         return self._models[0].name
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:

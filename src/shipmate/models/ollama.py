@@ -17,7 +17,7 @@ ANSWER_SECONDS = 0.5
 
 
 class Ollama(NamedTuple):
-    """Say where an Ollama answers and which models it has, the most recent first."""
+    """Where an Ollama answers and which models it has, the most recent first."""
 
     url: str
     models: tuple[str, ...]

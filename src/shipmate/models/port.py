@@ -13,7 +13,7 @@ FinishReason = Literal["stop", "length", "tool-calls", "content-filter", "error"
 
 
 class ToolSpec(msgspec.Struct, frozen=True):
-    """Describe a tool to a model."""
+    """A tool as it is described to a model."""
 
     name: str
     description: str
@@ -21,7 +21,7 @@ class ToolSpec(msgspec.Struct, frozen=True):
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Carry one request: the system prompt, the course so far and the tools on offer."""
+    """One request: the system prompt, the course so far and the tools on offer."""
 
     system: str
     messages: Sequence[UIMessage]
@@ -33,25 +33,25 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextDelta(msgspec.Struct, frozen=True, tag="text"):
-    """Add to the words."""
+    """An addition to the words."""
 
     text: str
 
 
 class ReasoningDelta(msgspec.Struct, frozen=True, tag="reasoning"):
-    """Add to the thinking."""
+    """An addition to the thinking."""
 
     text: str
 
 
 class ReasoningEnd(msgspec.Struct, frozen=True, tag="reasoning-end"):
-    """Close a stretch of thinking, with what the provider needs to recognise it later."""
+    """The end of a stretch of thinking, with what the provider needs to recognise it later."""
 
     signature: JsonObject | None = None
 
 
 class ToolCallDelta(msgspec.Struct, frozen=True, tag="tool-call-delta"):
-    """Open a call, or add to the text of its arguments."""
+    """The beginning of a call, or an addition to the text of its arguments."""
 
     call_id: str
     name: str
@@ -59,7 +59,7 @@ class ToolCallDelta(msgspec.Struct, frozen=True, tag="tool-call-delta"):
 
 
 class ToolCall(msgspec.Struct, frozen=True, tag="tool-call"):
-    """Give a complete call; `arguments` is the text as the model wrote it, JSON or not."""
+    """A complete call; `arguments` is the text as the model wrote it, JSON or not."""
 
     call_id: str
     name: str
@@ -67,7 +67,7 @@ class ToolCall(msgspec.Struct, frozen=True, tag="tool-call"):
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Count what one request used; cost in US dollars, None when no price is known."""
+    """What one request used; cost in US dollars, None when no price is known."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -77,7 +77,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finish(msgspec.Struct, frozen=True, tag="finish"):
-    """Close the answer."""
+    """The end of an answer."""
 
     reason: FinishReason
     usage: Usage = Usage()
@@ -88,14 +88,14 @@ ModelEvent: TypeAlias = TextDelta | ReasoningDelta | ReasoningEnd | ToolCallDelt
 
 
 class Model(Protocol):
-    """Answer a request with a stream of events that ends in exactly one `Finish`.
+    """A model: it answers a request with a stream of events that ends in exactly one `Finish`.
 
     Trouble is raised as a `ModelError`. A stream that ends without `Finish` counts as broken off.
     """
 
     @property
     def name(self) -> str:
-        """Give the name people see, such as `anthropic:claude-sonnet-4-6`."""
+        """Return the name people see, such as `anthropic:claude-sonnet-4-6`."""
         ...
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:

@@ -20,7 +20,7 @@ def count_usage(response: ModelResponse) -> Usage:
 
 
 def find_cost(response: ModelResponse) -> float | None:
-    """Give the price in US dollars; None for models without a published one, such as local ones."""
+    """Return the price in US dollars; None for models without a published one, such as local ones."""
     name = (response.provider_name, response.model_name)
     if not response.model_name or not response.usage.has_values() or name in _unpriced:
         return None

@@ -18,7 +18,7 @@ LONGEST_WAIT = 60.0
 
 
 class RetryingModel:
-    """Be the inner model, with more patience."""
+    """The inner model, asked again after failures that may pass."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class RetryingModel:
 
     @property
     def name(self) -> str:
-        """Give the inner model's name."""
+        """Return the inner model's name."""
         return self._inner.name
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
@@ -56,7 +56,7 @@ class RetryingModel:
             await self._sleep(pause)
 
     def _pause(self, attempt: int, error: ModelError) -> float | None:
-        """Give the seconds to wait before the next attempt; None when there should be none."""
+        """Return the seconds to wait before the next attempt; None when there should be none."""
         if not error.retryable or attempt >= self._max_retries:
             return None
         if error.retry_after is not None:

@@ -42,23 +42,23 @@ from shipmate.models.rehearsal.offline import count_steps, derive_call_id, last_
 
 
 class Fail(msgspec.Struct, frozen=True):
-    """Raise an error at this point of the answer."""
+    """An error raised at this point of the answer."""
 
     error: ModelError
 
 
 class BreakOff(msgspec.Struct, frozen=True):
-    """End the stream here without a `Finish`, as a dropped connection does."""
+    """The end of the stream without a `Finish`, as a dropped connection leaves it."""
 
 
 class Hold(msgspec.Struct, frozen=True):
-    """Wait at this point of the answer until the event is set."""
+    """A pause at this point of the answer until the event is set."""
 
     event: asyncio.Event
 
 
 class ScriptedCall(msgspec.Struct, frozen=True):
-    """Call a tool; an id is made from the request when none is given."""
+    """A call of a tool; an id is made from the request when none is given."""
 
     name: str
     arguments: str
@@ -108,7 +108,7 @@ def hold(event: asyncio.Event) -> Hold:
 
 
 class ScriptedModel:
-    """Be a model whose every answer is written down beforehand."""
+    """A model whose every answer is written down beforehand."""
 
     def __init__(self, script: Script, *, name: str = "scripted", usage: Usage | None = None) -> None:
         self.name = name

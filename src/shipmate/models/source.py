@@ -8,7 +8,7 @@ from typing import NamedTuple
 from shipmate.errors import ConfigError
 from shipmate.models.catalog import PROVIDERS
 from shipmate.models.provider.ambient import SETTLED
-from shipmate.workspace.environ import Place, list_places
+from shipmate.workspace.environ import VariableSource, list_places
 
 
 class Source(NamedTuple):
@@ -43,22 +43,22 @@ def check_source(provider: str, environ: Mapping[str, str], source: Source) -> N
             )
 
 
-def _find_place(provider: str, environ: Mapping[str, str], api_key: str | None) -> Place:
+def _find_place(provider: str, environ: Mapping[str, str], api_key: str | None) -> VariableSource:
     entry = PROVIDERS[provider]
     if api_key:
         holds = (place for place in list_places(environ) if api_key in place.variables.values())
-        return next(holds, Place("ship.json", {}))
+        return next(holds, VariableSource("ship.json", {}))
     for names in (entry.keys, (*entry.addresses, *entry.more.values())):
         for place, _ in _found(environ, names):
             return place
     return list_places(environ)[0]
 
 
-def _found(environ: Mapping[str, str], names: Iterable[str]) -> Iterator[tuple[Place, str]]:
+def _found(environ: Mapping[str, str], names: Iterable[str]) -> Iterator[tuple[VariableSource, str]]:
     names = tuple(names)
     for place in list_places(environ):
         yield from ((place, name) for name in names if place.variables.get(name))
 
 
-def _first(place: Place, names: Iterable[str]) -> str | None:
+def _first(place: VariableSource, names: Iterable[str]) -> str | None:
     return next((place.variables[name] for name in names if place.variables.get(name)), None)

@@ -14,14 +14,14 @@ PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 class Attachments:
-    """Remember which messages hold kept files, so that long threads are not looked through anew."""
+    """Which messages hold kept files, remembered so that long threads are not looked through anew."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._seen: WeakKeyDictionary[Thread, tuple[int, int, frozenset[str]]] = WeakKeyDictionary()
 
     def show(self, thread: Thread) -> list[UIMessage]:
-        """Give a thread's history, in which no file is named by an address that only a browser can follow."""
+        """Return a thread's history, in which no file is named by an address only a browser can follow."""
         messages = thread.history()
         course, count, holders = self._seen.get(thread, (thread.course, 0, frozenset[str]()))
         if course != thread.course or count > len(messages):

@@ -9,7 +9,7 @@ from shipmate.values.token import message_tokens
 
 
 class TokenCount:
-    """Remember how far each thread was counted."""
+    """How far each thread was counted."""
 
     def __init__(self) -> None:
         self._counted: WeakKeyDictionary[Thread, tuple[int, int, int]] = WeakKeyDictionary()

@@ -33,7 +33,7 @@ HANDED_OVER = FeedEvent(run_id="", is_handed_over=True)
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Name a run in flight, the platform messages it answers, and the message it writes."""
+    """A run in flight, the platform messages it answers, and the message it writes."""
 
     run_id: str
     answers: frozenset[str]
@@ -41,7 +41,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Feed:
-    """Keep the watchers of each thread, and what they were told of the run in flight."""
+    """The watchers of each thread, and what they were told of the run in flight."""
 
     def __init__(self) -> None:
         # In the order they came: whoever came first is told first.
@@ -75,7 +75,7 @@ class Feed:
         self._tell(thread_id, _stand(run, told))
 
     def publish(self, thread_id: str, message_id: str, chunk: Chunk) -> None:
-        """Give a chunk of a message to every watcher."""
+        """Send a chunk of a message to every watcher."""
         told = self._told.get(thread_id, {}).get(message_id)
         if told is not None:
             told.apply(chunk)

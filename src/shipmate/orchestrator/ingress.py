@@ -67,7 +67,7 @@ def _file_part(attachment: Attachment) -> JsonObject:
 
 
 def is_kept(thread: Thread, event: IngressEvent) -> bool:
-    """Tell whether an event is in the thread already, as a message or as an answer to approvals."""
+    """Return whether an event is in the thread already, as a message or as an answer to approvals."""
     return thread.find(user_message_id(event)) is not None or _kept_aside(thread, event) is not None
 
 
@@ -126,12 +126,12 @@ def _said_to(thread: Thread, event: IngressEvent) -> str:
 
 
 def reply_id(event: IngressEvent) -> str:
-    """Name the part that keeps an answer to approvals."""
+    """Return the id of the part that keeps an answer to approvals."""
     return f"reply-{user_message_id(event)}"
 
 
 def is_outdated(thread: Thread, event: IngressEvent) -> bool:
-    """Tell whether a retry is about an answer that is not, or no longer, the last."""
+    """Return whether a retry is about an answer that is not, or no longer, the last."""
     if not isinstance(event, RetryEvent):
         return False
     last = last_said(thread)
@@ -156,12 +156,12 @@ def replaced_row(thread: Thread, by: str, key: str) -> list[UIMessage]:
 
 
 def user_message_id(event: IngressEvent) -> str:
-    """Name the message of an event. The web client's own id is kept, so that both sides agree on it."""
+    """Return the id of an event's message; the web client's own is kept, so that both sides agree on it."""
     return event.message_id if event.platform == "web" else f"{event.platform}-{event.message_id}"
 
 
 def speaker_of(thread: Thread) -> str | None:
-    """Name who said the last thing."""
+    """Return who said the last thing."""
     spoken = (message for message in reversed(thread.messages) if message["role"] == "user")
     found = metadata_of(last).get("userId") if (last := next(spoken, None)) is not None else None
     return found if isinstance(found, str) else None
@@ -189,7 +189,7 @@ def initiators_of(thread: Thread, before: str | None = None) -> tuple[str, ...]:
 
 
 def _person(thread: Thread, message: UIMessage) -> str | None:
-    """Name the person who said something; words that no person said here name nobody."""
+    """Return the person who said something; words that no person said here name nobody."""
     metadata = metadata_of(message)
     user_id, platform = metadata.get("userId"), metadata.get("platform")
     if not isinstance(user_id, str) or not user_id or metadata.get("sourceTag"):

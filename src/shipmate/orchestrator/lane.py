@@ -62,7 +62,7 @@ class GaveUpError(ShipmateError):
 
 
 class Lane:
-    """Take one thread's turns, each from its inbox rows to their outcome."""
+    """The lane of one thread, which takes its turns, each from its inbox rows to their outcome."""
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class Lane:
             await self._finish(thread, [row], Outcome(run_id=run_id, status="replied", text=words or ""))
 
     def _run_of(self, thread: Thread, message_id: str | None) -> str:
-        """Give the run that goes on with a message: its own while it is the last word, else a new one."""
+        """Return the run that goes on with a message: its own while it is the last word, else a new one."""
         last = thread.messages[-1] if thread.messages else None
         known = metadata_of(last) if last is not None and last["id"] == message_id else {}
         suspended = known.get("runId") if "outcome" not in known else None

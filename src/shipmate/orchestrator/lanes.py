@@ -42,7 +42,7 @@ class _Waiting(msgspec.Struct, frozen=True):
 
 
 class Lanes:
-    """Hold the lanes of all threads that have something to do."""
+    """The lanes of all threads that have something to do."""
 
     def __init__(
         self, store: Store, threads: ThreadService, feed: Feed, make_lane: Callable[..., Lane]
@@ -136,7 +136,7 @@ class Lanes:
         return [str(thread_id) for thread_id in self._tasks]
 
     async def _is_taken(self, thread_id: str, message_id: str) -> bool:
-        """Tell whether the thread has an event already: the inbox may not know any more after a power cut."""
+        """Return whether the thread has an event already: the inbox may not know it after a power cut."""
         rows = [row for row in await self._store.inbox.open(thread_id) if row.event.message_id == message_id]
         if not rows or not await self._threads.exists(ThreadId.parse(thread_id)):
             return False

@@ -36,7 +36,7 @@ class StepLimitError(ShipmateError):
 
 
 class AgentOrchestrator:
-    """Take a turn from its open message to a reply, a suspension or a failure."""
+    """The loop that takes a turn from its open message to a reply, a suspension or a failure."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class AgentOrchestrator:
             return await turn.fail(error)
 
     def is_tainted(self, thread: Thread) -> bool:
-        """Tell whether strangers may have written into a thread."""
+        """Return whether strangers may have written into a thread."""
         # Tools of MCP servers need not be found for this: what they bring in taints, known or not.
         return self._worker.is_tainted(thread)
 
@@ -200,6 +200,6 @@ def _has_said_something(message: UIMessage) -> bool:
 
 
 async def _let_watchers_hear() -> None:
-    """Give the last words time to leave, also to other processes, before the disk is waited for."""
+    """Let the last words leave, also to other processes, before the disk is waited for."""
     for _ in range(HEARING_TURNS):
         await asyncio.sleep(0)

@@ -11,7 +11,7 @@ from shipmate.values.event import Outcome
 
 
 class Receipt(msgspec.Struct, frozen=True):
-    """Confirm that an event is stored; await `outcome` for how its run ends."""
+    """The confirmation that an event is stored; await `outcome` for how its run ends."""
 
     row: InboxRow
     is_new: bool

@@ -22,7 +22,7 @@ class MessageSnapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 
 class Reducer:
-    """Hold one assistant message while it grows, and know which of its parts are not on disk yet."""
+    """One assistant message while it grows; it knows which of its parts are not on disk yet."""
 
     def __init__(self, message: UIMessage) -> None:
         self.message: UIMessage = {**message, "parts": list(message["parts"])}
@@ -82,7 +82,7 @@ class Reducer:
                 pass
 
     def take_row(self) -> UIMessage | None:
-        """Give the row of what changed since the last one, or None when no part did.
+        """Return the row of what changed since the last one, or None when no part did.
 
         A call whose arguments never arrived is left out: it never became a call.
         """
@@ -106,7 +106,7 @@ class Reducer:
         return self.message["parts"][place].get("state") == "input-streaming"
 
     def close_open_text(self) -> list[Chunk]:
-        """Give the chunks that close texts a stop or failure left open."""
+        """Return the chunks that close texts a stop or failure left open."""
         return [{"type": f"{key.split(' ')[0]}-end", "id": key.split(" ", 1)[1]} for key in self._open]
 
     def touch(self, call_id: str) -> None:
@@ -114,7 +114,7 @@ class Reducer:
         self._changed.add(self._calls[call_id])
 
     def call(self, call_id: str) -> JsonObject | None:
-        """Give the tool part of a call."""
+        """Return the tool part of a call."""
         place = self._calls.get(call_id)
         return None if place is None else self.message["parts"][place]
 
@@ -176,7 +176,7 @@ class Reducer:
 
 
 def to_ui_messages_delta(chunks: Iterable[Chunk], message: UIMessage) -> UIMessage | None:
-    """Give the row that a stretch of chunks adds to a message, or None when it adds nothing."""
+    """Return the row that a stretch of chunks adds to a message, or None when it adds nothing."""
     reducer = Reducer(message)
     for chunk in chunks:
         reducer.apply(chunk)

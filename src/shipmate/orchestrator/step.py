@@ -29,7 +29,7 @@ ID_LIMIT = 200
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """Name one call of a step; `error` says why its arguments cannot be used."""
+    """One call of a step; `error` says why its arguments cannot be used."""
 
     call_id: str
     name: str
@@ -38,7 +38,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class StepReader:
-    """Read the events of one answer; tell each as chunks; end with the calls and how it finished."""
+    """Reads the events of one answer, tells each as chunks, and ends with the calls and how it finished."""
 
     def __init__(self, tell: Callable[[Chunk], None], known_calls: set[str], prefix: str) -> None:
         self._tell = tell
@@ -131,7 +131,7 @@ class StepReader:
             self._tell(chunks.tool_input_available(call_id, call.name, call.input))
 
     def _name_call(self, wanted: str) -> str:
-        """Give a call an id that is new in its message, whatever the model chose."""
+        """Return an id for a call that is new in its message, whatever the model chose."""
         call_id = wanted if 0 < len(wanted) <= ID_LIMIT else new_id("call")
         while call_id in self._known:
             call_id = new_id("call")

@@ -23,7 +23,7 @@ class Taint:
         self._seen: WeakKeyDictionary[Thread, tuple[int, int, bool]] = WeakKeyDictionary()
 
     def covers(self, thread: Thread) -> bool:
-        """Tell whether the thread holds a result that strangers may have written, in whichever course.
+        """Return whether the thread holds a result that strangers may have written, in whichever course.
 
         A new course begins with a summary, and a summary repeats what it was told. What a row of the system
         says of itself counts too: where it was copied to, the results may be missing.

@@ -37,7 +37,7 @@ async def _count_nothing(_progress: int) -> None:
 
 
 class Turn:
-    """Write one assistant message of one run."""
+    """One assistant message of one run while it is written."""
 
     def __init__(
         self,
@@ -98,12 +98,12 @@ class Turn:
 
     @property
     def ending(self) -> Ending | None:
-        """Give how the run ended, when its stored message says so."""
+        """Return how the run ended, when its stored message says so."""
         return metadata_of(self.message).get("outcome")
 
     @property
     def is_decided(self) -> bool:
-        """Tell whether open calls could go on: they wait for nobody, are decided on, or had begun."""
+        """Return whether open calls could go on: they wait for nobody, are decided on, or had begun."""
         calls = self.open_calls()
         states = {part["state"] for part in calls}
         has_begun = any(self.has_begun(part["toolCallId"]) for part in calls)
@@ -115,7 +115,7 @@ class Turn:
         return [part for part in tool_parts(self.message) if not is_settled(part)]
 
     def has_begun(self, call_id: str) -> bool:
-        """Tell whether an acting call was claimed: it may have acted, and must not run again."""
+        """Return whether an acting call was claimed: it may have acted, and must not run again."""
         begun = metadata_of(self.message).get("begun")
         return isinstance(begun, dict) and bool(begun.get(call_id))
 
@@ -127,7 +127,7 @@ class Turn:
         return True
 
     async def release(self, call_id: str) -> None:
-        """Give a claim back whose call has surely done nothing."""
+        """Release a claim whose call has surely done nothing."""
         await self._mark_begun(call_id, None)
 
     async def _mark_begun(self, call_id: str, at: str | None) -> None:
@@ -258,18 +258,18 @@ def _close_call(part: JsonObject, words: str) -> Chunk:
 
 
 def _since_answer(message: UIMessage) -> UIMessage:
-    """Give a message without what was said, and told, before a person's last answer to an approval."""
+    """Return a message without what was said, and told, before a person's last answer to an approval."""
     answers = [place for place, part in enumerate(message["parts"]) if part["type"] == "data-reply"]
     return {**message, "parts": message["parts"][answers[-1] :]} if answers else message
 
 
 def message_id_of(run_id: str) -> str:
-    """Name the message a run writes; the same run writes the same message after a crash."""
+    """Return the id of the message a run writes; the same run writes the same message after a crash."""
     return f"msg_{run_id.removeprefix('run_')}"
 
 
 def run_id_of(message_id: str) -> str:
-    """Name the run that writes a message."""
+    """Return the id of the run that writes a message."""
     return f"run_{message_id.removeprefix('msg_')}"
 
 

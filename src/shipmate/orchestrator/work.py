@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class Worker:
-    """Run calls: read-only neighbours together, what acts in call order, nothing that acts twice."""
+    """Runs calls: read-only neighbours together, what acts in call order, nothing that acts twice."""
 
     def __init__(self, toolset: Toolset, approvals: ApprovalService) -> None:
         self._approvals = approvals
@@ -35,7 +35,7 @@ class Worker:
         self._guides = Guides()
 
     def is_tainted(self, thread: Thread) -> bool:
-        """Tell whether strangers may have written into a thread."""
+        """Return whether strangers may have written into a thread."""
         return self._taint.covers(thread)
 
     async def work(self, turn: Turn) -> bool:
@@ -57,7 +57,7 @@ class Worker:
         return not turn.open_calls()
 
     async def _ready(self, turn: Turn, part: JsonObject) -> Call | None:
-        """Give a call that may run now; settle or leave one that may not."""
+        """Return a call that may run now; settle or leave one that may not."""
         if part["state"] == "approval-requested":
             return None
         is_decided = part["state"] == "approval-responded"
@@ -261,7 +261,7 @@ def _told(call: Call, result: ToolResult) -> list[Chunk]:
 
 
 def is_cancelled() -> bool:
-    """Tell whether the task that asks is meant to end."""
+    """Return whether the task that asks is meant to end."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 

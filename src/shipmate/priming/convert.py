@@ -13,7 +13,7 @@ from shipmate.values.message import JsonObject, UIMessage
 
 
 def to_messages(records: Sequence[Record]) -> list[UIMessage]:
-    """Give the messages that records make."""
+    """Return the messages that records make."""
     messages: list[UIMessage] = []
     genseq = 1
     for index, turn in enumerate(split_turns(records)):
@@ -23,7 +23,7 @@ def to_messages(records: Sequence[Record]) -> list[UIMessage]:
 
 
 def to_records(messages: Sequence[UIMessage]) -> list[Record]:
-    """Give records that make exactly these messages."""
+    """Return records that make exactly these messages."""
     try:
         return _write_messages(messages)
     except (RecursionError, ValueError) as error:
@@ -77,7 +77,7 @@ def _read_turn(turn: Sequence[Record], index: int, genseq: int) -> UIMessage:
 
 
 def _usual_envelope(turn: Sequence[Record], index: int) -> JsonObject:
-    """Give the id and role of a message no `uiMessage` describes."""
+    """Return the id and role of a message no `uiMessage` describes."""
     role = usual_role(turn)
     if role == "user":
         for record in turn:
@@ -87,13 +87,13 @@ def _usual_envelope(turn: Sequence[Record], index: int) -> JsonObject:
 
 
 def _restore_turn(message: UIMessage, index: int, genseq: int) -> list[Record] | None:
-    """Give the foreign records a message was made from, when they still make exactly this message."""
+    """Return the foreign records a message was made from, when they still make exactly this message."""
     turn = _fill_turn(message, index)
     return turn if turn is not None and _read_turn(turn, index, genseq) == message else None
 
 
 def _fill_turn(message: UIMessage, index: int) -> list[Record] | None:
-    """Give the foreign records a message's residue describes."""
+    """Return the foreign records a message's residue describes."""
     last = message["parts"][-1] if message["parts"] else {}
     data = last.get("data")
     if last.get("type") != TYPE or not isinstance(data, dict):

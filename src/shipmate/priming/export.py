@@ -31,7 +31,7 @@ class ScriptExistsError(PrimingError):
 
 
 class Saved(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Say where a script was saved; the path is relative to the workspace."""
+    """Where a script was saved; the path is relative to the workspace."""
 
     path: str
     script_ref: str
@@ -73,7 +73,7 @@ async def save_script(
 
 
 def select_course(messages: Sequence[UIMessage], course: int, last: int) -> list[UIMessage]:
-    """Give the messages of one course; a message without a number belongs to the course that is open."""
+    """Return the messages of one course; a message without a number belongs to the course that is open."""
     if not 1 <= course <= last:
         raise NotFoundError(f"there is no course {course}; this thread has {last}")
     return [message for number, message in _with_course(messages) if number == course]

@@ -23,7 +23,7 @@ _SEEN_LIMIT = 10_000
 
 
 class ScriptEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Describe a script for a list; the path is relative to the workspace."""
+    """A script as a list shows it; the path is relative to the workspace."""
 
     script_ref: str
     slug: str
@@ -36,14 +36,14 @@ class ScriptEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """Carry the scripts found, and the files that could not be read."""
+    """The scripts found, and the files that could not be read."""
 
     entries: list[ScriptEntry]
     problems: list[str]
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Give one script whole, broken or not."""
+    """One script whole, broken or not."""
 
     script_ref: str
     title: str | None
@@ -54,7 +54,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class _Seen(msgspec.Struct, frozen=True):
-    """Remember what a file held when it last looked like this."""
+    """What a file held when it last looked like this."""
 
     stamp: tuple[int, int, int]
     entry: ScriptEntry | None
@@ -62,7 +62,7 @@ class _Seen(msgspec.Struct, frozen=True):
 
 
 class Library:
-    """Hold the scripts of one workspace."""
+    """The scripts of one workspace."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -80,14 +80,14 @@ class Library:
         return script
 
     def weigh(self, ref: ScriptRef) -> int:
-        """Give the size of a script in bytes; 0 when it is missing."""
+        """Return the size of a script in bytes; 0 when it is missing."""
         try:
             return ref.path(self.layout).stat().st_size
         except OSError:
             return 0
 
     def show(self, ref: ScriptRef) -> Shown:
-        """Give the text of a script as it stands on disk, and every mistake in it."""
+        """Return the text of a script as it stands on disk, and every mistake in it."""
         path = ref.path(self.layout)
         name = path.relative_to(self.layout.root).as_posix()
         text = read_text(path, name)
@@ -199,7 +199,7 @@ def _describe(ref: ScriptRef, script: Script, name: str, modified: float) -> Scr
 
 
 def is_applicable(owner: str | None, listed: tuple[str, ...], member: str) -> bool:
-    """Tell whether a script is meant for a member: their own, or shared with them."""
+    """Return whether a script is meant for a member: their own, or shared with them."""
     return owner == member if owner is not None else not listed or member in listed
 
 

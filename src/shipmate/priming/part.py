@@ -40,7 +40,7 @@ _LINK_LIMIT = 200
 
 @dataclass(slots=True)
 class PartDraft:
-    """Hold a part while its records are read: what they say, and what the part holds besides."""
+    """A part while its records are read: what they say, and what the part holds besides."""
 
     said: JsonObject
     usual: JsonObject
@@ -51,7 +51,7 @@ class PartDraft:
 
 
 def read_parts(turn: Sequence[Record], role: str) -> tuple[list[JsonObject], list[int | None]]:
-    """Give the parts that records make, and for each record the place of its part."""
+    """Return the parts that records make, and for each record the place of its part."""
     drafts: list[PartDraft] = []
     places: list[int | None] = []
     open_calls: dict[str, list[int]] = {}
@@ -147,7 +147,7 @@ def _read_images(record: Record) -> list[JsonObject]:
 
 
 def write_part(part: JsonObject, role: str, message_id: str, genseq: int) -> list[Record]:
-    """Give the records of one part, in a form `read_parts` turns back into exactly that part."""
+    """Return the records of one part, in a form `read_parts` turns back into exactly that part."""
     kind = part.get("type")
     text = part.get("text")
     if kind == "text" and isinstance(text, str):
@@ -196,7 +196,7 @@ def _write_result(part: JsonObject, fields: JsonObject) -> tuple[list[Record], s
 
 
 def _besides(part: JsonObject, said: Sequence[str], usual: JsonObject) -> JsonObject:
-    """Give what a part holds besides what its record says, unless that is the usual."""
+    """Return what a part holds besides what its record says, unless that is the usual."""
     besides = {key: value for key, value in part.items() if key not in said}
     return {} if besides == usual else {"uiPart": besides}
 

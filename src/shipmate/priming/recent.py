@@ -22,7 +22,7 @@ _BYTE_LIMIT = 1024 * 1024
 
 
 class Recent(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Hold one use of a script. `sequence` orders uses within one second, and against a clock set back."""
+    """One use of a script. `sequence` orders uses within one second, and against a clock set back."""
 
     script_ref: str
     last_used_at: str
@@ -35,13 +35,13 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recents:
-    """Keep the recent scripts of every member; the file is read anew each time."""
+    """The recent scripts of every member; the file is read anew each time."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
 
     def read(self, member: str) -> tuple[list[Recent], list[str]]:
-        """Give the uses, newest first; a damaged file is set aside and reported, never fatal."""
+        """Return the uses, newest first; a damaged file is set aside and reported, never fatal."""
         path = self._layout.recent_priming(member)
         try:
             with path.open("rb") as file:

@@ -16,7 +16,7 @@ _SHAPE = "individual/<member>/<slug> or team_shared/<slug>"
 
 @dataclass(frozen=True, slots=True, order=True)
 class ScriptRef:
-    """Name one script; `member` is None for a shared one."""
+    """The name of one script; `member` is None for a shared one."""
 
     member: str | None
     slug: str
@@ -40,11 +40,11 @@ class ScriptRef:
         return f"team_shared/{self.slug}" if self.member is None else f"individual/{self.member}/{self.slug}"
 
     def folder(self, layout: Layout) -> Path:
-        """Give the folder the script must stay in."""
+        """Return the folder the script must stay in."""
         return layout.shared_priming if self.member is None else layout.member_priming(self.member)
 
     def path(self, layout: Layout) -> Path:
-        """Give the script's path, refusing one that a link leads out of its folder."""
+        """Return the script's path, refusing one that a link leads out of its folder."""
         folder = self.folder(layout)
         path = folder / f"{self.slug}.md"
         try:

@@ -17,7 +17,7 @@ ASPECTS: tuple[Aspect, ...] = ("words", "calls", "results")
 
 
 class Performance(msgspec.Struct, frozen=True, kw_only=True):
-    """Hold what a member said and did in answer to one user turn."""
+    """What a member said and did in answer to one user turn."""
 
     words: str = ""
     calls: list[JsonObject] = []
@@ -25,7 +25,7 @@ class Performance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Set the script's answer beside the new one."""
+    """The script's answer beside the new one."""
 
     said: str
     expected: Performance
@@ -36,14 +36,14 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
-    """Report a whole rehearsal."""
+    """The report of a whole rehearsal."""
 
     turns: list[Comparison]
     matches: bool
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
-    """Carry the messages that answered one user turn, and why no more can be said, if so."""
+    """The messages that answered one user turn, and why no more can be said, if so."""
 
     messages: Sequence[UIMessage]
     stopped: str = ""
@@ -68,7 +68,7 @@ async def rehearse(script: Script, say: Say, *, ignore: Sequence[str] = ()) -> R
 
 
 def split_answers(messages: Sequence[UIMessage]) -> Iterator[tuple[UIMessage, list[UIMessage]]]:
-    """Give each user message with what answered it."""
+    """Yield each user message with what answered it."""
     said: UIMessage | None = None
     answers: list[UIMessage] = []
     for message in messages:

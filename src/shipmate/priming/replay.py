@@ -38,14 +38,14 @@ _COUNTED = ("genseq", "callSiteGenseq", "calling_genseq")
 
 
 class Priming(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Choose the scripts a dialog starts from, and whether people are shown what was replayed."""
+    """The scripts a dialog starts from, and whether people are shown what was replayed."""
 
     script_refs: tuple[str, ...]
     show_in_ui: bool
 
 
 class PrimedThread(msgspec.Struct, frozen=True, kw_only=True):
-    """Say what was created, and what went wrong beside it."""
+    """What was created, and what went wrong beside it."""
 
     thread_id: ThreadId
     messages: int
@@ -177,7 +177,7 @@ def _renumber(record: Record, numbers: dict[int, int]) -> Record:
 
 
 class _Distinct:
-    """Give each id once: as it is the first time, with a number after it from then on."""
+    """Ids made distinct: each as it is the first time, with a number after it from then on."""
 
     def __init__(self, blank: str) -> None:
         self._blank = blank
@@ -205,7 +205,7 @@ def _stamp(message: UIMessage, ids: _Distinct, calls: _Distinct, thread_id: str,
 
 
 def _settle(part: JsonObject, calls: _Distinct, renamed: dict[Any, str]) -> JsonObject:
-    """Give a part as it may stand in a new thread: no call waits there to be run or approved."""
+    """Return a part as it may stand in a new thread: no call waits there to be run or approved."""
     if part.get("type") == "data-course" and isinstance(part.get("data"), dict):
         return {**part, "data": {**part["data"], "course": 1}}
     if not is_tool(part):

@@ -20,7 +20,7 @@ TYPE = "data-priming"
 
 
 class UnfitError(Exception):
-    """Say that a residue does not fit the message it stands in."""
+    """That residue does not fit the message it stands in."""
 
 
 def make_residue(
@@ -48,7 +48,7 @@ def make_residue(
 
 
 def fill_residue(entries: Any, parts: Sequence[JsonObject], message_id: str) -> list[Record]:
-    """Give the records a residue describes; raise `UnfitError` when they cannot be had."""
+    """Return the records a residue describes; raise `UnfitError` when they cannot be had."""
     if not isinstance(entries, list) or not entries:
         raise UnfitError
     return [_fill(entry, parts, message_id) for entry in entries]
@@ -72,7 +72,7 @@ def _fill(entry: Any, parts: Sequence[JsonObject], message_id: str) -> Record:
 
 
 def _said(kind: str, part: JsonObject, message_id: str) -> JsonObject:
-    """Give the fields a record of this type can take from its part."""
+    """Return the fields a record of this type can take from its part."""
     body = RULES[kind].body
     if kind in CALLS:
         arguments = {"rawArgumentsText": "", "arguments": None}

@@ -30,7 +30,7 @@ def split_turns(records: Sequence[Record]) -> list[Sequence[Record]]:
 
 
 def find_starts(records: Sequence[Record]) -> list[int]:
-    """Give where each turn begins.
+    """Return where each turn begins.
 
     `uiMessage` always opens a turn and `uiJoined` never does. Else a person's record opens one, and so does a
     member's record after a person's. Markers stay with what stands before them, but `gen_start_record` goes
@@ -75,5 +75,5 @@ def _opening_role(record: Record) -> str | None:
 
 
 def usual_role(turn: Sequence[Record]) -> str:
-    """Give the role of the message that records make when no `uiMessage` says otherwise."""
+    """Return the role of the message that records make when no `uiMessage` says otherwise."""
     return next((role for record in turn if (role := _ROLES.get(record.type))), "assistant")

@@ -160,13 +160,13 @@ def _asked(body: ChatBody) -> JsonObject | None:
 
 
 def _is_past(thread: Thread, question: UIMessage | JsonObject | None) -> bool:
-    """Tell whether the thread went on after a question."""
+    """Return whether the thread went on after a question."""
     said = [message["id"] for message in thread.messages if message["role"] == "user"]
     return question is not None and question.get("id") in said[:-1]
 
 
 async def _is_known(ship: Ship, replaced: UIMessage, event: RetryEvent) -> bool:
-    """Tell whether a retry of the same key was taken before."""
+    """Return whether a retry of the same key was taken before."""
     keys = [part["data"].get("key") for part in replaced["parts"] if part["type"] == "data-replaced"]
     return event.message_id in keys or any(
         row.event.message_id == event.message_id for row in await ship.keeper.queue(event.thread_id)

@@ -67,7 +67,7 @@ def thread_at(segment: str) -> ThreadId:
 
 
 def new_room() -> ThreadId:
-    """Name a new thread of the web."""
+    """Return the id of a new thread of the web."""
     return ThreadId(PLATFORM, "room", uuid.uuid4().hex)
 
 
@@ -135,7 +135,7 @@ def read_key(body: ChatBody, header: str | None) -> str | None:
 
 
 def retry_id(key: str) -> str:
-    """Name the event of a retry by its key; a message of the same id is another event."""
+    """Return the id of a retry's event, made from its key; a message of the same id is another event."""
     return f"retry-{key}"
 
 

@@ -17,14 +17,14 @@ SMALL = 1_000
 
 
 class BuiltPage:
-    """Hold the page's files; an address without a file is one of the page's own views."""
+    """The page's files; an address without a file is one of the page's own views."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
         self._files: dict[str, tuple[int, Response, Response]] = {}
 
     def answer(self, request: Request) -> Response:
-        """Give a file, or the page itself for any address the page routes."""
+        """Return a file, or the page itself for any address the page routes."""
         name = request.url.path.lstrip("/") or "index.html"
         index = self._inside("index.html")
         if index is None:

@@ -30,7 +30,7 @@ WHAT_LIMIT = 200
 
 
 class CompletionBody(msgspec.Struct):
-    """Hold a request; settings we do not know are ignored, for the workspace decides them."""
+    """A completion request; settings we do not know are ignored, for the workspace decides them."""
 
     messages: list[JsonObject]
     model: str = ""
@@ -116,7 +116,7 @@ def completion(run: Outcome, model: str, usage: JsonObject, waiting: Sequence[Ap
 
 
 def encoder(model: str) -> Callable[[Chunk], bytes]:
-    """Give what turns our chunks into OpenAI's; parts it has no words for are left out."""
+    """Return what turns our chunks into OpenAI's; parts it has no words for are left out."""
     answer_id = new_id("chatcmpl")
     calls: dict[str, str] = {}
 

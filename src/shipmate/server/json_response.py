@@ -13,7 +13,7 @@ ANSWER = "x-shipmate-answer"
 
 
 class Json(Response):
-    """Send a value as JSON."""
+    """A response that sends a value as JSON."""
 
     media_type = "application/json"
 

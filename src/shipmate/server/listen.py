@@ -63,15 +63,15 @@ async def serve(
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         h11_max_incomplete_event_size=64_000,
     )
-    server = Listener(config, lambda: ready(address_of(listening, host)), site.streams.leave)
+    server = WebListener(config, lambda: ready(address_of(listening, host)), site.streams.leave)
     try:
         await server.serve(sockets=[listening])
     finally:
         listening.close()
 
 
-class Listener(uvicorn.Server):
-    """Tell when the first request can be answered, and stop without waiting for live streams."""
+class WebListener(uvicorn.Server):
+    """A web server that tells when it can answer, and stops without waiting for live streams."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None], leave: Callable[[], None]) -> None:
         super().__init__(config)

@@ -11,7 +11,7 @@ BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
 class Metrics:
-    """Hold counters; one process, one event loop, so no locks."""
+    """The server's counters; one process, one event loop, so no locks."""
 
     def __init__(self) -> None:
         self.requests: defaultdict[tuple[str, str, int], int] = defaultdict(int)
@@ -26,7 +26,7 @@ class Metrics:
         self.buckets[place] += 1
 
     def lines(self) -> list[str]:
-        """Give the text exposition."""
+        """Return the text exposition."""
         out = ["# TYPE shipmate_http_requests_total counter"]
         for (method, route, status), count in sorted(self.requests.items()):
             labels = f'method="{method}",route="{route}",status="{status}"'
@@ -42,7 +42,7 @@ class Metrics:
 
 
 class Meter:
-    """Measure every answered request. It stands inside the guard, so strangers are not counted by route."""
+    """Measures every answered request. It stands inside the guard, so strangers are not counted by route."""
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
         self._app = app

@@ -17,7 +17,7 @@ KEPT = 100
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Hold a text and the version a later write must name."""
+    """A text and the version a later write must name."""
 
     name: str
     text: str
@@ -25,7 +25,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Revision(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Hold an earlier text."""
+    """An earlier text."""
 
     version: str
     at: str
@@ -34,7 +34,7 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def version_of(data: bytes) -> str:
-    """Name a text by its content."""
+    """Return the version of a text, made from its content."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 
@@ -62,7 +62,7 @@ def write_document(layout: Layout, path: Path, name: str, text: str, version: st
 
 
 def list_revisions(layout: Layout, path: Path) -> list[Revision]:
-    """Give earlier texts, newest first."""
+    """Return earlier texts, newest first."""
     folder = layout.revisions(_relative(layout, path))
     if not folder.is_dir():
         return []
@@ -70,7 +70,7 @@ def list_revisions(layout: Layout, path: Path) -> list[Revision]:
 
 
 def modified_at(path: Path) -> str:
-    """Give when a file was last written."""
+    """Return when a file was last written."""
     return timestamp(datetime.fromtimestamp(path.stat().st_mtime, UTC))
 
 

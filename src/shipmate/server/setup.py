@@ -15,7 +15,7 @@ LIST = Path(__file__).with_name("examples.json")
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True):
-    """Be one member to begin with; words for people are kept in both languages."""
+    """One member to begin with; words for people are kept in both languages."""
 
     id: str
     name: str

@@ -13,19 +13,19 @@ Version = Annotated[str, StringConstraints(max_length=64)] | None
 
 
 class Shape(BaseModel):
-    """Be one JSON object; keys are camelCase."""
+    """One JSON object; keys are camelCase."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
 
 
 class Login(Shape):
-    """Carry the token a person typed."""
+    """The token a person typed."""
 
     token: Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
 
 class Setup(Shape):
-    """Choose an example."""
+    """The example a person chose."""
 
     example: Slot
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80)] | None = None
@@ -33,7 +33,7 @@ class Setup(Shape):
 
 
 class KeyTest(Shape):
-    """Name a provider and a key to try."""
+    """A provider and a key to try."""
 
     provider: Slot
     model: Slot | None = None
@@ -41,23 +41,23 @@ class KeyTest(Shape):
     base_url: Annotated[str, StringConstraints(max_length=2000)] | None = None
 
 
-class Priming(Shape):
-    """Choose priming scripts for a new dialog."""
+class PrimingChoice(Shape):
+    """The priming scripts of a new dialog."""
 
     script_refs: Annotated[list[Slot], Field(max_length=20)] = []
     show_in_ui: bool = True
 
 
 class NewThread(Shape):
-    """Ask for a new dialog."""
+    """The request for a new dialog."""
 
     member: Slot | None = None
     title: Slot | None = None
-    priming: Priming | None = None
+    priming: PrimingChoice | None = None
 
 
 class ThreadChange(Shape):
-    """Change what a list shows of a thread."""
+    """A change to what a list shows of a thread."""
 
     title: Slot | None = None
     archived: StrictBool | None = None
@@ -65,36 +65,36 @@ class ThreadChange(Shape):
 
 
 class Said(Shape):
-    """Carry a person's words."""
+    """A person's words."""
 
     text: Words
     message_id: Slot | None = None
 
 
 class NewPin(Shape):
-    """Choose what to pin: a text, or else the words of a message."""
+    """What to pin: a text, or else the words of a message."""
 
     text: Annotated[str, StringConstraints(min_length=1, max_length=4000)] | None = None
     message_id: Slot | None = None
 
 
 class Branch(Shape):
-    """Choose the message to go back to."""
+    """The message to go back to."""
 
     message_id: Slot
     text: Words | None = None
 
 
-class Ruling(Shape):
-    """Decide an approval."""
+class DecisionBody(Shape):
+    """A decision on an approval."""
 
     approved: StrictBool
     reason: Annotated[str, StringConstraints(max_length=4000)] | None = None
     scope: Annotated[str, StringConstraints(pattern=r"^(once|thread|always|[1-9][0-9]{0,4}m)$")] = "once"
 
 
-class JointRuling(Shape):
-    """Decide several approvals of one thread at once: all of them, or none."""
+class JointDecisionBody(Shape):
+    """A decision on several approvals of one thread at once: all of them, or none."""
 
     ids: Annotated[list[Slot], Field(min_length=1, max_length=100)]
     approved: StrictBool
@@ -102,7 +102,7 @@ class JointRuling(Shape):
 
 
 class SaveScript(Shape):
-    """Save a course as a priming script."""
+    """The request to save a course as a priming script."""
 
     thread_id: Slot
     course: Annotated[int, Field(ge=1)] | None = None
@@ -112,7 +112,7 @@ class SaveScript(Shape):
 
 
 class DocumentChange(Shape):
-    """Replace a document."""
+    """The new text of a document."""
 
     text: Annotated[str, StringConstraints(max_length=500_000)]
     version: Version = None

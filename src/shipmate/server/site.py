@@ -26,7 +26,7 @@ Examiner: TypeAlias = Callable[[Layout], Awaitable[Sequence[Finding]]]
 
 
 class Site:
-    """Be one served workspace. Without an Agent.md only the first-run routes answer."""
+    """One served workspace. Without an Agent.md only the first-run routes answer."""
 
     def __init__(
         self, root: Path, *, opener: Opener, examine: Examiner, examples: Path, token: Token
@@ -49,11 +49,11 @@ class Site:
         self._opening = asyncio.Lock()
 
     def has_agent(self) -> bool:
-        """Tell whether the workspace can work."""
+        """Return whether the workspace can work."""
         return self.layout.is_workspace
 
     async def ship(self) -> Ship:
-        """Give the composed workspace, composing it at first need."""
+        """Return the composed workspace, composing it at first need."""
         if self._ship is not None:
             return self._ship
         if not self.has_agent():

@@ -41,7 +41,7 @@ def keep_upload(layout: Layout, data: bytes, filename: str) -> Upload:
 
 
 def find_upload(layout: Layout, upload_id: str) -> tuple[Upload, Path]:
-    """Give a kept file's description and place."""
+    """Return a kept file's description and place."""
     found = find_file(layout, upload_id)
     if found is None:
         raise missing("such file")

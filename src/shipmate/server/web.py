@@ -24,7 +24,7 @@ from shipmate.server.routes import ROUTERS
 from shipmate.server.site import Site, get_site
 from shipmate.values.message import new_id
 
-SILENCE: TelemetryConfig = {
+NO_TELEMETRY: TelemetryConfig = {
     "tracing": False,
     "metrics": False,
     "logs": False,
@@ -56,7 +56,7 @@ def make_routes(site: Site) -> FastAPI:
         redoc_url=None,
         lifespan=_lifespan,
         # Nothing about requests leaves this machine, whatever the environment asks the framework to export.
-        telemetry=SILENCE,
+        telemetry=NO_TELEMETRY,
     )
     app.state.site = site
     for router in ROUTERS:
@@ -109,7 +109,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
 
 
 def _answer_page(request: Request) -> Response:
-    """Give what no route answers: a file of the page, or one of its views."""
+    """Return what no route answers: a file of the page, or one of its views."""
     try:
         return get_site(request).page.answer(request)
     except ApiError as error:

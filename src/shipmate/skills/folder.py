@@ -44,7 +44,7 @@ class SkillFolder:
         self.skills = tuple(self._read())
 
     def findings(self) -> list[Finding]:
-        """Name the folders that hold no skill."""
+        """Return the folders that hold no skill."""
         return [self._describe_empty(name) for name in self.empty]
 
     def _list(self) -> tuple[tuple[str, ...], ...]:

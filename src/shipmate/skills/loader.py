@@ -117,7 +117,7 @@ class SkillsLoader:
             yield SkillFolder(place, origin, f"{os.path.relpath(place, root)}/", files)
 
     def _is_usable(self, folder: Path, subject: str) -> bool:
-        """Tell whether a folder that was named can hold skills; say why when it cannot."""
+        """Return whether a folder that was named can hold skills; say why when it cannot."""
         real, root = os.path.realpath(folder), os.path.realpath(self._layout.root)
         if not f"{real}/".startswith(f"{root}/"):
             message = "lies outside the workspace, so nothing in it can be read"

@@ -10,7 +10,7 @@ PREFIX = "skill:"
 
 
 def resolve(location: str) -> Path | None:
-    """Give the file a `skill:<name>` or `skill:<name>/<file>` stands for; None when it stands for none."""
+    """Return the file a `skill:<name>` or `skill:<name>/<file>` stands for; None when it stands for none."""
     name, _, inner = location.removeprefix(PREFIX).partition("/")
     if not location.startswith(PREFIX) or name not in {folder.name for folder in BUILTIN.iterdir()}:
         return None

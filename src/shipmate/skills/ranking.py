@@ -19,7 +19,7 @@ _IDEOGRAPHS = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
 
 @lru_cache(maxsize=2048)
 def terms(text: str) -> frozenset[str]:
-    """Give the words of a text, and the pairs of neighbours where it is written without spaces."""
+    """Return the words of a text, and the pairs of neighbours where it is written without spaces."""
     lowered = text.lower()
     found = {_stem(word) for word in _WORD.findall(lowered)}
     for run in () if lowered.isascii() else re.findall(_IDEOGRAPHS, lowered):

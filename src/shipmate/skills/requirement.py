@@ -83,7 +83,7 @@ class Checker:
         return (*stamps, *(bool(self._environ.get(name)) for name in variables))
 
     def missing(self, requirement: Requirement) -> tuple[str, ...]:
-        """Name each missing thing, as in `CLI: rg or grep`, `ENV: TOKEN` or `CONFIG: adapters.telegram`."""
+        """Return each missing thing, as in `CLI: rg or grep`, `ENV: TOKEN` or `CONFIG: adapters.telegram`."""
         if not requirement:
             return ()
         lacks = [f"CLI: {name}" for name in requirement.bins if not self._has(name)]
@@ -104,7 +104,7 @@ class Checker:
         return any(map(self._has, names))
 
     def _is_set(self, place: str) -> bool:
-        """Tell whether ship.json sets a key to something other than nothing, no or zero."""
+        """Return whether ship.json sets a key to something other than nothing, no or zero."""
         value: Any = self._settings
         for at, key in enumerate(place.split(".")):
             if not isinstance(value, dict):

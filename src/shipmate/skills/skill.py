@@ -148,7 +148,7 @@ def _is_false(value: Any) -> bool:
 
 
 def _line(value: Any) -> str:
-    """Give a value as one line of text; nothing when it is no text or number."""
+    """Return a value as one line of text; nothing when it is no text or number."""
     return " ".join(str(value).split()) if isinstance(value, str | int | float) and value is not True else ""
 
 
@@ -156,7 +156,7 @@ _HEADING = re.compile(r"^#+\s*")
 
 
 def _first_line(body: str) -> str:
-    """Give the first line of prose, for a skill that does not describe itself."""
+    """Return the first line of prose, for a skill that does not describe itself."""
     lines = [line.strip() for line in body[:4096].splitlines() if line.strip()]
     prose = [line for line in lines if not _HEADING.match(line)]
     return (prose or [_HEADING.sub("", line) for line in lines] or [""])[0]

@@ -25,7 +25,7 @@ _decoder = msgspec.json.Decoder(ApprovalEntry)
 
 
 class JournalConsents:
-    """Keep the list of approvals and the grants."""
+    """The list of approvals and the grants, kept in journals."""
 
     def __init__(self, layout: Layout, disk: Disk, database: Database, grants: GrantFiles) -> None:
         self._layout = layout

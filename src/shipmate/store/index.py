@@ -163,7 +163,7 @@ class Index:
         return self._database.do(lambda: self.threads.find(thread_id))
 
     def has_file(self, thread_id: str, *, binned: bool) -> bool:
-        """Tell whether a listed thread has its file where the list has it."""
+        """Return whether a listed thread has its file where the list has it."""
         parsed = ThreadId.parse(thread_id)
         path = self._layout.thread_bin(parsed) if binned else self._layout.thread(parsed)
         return self._stat(path) is not None

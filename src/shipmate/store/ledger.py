@@ -12,7 +12,7 @@ from shipmate.values.thread_id import ThreadId
 
 
 class JournalLedger:
-    """Keep what runs used, and the signatures of open turns."""
+    """What runs used, and the signatures of open turns, kept in journals."""
 
     def __init__(self, usage: UsageFiles, signatures: SignatureFiles, database: Database) -> None:
         self._usage = usage

@@ -13,7 +13,7 @@ from shipmate.workspace.layout import CAPTAIN
 
 
 class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Hold one accepted event and what became of it."""
+    """One accepted event and what became of it."""
 
     seq: int
     event: IngressEvent
@@ -28,7 +28,7 @@ class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutboxRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Hold one intended send and its receipt."""
+    """One intended send and its receipt."""
 
     id: int
     run_id: str
@@ -43,7 +43,7 @@ class OutboxRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ThreadInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Describe a thread for a list, without its messages."""
+    """A thread as a list shows it, without its messages."""
 
     thread_id: str
     title: str
@@ -64,7 +64,7 @@ class ThreadInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class StepUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Record what one step used, and what was estimated before."""
+    """What one step used, and what was estimated before."""
 
     at: str
     thread_id: str
@@ -82,7 +82,7 @@ class StepUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class GrantRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Hold a stored grant; `data` is the approvals room's own record."""
+    """A stored grant; `data` is the approvals room's own record."""
 
     id: str
     data: JsonObject
@@ -92,7 +92,7 @@ class GrantRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchHit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Point at a message that matches."""
+    """A message that matches."""
 
     thread_id: str
     message_id: str
@@ -113,7 +113,7 @@ class Reconciled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inbox(Protocol):
-    """Keep every event that came in, once, until the thread itself shows what became of it.
+    """Every event that came in, once, until the thread itself shows what became of it.
 
     One process at a time uses it: the keeper.
     """
@@ -170,7 +170,7 @@ class Inbox(Protocol):
 
 
 class Outbox(Protocol):
-    """Keep every intended send until its receipt. One process at a time uses it: the keeper."""
+    """Every intended send until its receipt. One process at a time uses it: the keeper."""
 
     async def load(self) -> None:
         """Read the file anew, as the inbox does."""
@@ -191,7 +191,7 @@ class Outbox(Protocol):
 
 
 class ThreadIndex(Protocol):
-    """Keep the list of threads and their marks; a thread is listed while it has a file."""
+    """The list of threads and their marks; a thread is listed while it has a file."""
 
     async def create(
         self,
@@ -248,7 +248,7 @@ class ThreadIndex(Protocol):
 
 
 class Ledger(Protocol):
-    """Keep what runs used, and the signatures of open turns."""
+    """What runs used, and the signatures of open turns."""
 
     async def add_usage(self, usage: StepUsage) -> None: ...
     async def usage(self, since: str, thread_id: str | None = None) -> list[StepUsage]: ...
@@ -262,7 +262,7 @@ class Ledger(Protocol):
 
 
 class Consents(Protocol):
-    """Keep the index of approvals and the grants."""
+    """The index of approvals and the grants."""
 
     async def put_approval(
         self, approval_id: str, thread_id: str, status: str, requested_at: str, expires_at: str | None
@@ -286,13 +286,13 @@ class Consents(Protocol):
 
 
 class Search(Protocol):
-    """Find messages by words, in any language. `ThreadIndex.note` and `refresh` keep it up to date."""
+    """Search for messages by words, in any language. `ThreadIndex.note` and `refresh` keep it up to date."""
 
     async def find(self, query: str, limit: int = 50) -> list[SearchHit]: ...
 
 
 class Store(Protocol):
-    """Hold what one workspace keeps beside its threads."""
+    """What one workspace keeps beside its threads."""
 
     @property
     def inbox(self) -> Inbox: ...

@@ -33,7 +33,7 @@ def seal(entry: JsonObject, end: ChainLink) -> JsonObject:
 
 
 def is_sealed(line: bytes, entry: JsonObject) -> bool:
-    """Tell whether a line is, byte for byte, what was sealed."""
+    """Return whether a line is, byte for byte, what was sealed."""
     bare = {key: value for key, value in entry.items() if key != "hash"}
     return hashlib.sha256(encode(bare)).hexdigest() == entry["hash"] and encode(entry) == line
 

@@ -17,7 +17,7 @@ LIST_TRIES = 3
 
 
 class IndexedThreads:
-    """Keep the list of threads and their marks; a thread is listed while it has a file."""
+    """The list of threads and their marks; a thread is listed while it has a file."""
 
     def __init__(self, index: Index, marks: MarkFiles) -> None:
         self._index = index
@@ -75,7 +75,7 @@ class IndexedThreads:
         return [each for each in found if self._index.has_file(each.thread_id, binned=binned)]
 
     async def rename(self, thread_id: str, title: str) -> None:
-        """Give a thread a title; without words it has its first words as title again."""
+        """Set a thread's title; without words it has its first words as title again."""
         await self._change(thread_id, {"title": title})
 
     async def set(
@@ -101,7 +101,7 @@ class IndexedThreads:
 
 
 class IndexedSearch:
-    """Find messages by words, in any language."""
+    """The search for messages by words, in any language."""
 
     def __init__(self, index: Index) -> None:
         self._index = index

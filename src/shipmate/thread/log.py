@@ -40,7 +40,7 @@ CUT = "the file is empty: its rows were cut off, or a crash came before the firs
 
 
 class Position(msgspec.Struct, frozen=True):
-    """Mark how far a log has been read."""
+    """How far a log has been read."""
 
     offset: int = 0
     line: int = 0
@@ -48,7 +48,7 @@ class Position(msgspec.Struct, frozen=True):
 
 
 class Tail(msgspec.Struct, frozen=True):
-    """Carry the rows after a position. `restarted` says the log was replaced and was read from its start."""
+    """The rows after a position. `restarted` says the log was replaced and was read from its start."""
 
     rows: list[UIMessage]
     problems: list[RowProblem]
@@ -57,7 +57,7 @@ class Tail(msgspec.Struct, frozen=True):
 
 
 class Log(Protocol):
-    """Store rows durably and in order; `append` returns only once they would survive a power cut."""
+    """Rows kept durably and in order; `append` returns only once they would survive a power cut."""
 
     def lock(self, thread_id: ThreadId) -> AbstractAsyncContextManager[None]: ...
     async def exists(self, thread_id: ThreadId) -> bool: ...
@@ -71,7 +71,7 @@ class Log(Protocol):
 
 
 class FileLog:
-    """Keep each thread as one JSONL file of the workspace."""
+    """A log that keeps each thread as one JSONL file of the workspace."""
 
     def __init__(self, layout: Layout, disk: Disk = DISK) -> None:
         self._layout = layout
@@ -124,12 +124,12 @@ class FileLog:
         return Tail(rows, problems, end, restarted)
 
     def _goes_on(self, handle: int, status: os.stat_result, position: Position) -> bool:
-        """Tell whether a file is the one that was read up to a position; others may bear its number."""
+        """Return whether a file is the one that was read up to a position; others may bear its number."""
         is_same = status.st_ino == position.inode and status.st_size >= position.offset
         return is_same and self._disk.pread(handle, 1, position.offset - 1) == b"\n"
 
     def _is_new(self, thread_id: ThreadId) -> bool:
-        """Tell whether a thread was made without words and has none yet."""
+        """Return whether a thread was made without words and has none yet."""
         try:
             return decode_mark(read_file(self._disk, self._layout.mark(thread_id))).is_new
         except (OSError, ValueError):

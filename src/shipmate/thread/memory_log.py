@@ -15,7 +15,7 @@ from shipmate.values.thread_id import ThreadId
 
 
 class MemoryLog:
-    """Keep each thread as a list of encoded rows, so that callers share no objects with the log."""
+    """A log that keeps each thread as a list of encoded rows, so that callers share no objects with it."""
 
     def __init__(self) -> None:
         self._rows: dict[ThreadId, list[bytes]] = {}

@@ -17,7 +17,7 @@ def merge_rows(rows: Iterable[UIMessage]) -> list[UIMessage]:
 
 
 def merge_row(message: UIMessage, row: UIMessage) -> UIMessage:
-    """Give the message with a row's parts and metadata added; the message itself stays as it was."""
+    """Return the message with a row's parts and metadata added; the message itself stays as it was."""
     merged: UIMessage = {**message, **row}
     merged["parts"] = merge_parts(message["parts"], row["parts"])
     if "metadata" in message or "metadata" in row:
@@ -42,7 +42,7 @@ def merge_parts(parts: list[JsonObject], added: list[JsonObject]) -> list[JsonOb
 
 
 def part_key(part: JsonObject) -> str | None:
-    """Give what identifies a part across rows, or None for parts that only ever add."""
+    """Return what identifies a part across rows, or None for parts that only ever add."""
     if is_tool(part):
         return f"call {part['toolCallId']}"
     kind = part.get("type")

@@ -106,7 +106,7 @@ def unpin_parts(pin: Pin, language: str) -> list[JsonObject]:
 
 
 def has_words(part: JsonObject) -> bool:
-    """Tell whether the text behind a part says it in words: it changes pins, or opens a course with some."""
+    """Return whether the text behind a part says it in words: it changes pins or opens a course with some."""
     data = part.get("data")
     if part.get("type") == "data-course":
         return isinstance(data, dict) and bool(data.get("pins"))
@@ -119,7 +119,7 @@ def without_words(parts: Sequence[JsonObject]) -> list[JsonObject]:
 
 
 def is_pin_row(message: UIMessage) -> bool:
-    """Tell whether a message does nothing but change the pins."""
+    """Return whether a message does nothing but change the pins."""
     return message["role"] == "system" and any(
         part.get("type") in ("data-pin", "data-unpin") for part in message["parts"]
     )

@@ -12,7 +12,7 @@ _decode = msgspec.json.Decoder[Any]().decode
 
 
 class RowProblem(msgspec.Struct, frozen=True):
-    """Say which line of a thread file cannot be read, and why; the line stays in the file."""
+    """A line of a thread file that cannot be read, and why; the line stays in the file."""
 
     line: int
     message: str

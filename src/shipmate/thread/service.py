@@ -21,7 +21,7 @@ THREADS_IN_MEMORY = 64
 
 
 class Thread:
-    """Hold one conversation: its merged messages and the course the model sees."""
+    """One conversation: its merged messages and the course the model sees."""
 
     def __init__(self, thread_id: ThreadId, log: Log) -> None:
         self.id = thread_id
@@ -50,7 +50,7 @@ class Thread:
         self._position = Position()
 
     def current(self) -> list[UIMessage]:
-        """Give the messages of the current course."""
+        """Return the messages of the current course."""
         return self.messages[self._course_start :]
 
     def history(self) -> list[UIMessage]:
@@ -75,7 +75,7 @@ class Thread:
         return max(0, min(places, default=len(self.messages) - 1))
 
     def find(self, message_id: str) -> UIMessage | None:
-        """Give a message by its id."""
+        """Return a message by its id."""
         place = self._places.get(message_id)
         return None if place is None else self.messages[place]
 
@@ -135,7 +135,7 @@ class Thread:
 
 
 class ThreadService:
-    """Find and open threads; the only way to a thread's rows."""
+    """Finds and opens threads; the only way to a thread's rows."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -152,7 +152,7 @@ class ThreadService:
             yield thread
 
     async def read(self, thread_id: ThreadId) -> Thread:
-        """Give a thread as it stands, without waiting for its writer."""
+        """Return a thread as it stands, without waiting for its writer."""
         if not await self._log.exists(thread_id):
             raise NotFoundError(f"no thread {thread_id}. `shipmate threads list` shows those there are.")
         thread = self._known(thread_id)
@@ -164,7 +164,7 @@ class ThreadService:
         await self._log.create(thread_id, rows)
 
     async def exists(self, thread_id: ThreadId) -> bool:
-        """Tell whether a thread has a row."""
+        """Return whether a thread has a row."""
         return await self._log.exists(thread_id)
 
     async def ids(self) -> list[ThreadId]:

@@ -24,7 +24,7 @@ def keep(text: str, context: ToolContext, budget: int) -> str:
 
 
 def log_of(context: ToolContext) -> Path:
-    """Give the file that holds the call's whole output."""
+    """Return the file that holds the call's whole output."""
     return context.layout.call_log(context.thread_id, context.call_id)
 
 
@@ -65,7 +65,7 @@ class Cover:
 
 
 class Spool:
-    """Take output as it comes, of any size: to the log on disk, its two ends in memory."""
+    """Output taken as it comes, of any size: to the log on disk, its two ends in memory."""
 
     def __init__(self, path: Path, budget: int, secrets: Iterable[str] = ()) -> None:
         self._cover = Cover(secrets)
@@ -100,7 +100,7 @@ class Spool:
             self._log = -1
 
     def text(self, pointer: str) -> str:
-        """Give what fits the budget of all that was taken so far."""
+        """Return what fits the budget of all that was taken so far."""
         if self.size <= len(self._head) + len(self._tail):
             return shorten(clean_terminal(_decode(self._head + self._tail)), self._budget, pointer)
         head_room = int(self._budget * HEAD_SHARE)

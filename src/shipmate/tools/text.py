@@ -19,7 +19,7 @@ def clean(text: str) -> str:
 
 
 def clean_terminal(text: str) -> str:
-    """Give what would stand on a terminal after all was printed."""
+    """Return what would stand on a terminal after all was printed."""
     # A carriage return overwrites the line: of a progress bar only its last state is left.
     lines = text.replace("\r\n", "\n").split("\n")
     return clean("\n".join(line.rpartition("\r")[2] for line in lines))

@@ -21,7 +21,7 @@ Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
 
 class Labels(msgspec.Struct, frozen=True, kw_only=True):
-    """State what a tool touches; policy is computed from this."""
+    """What a tool touches; policy is computed from this."""
 
     # Brings text into the run that strangers may have written.
     reads_untrusted: bool = False
@@ -36,7 +36,7 @@ class Labels(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
-    """Tell a tool on whose behalf and where it runs."""
+    """On whose behalf and where a tool runs."""
 
     member: Member
     thread_id: str
@@ -73,7 +73,7 @@ class Picture(msgspec.Struct, frozen=True):
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Carry what a call gave: JSON for the thread and the model, and files to show."""
+    """What a call gave: JSON for the thread and the model, and files to show."""
 
     output: Any
     # AI SDK `file` parts to show beside the call.
@@ -81,7 +81,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tool(ABC, Generic[Arguments]):
-    """Be one tool. A subclass names itself, its argument struct and its labels, and implements `run`."""
+    """One tool. A subclass names itself, its argument struct and its labels, and implements `run`."""
 
     name: str
     description: str
@@ -112,7 +112,7 @@ class Tool(ABC, Generic[Arguments]):
             raise ToolInputError(f"{self.name}: {error}. Nothing ran.") from error
 
     def labels_for(self, arguments: Arguments) -> Labels:
-        """Give the labels of one call, where they depend on its arguments."""
+        """Return the labels of one call, where they depend on its arguments."""
         return self.labels
 
     async def meaning(self) -> str | None:
@@ -120,7 +120,7 @@ class Tool(ABC, Generic[Arguments]):
         return None
 
     def is_tried(self, arguments: Arguments) -> bool:
-        """Tell whether making a call's picture runs it, with its effects kept apart."""
+        """Return whether making a call's picture runs it, with its effects kept apart."""
         return False
 
     async def picture(self, arguments: Arguments, context: ToolContext) -> Picture:

@@ -17,7 +17,7 @@ HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 def storable(value: Any) -> Any:
-    """Give a JSON value without half characters, which no file can hold; refuse what is no JSON."""
+    """Return a JSON value without half characters, which no file can hold; refuse what is no JSON."""
     try:
         msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -73,7 +73,7 @@ def tool_input_delta(call_id: str, delta: str) -> Chunk:
 
 
 def tool_input_available(call_id: str, name: str, arguments: Any) -> Chunk:
-    """Give the complete arguments of a call."""
+    """Announce the complete arguments of a call."""
     return {"type": "tool-input-available", "toolCallId": call_id, "toolName": name, "input": arguments}
 
 
@@ -94,12 +94,12 @@ def tool_approval_request(call_id: str, approval_id: str) -> Chunk:
 
 
 def tool_output(call_id: str, output: Any) -> Chunk:
-    """Give the result of a call."""
+    """Announce the result of a call."""
     return {"type": "tool-output-available", "toolCallId": call_id, "output": output}
 
 
 def tool_output_error(call_id: str, error: str) -> Chunk:
-    """Give the error a call ended with."""
+    """Announce the error a call ended with."""
     return {"type": "tool-output-error", "toolCallId": call_id, "errorText": error}
 
 

@@ -11,7 +11,7 @@ from shipmate.values.message import JsonObject
 
 
 class Attachment(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Point at a file that came with a message or leaves with one."""
+    """A file that came with a message or leaves with one."""
 
     url: str
     media_type: str
@@ -19,7 +19,7 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
 
 class _Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", omit_defaults=True):
-    """Carry what every platform event has."""
+    """What every platform event has."""
 
     platform: str
     thread_id: str
@@ -31,7 +31,7 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_fiel
 
 
 class TextEvent(_Event, frozen=True, kw_only=True, tag="text"):
-    """Carry a person's words, with any files they attached."""
+    """A person's words, with any files they attached."""
 
     text: str
     attachments: tuple[Attachment, ...] = ()
@@ -46,13 +46,13 @@ class TextEvent(_Event, frozen=True, kw_only=True, tag="text"):
 
 
 class VoiceEvent(_Event, frozen=True, kw_only=True, tag="voice"):
-    """Carry a spoken message before it is transcribed."""
+    """A spoken message before it is transcribed."""
 
     audio: Attachment
 
 
 class ApprovalReplyEvent(_Event, frozen=True, kw_only=True, tag="approval-reply"):
-    """Carry a person's answer to one or more approvals: words, or a pressed button."""
+    """A person's answer to one or more approvals: words, or a pressed button."""
 
     text: str
     approval_id: str | None = None
@@ -65,7 +65,7 @@ class ApprovalReplyEvent(_Event, frozen=True, kw_only=True, tag="approval-reply"
 
 
 class RetryEvent(_Event, frozen=True, kw_only=True, tag="retry"):
-    """Ask for another answer in place of the last one, which stays in the thread.
+    """The wish for another answer in place of the last one, which stays in the thread.
 
     Its message id is the client's key: the same key replaces nothing twice.
     """
@@ -75,11 +75,11 @@ class RetryEvent(_Event, frozen=True, kw_only=True, tag="retry"):
 
 
 class CourseEvent(_Event, frozen=True, kw_only=True, tag="course"):
-    """Ask for a new course: the model sees nothing of what was said before, but for what is pinned."""
+    """The wish for a new course: the model sees nothing of what was said before, but for what is pinned."""
 
 
 class PinEvent(_Event, frozen=True, kw_only=True, tag="pin"):
-    """Pin a text, or take the pin of a number off; with neither, ask which pins there are."""
+    """A text to pin, or the number of a pin to take off; with neither, the question which pins there are."""
 
     text: str = ""
     number: int | None = None
@@ -91,7 +91,7 @@ IngressEvent: TypeAlias = TextEvent | VoiceEvent | ApprovalReplyEvent | RetryEve
 
 
 class EgressMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Carry what the core wants said on a platform."""
+    """What the core wants said on a platform."""
 
     thread_id: str
     text: str | None = None
@@ -102,7 +102,7 @@ class EgressMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 
 
 class AdapterCapabilities(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """State what a platform can show."""
+    """What a platform can show."""
 
     supports_buttons: bool = False
     supports_rich_cards: bool = False
@@ -115,7 +115,7 @@ OutcomeStatus = Literal["replied", "suspended", "stopped", "steered", "failed"]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Record how a run ended; a repeated delivery of the same message gets this again."""
+    """How a run ended; a repeated delivery of the same message gets this again."""
 
     run_id: str
     status: OutcomeStatus

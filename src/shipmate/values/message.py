@@ -28,7 +28,7 @@ SETTLED_STATES: frozenset[str] = frozenset({"output-available", "output-error", 
 
 
 class Metadata(TypedDict, total=False):
-    """Name the metadata keys Shipmate writes; others are kept as they are."""
+    """The metadata keys Shipmate writes; others are kept as they are."""
 
     timestamp: str
     platform: str
@@ -43,7 +43,7 @@ class Metadata(TypedDict, total=False):
 
 
 class UIMessage(TypedDict):
-    """Hold one AI SDK message: an id, a role, its parts and minimal metadata."""
+    """One AI SDK message: an id, a role, its parts and minimal metadata."""
 
     id: str
     role: Role
@@ -86,7 +86,7 @@ def user_message(message_id: str, text: str, metadata: JsonObject | None = None)
 
 
 def is_tool(part: JsonObject) -> bool:
-    """Tell whether a part is a tool call, static (`tool-<name>`) or dynamic."""
+    """Return whether a part is a tool call, static (`tool-<name>`) or dynamic."""
     kind = part.get("type")
     return (
         isinstance(kind, str)
@@ -96,13 +96,13 @@ def is_tool(part: JsonObject) -> bool:
 
 
 def tool_name(part: JsonObject) -> str:
-    """Give the tool a tool part calls."""
+    """Return the tool a tool part calls."""
     kind: str = part["type"]
     return str(part.get("toolName", "")) if kind == "dynamic-tool" else kind.removeprefix("tool-")
 
 
 def is_settled(part: JsonObject) -> bool:
-    """Tell whether a tool part has its final result, error or denial."""
+    """Return whether a tool part has its final result, error or denial."""
     return part.get("state") in SETTLED_STATES and part.get("preliminary") is not True
 
 
@@ -119,6 +119,6 @@ def text_of(message: UIMessage) -> str:
 
 
 def metadata_of(message: UIMessage) -> JsonObject:
-    """Give a message's metadata, empty when it has none."""
+    """Return a message's metadata, empty when it has none."""
     found = message.get("metadata")
     return found if isinstance(found, dict) else {}

@@ -35,7 +35,7 @@ def _brackets_of(raw: bytes) -> bytes:
 
 
 def _is_too_deep(raw: bytes) -> bool:
-    """Tell whether JSON text is nested past the limit, peeling it layer by layer from the inside."""
+    """Return whether JSON text is nested past the limit, peeling it layer by layer from the inside."""
     brackets = _brackets_of(raw)
     for layer in range(DEPTH_LIMIT):
         peeled = brackets.replace(b"[]", b"")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Why(NamedTuple):
-    """Name a reason, and what it is about."""
+    """A reason, and what it is about."""
 
     key: str
     what: str = ""

@@ -51,7 +51,7 @@ def reveal_line(text: str, limit: int) -> str:
 
 
 def is_hidden(character: str) -> bool:
-    """Tell whether a character alone would hide or reorder something."""
+    """Return whether a character alone would hide or reorder something."""
     if character in "\n\t":
         return False
     if not character.isprintable() or character in BLANK:

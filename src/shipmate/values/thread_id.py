@@ -18,7 +18,7 @@ TOPIC = ":topic:"
 
 @dataclass(frozen=True, slots=True)
 class ThreadId:
-    """Identify one thread; equal ids mean the same conversation on every surface."""
+    """The id of one thread; equal ids mean the same conversation on every surface."""
 
     platform: str
     scope_type: str
@@ -49,7 +49,7 @@ class ThreadId:
         return f"{self.platform}:{self.scope_type}:{self.scope_id}{tail}"
 
     def encode(self) -> str:
-        """Give the percent-encoded file name, safe on every file system."""
+        """Return the percent-encoded file name, safe on every file system."""
         return _encode(str(self))
 
     @classmethod

@@ -30,7 +30,7 @@ def names_of(tool: str) -> tuple[str, ...]:
 
 
 def is_among(names: Sequence[str], wanted: Iterable[str]) -> bool:
-    """Tell whether a list names a tool by one of its names; `mcp__*` names all that begin so."""
+    """Return whether a list names a tool by one of its names; `mcp__*` names all that begin so."""
     return any(
         name.startswith(each[:-1]) if each.endswith("*") else name == each
         for each in wanted

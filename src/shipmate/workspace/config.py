@@ -12,11 +12,11 @@ from shipmate.values.message import JsonObject
 
 
 class _Section(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Be one object of ship.json; keys are camelCase on disk."""
+    """One object of ship.json; keys are camelCase on disk."""
 
 
 class Llm(_Section, frozen=True, kw_only=True):
-    """Choose the model that answers."""
+    """The model that answers."""
 
     provider: Annotated[
         str | None,
@@ -53,7 +53,7 @@ class Llm(_Section, frozen=True, kw_only=True):
 
 
 class Permissions(_Section, frozen=True, kw_only=True):
-    """Decide what tools may do unasked."""
+    """What tools may do unasked."""
 
     mode: Annotated[
         Literal["ask", "preview", "auto-edit", "read-only", "yolo"],
@@ -77,7 +77,7 @@ class Permissions(_Section, frozen=True, kw_only=True):
 
 
 class ContextSettings(_Section, frozen=True, kw_only=True):
-    """Shape the system prompt."""
+    """The shape of the system prompt."""
 
     profile: Annotated[str, Meta(description="shipmate, nanobot, zyhive, or one of `profiles`")] = "shipmate"
     profiles: Annotated[dict[str, tuple[str, ...]], Meta(description="your own lists of section names")] = {}
@@ -89,7 +89,7 @@ class ContextSettings(_Section, frozen=True, kw_only=True):
 
 
 class Skills(_Section, frozen=True, kw_only=True):
-    """Choose skills."""
+    """The skills that are offered."""
 
     only: Annotated[tuple[str, ...] | None, Meta(description="no others are offered")] = None
     disabled: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class Skills(_Section, frozen=True, kw_only=True):
 
 
 class McpServer(_Section, frozen=True, kw_only=True):
-    """Name one MCP server: a command to start, or an address."""
+    """One MCP server: a command to start, or an address."""
 
     command: str | None = None
     args: tuple[str, ...] = ()
@@ -111,20 +111,20 @@ class McpServer(_Section, frozen=True, kw_only=True):
 
 
 class Mcp(_Section, frozen=True, kw_only=True):
-    """List the MCP servers whose tools are offered."""
+    """The MCP servers whose tools are offered."""
 
     servers: dict[str, McpServer] = {}
 
 
 class Server(_Section, frozen=True, kw_only=True):
-    """Place the web page and the API."""
+    """Where the web page and the API are served."""
 
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535)] = 7447
 
 
 class Config(_Section, frozen=True, kw_only=True):
-    """Hold ship.json. Every key is optional."""
+    """The settings of ship.json. Every key is optional."""
 
     schema: Annotated[str | None, Meta(description="where editors find this schema")] = msgspec.field(
         default=None, name="$schema"

@@ -13,7 +13,7 @@ JPEG_SIZES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 
 
 def has_too_many_pixels(data: bytes) -> bool:
-    """Tell whether a picture says it has more pixels than may be decoded."""
+    """Return whether a picture says it has more pixels than may be decoded."""
     width, height = read_dimensions(data)
     return width * height > PIXEL_LIMIT
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class VariableSource(NamedTuple):
     """Where variables stand, by the name people know it, and what stands there."""
 
     name: str
@@ -18,9 +18,9 @@ class Environ(dict[str, str]):
 
     def __init__(self, process: Mapping[str, str], file: Mapping[str, str]) -> None:
         super().__init__({**file, **process})
-        self.places = (Place("the environment", dict(process)), Place(".env", dict(file)))
+        self.places = (VariableSource("the environment", dict(process)), VariableSource(".env", dict(file)))
 
 
-def list_places(environ: Mapping[str, str]) -> tuple[Place, ...]:
+def list_places(environ: Mapping[str, str]) -> tuple[VariableSource, ...]:
     """Return the places of variables; a plain mapping is one place."""
-    return environ.places if isinstance(environ, Environ) else (Place("the environment", environ),)
+    return environ.places if isinstance(environ, Environ) else (VariableSource("the environment", environ),)

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileText:
-    """Hold a file's text, or why there is none; the same object is given until the file changes."""
+    """A file's text, or why there is none; the same object is given until the file changes."""
 
     path: str
     text: str = ""
@@ -36,7 +36,7 @@ class FileText:
 
 
 class FileCache:
-    """Read files and folders below one root, each once per change."""
+    """The files and folders below one root, each read once per change."""
 
     def __init__(self, root: Path) -> None:
         # Links are judged by where they lead, so the root is compared in its resolved form.
@@ -46,7 +46,7 @@ class FileCache:
         self._made: dict[tuple[str, str], tuple[FileText, object]] = {}
 
     def read(self, path: str | Path) -> FileText:
-        """Give a file's text as it is now."""
+        """Return a file's text as it is now."""
         place = os.fspath(path)
         stamp = _stamp(place)
         known = self._texts.get(place)
@@ -60,7 +60,7 @@ class FileCache:
         return found
 
     def names(self, folder: str | Path) -> tuple[str, ...]:
-        """Give the sorted names in a folder, none when it does not exist."""
+        """Return the sorted names in a folder, none when it does not exist."""
         place = os.fspath(folder)
         stamp = _stamp(place)
         known = self._names.get(place)
@@ -71,7 +71,7 @@ class FileCache:
         return found
 
     def look(self, paths: Sequence[str], known: Sequence[Stamp | None]) -> list[Stamp | None]:
-        """Give the stamps of files, for comparing with those known before; far cheaper than reading them."""
+        """Return the stamps of files, for comparing with those known before; cheaper than reading them."""
         # Asking whether a file that was missing has come costs a third of a stat.
         access, exists, stamp_of = os.access, os.F_OK, _stamp
         return [
@@ -80,11 +80,11 @@ class FileCache:
         ]
 
     def settle(self, stamps: Sequence[Stamp | None]) -> list[Stamp | None]:
-        """Give the stamps to know files by later; one too young to be trusted will equal no other."""
+        """Return the stamps to know files by later; one too young to be trusted will equal no other."""
         return [None if stamp is None else _trusted(stamp) for stamp in stamps]
 
     def make(self, path: str | Path, kind: str, maker: Callable[[FileText], T]) -> T:
-        """Give what `maker` makes of a file's text, made once per change; `kind` names the result."""
+        """Return what `maker` makes of a file's text, made once per change; `kind` names the result."""
         file = self.read(path)
         known = self._made.get((file.path, kind))
         if known is not None and known[0] is file:
@@ -103,7 +103,7 @@ def _stamp(place: str) -> Stamp | None:
 
 
 def _trusted(stamp: Stamp | None) -> Stamp:
-    """Give the stamp to remember: no real one for a file so young that it may change without a trace."""
+    """Return the stamp to remember: no real one for a file so young that it may change without a trace."""
     if stamp is None or time.time_ns() - max(stamp[0], stamp[1]) < YOUNG_NS:
         return DOUBTED
     return stamp

@@ -8,7 +8,7 @@ import msgspec
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Say how one thing stands, and what to do when it does not stand well."""
+    """How one thing stands, and what to do when it does not stand well."""
 
     level: Literal["ok", "warn", "error"]
     subject: str

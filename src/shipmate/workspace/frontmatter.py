@@ -15,7 +15,7 @@ _FENCE = re.compile(r"\A\ufeff?---[ \t]*(?:\r\n?|\n)(.*?)(?<=[\r\n])---[ \t]*(?:
 
 
 class Frontmatter(msgspec.Struct, frozen=True):
-    """Hold what stands between the `---` lines, and the text below them."""
+    """What stands between the `---` lines, and the text below them."""
 
     data: JsonObject
     body: str

@@ -24,7 +24,7 @@ CAPTAIN = "captain"
 
 @dataclass(frozen=True)
 class Layout:
-    """Give the paths of one workspace; nothing is created by asking."""
+    """The paths of one workspace; nothing is created by asking."""
 
     root: Path
     # The folder, or the file that is its Agent.md, of each member that does not lie in `members/`, by its id.
@@ -82,7 +82,7 @@ class Layout:
 
     @property
     def is_workspace(self) -> bool:
-        """Tell whether there is a member here, by whoever's files."""
+        """Return whether there is a member here, by whoever's files."""
         return self.agent.is_file() or self.recognised is not None
 
     @cached_property
@@ -100,7 +100,7 @@ class Layout:
 
     @cached_property
     def schema(self) -> Path:
-        """Give where the schema of ship.json lies for editors."""
+        """Return where the schema of ship.json lies for editors."""
         return self.ship / "ship.schema.json"
 
     @cached_property
@@ -124,7 +124,7 @@ class Layout:
         return self.root / "memory"
 
     def bootstrap(self, name: str) -> Path:
-        """Give a bootstrap file such as SOUL.md."""
+        """Return a bootstrap file such as SOUL.md."""
         return self.agent if name == "Agent.md" else self.root / name
 
     @cached_property
@@ -133,18 +133,18 @@ class Layout:
 
     @cached_property
     def long_term_memory(self) -> tuple[Path, Path]:
-        """Give where MEMORY.md may lie, the likelier place first."""
+        """Return where MEMORY.md may lie, the likelier place first."""
         return self.memory / "MEMORY.md", self.root / "MEMORY.md"
 
     def daily_note(self, day: date) -> Path:
         return self.memory / f"{day.isoformat()}.md"
 
     def filed_daily_note(self, day: date) -> Path:
-        """Give the day's note where a memory tree keeps its days in a folder."""
+        """Return the day's note where a memory tree keeps its days in a folder."""
         return self.memory / "daily" / f"{day.isoformat()}.md"
 
     def member(self, member_id: str) -> Layout:
-        """Give the layout of a member's own files; the captain's are the workspace's."""
+        """Return the layout of a member's own files; the captain's are the workspace's."""
         if home := dict(self.homes).get(member_id):
             place = self.root / home
             return Layout(place.parent, agent_name=place.name) if home.endswith(".md") else Layout(place)
@@ -160,11 +160,11 @@ class Layout:
 
     @cached_property
     def shared_priming(self) -> Path:
-        """Give the folder of the scripts that all members share."""
+        """Return the folder of the scripts that all members share."""
         return self.priming / "team_shared"
 
     def member_priming(self, member_id: str) -> Path:
-        """Give the folder of one member's own scripts."""
+        """Return the folder of one member's own scripts."""
         if not MEMBER_ID.fullmatch(member_id):
             raise PathError(f"{member_id!r} is not a member id: letters, digits, '.', '_' and '-' only")
         return self.priming / "individual" / member_id
@@ -313,18 +313,18 @@ class Layout:
         return self.ship / "logs"
 
     def call_log(self, thread_id: str, call_id: str) -> Path:
-        """Give where the whole output of one tool call is kept."""
+        """Return where the whole output of one tool call is kept."""
         return self.logs / "calls" / ThreadId.parse(thread_id).encode() / f"{_file_name(call_id)}.log"
 
     def mcp_log(self, server: str) -> Path:
-        """Give where an MCP server's complaints are kept."""
+        """Return where an MCP server's complaints are kept."""
         return self.logs / "mcp" / f"{_file_name(server)}.log"
 
     def trace(self, thread_id: str) -> Path:
         return self.logs / "trace" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
 
     def context_log(self, thread_id: str) -> Path:
-        """Give where the sizes and hashes of a thread's prompts are kept, turn by turn."""
+        """Return where the sizes and hashes of a thread's prompts are kept, turn by turn."""
         return self.logs / "context" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
 
     @cached_property
@@ -335,7 +335,7 @@ class Layout:
         return self.uploads / _file_name(upload_id)
 
     def revisions(self, relative: str) -> Path:
-        """Give the folder that keeps a document's earlier texts."""
+        """Return the folder that keeps a document's earlier texts."""
         return self.ship / "revisions" / _file_name(relative)
 
     @cached_property
@@ -353,7 +353,7 @@ class Layout:
 
     @cached_property
     def history(self) -> Path:
-        """Give the terminal's line history."""
+        """Return the terminal's line history."""
         return self.ship / "chat-history"
 
 

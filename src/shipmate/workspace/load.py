@@ -28,7 +28,7 @@ ENV_LINE = re.compile(r"^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """Hold a configuration with what was found while reading it."""
+    """A configuration with what was found while reading it."""
 
     config: Config
     environ: dict[str, str]

@@ -25,7 +25,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     problem: str = ""
 
     def may_write(self, member: str) -> bool:
-        """Tell whether a member may write in this project."""
+        """Return whether a member may write in this project."""
         return not self.editors or member in self.editors
 
 

@@ -15,7 +15,7 @@ _PIPE = re.compile(r"(?<!\\)\|")
 
 
 class Relation(msgspec.Struct, frozen=True, kw_only=True):
-    """Say how the owner of the file stands to another member or a contact."""
+    """How the owner of the file stands to another member or a contact."""
 
     target_id: str
     target_name: str = ""

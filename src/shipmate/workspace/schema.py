@@ -25,7 +25,7 @@ def config_schema() -> JsonObject:
 
 
 def shipped_schema() -> bytes:
-    """Give the schema file of the package."""
+    """Return the schema file of the package."""
     return (files("shipmate.workspace") / SHIPPED).read_bytes()
 
 

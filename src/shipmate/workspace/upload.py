@@ -27,7 +27,7 @@ SIGNATURES: tuple[tuple[bytes, str], ...] = (
 
 
 class Upload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Describe a kept file."""
+    """A kept file."""
 
     url: str
     media_type: str
@@ -64,7 +64,7 @@ def keep_file(layout: Layout, data: bytes, filename: str) -> Upload:
 
 
 def find_file(layout: Layout, upload_id: str) -> tuple[Upload, Path] | None:
-    """Give a kept file's description and place."""
+    """Return a kept file's description and place."""
     path = layout.upload(upload_id)
     if not UPLOAD_ID.fullmatch(upload_id) or not path.is_file():
         return None

@@ -21,7 +21,7 @@ RUNNABLE = ("__main__.py", "index.js", "package.json", "pyproject.toml")
 
 
 def forms_by_name(place: PathSubject) -> bool:
-    """Tell whether a path forms a member in every workspace."""
+    """Return whether a path forms a member in every workspace."""
     return any(forms_member(way) for way in place.ways)
 
 
@@ -39,7 +39,7 @@ class Forming:
         self._places = frozenset(self._fold(path) for path in (*skills, *programs, *self._instructions))
 
     def covers(self, place: PathSubject) -> bool:
-        """Tell whether changing a path changes what a member is."""
+        """Return whether changing a path changes what a member is."""
         # Further down such a file is told to whoever works beside it.
         if forms_by_name(place) or any(fold(way[-1]) in GUIDES for way in place.ways if way):
             return True

@@ -94,7 +94,7 @@ def _pattern(approval: Approval, named: str) -> str | Why | None:
 
 
 def _goes_beyond_words(arguments: JsonObject) -> bool:
-    """Tell whether a command asks for what its words do not say: the network, or private variables."""
+    """Return whether a command asks for what its words do not say: the network, or private variables."""
     return bool(arguments.get("network") or arguments.get("variables"))
 
 

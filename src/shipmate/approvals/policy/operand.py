@@ -39,12 +39,12 @@ def doubt_command(subject: CommandSubject, rules: Sequence[PermissionRule]) -> W
 
 
 def doubt_reading(subject: CommandSubject, rules: Sequence[PermissionRule]) -> bool:
-    """Tell whether a command may read what one of these rules is about."""
+    """Return whether a command may read what one of these rules is about."""
     return any(rule.restricts("read") and not _keeps_clear(subject, rule) for rule in rules)
 
 
 def _keeps_clear(subject: CommandSubject, rule: PermissionRule) -> bool:
-    """Tell whether no path a command reads or writes, nor one below those, falls under a rule."""
+    """Return whether no path a command reads or writes, nor one below those, falls under a rule."""
     if subject.invocation is None:
         return False
     for operand, place in subject.places:

@@ -68,7 +68,7 @@ class Policy:
         return self._judge_acting(call, subject, grants)
 
     def forbids(self, call: Call, parts: Sequence[str]) -> bool:
-        """Tell whether a deny rule or a project's rights close a path to what a call would change."""
+        """Return whether a deny rule or a project's rights close a path to what a call would change."""
         place = locate("/".join(parts), call.context.folder)
         return (
             any(rule.restricts_path("write", place) for rule in self.deny)
@@ -187,7 +187,7 @@ def find_grant(
 
 
 def grant_covers(grant: Grant, call: Call, subject: Subject | None, *, exact: bool = False) -> bool:
-    """Tell whether a grant names exactly this call, in this thread or for this member."""
+    """Return whether a grant names exactly this call, in this thread or for this member."""
     context = call.context
     if grant.tool != call.tool.name or grant.member != context.member.id:
         return False
@@ -211,7 +211,7 @@ def _beyond_words(call: Call) -> Why | None:
 
 
 def _carries_nothing_out(call: Call, subject: CommandSubject) -> bool:
-    """Tell whether a command is no more than a look into the workspace: it changes and reaches nothing."""
+    """Return whether a command is no more than a look into the workspace: it changes and reaches nothing."""
     reaches_out = call.tool.labels_for(call.arguments).reads_untrusted
     return subject.invocation is not None and subject.invocation.only_reads and not reaches_out
 

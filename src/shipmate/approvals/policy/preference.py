@@ -126,7 +126,7 @@ class MemberPolicy:
         return min(verdicts, key=lambda each: STRICTNESS.index(each.action))
 
     def forbids(self, call: Call, parts: Sequence[str]) -> bool:
-        """Tell whether a path is closed to what a call would change."""
+        """Return whether a path is closed to what a call would change."""
         return any(policy.forbids(call, parts) for policy in self._of(call.context.member))
 
     def _of(self, member: Member) -> list[Policy]:

@@ -50,13 +50,13 @@ class PermissionRule(msgspec.Struct, frozen=True):
 
     @property
     def is_exact(self) -> bool:
-        """Tell whether the rule names one command, path or host and nothing else."""
+        """Return whether the rule names one command, path or host and nothing else."""
         if self.pattern is None or self.is_open:
             return False
         return bool(self.words) or not MAGIC.search(self.pattern)
 
     def covers(self, tool: str, subject: Subject | None) -> Why | bool:
-        """Tell whether an allow rule or a grant lets this call pass; a Why tells what it stumbled over."""
+        """Return whether an allow rule or a grant lets this call pass; a Why tells what it stumbled over."""
         if not self._names(tool, ALSO_ALLOWS):
             return False
         match subject:
@@ -84,7 +84,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
         return True
 
     def touches(self, tool: str, subject: Subject | None) -> bool:
-        """Tell whether a deny or ask rule concerns this call, in any spelling it can be found in."""
+        """Return whether a deny or ask rule concerns this call, in any spelling it can be found in."""
         if not self._names(tool, ALSO_RESTRICTS):
             return False
         if self.pattern is None or subject is None:
@@ -98,7 +98,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
                 return host is None or _fits_host(self.pattern, host)
 
     def touches_path(self, subject: PathSubject, *, contains: bool) -> bool:
-        """Tell whether a path, or when asked anything below it, falls under this rule."""
+        """Return whether a path, or when asked anything below it, falls under this rule."""
         if self.wildcard is None or self.pattern is None:
             return False
         folded = _folded(self.pattern)
@@ -108,7 +108,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
         return contains and any(_leads_to(way, self.pattern) for way in ways)
 
     def excludes(self, subject: CommandSubject) -> bool:
-        """Tell whether a command is proven free of what this rule names."""
+        """Return whether a command is proven free of what this rule names."""
         invocation, program = subject.invocation, subject.plan.program
         if invocation is None or program is None or not self.words:
             return False
@@ -123,7 +123,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
         return bool(verb) and not named.startswith("-") and named != verb
 
     def _is_program_of(self, subject: CommandSubject) -> bool:
-        """Tell whether a file of another name is the program this rule names."""
+        """Return whether a file of another name is the program this rule names."""
         if not self.words or subject.plan.words is None or subject.plan.name is not None:
             return False
         return _same_file(self.words[0], subject) and self._begins((self.words[0], *subject.plan.words[1:]))
@@ -148,11 +148,11 @@ class PermissionRule(msgspec.Struct, frozen=True):
         return words[1 : len(wanted) + 1] == tuple(wanted) or _is_within(wanted, list(words[1:]))
 
     def restricts(self, tool: str) -> bool:
-        """Tell whether a deny or ask rule of this name concerns a tool at all."""
+        """Return whether a deny or ask rule of this name concerns a tool at all."""
         return self._names(tool, ALSO_RESTRICTS)
 
     def restricts_path(self, tool: str, place: PathSubject, *, contains: bool = False) -> bool:
-        """Tell whether a tool's path, or when asked anything below it, falls under a deny or ask rule."""
+        """Return whether a tool's path, or when asked anything below it, falls under a deny or ask rule."""
         return self.restricts(tool) and (self.pattern is None or self.touches_path(place, contains=contains))
 
     def _names(self, tool: str, also: dict[str, tuple[str, ...]]) -> bool:
@@ -220,7 +220,7 @@ def parse_rules(texts: Sequence[str]) -> tuple[list[PermissionRule], list[tuple[
 
 
 def is_idle(rule: PermissionRule) -> bool:
-    """Tell whether an allow rule can never cover anything, so that `doctor` can say so."""
+    """Return whether an allow rule can never cover anything, so that `doctor` can say so."""
     if not rule.words or not rule.is_open:
         return False
     known = program_names()
@@ -240,7 +240,7 @@ def name_of(words: Sequence[str]) -> str:
 
 
 def _same_file(name: str, subject: CommandSubject) -> bool:
-    """Tell whether a name stands for the very file a command starts, under whatever name."""
+    """Return whether a name stands for the very file a command starts, under whatever name."""
     path = str(subject.folder / name) if "/" in name else find_program(name, subject.folder)
     try:
         return path is not None and Path(path).samefile(subject.plan.argv[0])
@@ -254,13 +254,13 @@ def _folded(pattern: str) -> Wildcard:
 
 
 def _is_within(wanted: list[str], words: list[str]) -> bool:
-    """Tell whether words appear in this order, others between them."""
+    """Return whether words appear in this order, others between them."""
     rest = iter(words)
     return all(word in rest for word in wanted)
 
 
 def _leads_to(way: tuple[str, ...], pattern: str) -> bool:
-    """Tell whether what a pattern names may lie below a folder."""
+    """Return whether what a pattern names may lie below a folder."""
     names = [name for name in pattern.split("/") if name not in ("", ".")]
     for part, name in zip(way, names, strict=False):
         if MAGIC.search(name):

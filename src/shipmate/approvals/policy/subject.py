@@ -121,7 +121,7 @@ def _places(invocation: Invocation, folder: Path) -> Iterator[tuple[PathOperand,
 
 
 def is_folder(folder: Path, path: str) -> bool:
-    """Tell whether a path leads to a folder."""
+    """Return whether a path leads to a folder."""
     return os.path.isdir(folder / path)  # noqa: PTH112 - is_dir() raises for a name too long to exist
 
 

@@ -41,7 +41,7 @@ def find_spoken(words: str, names: Sequence[str]) -> str | None:
 
 
 def _is_code(words: str) -> bool:
-    """Tell whether words cannot be speech: a call can be named so that it swallows a condition."""
+    """Return whether words cannot be speech: a call can be named so that it swallows a condition."""
     table = read_table()
     program, *rest = words.split() or [""]
     if not table.speech.isdisjoint(re.split(r"[\s,]+", words.casefold())):
@@ -56,7 +56,7 @@ def _is_code(words: str) -> bool:
 
 
 def calls_by_name(words: str, name: str) -> bool:
-    """Tell whether words are a name, the first words of a plain one, or the end of its path."""
+    """Return whether words are a name, the first words of a plain one, or the end of its path."""
     said, wanted = _simplify(words), _simplify(name)
     if not said:
         return False

@@ -45,7 +45,7 @@ RECENT = 50
 
 
 class ReplyService:
-    """Turn messages into decisions."""
+    """The service that turns messages into decisions."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class ReplyService:
         return suggesting is not None and suggesting.cancel()
 
     def _ordinary(self, event: Event, waiting: Sequence[Approval]) -> ReplyEffect:
-        """Give a message back, and tell someone who could answer what would have been an answer."""
+        """Return an ordinary message, and tell someone who could answer what would have been an answer."""
         mine = [each for each in waiting if self._allowed(event, each)]
         if not mine:
             return ORDINARY
@@ -298,7 +298,7 @@ def _who(event: Event) -> str:
 
 
 def _sees_whole(event: Event) -> bool:
-    """Tell whether the answer comes from where the calls it names are shown whole."""
+    """Return whether the answer comes from where the calls it names are shown whole."""
     names_calls = isinstance(event, ApprovalReplyEvent) and bool(event.approval_id or event.approval_ids)
     return names_calls and event.platform in WHOLE_PLATFORMS
 
@@ -327,7 +327,7 @@ def _grant(choice: Selection, lease: Lease) -> Grant | Why | None:
 
 
 def _is_ending() -> bool:
-    """Tell whether the whole process is meant to end, not only what a model was asked."""
+    """Return whether the whole process is meant to end, not only what a model was asked."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 

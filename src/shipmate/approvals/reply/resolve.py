@@ -13,7 +13,7 @@ from shipmate.approvals.value import Approval
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """Say what becomes of one approval, and by which words it was named, if any."""
+    """What becomes of one approval, and by which words it was named, if any."""
 
     approval: Approval
     approved: bool
@@ -21,7 +21,7 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 class ReplyProblem(msgspec.Struct, frozen=True):
-    """Say why a reply cannot be applied; nothing changes then."""
+    """Why a reply cannot be applied; nothing changes then."""
 
     kind: Literal["several", "no-such-number"]
     number: int = 0

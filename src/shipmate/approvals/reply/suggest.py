@@ -18,20 +18,20 @@ PREVIEW_LIMIT = 2_000
 
 
 class Reading(msgspec.Struct):
-    """Be the line of JSON the model answers with."""
+    """The line of JSON the model answers with."""
 
     verdict: Literal["approve", "deny", "neither"]
     numbers: list[int] = []
 
 
 class Suggester:
-    """Ask the member's own model."""
+    """Asks the member's own model what an unclear reply means."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
 
     async def __call__(self, text: str, approvals: Sequence[Approval]) -> Suggestion | None:
-        """Give a reading of a reply, or None when there is no clear one."""
+        """Return a reading of a reply, or None when there is no clear one."""
         asked = "\n\n".join(
             f"{each.number}. {each.tool}: {(each.preview or '')[:PREVIEW_LIMIT]}" for each in approvals
         )

@@ -45,7 +45,7 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
 class Conversation:
-    """Talk in one thread at a time; runs go on while the next line is typed."""
+    """The talk at one terminal, in one thread at a time; runs go on while the next line is typed."""
 
     def __init__(
         self, ship: Shipmate, thread_id: ThreadId, model: str | None = None, member: str | None = None
@@ -274,7 +274,7 @@ class Conversation:
         self._follower = self._start(self._follow(thread_id))
 
     async def _visible(self, thread: Thread) -> list[UIMessage]:
-        """Give the messages people are shown: without replayed ones where the thread hides them."""
+        """Return the messages people are shown: without replayed ones where the thread hides them."""
         info = await self._ship.store.threads.find(str(thread.id))
         if info is None or not hides_priming(info.settings):
             return thread.messages
@@ -366,7 +366,7 @@ class Conversation:
             self._screen.say(clean(str(error)), "red")
 
     def _live(self) -> list[tuple[str, str]]:
-        """Give the lines above the prompt: what is being said and done, and how long it has taken."""
+        """Return the lines above the prompt: what is being said and done, and how long it has taken."""
         width = shutil.get_terminal_size().columns
         style = "italic fg:ansibrightblack" if self._transcript.is_thinking else ""
         lines = [(style, line) for line in _wrap(self._transcript.live(), width)[-LIVE_LINES:]]

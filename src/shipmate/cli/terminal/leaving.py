@@ -16,7 +16,7 @@ _told: list[signal.Signals] = []
 
 
 def is_leaving() -> bool:
-    """Tell whether this process was asked to end: then it stops nothing, the next keeper goes on with it."""
+    """Return whether this process was asked to end: then nothing is stopped, the next keeper goes on."""
     return bool(_told)
 
 

@@ -23,7 +23,7 @@ MARK: tuple[str, str] = ("class:prompt bold", "› ")
 
 
 class Prompt:
-    """Show the live lines of a run and, below them, where to type."""
+    """The prompt of the terminal: the live lines of a run and, below them, where to type."""
 
     def __init__(
         self, history: Path, *, live: Callable[[], Sequence[tuple[str, str]]], interrupt: Callable[[], bool]

@@ -19,7 +19,7 @@ MARK_STYLES = {"✓": "green", "✗": "red", "⊘": "red"}
 
 
 class LeftHeading(Heading):
-    """Show a heading at the left, without the box rich draws around it."""
+    """A heading at the left, without the box rich draws around it."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self.text.justify = "left"
@@ -27,7 +27,7 @@ class LeftHeading(Heading):
 
 
 class ChatMarkdown(Markdown):
-    """Render Markdown in the terminal's own colours."""
+    """Markdown in the terminal's own colours."""
 
     elements = {**Markdown.elements, "heading_open": LeftHeading}  # noqa: RUF012 (as the base class declares it)
 
@@ -36,7 +36,7 @@ class ChatMarkdown(Markdown):
 
 
 class Screen:
-    """Render items and write them above whatever prompt is shown."""
+    """Renders items and writes them above whatever prompt is shown."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write

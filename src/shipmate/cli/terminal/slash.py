@@ -33,7 +33,7 @@ KEYS = (
 
 
 class Slash(msgspec.Struct, frozen=True):
-    """Hold one command and the words after it; `problem` says why it cannot be done."""
+    """One command and the words after it; `problem` says why it cannot be done."""
 
     name: str
     rest: str = ""

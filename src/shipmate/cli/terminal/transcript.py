@@ -21,14 +21,14 @@ BESIDE = (*SETTLING, "message-metadata", "file")
 
 
 class Item(msgspec.Struct, frozen=True):
-    """Be one finished piece of output; `text` of a question is the approval's id."""
+    """One finished piece of output; `text` of a question is the approval's id."""
 
     kind: ItemKind
     text: str
 
 
 class Blocks:
-    """Collect Markdown until a block is whole, so that it can be rendered once and stays."""
+    """Markdown collected until a block is whole, so that it can be rendered once and stays."""
 
     def __init__(self) -> None:
         self.rest = ""
@@ -53,7 +53,7 @@ class Blocks:
         return [text for text in whole if text.strip()]
 
     def flush(self) -> list[str]:
-        """Give what is left when the text ends."""
+        """Return what is left when the text ends."""
         text, self.rest = self.rest, ""
         return [text] if text.strip() else []
 
@@ -68,7 +68,7 @@ class Blocks:
 
 
 class Transcript:
-    """Follow one thread's chunks."""
+    """What a terminal shows of one thread, made by following its chunks."""
 
     def __init__(self) -> None:
         self._blocks = Blocks()
@@ -107,13 +107,13 @@ class Transcript:
         return items
 
     def live(self) -> list[str]:
-        """Give the lines that still change: running calls, and text whose block is not whole."""
+        """Return the lines that still change: running calls, and text whose block is not whole."""
         cards = [describe_call(part, part["name"]) for part in self._calls.values() if not _is_waiting(part)]
         return [*cards, *(self._blocks.rest.split("\n") if self._blocks.rest.strip() else [])]
 
     @property
     def is_thinking(self) -> bool:
-        """Tell whether the live text is thinking."""
+        """Return whether the live text is thinking."""
         return self._thinking
 
     def end(self) -> list[Item]:
@@ -133,11 +133,11 @@ class Transcript:
 
     @property
     def is_waiting(self) -> bool:
-        """Tell whether a call that was shown still waits for a person."""
+        """Return whether a call that was shown still waits for a person."""
         return any(map(_is_waiting, self._calls.values()))
 
     def catch_up(self, messages: Iterable[UIMessage]) -> list[Item]:
-        """Give the cards of waiting calls that have ended in stored messages: no stream tells of those."""
+        """Return the cards of waiting calls that have ended in stored messages: no stream tells of those."""
         for message in messages:
             for part in tool_parts(message):
                 known = self._calls.get(part["toolCallId"])
@@ -184,7 +184,7 @@ class Transcript:
         return self._settle(*times)
 
     def _settle(self, *only: str) -> list[Item]:
-        """Give the cards of calls that have ended: those named, or all."""
+        """Return the cards of calls that have ended: those named, or all."""
         ended = [key for key, part in self._calls.items() if str(part["state"]).startswith("output-")]
         found: list[Item] = []
         for call_id in ended:

@@ -35,7 +35,7 @@ def write(scene: Scene) -> Draft:
 
 
 def _title(scene: Scene) -> str:
-    """Give the first heading of the member's Agent.md."""
+    """Return the first heading of the member's Agent.md."""
     match = _TITLE.search(read_bootstrap(scene, "Agent.md", is_shared=False).text)
     return match[1].strip() if match else ""
 

@@ -24,7 +24,7 @@ def write_user(scene: Scene) -> Draft | Omission:
 
 
 def _is_shared(thread_id: str | None) -> bool:
-    """Tell whether people take turns in a thread, so that each turn may be about another of them."""
+    """Return whether people take turns in a thread, so that each turn may be about another of them."""
     return thread_id is not None and ThreadId.parse(thread_id).scope_type in ("group", "channel")
 
 

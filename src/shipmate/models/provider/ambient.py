@@ -12,7 +12,7 @@ HEADERS = ("OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS")
 
 
 def settle_client(client: Any, more: Mapping[str, str]) -> None:
-    """Give a client of the OpenAI or Anthropic SDK the accounts and headers meant for it, and no others."""
+    """Set the accounts and headers meant for a client of the OpenAI or Anthropic SDK, and no others."""
     for name in ("organization", "project"):
         if hasattr(client, name):
             setattr(client, name, more.get(name))

@@ -13,7 +13,7 @@ NAME = "_ConfigProtocol"
 
 
 class OldConfig:
-    """Be no configuration that exists under pydantic 2."""
+    """A stand-in for a configuration that does not exist under pydantic 2."""
 
 
 def mend_construct(module: ModuleType) -> None:

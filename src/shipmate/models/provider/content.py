@@ -19,7 +19,7 @@ IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 def write_arguments(part: JsonObject) -> JsonObject | str:
-    """Give a call's arguments: an object as it is, anything else as text the provider wraps."""
+    """Return a call's arguments: an object as it is, anything else as text the provider wraps."""
     arguments = part.get("input")
     if arguments is None:
         arguments = part.get("rawInput")

@@ -38,7 +38,7 @@ FINISH: dict[str, FinishReason] = {
 
 
 class Engine:
-    """Hold one pydantic-ai model and stream its answers as our events."""
+    """One pydantic-ai model, whose answers are streamed as our events."""
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe

@@ -40,14 +40,14 @@ REMEMBERED = 20_000
 
 
 class ProviderHistory:
-    """Hold what a provider is sent, one request or response after the other."""
+    """What a provider is sent, one request or response after the other."""
 
     def __init__(self) -> None:
         self.messages: list[ModelMessage] = []
         self._ids: dict[str, int] = {}
 
     def fork(self) -> ProviderHistory:
-        """Give a history that can grow without touching this one."""
+        """Return a history that can grow without touching this one."""
         copy = ProviderHistory()
         copy.messages = self.messages.copy()
         copy._ids = self._ids.copy()
@@ -177,7 +177,7 @@ def _join(first: str | Sequence[UserContent], second: str | Sequence[UserContent
 
 
 class _Stretch:
-    """Keep the settled beginning of one thread and the history made of it."""
+    """The settled beginning of one thread and the history made of it."""
 
     def __init__(self) -> None:
         self.history = ProviderHistory()
@@ -186,7 +186,7 @@ class _Stretch:
         self._sizes: list[int] = []
 
     def begins(self, messages: Sequence[UIMessage], end: int) -> bool:
-        """Tell whether `messages` still begin with what is kept here."""
+        """Return whether `messages` still begin with what is kept here."""
         return (
             len(self.messages) <= end
             and all(map(is_, self.messages, messages))
@@ -203,14 +203,14 @@ class _Stretch:
 
 
 class _Memory:
-    """Remember the settled beginnings of threads, the least used forgotten first."""
+    """The settled beginnings of threads, the least used forgotten first."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._kept: OrderedDict[int, _Stretch] = OrderedDict()
 
     def recall(self, messages: Sequence[UIMessage], end: int) -> ProviderHistory:
-        """Give the history of the first `end` messages, grown from what is remembered of them."""
+        """Return the history of the first `end` messages, grown from what is remembered of them."""
         if end == 0:
             return ProviderHistory()
         # The stretch keeps its messages alive, so this id cannot come to mean another one.
@@ -239,7 +239,7 @@ def _parts(message: UIMessage) -> list[Any]:
 
 
 def _text(part: JsonObject) -> str | None:
-    """Give a text part's words; blank ones count as none, because providers refuse them."""
+    """Return a text part's words; blank ones count as none, because providers refuse them."""
     if part.get("type") != "text":
         return None
     text = part.get("text")

@@ -46,7 +46,7 @@ def _mend(module: ModuleType, expected: object, keys: set[str]) -> None:
 
 
 def is_plain(value: object) -> bool:
-    """Tell whether a value is made of JSON only, so that there is nothing to transform in it."""
+    """Return whether a value is made of JSON only, so that there is nothing to transform in it."""
     if isinstance(value, PLAIN):
         return True
     if isinstance(value, dict):

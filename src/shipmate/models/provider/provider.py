@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ProviderModel:
-    """Be one model of one provider."""
+    """One model of one provider."""
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
@@ -24,7 +24,7 @@ class ProviderModel:
 
     @property
     def name(self) -> str:
-        """Give the provider's and the model's name."""
+        """Return the provider's and the model's name."""
         return f"{self._recipe.provider}:{self._recipe.model}"
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:

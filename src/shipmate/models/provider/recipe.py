@@ -10,7 +10,7 @@ from shipmate.values.message import JsonObject
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
-    """Say which model of which provider to speak to, and how."""
+    """Which model of which provider to speak to, and how."""
 
     provider: str
     model: str

@@ -51,7 +51,7 @@ def _recent_start(messages: Sequence[UIMessage]) -> int:
 def _signed(
     message: UIMessage, messages: Sequence[UIMessage], signatures: Signatures | None, provider: str | None
 ) -> list[JsonObject | None]:
-    """Give what `provider` signed of a message, None where nothing; only the last message is open."""
+    """Return what `provider` signed of a message, None where nothing; only the last message is open."""
     if not signatures or message is not messages[-1]:
         return []
     found = signatures.get(message.get("id", ""), ())

@@ -12,7 +12,7 @@ from shipmate.models.port import ToolSpec
 
 
 class ToolShelf:
-    """Hold the definitions of the tools last offered, as the provider wants them.
+    """The definitions of the tools last offered, as the provider wants them.
 
     pydantic-ai walks every schema anew for each request, a tenth of its cost. While the same specs
     are offered, what it made of them the first time is used again.
@@ -26,7 +26,7 @@ class ToolShelf:
         model.customize_request_parameters = self._customize
 
     def definitions(self, specs: Sequence[ToolSpec]) -> list[ToolDefinition]:
-        """Give the definitions of tools; the same list while the same specs are offered."""
+        """Return the definitions of tools; the same list while the same specs are offered."""
         if len(specs) != len(self._specs) or any(
             one is not other for one, other in zip(specs, self._specs, strict=True)
         ):

@@ -30,14 +30,14 @@ from shipmate.values.message import JsonObject
 
 
 class Translator:
-    """Follow one answer; a call keeps the id it was announced with, made unique where one repeats."""
+    """Translates one answer; a call keeps the id it was announced with, made unique where one repeats."""
 
     def __init__(self) -> None:
         self._calls: dict[int, tuple[str, str]] = {}
 
     @property
     def has_calls(self) -> bool:
-        """Tell whether the answer asked for a tool."""
+        """Return whether the answer asked for a tool."""
         return bool(self._calls)
 
     def take(self, event: object) -> Iterator[ModelEvent]:
@@ -62,7 +62,7 @@ class Translator:
                 return
 
     def close(self, answer: ModelResponse) -> Iterator[ModelEvent]:
-        """Give the complete calls.
+        """Yield the complete calls.
 
         They come last, because arguments of parallel calls may arrive interleaved.
         """
@@ -81,14 +81,14 @@ class Translator:
 
 
 def write_arguments(part: ToolCallPart) -> str:
-    """Give a call's arguments as text, as the model wrote them where it wrote text."""
+    """Return a call's arguments as text, as the model wrote them where it wrote text."""
     if part.args is None:
         return ""
     return part.args if isinstance(part.args, str) else msgspec.json.encode(part.args).decode()
 
 
 def read_signature(part: ThinkingPart) -> JsonObject | None:
-    """Give what the provider needs to recognise its thinking later; None when it needs nothing."""
+    """Return what the provider needs to recognise its thinking later; None when it needs nothing."""
     kept = {"id": part.id, "signature": part.signature, "details": part.provider_details}
     found = {key: value for key, value in kept.items() if value}
     return {"provider": part.provider_name, **found} if found and part.provider_name else None

@@ -45,7 +45,7 @@ SUBJECT_LENGTH = 40
 
 
 class Fitted(msgspec.Struct, frozen=True):
-    """Be a call ready to make."""
+    """A call ready to make."""
 
     intent: Intent
     tool: str
@@ -65,7 +65,7 @@ def fit(intent: Intent, tools: Sequence[ToolSpec]) -> Fitted | None:
 
 
 def tool_named(intent: Intent) -> str:
-    """Give the usual name of the tool an intent needs."""
+    """Return the usual name of the tool an intent needs."""
     return intent.slots["tool"] if intent.kind == "call" else TOOLS[intent.kind][0]
 
 

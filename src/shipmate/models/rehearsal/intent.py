@@ -9,7 +9,7 @@ import msgspec
 
 
 class Intent(msgspec.Struct, frozen=True):
-    """Say what one clause asks for: a kind such as "read", and its pieces by role."""
+    """What one clause asks for: a kind such as "read", and its pieces by role."""
 
     kind: str
     slots: dict[str, str] = {}
@@ -133,7 +133,7 @@ PATH_TAIL = re.compile(r"(?:的内容|这个文件|文件|吧|[,，。;；!！?�
 
 
 def parse_request(text: str) -> list[list[Intent]]:
-    """Give the stages of a request, each a list of what to do at once; empty when it is no plain request."""
+    """Return the stages of a request, each a list to do at once; empty when it is no plain request."""
     stages: list[list[Intent]] = []
     for stage in THEN.split(text.strip()):
         found = _parse_stage(stage)

@@ -17,7 +17,7 @@ def derive_call_id(request: ModelRequest, number: int) -> str:
 
 
 def last_said(request: ModelRequest) -> str:
-    """Give what the person said last."""
+    """Return what the person said last."""
     return next((text_of(message) for message in reversed(request.messages) if message["role"] == "user"), "")
 
 
@@ -32,7 +32,7 @@ def count_steps(request: ModelRequest) -> int:
 
 
 def step_calls(message: UIMessage) -> list[list[JsonObject]]:
-    """Give the calls of a message step by step, leaving out steps without any."""
+    """Return the calls of a message step by step, leaving out steps without any."""
     steps: list[list[JsonObject]] = [[]]
     for part in message["parts"]:
         if part.get("type") == "step-start":

@@ -20,13 +20,13 @@ TEXTS = ("text", "content", "output", "stdout", "result", "message")
 
 
 def last_calls(messages: Sequence[UIMessage]) -> list[JsonObject]:
-    """Give the tool parts of the step that was just taken."""
+    """Return the tool parts of the step that was just taken."""
     steps = step_calls(messages[-1]) if messages else []
     return steps[-1] if steps else []
 
 
 def is_all_done(calls: Sequence[JsonObject]) -> bool:
-    """Tell whether every call gave a result."""
+    """Return whether every call gave a result."""
     return all(call.get("state") == "output-available" for call in calls)
 
 
@@ -70,7 +70,7 @@ def _object(call: JsonObject) -> str:
 
 
 def text_output(output: Any) -> str:
-    """Give the words of a tool's output, whatever its shape."""
+    """Return the words of a tool's output, whatever its shape."""
     if isinstance(output, str):
         return output
     if isinstance(output, dict):

@@ -1,4 +1,4 @@
-"""Be the model that needs no key and no network: it follows plain requests by calling the real tools."""
+"""A model that needs no key and no network: it follows plain requests by calling the real tools."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SUGGESTED = ("read", "glob", "exec")
 
 
 class RehearsalModel:
-    """Answer offline and always the same way, in the language it is spoken to."""
+    """A model that answers offline and always the same way, in the language it is spoken to."""
 
     name = "rehearsal"
 
@@ -55,7 +55,7 @@ class RehearsalModel:
 
 
 class _Turn:
-    """Work out one answer from what a request holds."""
+    """One answer, worked out from what a request holds."""
 
     def __init__(self, request: ModelRequest) -> None:
         self.request = request
@@ -190,7 +190,7 @@ class _Turn:
 
 
 def _spoken(messages: Sequence[UIMessage]) -> list[str]:
-    """Give what the person said last: more than one message when several were merged into this turn."""
+    """Return what the person said last: more than one message when several were merged into this turn."""
     said: list[str] = []
     for message in reversed(messages):
         if message["role"] == "user":

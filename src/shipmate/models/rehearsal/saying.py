@@ -13,7 +13,7 @@ PLACE = re.compile(r"\{([a-z]+)\}")
 
 
 def language_of(text: str) -> str:
-    """Tell whether words are Chinese ("zh") or not ("en")."""
+    """Return "zh" for Chinese words, else "en"."""
     return "zh" if not text.isascii() and re.search(HAN, text) else "en"
 
 

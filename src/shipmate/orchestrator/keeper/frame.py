@@ -27,100 +27,100 @@ class _Frame(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", rename="
 
 
 class Hello(_Frame, frozen=True, kw_only=True, tag="hello"):
-    """Open a link."""
+    """The first frame of a link."""
 
     version: int = VERSION
 
 
 class Receive(_Frame, frozen=True, kw_only=True, tag="receive"):
-    """Hand an event over."""
+    """An event handed over."""
 
     event: IngressEvent
 
 
 class WithdrawFrame(_Frame, frozen=True, kw_only=True, tag="withdraw"):
-    """Take an event back."""
+    """The wish to take an event back."""
 
     thread_id: str
     message_id: str
 
 
 class StopFrame(_Frame, frozen=True, kw_only=True, tag="stop"):
-    """Stop the run in flight of a thread."""
+    """The wish to stop the run in flight of a thread."""
 
     thread_id: str
 
 
 class QueueFrame(_Frame, frozen=True, kw_only=True, tag="queue"):
-    """Ask for what waits or runs in a thread."""
+    """The question what waits or runs in a thread."""
 
     thread_id: str
 
 
 class Watch(_Frame, frozen=True, kw_only=True, tag="watch"):
-    """Follow a thread under this number."""
+    """The wish to follow a thread under this number."""
 
     thread_id: str
 
 
 class Unwatch(_Frame, frozen=True, kw_only=True, tag="unwatch"):
-    """Follow it no more."""
+    """The wish to follow it no more."""
 
 
 class Welcome(_Frame, frozen=True, kw_only=True, tag="welcome"):
-    """Answer a hello with the runs in flight, by thread."""
+    """The answer to a hello: the runs in flight, by thread."""
 
     version: int = VERSION
     runs: dict[str, Run] = {}
 
 
 class Received(_Frame, frozen=True, kw_only=True, tag="received"):
-    """Confirm that an event is stored."""
+    """The confirmation that an event is stored."""
 
     row: InboxRow
     is_new: bool
 
 
 class Settled(_Frame, frozen=True, kw_only=True, tag="settled"):
-    """Tell how the run of a received event ended."""
+    """How the run of a received event ended."""
 
     outcome: Outcome
 
 
 class Done(_Frame, frozen=True, kw_only=True, tag="done"):
-    """Answer a withdrawal or a stop."""
+    """The answer to a withdrawal or a stop."""
 
     value: bool
 
 
 class Rows(_Frame, frozen=True, kw_only=True, tag="rows"):
-    """Answer a queue."""
+    """The answer to a queue."""
 
     rows: list[InboxRow]
 
 
 class Told(_Frame, frozen=True, kw_only=True, tag="told"):
-    """Carry what happened in a watched thread."""
+    """What happened in a watched thread."""
 
     event: FeedEvent
 
 
 class Began(_Frame, frozen=True, kw_only=True, tag="began"):
-    """Tell that a run began in a thread, or with None that it ended."""
+    """The news that a run began in a thread, or with None that it ended."""
 
     thread_id: str
     run: Run | None = None
 
 
 class Refused(_Frame, frozen=True, kw_only=True, tag="refused"):
-    """Tell why something was not done."""
+    """Why something was not done."""
 
     kind: str
     words: str
 
 
 class Leaving(_Frame, frozen=True, kw_only=True, tag="leaving"):
-    """Tell that the keeper takes nothing more: the next one does."""
+    """The news that the keeper takes nothing more: the next one does."""
 
 
 Frame: TypeAlias = (

@@ -58,7 +58,7 @@ class Keeping:
 
     @property
     def keeps(self) -> bool:
-        """Tell whether this process is the keeper."""
+        """Return whether this process is the keeper."""
         return self._local is not None
 
     def busy(self) -> list[str]:

@@ -35,7 +35,7 @@ class Listener:
 
     @property
     def has_visitors(self) -> bool:
-        """Tell whether another process is attached."""
+        """Return whether another process is attached."""
         return bool(self._visitors)
 
     async def welcome(self, link: Link) -> None:

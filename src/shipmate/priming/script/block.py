@@ -24,7 +24,7 @@ _OPENING = re.compile(rf"(`{{3,}}|~{{3,}})[{BLANKS}]*[^`~]*")
 
 
 class Block(NamedTuple):
-    """Hold the lines of one record, and where they stand (lines count from 1)."""
+    """The lines of one record, and where they stand (lines count from 1)."""
 
     type: str
     number: int
@@ -34,7 +34,7 @@ class Block(NamedTuple):
 
 
 class BlockMetadata(NamedTuple):
-    """Hold what stands between `---` lines (None when there are none), and the lines below."""
+    """What stands between `---` lines (None when there are none), and the lines below."""
 
     text: str | None
     body: list[str]
@@ -77,7 +77,7 @@ def cut_blocks(lines: list[str], first: int, path: str) -> Iterator[Block]:
 
 
 def _read_heading(line: str, number: int, path: str, record: int) -> str | None:
-    """Give the record type a line names, None for any other line; refuse what was meant as a heading."""
+    """Return the record type a line names, None for any other line; refuse what was meant as a heading."""
     if not line.startswith("#"):
         return None
     match = _HEADING.fullmatch(line)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Kind(NamedTuple):
-    """Test a value, and say what to write instead of a bad one."""
+    """A test of a value, and what to write instead of a bad one."""
 
     test: Callable[[Any], bool]
     want: str

@@ -91,7 +91,7 @@ def check_script(text: str, path: str = "") -> list[ScriptError]:
 
 
 class _Parser:
-    """Read one text: its frontmatter at once, its records one by one."""
+    """Reads one text: its frontmatter at once, its records one by one."""
 
     def __init__(self, text: str, path: str) -> None:
         self.path = path
@@ -181,12 +181,12 @@ class _Parser:
 
 
 def hide_returns(body: str) -> str:
-    """Give a body without the carriage returns that reading would swallow."""
+    """Return a body without the carriage returns that reading would swallow."""
     return _RETURNS.sub("", body)
 
 
 def restore_returns(body: str, exact: Any) -> str:
-    """Give the exact body when it still says what the visible one says; an edited body wins."""
+    """Return the exact body when it still says what the visible one says; an edited body wins."""
     return exact if isinstance(exact, str) and hide_returns(exact) == body else body
 
 

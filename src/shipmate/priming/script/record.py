@@ -27,7 +27,7 @@ class ScriptError(PrimingError):
 
 @dataclass(slots=True)
 class Record:
-    """Hold one `### record` block: its known fields (the body among them) and the metadata no rule names."""
+    """One `### record` block: its known fields (the body among them) and the metadata no rule names."""
 
     type: str
     fields: JsonObject
@@ -37,24 +37,24 @@ class Record:
 
     @property
     def genseq(self) -> int | None:
-        """Give the number of the generation the record belongs to."""
+        """Return the number of the generation the record belongs to."""
         return self.fields.get("genseq")
 
     def values(self) -> JsonObject:
-        """Give the record as one JSON object, without what no rule names."""
+        """Return the record as one JSON object, without what no rule names."""
         return {"type": self.type, **self.fields}
 
 
 @dataclass(slots=True)
 class Script:
-    """Hold a whole script."""
+    """A whole script."""
 
     frontmatter: JsonObject
     records: list[Record]
 
     @property
     def title(self) -> str | None:
-        """Give the title, None when there is none."""
+        """Return the title, None when there is none."""
         title = self.frontmatter.get("title")
         return title.strip() or None if isinstance(title, str) else None
 

@@ -33,7 +33,7 @@ def _check_nothing(_: JsonObject) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RecordRule:
-    """Say what one record type needs, may have, and which field its body fills."""
+    """What one record type needs, may have, and which field its body fills."""
 
     body: str | None = None
     required: dict[str, Kind] = field(default_factory=dict[str, Kind])
@@ -44,7 +44,7 @@ class RecordRule:
 
 
 class FieldError(Exception):
-    """Name the field that is wrong, and say what to write instead."""
+    """A field that is wrong, and what to write instead."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(problem)

@@ -7,6 +7,6 @@ from shipmate.server.shape import Shape
 
 
 def find_shape(name: str) -> type[Shape]:
-    """Give the shape of an answer by its name."""
+    """Return the shape of an answer by its name."""
     shape: type[Shape] = {**vars(talk), **vars(workspace)}[name]
     return shape

@@ -10,7 +10,7 @@ from shipmate.server.shape import Shape
 
 
 class Problem(Shape):
-    """Say why a request was refused, and what to do next."""
+    """Why a request was refused, and what to do next."""
 
     code: str
     message: str
@@ -20,13 +20,13 @@ class Problem(Shape):
 
 
 class ProblemReply(Shape):
-    """Wrap the problem, as every refusal does."""
+    """The problem, wrapped as in every refusal."""
 
     error: Problem
 
 
 class ThreadMade(Shape):
-    """Name the new thread."""
+    """The new thread."""
 
     thread_id: str
     messages: int = 0
@@ -34,7 +34,7 @@ class ThreadMade(Shape):
 
 
 class Thread(Shape):
-    """Describe a thread for a list."""
+    """A thread as a list shows it."""
 
     id: str
     title: str
@@ -52,14 +52,14 @@ class Thread(Shape):
 
 
 class Threads(Shape):
-    """List threads, newest first."""
+    """Threads, newest first."""
 
     threads: list[Thread]
     next: str | None
 
 
 class Messages(Shape):
-    """Give a page of messages, oldest first."""
+    """A page of messages, oldest first."""
 
     messages: list[dict[str, Any]]
     has_more: bool
@@ -69,13 +69,13 @@ class Messages(Shape):
 
 
 class Stopped(Shape):
-    """Tell whether something was stopped."""
+    """Whether something was stopped."""
 
     stopped: bool
 
 
 class RunFile(Shape):
-    """Name a file that a run changed, and what keeps it from being put back."""
+    """A file that a run changed, and what keeps it from being put back."""
 
     path: str
     change: Literal["added", "changed", "removed"]
@@ -83,7 +83,7 @@ class RunFile(Shape):
 
 
 class RunChanges(Shape):
-    """List the files a run changed."""
+    """The files a run changed."""
 
     run_id: str
     thread_id: str
@@ -95,13 +95,13 @@ class RunChanges(Shape):
 
 
 class Accepted(Shape):
-    """Name the accepted message."""
+    """The id of the accepted message."""
 
     message_id: str
 
 
 class PinReply(Shape):
-    """Show a pinned fact, when and by whom it was pinned, and the message it was taken from."""
+    """A pinned fact, when and by whom it was pinned, and the message it was taken from."""
 
     number: int
     text: str
@@ -111,14 +111,14 @@ class PinReply(Shape):
 
 
 class PinsReply(Shape):
-    """List what is pinned, oldest first, and the texts that will be once the run has ended."""
+    """What is pinned, oldest first, and the texts that will be once the run has ended."""
 
     pins: list[PinReply]
     waiting: list[str]
 
 
 class Noted(Shape):
-    """Tell what came of a course to open or a pin; what waits is done when the run has ended."""
+    """What came of a course to open or a pin; what waits is done when the run has ended."""
 
     message_id: str
     waits: bool
@@ -128,7 +128,7 @@ class Noted(Shape):
 
 
 class Queued(Shape):
-    """Show a message that waits."""
+    """A message that waits."""
 
     message_id: str
     text: str
@@ -136,13 +136,13 @@ class Queued(Shape):
 
 
 class Queue(Shape):
-    """List what waits, oldest first."""
+    """What waits, oldest first."""
 
     queue: list[Queued]
 
 
 class Hit(Shape):
-    """Point at a found message."""
+    """A found message."""
 
     thread_id: str
     title: str
@@ -153,13 +153,13 @@ class Hit(Shape):
 
 
 class Hits(Shape):
-    """List found messages."""
+    """Found messages."""
 
     hits: list[Hit]
 
 
 class Scope(Shape):
-    """Offer an answer that holds longer than once, and say exactly what it covers."""
+    """An answer that holds longer than once, with exactly what it covers."""
 
     scope: str
     covers: str
@@ -168,14 +168,14 @@ class Scope(Shape):
 
 
 class Length(Shape):
-    """Tell how long the text is that a person must look at."""
+    """How long the text is that a person must look at."""
 
     lines: int
     characters: int
 
 
 class Approval(Shape):
-    """Show a question put to a person."""
+    """A question put to a person."""
 
     id: str
     status: str
@@ -201,20 +201,20 @@ class Approval(Shape):
 
 
 class Approvals(Shape):
-    """List approvals, newest first."""
+    """Approvals, newest first."""
 
     approvals: list[Approval]
 
 
 class Ruled(Shape):
-    """Tell what became of a decision."""
+    """What became of a decision."""
 
     approval: Approval
     say: str | None
 
 
 class Grant(Shape):
-    """Show a stored answer that covers more than one call."""
+    """A stored answer that covers more than one call."""
 
     id: str
     tool: str
@@ -228,13 +228,13 @@ class Grant(Shape):
 
 
 class Grants(Shape):
-    """List the grants in force."""
+    """The grants in force."""
 
     grants: list[Grant]
 
 
 class AuditEvent(Shape):
-    """Record one thing that happened to a call; which fields it has depends on the event."""
+    """One thing that happened to a call; which fields it has depends on the event."""
 
     event: str
     at: str
@@ -253,7 +253,7 @@ class AuditEvent(Shape):
 
 
 class AuditEntry(Shape):
-    """Show one call that acted or was refused, with its history; or a note of the log itself."""
+    """One call that acted or was refused, with its history; or a note of the log itself."""
 
     kind: str
     seq: int
@@ -272,7 +272,7 @@ class AuditEntry(Shape):
 
 
 class AuditBreak(Shape):
-    """Name a place where the log is not what was written."""
+    """A place where the log is not what was written."""
 
     file: str
     line: int
@@ -280,7 +280,7 @@ class AuditBreak(Shape):
 
 
 class Verified(Shape):
-    """Tell whether the log is as it was written."""
+    """Whether the log is as it was written."""
 
     holds: bool
     entries: int
@@ -289,7 +289,7 @@ class Verified(Shape):
 
 
 class Audit(Shape):
-    """List the calls that acted or were refused, newest first."""
+    """The calls that acted or were refused, newest first."""
 
     entries: list[AuditEntry]
     next: int | None
@@ -297,7 +297,7 @@ class Audit(Shape):
 
 
 class ContextSection(Shape):
-    """Show one section of a prompt, with its cost and reason."""
+    """One section of a prompt, with its cost and reason."""
 
     name: str
     title: str
@@ -311,7 +311,7 @@ class ContextSection(Shape):
 
 
 class ContextHistory(Shape):
-    """Count what the conversation adds."""
+    """What the conversation adds."""
 
     messages: int
     bytes: int
@@ -319,7 +319,7 @@ class ContextHistory(Shape):
 
 
 class ContextTool(Shape):
-    """Count what one tool adds."""
+    """What one tool adds."""
 
     name: str
     bytes: int
@@ -327,7 +327,7 @@ class ContextTool(Shape):
 
 
 class ContextTools(Shape):
-    """Count what the tools add."""
+    """What the tools add."""
 
     count: int
     bytes: int
@@ -336,7 +336,7 @@ class ContextTools(Shape):
 
 
 class ContextTurn(Shape):
-    """Name a turn whose prompt is known."""
+    """A turn whose prompt is known."""
 
     turn: int
     at: str
@@ -345,7 +345,7 @@ class ContextTurn(Shape):
 
 
 class ContextChange(Shape):
-    """Show what happened to one section between two turns."""
+    """What happened to one section between two turns."""
 
     name: str
     change: Literal["changed", "added", "removed"]
@@ -356,7 +356,7 @@ class ContextChange(Shape):
 
 
 class ContextDiff(Shape):
-    """Compare the prompts of two turns."""
+    """The prompts of two turns, compared."""
 
     from_: Annotated[int, Field(alias="from")]
     to: int
@@ -367,7 +367,7 @@ class ContextDiff(Shape):
 
 
 class Context(Shape):
-    """Show a prompt."""
+    """A prompt, section by section."""
 
     profile: str
     member: str

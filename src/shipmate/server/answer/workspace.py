@@ -8,21 +8,21 @@ from shipmate.server.shape import Shape
 
 
 class Workspace(Shape):
-    """Name the workspace."""
+    """The workspace's name, and whether it has a member."""
 
     name: str
     has_agent: bool
 
 
 class ModelName(Shape):
-    """Name the model that answers."""
+    """The model that answers."""
 
     name: str
     is_rehearsal: bool
 
 
 class Member(Shape):
-    """Describe a member."""
+    """A member."""
 
     id: str
     name: str
@@ -31,7 +31,7 @@ class Member(Shape):
 
 
 class Session(Shape):
-    """Tell the page what it needs at its start."""
+    """What the page needs at its start."""
 
     csrf: str
     language: str
@@ -43,14 +43,14 @@ class Session(Shape):
 
 
 class Localized(Shape):
-    """Hold the same words in both languages."""
+    """The same words in both languages."""
 
     en: str
     zh: str
 
 
 class Example(Shape):
-    """Offer an Agent.md to begin with."""
+    """An Agent.md to begin with."""
 
     id: str
     name: str
@@ -60,20 +60,20 @@ class Example(Shape):
 
 
 class SetupOffer(Shape):
-    """List the examples."""
+    """The examples on offer."""
 
     has_agent: bool
     examples: list[Example]
 
 
 class SetupReply(Shape):
-    """Tell what was made."""
+    """What was made."""
 
     workspace: Workspace
 
 
 class KeyTestReply(Shape):
-    """Tell whether the provider answered."""
+    """Whether the provider answered."""
 
     ok: bool
     ms: int
@@ -84,7 +84,7 @@ class KeyTestReply(Shape):
 
 
 class Settings(Shape):
-    """Show the configuration without its secrets."""
+    """The configuration without its secrets."""
 
     config: dict[str, Any]
     model: ModelName
@@ -92,7 +92,7 @@ class Settings(Shape):
 
 
 class Finding(Shape):
-    """Say how one thing stands."""
+    """How one thing stands."""
 
     level: Literal["ok", "warn", "error"]
     subject: str
@@ -101,13 +101,13 @@ class Finding(Shape):
 
 
 class Findings(Shape):
-    """List what the doctor found."""
+    """What the doctor found."""
 
     findings: list[Finding]
 
 
 class Script(Shape):
-    """Show a priming script in a list."""
+    """A priming script as a list shows it."""
 
     script_ref: str
     slug: str
@@ -120,14 +120,14 @@ class Script(Shape):
 
 
 class Scripts(Shape):
-    """List priming scripts, and what is wrong with those that cannot be read."""
+    """Priming scripts, and what is wrong with those that cannot be read."""
 
     scripts: list[Script]
     problems: list[str]
 
 
 class ScriptText(Shape):
-    """Give one priming script, and every mistake in it."""
+    """One priming script, and every mistake in it."""
 
     script_ref: str
     title: str | None
@@ -138,7 +138,7 @@ class ScriptText(Shape):
 
 
 class ScriptSaved(Shape):
-    """Name the written script."""
+    """Where the script was written."""
 
     path: str
     script_ref: str
@@ -146,7 +146,7 @@ class ScriptSaved(Shape):
 
 
 class DocumentInfo(Shape):
-    """Show a document in a list."""
+    """A document as a list shows it."""
 
     name: str
     exists: bool
@@ -156,13 +156,13 @@ class DocumentInfo(Shape):
 
 
 class Documents(Shape):
-    """List documents."""
+    """The documents."""
 
     files: list[DocumentInfo]
 
 
 class DocumentText(Shape):
-    """Give a document and the version a later write must name."""
+    """A document and the version a later write must name."""
 
     name: str
     text: str
@@ -170,13 +170,13 @@ class DocumentText(Shape):
 
 
 class DocumentSaved(Shape):
-    """Name the new version."""
+    """The new version of a document."""
 
     version: str
 
 
 class RevisionText(Shape):
-    """Give an earlier text."""
+    """An earlier text."""
 
     version: str
     at: str
@@ -185,13 +185,13 @@ class RevisionText(Shape):
 
 
 class Revisions(Shape):
-    """List earlier texts, newest first."""
+    """Earlier texts, newest first."""
 
     versions: list[RevisionText]
 
 
 class Upload(Shape):
-    """Describe a kept file."""
+    """A kept file."""
 
     url: str
     media_type: str
@@ -200,19 +200,19 @@ class Upload(Shape):
 
 
 class Members(Shape):
-    """List the members."""
+    """The members."""
 
     members: list[Member]
 
 
 class Health(Shape):
-    """Say that the server lives."""
+    """The server's sign of life."""
 
     status: Literal["ok"]
 
 
 class Used(Shape):
-    """Add up what models used; no cost when a price is unknown."""
+    """The sum of what models used; no cost when a price is unknown."""
 
     requests: int
     input_tokens: int
@@ -225,19 +225,19 @@ class Used(Shape):
 
 
 class UsedDay(Used):
-    """Add up one day."""
+    """The sum of one day."""
 
     day: str
 
 
 class UsedModel(Used):
-    """Add up one model."""
+    """The sum of one model."""
 
     model: str
 
 
 class Usage(Shape):
-    """Add up use by day and by model."""
+    """The use of models, by day and by model."""
 
     days: list[UsedDay]
     models: list[UsedModel]
@@ -245,7 +245,7 @@ class Usage(Shape):
 
 
 class Skill(Shape):
-    """Describe a skill."""
+    """A skill as a list shows it."""
 
     name: str
     title: str
@@ -258,13 +258,13 @@ class Skill(Shape):
 
 
 class Skills(Shape):
-    """List the skills."""
+    """The skills."""
 
     skills: list[Skill]
 
 
 class Task(Shape):
-    """Show a task file."""
+    """A task file."""
 
     id: str
     title: str
@@ -273,13 +273,13 @@ class Task(Shape):
 
 
 class Tasks(Shape):
-    """List the tasks."""
+    """The tasks."""
 
     tasks: list[Task]
 
 
 class MemoryFile(Shape):
-    """Show a memory file in a list."""
+    """A memory file as a list shows it."""
 
     path: str
     bytes: int
@@ -288,6 +288,6 @@ class MemoryFile(Shape):
 
 
 class MemoryFiles(Shape):
-    """List the memory files."""
+    """The memory files."""
 
     files: list[MemoryFile]

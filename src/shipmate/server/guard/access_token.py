@@ -20,7 +20,7 @@ VARIABLE = "SHIPMATE_TOKEN"
 
 
 class Token:
-    """Hold the secret of a workspace. Changing or deleting its file ends every session at once."""
+    """The secret of a workspace. Changing or deleting its file ends every session at once."""
 
     def __init__(self, path: Path, fixed: str | None = None) -> None:
         self._path = path
@@ -38,7 +38,7 @@ class Token:
 
     @property
     def value(self) -> str:
-        """Give the token as it stands now; empty when its file is gone or too short to be one."""
+        """Return the token as it stands now; empty when its file is gone or too short to be one."""
         if self._fixed is None:
             self._reread()
         return self._value
@@ -55,19 +55,19 @@ class Token:
             self._value = self._path.read_text().strip()
 
     def is_strong(self) -> bool:
-        """Tell whether the token can protect a server others can reach."""
+        """Return whether the token can protect a server others can reach."""
         if len(self.value) < TOKEN_LENGTH:
             return False
         return self._fixed is not None or os.name == "nt" or not self._path.stat().st_mode & 0o077
 
     def admits(self, given: str) -> bool:
-        """Tell whether a bearer token is ours."""
+        """Return whether a bearer token is ours."""
         value = self.value
         return len(value) >= TOKEN_LENGTH and hmac.compare_digest(value.encode(), given.encode())
 
     @property
     def cookie(self) -> str:
-        """Name the cookie after the token: cookies know no ports, and two workspaces may share a machine."""
+        """Return the cookie's name, made from the token: cookies know no ports, workspaces share hosts."""
         return f"shipmate-{self._sign('cookie')[:12]}"
 
     def open_session(self) -> str:
@@ -76,7 +76,7 @@ class Token:
         return f"{body}.{self._sign(f'session {body}')}"
 
     def admits_session(self, cookie: str) -> bool:
-        """Tell whether a session cookie is ours and still young enough."""
+        """Return whether a session cookie is ours and still young enough."""
         body, _, signature = cookie.rpartition(".")
         _, _, issued = body.rpartition(".")
         if not self.value or not issued.isascii() or not issued.isdigit():
@@ -86,7 +86,7 @@ class Token:
         return hmac.compare_digest(expected.encode(), signature.encode()) and fresh
 
     def csrf(self, cookie: str) -> str:
-        """Give the CSRF value that belongs to a session."""
+        """Return the CSRF value that belongs to a session."""
         return self._sign(f"csrf {cookie}")
 
     def _sign(self, text: str) -> str:
@@ -94,7 +94,7 @@ class Token:
 
 
 class Tickets:
-    """Hand a browser in: each ticket works once and for ten minutes."""
+    """Tickets that let a browser in: each works once and for ten minutes."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

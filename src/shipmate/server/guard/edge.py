@@ -13,7 +13,7 @@ log = logging.getLogger("shipmate.server")
 
 
 class Edge:
-    """Be the process edge of one request."""
+    """The process edge of one request."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -25,7 +25,7 @@ from shipmate.values.message import JsonObject
 
 
 class ApiError(Exception):
-    """Refuse a request with a status, a code, a sentence and a next step."""
+    """A refused request: a status, a code, a sentence and a next step."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class ApiError(Exception):
         self.body: JsonObject = {"code": code, "message": message, "next": next_, **extra}
 
     def response(self) -> Response:
-        """Give the answer to send."""
+        """Return the answer to send."""
         content = msgspec.json.encode({"error": self.body})
         return Response(content, self.status, self.headers, media_type="application/json")
 

@@ -12,7 +12,7 @@ HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9.-]+))(?::(?P<po
 
 
 class Host(NamedTuple):
-    """Be one parsed Host header; `address` is None for a name."""
+    """One parsed Host header; `address` is None for a name."""
 
     name: str
     address: ipaddress.IPv4Address | ipaddress.IPv6Address | None
@@ -37,13 +37,13 @@ def parse_host(text: str) -> Host | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address to listen on can be reached from this machine alone."""
+    """Return whether an address to listen on can be reached from this machine alone."""
     address = _address(host.strip("[]"))
     return host.lower() == "localhost" if address is None else _is_loopback(address)
 
 
 class AllowedHosts:
-    """Know which hosts are ours.
+    """The hosts that are ours.
 
     A page that tricks a browser into asking us (DNS rebinding) must do so under a name of its own, so names
     are listed one by one. Addresses are safe: when listening beyond loopback any address is accepted.
@@ -54,7 +54,7 @@ class AllowedHosts:
         self._only_loopback = is_loopback(listen)
 
     def admits_host(self, text: str) -> bool:
-        """Tell whether a Host header names us."""
+        """Return whether a Host header names us."""
         host = parse_host(text)
         if host is None:
             return False
@@ -63,7 +63,7 @@ class AllowedHosts:
         return _is_loopback(host.address) or not self._only_loopback
 
     def admits_origin(self, origin: str, host: str) -> bool:
-        """Tell whether an Origin header is our own: the same host and port the request was sent to."""
+        """Return whether an Origin header is our own: the same host and port the request was sent to."""
         scheme, mark, rest = origin.partition("://")
         if not mark or scheme not in ("http", "https"):
             return False

@@ -10,7 +10,7 @@ REMEMBERED = 4096
 
 
 class RateLimit:
-    """Let each caller make `burst` requests at once and `rate` per second after that."""
+    """The limit of each caller: `burst` requests at once and `rate` per second after that."""
 
     def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = rate

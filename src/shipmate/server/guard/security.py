@@ -65,7 +65,7 @@ Credential = Literal["bearer", "cookie"]
 
 
 class Guard:
-    """Let through only requests that were meant for us and come from someone we know."""
+    """The guard of every route: only requests that were meant for us and come from someone we know pass."""
 
     def __init__(
         self,
@@ -190,7 +190,7 @@ def _keep_slashes(scope: Scope) -> None:
 
 
 def is_guarded(path: str) -> bool:
-    """Tell whether a path needs someone we know; the page's own files hold nothing private."""
+    """Return whether a path needs someone we know; the page's own files hold nothing private."""
     if path in OPEN_PATHS:
         return False
     return path in GUARDED_PATHS or path.startswith(GUARDED_PREFIXES)
@@ -208,14 +208,14 @@ def session_cookie(headers: Headers, token: Token) -> str:
 
 
 def set_session(headers: MutableHeaders, token: Token, scope: Scope) -> None:
-    """Give the browser a session it cannot read and no other site can use."""
+    """Set a session that the browser cannot read and no other site can use."""
     secure = "; Secure" if scope["scheme"] == "https" else ""
     flags = f"Path=/; Max-Age={SESSION_SECONDS}; HttpOnly; SameSite=Strict{secure}"
     headers.append("set-cookie", f"{token.cookie}={token.open_session()}; {flags}")
 
 
 def _is_page_load(scope: Scope, headers: Headers) -> bool:
-    """Tell whether a browser follows a link to the page, which other sites may hold."""
+    """Return whether a browser follows a link to the page, which other sites may hold."""
     return (
         scope["method"] in SAFE_METHODS
         and headers.get("sec-fetch-mode") == "navigate"
@@ -224,7 +224,7 @@ def _is_page_load(scope: Scope, headers: Headers) -> bool:
 
 
 def caller_of(scope: Scope) -> str:
-    """Name who is calling, for counting."""
+    """Return the name of who is calling, for counting."""
     client = scope.get("client")
     return str(client[0]) if client else ""
 

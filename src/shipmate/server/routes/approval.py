@@ -41,12 +41,12 @@ async def read_approvals(
 
 @router.get("/api/approvals/{approval_id}", openapi_extra=tells("Approval"))
 async def read_approval(ship: TheShip, approval_id: str) -> Response:
-    """Give one approval."""
+    """Return one approval."""
     return Json(_show(ship, await ship.approvals.get(approval_id)))
 
 
 @router.post("/api/approvals/{approval_id}", openapi_extra=tells("Ruled"))
-async def decide(ship: TheShip, approval_id: str, body: shape.Ruling) -> Response:
+async def decide(ship: TheShip, approval_id: str, body: shape.DecisionBody) -> Response:
     """Decide an approval; the run it holds up goes on by itself."""
     approval = await ship.approvals.get(approval_id)
     if not approval.is_open:
@@ -61,7 +61,7 @@ async def decide(ship: TheShip, approval_id: str, body: shape.Ruling) -> Respons
 
 
 @router.post("/api/approvals", openapi_extra=tells("Approvals"))
-async def decide_several(ship: TheShip, body: shape.JointRuling) -> Response:
+async def decide_several(ship: TheShip, body: shape.JointDecisionBody) -> Response:
     """Decide several approvals of one thread in one step; the run they hold up goes on by itself."""
     asked = [await ship.approvals.get(each) for each in dict.fromkeys(body.ids)]
     if closed := next((each for each in asked if not each.is_open), None):
@@ -91,7 +91,7 @@ async def revoke(ship: TheShip, grant_id: str) -> Response:
 
 
 async def _give_in(ship: Ship, event: ApprovalReplyEvent) -> str | None:
-    """Give an answer in and wait until it is decided on, not until the run it lets go on has ended."""
+    """Hand an answer in and wait until it is decided on, not until the run it lets go on has ended."""
     async with ship.keeper.watch(event.thread_id) as queue:
         receipt = await ship.keeper.receive(event)
         outcome = asyncio.ensure_future(receipt.outcome())

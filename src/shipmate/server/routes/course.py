@@ -96,7 +96,7 @@ async def unpin(
 
 
 async def _name(ship: Ship, thread_id: str) -> str:
-    """Name a thread that can be changed."""
+    """Return the id of a thread that can be changed."""
     info = await find_thread(ship, thread_id)
     if info.binned:
         raise ApiError(409, "conflict", "The thread is in the bin.", "Restore it first.")

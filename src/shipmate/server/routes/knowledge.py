@@ -29,7 +29,7 @@ async def read_skills(ship: TheShip, member: shape.Slot = CAPTAIN) -> Response:
 
 @router.get("/api/skills/{name}", openapi_extra=tells("Skill"))
 async def read_skill(ship: TheShip, name: str, member: shape.Slot = CAPTAIN) -> Response:
-    """Give one skill with its text."""
+    """Return one skill with its text."""
     skill = _skills(ship, member).get(name)
     if skill is None:
         raise missing("such skill")

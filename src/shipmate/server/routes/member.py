@@ -47,7 +47,7 @@ async def read_files(ship: TheShip, member_id: str) -> Response:
 
 @router.get("/api/members/{member_id}/files/{name}", openapi_extra=tells("DocumentText"))
 async def read_file(ship: TheShip, member_id: str, name: str) -> Response:
-    """Give one file of a member."""
+    """Return one file of a member."""
     return Json(read_document(_document(ship, member_id, name), name))
 
 
@@ -60,7 +60,7 @@ async def write_file(ship: TheShip, member_id: str, name: str, body: shape.Docum
 
 @router.get("/api/members/{member_id}/files/{name}/history", openapi_extra=tells("Revisions"))
 async def read_history(ship: TheShip, member_id: str, name: str) -> Response:
-    """Give a file's earlier texts."""
+    """Return a file's earlier texts."""
     return Json({"versions": list_revisions(ship.layout, _document(ship, member_id, name))})
 
 
@@ -76,7 +76,7 @@ async def read_memory(ship: TheShip) -> Response:
 
 @router.get("/api/memory/file", openapi_extra=tells("DocumentText"))
 async def read_memory_file(ship: TheShip, path: shape.Slot) -> Response:
-    """Give one memory file."""
+    """Return one memory file."""
     return Json(read_document(_memory(ship.layout, path), path))
 
 
@@ -89,7 +89,7 @@ async def write_memory_file(ship: TheShip, path: shape.Slot, body: shape.Documen
 
 @router.get("/api/memory/file/history", openapi_extra=tells("Revisions"))
 async def read_memory_history(ship: TheShip, path: shape.Slot) -> Response:
-    """Give a memory file's earlier texts."""
+    """Return a memory file's earlier texts."""
     return Json({"versions": list_revisions(ship.layout, _memory(ship.layout, path))})
 
 
@@ -118,7 +118,7 @@ def _memory(layout: Layout, relative: str) -> Path:
 
 
 def _is_memory(path: Path, layout: Layout) -> bool:
-    """Tell whether a file really lies in memory: a link there may lead to a project or to secrets."""
+    """Return whether a file really lies in memory: a link there may lead to a project or to secrets."""
     root, real = layout.root.resolve(), path.resolve()
     folders = [folder.resolve() for folder in (layout.memory, layout.project_memory.parent)]
     return any(real.is_relative_to(folder) and folder.is_relative_to(root) for folder in folders)

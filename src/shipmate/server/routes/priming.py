@@ -53,7 +53,7 @@ async def read_scripts(site: TheSite, ship: TheShip, member: shape.Slot = CAPTAI
 
 @router.get("/api/priming/script", openapi_extra=tells("ScriptText"))
 async def read_script(site: TheSite, ship: TheShip, ref: shape.Slot) -> Response:
-    """Give one script as it stands on disk, and every mistake in it."""
+    """Return one script as it stands on disk, and every mistake in it."""
     shown = site.library.show(ScriptRef.parse(ref))
     problems = [hide_root(problem, str(ship.layout.root)) for problem in shown.problems]
     return Json(msgspec.structs.replace(shown, problems=problems))

@@ -33,7 +33,7 @@ async def log_in(request: Request, site: TheSite, body: shape.Login) -> Response
 
 @router.get("/api/session", openapi_extra=tells("Session"))
 async def read_session(request: Request, site: TheSite) -> Response:
-    """Give the CSRF value, the workspace, the model and the members."""
+    """Return the CSRF value, the workspace, the model and the members."""
     cookie = session_cookie(request.headers, site.token)
     ship = await site.ship() if site.has_agent() else None
     config = ship.config if ship else Config()

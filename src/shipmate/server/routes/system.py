@@ -25,7 +25,7 @@ async def check_health() -> Response:
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def read_metrics(site: TheSite) -> Response:
-    """Give the server's figures in the Prometheus text format."""
+    """Return the server's figures in the Prometheus text format."""
     lines = [
         *site.metrics.lines(),
         "# TYPE shipmate_live_streams gauge",
@@ -40,7 +40,7 @@ async def read_metrics(site: TheSite) -> Response:
 
 @page_router.get("/openapi.json")
 async def read_description(request: Request) -> Response:
-    """Give the machine-readable description."""
+    """Return the machine-readable description."""
     return Json(describe(request.app))
 
 
@@ -52,11 +52,11 @@ async def read_docs(request: Request) -> Response:
 
 @page_router.get("/docs.css")
 async def read_style() -> Response:
-    """Give the look of /docs."""
+    """Return the look of /docs."""
     return Response(STYLE.read_bytes(), media_type="text/css")
 
 
 @page_router.api_route("/", methods=["GET", "HEAD"])
 async def read_page(request: Request, site: TheSite) -> Response:
-    """Give the page itself; its files and views are what no route answers."""
+    """Return the page itself; its files and views are what no route answers."""
     return site.page.answer(request)

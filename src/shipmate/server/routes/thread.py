@@ -110,7 +110,7 @@ async def read_messages(
     before: shape.Slot | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> Response:
-    """Give the messages before one, or the last ones; what a running stream repeats is left out."""
+    """Return the messages before one, or the last ones; what a running stream repeats is left out."""
     return Json(await page_of(ship, thread_at(thread_id), before, limit))
 
 
@@ -159,7 +159,7 @@ async def search(
 
 
 async def find_thread(ship: Ship, thread_id: str) -> ThreadInfo:
-    """Give a thread's entry, or say that there is none."""
+    """Return a thread's entry, or say that there is none."""
     info = await ship.store.threads.find(str(thread_at(thread_id)))
     if info is None:
         raise missing("such thread")

@@ -23,7 +23,7 @@ async def upload_file(ship: TheShip, file: Annotated[UploadFile, File()]) -> Res
 
 @router.get("/api/files/{file_id}", response_class=FileResponse)
 async def read_upload(ship: TheShip, file_id: str) -> Response:
-    """Give an attached file back; only pictures and sound are shown in place."""
+    """Return an attached file; only pictures and sound are shown in place."""
     upload, path = find_upload(ship.layout, file_id)
     shown = upload.media_type in SHOWN
     response = FileResponse(

@@ -39,7 +39,7 @@ class Telling:
 
     @property
     def is_finished(self) -> bool:
-        """Tell whether the message was told to its end."""
+        """Return whether the message was told to its end."""
         return self._projection is not None and self._projection.is_finished
 
     def take(self, event: FeedEvent) -> list[Chunk]:
@@ -78,7 +78,7 @@ class Telling:
 
 
 class OwnRuns:
-    """Choose what to tell of the runs that answer these events, until all of them are answered.
+    """What to tell of the runs that answer these events, until all of them are answered.
 
     The client goes on with the message it holds (`held`), when it sent one; else it is told the answer to the
     last event.
@@ -164,7 +164,7 @@ class OwnRuns:
 
 
 class RunInFlight:
-    """Choose what to tell of the run in flight until it ends."""
+    """What to tell of the run in flight until it ends."""
 
     def __init__(
         self, ship: Ship, thread_id: ThreadId, run_id: str | None, held: UIMessage | None = None

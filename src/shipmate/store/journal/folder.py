@@ -20,7 +20,7 @@ class FolderWatch:
         self._seen: tuple[int, int] | None = None
 
     def look(self) -> bool:
-        """Tell whether the folder may have changed since the last look."""
+        """Return whether the folder may have changed since the last look."""
         status = stat_of(self._disk, self._folder)
         if status is None:
             self._seen = None

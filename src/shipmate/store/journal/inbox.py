@@ -84,7 +84,7 @@ Key: TypeAlias = tuple[str, str, str]
 
 
 class JournalInbox:
-    """Keep every event that came in, once, until the thread itself shows what became of it."""
+    """Every event that came in, once, until the thread itself shows what became of it."""
 
     def __init__(
         self,

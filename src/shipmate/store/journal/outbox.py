@@ -61,7 +61,7 @@ _decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 
 class JournalOutbox:
-    """Keep every intended send until its receipt."""
+    """Every intended send until its receipt."""
 
     def __init__(
         self, layout: Layout, disk: Disk, clock: Callable[[], datetime] = lambda: datetime.now(UTC)

@@ -128,7 +128,7 @@ class Database:
             self._open()
 
     def _is_lost(self) -> bool:
-        """Tell whether the file is gone, or another one lies in its place."""
+        """Return whether the file is gone, or another one lies in its place."""
         return self._path is not None and _identity(self._path) != self._identity
 
     def _open(self) -> None:

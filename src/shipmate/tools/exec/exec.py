@@ -47,7 +47,7 @@ class ExecArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Exec(Tool[ExecArguments]):
-    """Run a command line, confined as well as the machine allows."""
+    """The tool that runs a command line, confined as well as the machine allows."""
 
     name = "exec"
     description = "Run a shell command in the workspace, sandboxed; no network unless asked for."
@@ -106,7 +106,7 @@ class Exec(Tool[ExecArguments]):
             return msgspec.structs.replace(words, text=f"{words.text}\n\n{self._trials.explain(error)}")
 
     def _can_try(self, arguments: ExecArguments, context: ToolContext) -> bool:
-        """Tell whether a command can be tried here; one that writes the repository cannot."""
+        """Return whether a command can be tried here; one that writes the repository cannot."""
         check_command(arguments.command)
         if not context.is_tried or not self.is_tried(arguments) or not self.sandbox.works:
             return False

@@ -72,7 +72,7 @@ class Jobs:
         return job
 
     def is_untrusted(self, job_id: str) -> bool:
-        """Tell whether strangers' words may be in a job's output."""
+        """Return whether strangers' words may be in a job's output."""
         return job_id in self._jobs and not self._jobs[job_id].is_private
 
     def of(self, thread_id: str) -> list[Job]:
@@ -91,7 +91,7 @@ class JobArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JobTool(Tool[JobArguments]):
-    """Look after background commands."""
+    """The tool that looks after background commands."""
 
     name = "job"
     description = "List, read or stop background commands."

@@ -32,7 +32,7 @@ class CommandReading(msgspec.Struct, frozen=True):
 
 
 def read_command(command: str) -> CommandReading:
-    """Give the words of one plain command; anything the shell would expand, join or redirect has none."""
+    """Return the words of one plain command; anything the shell would expand, join or redirect has none."""
     if len(command) > COMMAND_LIMIT:
         return CommandReading(None, Why("too-long", str(COMMAND_LIMIT)))
     if not command.isprintable():

@@ -34,7 +34,7 @@ Parents = Literal["needed", "made", "named"]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Point at a name in an opened folder; links on the way are resolved, the name itself is no link."""
+    """A name in an opened folder; links on the way are resolved, the name itself is no link."""
 
     root: Path
     # The opened folder the name stands in; without a parent, the last one on the way that exists.
@@ -45,7 +45,7 @@ class Place:
 
     @property
     def path(self) -> str:
-        """Give the path from the confining folder."""
+        """Return the path from the confining folder."""
         return "/".join(self.parts) or "."
 
 
@@ -72,7 +72,7 @@ def locate(
 
 
 def is_reached(place: Place) -> bool:
-    """Tell whether the real path of a place, walked anew, still leads to the folder that was opened."""
+    """Return whether the real path of a place, walked anew, still leads to the folder that was opened."""
     with ExitStack() as opened:
         try:
             folder = os.open(place.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -188,7 +188,7 @@ def _words_for(error: OSError) -> str:
 
 
 class _Walk:
-    """Step from folder to folder, resolving links by hand."""
+    """Steps from folder to folder, resolving links by hand."""
 
     def __init__(
         self, root: Path, path: str, opened: ExitStack, check: Check, parents: Parents, expected: str | None

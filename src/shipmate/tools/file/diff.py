@@ -11,7 +11,7 @@ LINE_LIMIT = 400_000
 
 
 def unified(path: str, old: str, new: str) -> str:
-    """Give the whole change in unified form."""
+    """Return the whole change in unified form."""
     if old.count("\n") + new.count("\n") > LINE_LIMIT:
         return _show_both(path, old, new)
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)

@@ -42,7 +42,7 @@ class EditArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Edit(Tool[EditArguments]):
-    """Change a file where one passage stands."""
+    """The tool that changes a file where one passage stands."""
 
     name = "edit"
     description = "Replace the one passage that is exactly `old`; `all` replaces every one."

@@ -31,7 +31,7 @@ class MemoryUpsertArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=T
 
 
 class MemoryUpsert(Tool[MemoryUpsertArguments]):
-    """Write one note of long-term memory."""
+    """The tool that writes one note of long-term memory."""
 
     name = "memory_upsert"
     description = "Remember a fact under a heading, replacing what stood there; empty content forgets it."

@@ -49,7 +49,7 @@ def _headings(lines: list[str]) -> list[tuple[int, int, str]]:
 
 
 def _fence_after(fence: str, line: str) -> str:
-    """Give the fence that is open after a line, empty when none is."""
+    """Return the fence that is open after a line, empty when none is."""
     mark = FENCE.match(line)
     if mark is None:
         return fence

@@ -47,7 +47,7 @@ REPOSITORY_ENDING = ".git"
 
 
 def refuse_reading(parts: Sequence[str]) -> str | None:
-    """Give the reason why no tool may read a path, or None."""
+    """Return the reason why no tool may read a path, or None."""
     names = [fold(part) for part in parts]
     if any(is_secret(name) for name in names):
         return "it holds secrets"
@@ -61,7 +61,7 @@ def refuse_reading(parts: Sequence[str]) -> str | None:
 
 
 def refuse_writing(parts: Sequence[str]) -> str | None:
-    """Give the reason why no tool may change a path, or None."""
+    """Return the reason why no tool may change a path, or None."""
     names = [fold(part) for part in parts]
     if names[-1:] == ["ship.json"]:
         return "Shipmate's configuration is changed by people only"
@@ -74,7 +74,7 @@ def refuse_writing(parts: Sequence[str]) -> str | None:
 
 
 def forms_member(parts: Sequence[str]) -> bool:
-    """Tell whether a path forms a prompt, a right, a tool or a hook: changing it changes what a member is."""
+    """Return whether a path forms a prompt, a right, a tool or a hook: what a member is made of."""
     names = [fold(part) for part in parts]
     if not names:
         return False
@@ -94,22 +94,22 @@ def forms_member(parts: Sequence[str]) -> bool:
 
 
 def is_placed(parts: Sequence[str]) -> bool:
-    """Tell whether it matters for what lies in an open folder that it is this one and no other."""
+    """Return whether it matters for what lies in an open folder that it is this one and no other."""
     return not parts or fold(parts[0]) in FORMING_FOLDERS or fold(parts[0]) in ("projects", "agents")
 
 
 def is_locked(parts: Sequence[str]) -> bool:
-    """Tell whether commands may never change a path, whoever approved them."""
+    """Return whether commands may never change a path, whoever approved them."""
     return forms_member(parts) or refuse_writing(parts) is not None
 
 
 def names_state(parts: Sequence[str]) -> bool:
-    """Tell whether a path names `.ship`, where what strangers sent lies."""
+    """Return whether a path names `.ship`, where what strangers sent lies."""
     return any(fold(part) == ".ship" for part in parts)
 
 
 def _may_see(names: Sequence[str], allowed: frozenset[str]) -> bool:
-    """Tell whether a path stays out of `.ship`, or within the folders of it that are allowed."""
+    """Return whether a path stays out of `.ship`, or within the folders of it that are allowed."""
     if ".ship" not in names:
         return True
     rest = names[names.index(".ship") + 1 :]

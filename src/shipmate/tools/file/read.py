@@ -40,7 +40,7 @@ def labels_by_path(path: str) -> Labels:
 
 
 class Read(Tool[ReadArguments]):
-    """Show a text file, or the names in a folder."""
+    """The tool that shows a text file, or the names in a folder."""
 
     name = "read"
     description = "Read a text file or list a folder. Paths are relative to the workspace."

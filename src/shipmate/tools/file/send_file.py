@@ -21,7 +21,7 @@ class SendFileArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class SendFile(Tool[SendFileArguments]):
-    """Hand a file to the people in the thread."""
+    """The tool that hands a file to the people in the thread."""
 
     name = "send_file"
     description = "Send a file to the user, at most 50 MB."

@@ -20,7 +20,7 @@ class ShowImageArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class ShowImage(Tool[ShowImageArguments]):
-    """Put a picture before the people in the thread."""
+    """The tool that puts a picture before the people in the thread."""
 
     name = "show_image"
     description = "Show an image file to the user."

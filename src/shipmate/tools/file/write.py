@@ -25,7 +25,7 @@ class WriteArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Write(Tool[WriteArguments]):
-    """Put a whole file in place."""
+    """The tool that puts a whole file in place."""
 
     name = "write"
     description = "Create or replace a file."

@@ -30,7 +30,7 @@ MISSING = "the MCP extra is not installed; run: pip install 'shipmate[mcp]'"
 
 
 class McpLink:
-    """Talk to one server; the connection lives in a task of its own, which alone opens and closes it."""
+    """The link to one server; the connection lives in a task of its own, which alone opens and closes it."""
 
     def __init__(self, name: str, server: McpServer, layout: Layout) -> None:
         self.name = name
@@ -151,7 +151,7 @@ class McpLink:
 
     @property
     def log(self) -> Path:
-        """Give the file a started server's complaints go to."""
+        """Return the file a started server's complaints go to."""
         return self._layout.mcp_log(self.name)
 
 

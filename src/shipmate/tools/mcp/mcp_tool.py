@@ -48,7 +48,7 @@ class McpArguments(msgspec.Struct, frozen=True):
 
 
 class McpTool(Tool[McpArguments]):
-    """Be one tool of an MCP server."""
+    """One tool of an MCP server."""
 
     arguments = McpArguments
 
@@ -125,7 +125,7 @@ def _digest(foreign: ForeignTool) -> str:
 
 
 def _text_of(block: ContentBlock, files: list[JsonObject], context: ToolContext) -> str:
-    """Give a block's words; an image is attached, and named in the text."""
+    """Return a block's words; an image is attached, and named in the text."""
     if block.type == "text":
         return block.text
     if block.type == "image":
@@ -156,7 +156,7 @@ def _fits(tool: ForeignTool) -> bool:
 
 
 class McpServers:
-    """Find the tools of all configured servers, once."""
+    """The configured servers, whose tools are found once."""
 
     def __init__(self, servers: Mapping[str, McpServer], layout: Layout) -> None:
         self._links = [McpLink(name, server, layout) for name, server in servers.items()]
@@ -164,7 +164,7 @@ class McpServers:
         self._loading = asyncio.Lock()
 
     async def load(self) -> list[Tool[Any]]:
-        """Give the tools of every server that answers; asks again those that have not answered yet."""
+        """Return the tools of every server that answers; asks again those that have not answered yet."""
         async with self._loading:
             asked = [link for link in self._links if link.name not in self._tools]
             for link, tools in zip(

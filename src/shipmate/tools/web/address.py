@@ -47,7 +47,7 @@ ISATAP = (0x5EFE, 0x02005EFE)
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Tell whether an address belongs to the public internet."""
+    """Return whether an address belongs to the public internet."""
     if isinstance(address, IPv4Address):
         return address.is_global and not any(address in network for network in CLOSED_IPV4)
     if address.ipv4_mapped is not None:
@@ -62,7 +62,7 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 def is_closed_name(host: str) -> bool:
-    """Tell whether a name means this machine or its local network by custom."""
+    """Return whether a name means this machine or its local network by custom."""
     name = host.rstrip(".").lower()
     return any(name == closed or name.endswith(f".{closed}") for closed in CLOSED_NAMES)
 
@@ -78,7 +78,7 @@ async def look_up(host: str, port: int) -> list[str]:
 
 
 async def resolve_public(host: str, port: int, look_up: Lookup = look_up) -> list[str]:
-    """Give the addresses to connect to; refuses a host with any address that is not public."""
+    """Return the addresses to connect to; refuses a host with any address that is not public."""
     if not host or is_closed_name(host):
         raise ToolError(f"{host!r} is not on the public internet, and only that may be fetched.")
     addresses = await look_up(host, port)

@@ -37,7 +37,7 @@ HEADERS = {
 
 
 class FetchedPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Hold what a server answered; `is_cut` when it would have gone on past the limit."""
+    """What a server answered; `is_cut` when it would have gone on past the limit."""
 
     url: str
     kind: str
@@ -47,7 +47,7 @@ class FetchedPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fetcher:
-    """Fetch with every connection guarded: the first, and those after redirects."""
+    """Fetches pages with every connection guarded: the first, and those after redirects."""
 
     def __init__(self, resolve: Resolve = resolve_public, trust: ssl.SSLContext | None = None) -> None:
         self._resolve = resolve
@@ -133,7 +133,7 @@ async def _take(response: httpx2.Response) -> FetchedPage:
 
 
 class _GuardedBackend(httpcore2.AsyncNetworkBackend):
-    """Connect to addresses the resolver gave, and to nothing else."""
+    """Connects to addresses the resolver gave, and to nothing else."""
 
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve
@@ -161,7 +161,7 @@ class _GuardedBackend(httpcore2.AsyncNetworkBackend):
 
 
 class _GuardedTransport(httpx2.AsyncBaseTransport):
-    """Carry requests over guarded connections; no proxy, as it would look names up itself."""
+    """Carries requests over guarded connections; no proxy, as it would look names up itself."""
 
     def __init__(self, resolve: Resolve, trust: ssl.SSLContext | None) -> None:
         self._pool = httpcore2.AsyncConnectionPool(

@@ -59,7 +59,7 @@ class _Writer:
         self._within = within
         self._inside = 0
         self._silent: list[str] = []
-        self._silences: Counter[str] = Counter()
+        self._hidden_tags: Counter[str] = Counter()
         self._lists: list[int | None] = []
         # Where the open link's words begin among the pieces, and where it leads.
         self._link: tuple[int, str | None] | None = None
@@ -87,7 +87,7 @@ class _Writer:
             self._inside += 1
         if tag in SILENT or tag in FURNITURE:
             self._silent.append(tag)
-            self._silences[tag] += 1
+            self._hidden_tags[tag] += 1
         if self._is_heard:
             self._open(tag, target)
 
@@ -95,8 +95,8 @@ class _Writer:
         """Take a tag that closes an element."""
         if self._silent:
             # An inner tag that was never closed ends with the outer one.
-            while self._silences[tag]:
-                self._silences[ended := self._silent.pop()] -= 1
+            while self._hidden_tags[tag]:
+                self._hidden_tags[ended := self._silent.pop()] -= 1
                 if ended == tag:
                     break
             return

@@ -21,12 +21,12 @@ EXTRACTED_TAGS = 8_000
 
 
 def is_html(body: bytes, kind: str) -> bool:
-    """Tell whether an answer is a page of HTML."""
+    """Return whether an answer is a page of HTML."""
     return kind in HTML_KINDS or (not kind and HTML_START.match(body[:1024]) is not None)
 
 
 def is_text(body: bytes, kind: str) -> bool:
-    """Tell whether an answer is plain text of some kind."""
+    """Return whether an answer is plain text of some kind."""
     return TEXT_KINDS.fullmatch(kind[:200]) is not None and b"\0" not in body[:8192]
 
 

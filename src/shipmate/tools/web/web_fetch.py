@@ -29,7 +29,7 @@ class WebFetchArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class WebFetch(Tool[WebFetchArguments]):
-    """Read a page of the public internet."""
+    """The tool that reads a page of the public internet."""
 
     name = "web_fetch"
     description = "Fetch a public web page as Markdown."

@@ -124,7 +124,7 @@ def write_all(disk: Disk, handle: int, data: bytes) -> None:
 
 
 def exists(disk: Disk, path: Path) -> bool:
-    """Tell whether there is something at a path."""
+    """Return whether there is something at a path."""
     return stat_of(disk, path) is not None
 
 

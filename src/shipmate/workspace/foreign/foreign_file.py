@@ -19,17 +19,17 @@ ENTRY_LIMIT = 200
 
 
 def is_file(path: Path) -> bool:
-    """Tell whether there is such a file; one that may not be looked at is none."""
+    """Return whether there is such a file; one that may not be looked at is none."""
     return os.path.isfile(path)  # noqa: PTH113  # Path.is_file() raises where a folder is closed
 
 
 def is_folder(path: Path) -> bool:
-    """Tell whether there is such a folder; one that may not be looked at is none."""
+    """Return whether there is such a folder; one that may not be looked at is none."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def is_there(path: Path) -> bool:
-    """Tell whether there is anything of that name that may be looked at."""
+    """Return whether there is anything of that name that may be looked at."""
     return os.path.exists(path)  # noqa: PTH110
 
 
@@ -75,7 +75,7 @@ def _read_toml(data: bytes) -> JsonObject:
 
 
 def is_broken(path: Path) -> bool:
-    """Tell whether settings are there and cannot be read."""
+    """Return whether settings are there and cannot be read."""
     return is_file(path) and not read_settings(path) and read_bytes(path, 64).strip() not in (b"", b"{}")
 
 

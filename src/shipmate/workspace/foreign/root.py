@@ -39,7 +39,7 @@ def find_root(start: Path) -> tuple[Path, Recognised | None] | None:
 
 
 def _reaches(found: Recognised, folder: Path, repository: Path | None) -> bool:
-    """Tell whether a folder that somebody stands below is their workspace."""
+    """Return whether a folder that somebody stands below is their workspace."""
     home = _home()
     if folder == home or folder.parent == folder or (home and home.is_relative_to(folder)):
         return False
@@ -51,12 +51,12 @@ def _reaches(found: Recognised, folder: Path, repository: Path | None) -> bool:
 
 
 def _is_chosen(found: Recognised) -> bool:
-    """Tell whether a folder was made for an agent, or adopted."""
+    """Return whether a folder was made for an agent, or adopted."""
     return found.kind == "agent" or is_file(found.root / SHIP)
 
 
 def _is_part(found: Recognised, at: Path, workspace: Path) -> bool:
-    """Tell whether a recognised folder is a part of the workspace above it."""
+    """Return whether a recognised folder is a part of the workspace above it."""
     way = at.relative_to(workspace).parts
     if way[0] in PARTS:
         return True

@@ -12,7 +12,7 @@ import msgspec
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.secret.secret import MIN_LENGTH, Mask
-from shipmate.workspace.secret.setting import VARIABLE, Place, find_secrets, looks_secret
+from shipmate.workspace.secret.setting import VARIABLE, KeyPath, find_secrets, looks_secret
 
 # Places that hold nothing but secrets.
 KEPT = ("apiKey", "headers")
@@ -20,7 +20,7 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def findings(layout: Layout) -> list[Finding]:
-    """Name the literal keys and the loose modes of a workspace, each with its fix."""
+    """Return the literal keys and the loose modes of a workspace, each with its fix."""
     members = sorted(layout.members.iterdir()) if layout.members.is_dir() else []
     homes = [layout, *(Layout(path) for path in members if path.is_dir())]
     found = [finding for home in homes for finding in _find_literals(home.config, layout.root)]
@@ -48,8 +48,8 @@ def _find_literals(config: Path, root: Path) -> Iterator[Finding]:
             )
 
 
-def _is_literal(raw: Any, place: Place) -> bool:
-    """Tell whether a secret is surely written out at a place, and not named by a variable."""
+def _is_literal(raw: Any, place: KeyPath) -> bool:
+    """Return whether a secret is surely written out at a place, and not named by a variable."""
     for key in place[:-1]:
         raw = raw[int(key) if isinstance(raw, list) else key]
     value = raw[int(place[-1]) if isinstance(raw, list) else place[-1]]
@@ -66,7 +66,7 @@ def _is_literal(raw: Any, place: Place) -> bool:
     return any(map(looks_secret, hints)) or any(key in KEPT for key in place) or Mask(())(value) != value
 
 
-def _name_variable(place: Place) -> str:
+def _name_variable(place: KeyPath) -> str:
     words = [each for each in place if not each.isdigit()]
     name = "_".join(words[-2:] if len(words) > 1 else words)
     return "".join(character if character.isalnum() else "_" for character in _snake(name)).upper()

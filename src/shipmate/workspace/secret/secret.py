@@ -32,7 +32,7 @@ MIN_LENGTH = 4
 
 
 class Mask:
-    """Replace known secrets in text, and whatever looks like one."""
+    """Replaces known secrets in text, and whatever looks like one."""
 
     def __init__(self, secrets: Iterable[str | None]) -> None:
         self._known: frozenset[str] = frozenset()

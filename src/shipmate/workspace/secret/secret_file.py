@@ -36,14 +36,14 @@ def fold(name: str) -> str:
 
 
 def is_secret(name: str) -> bool:
-    """Tell whether a folded file name holds secrets by custom."""
+    """Return whether a folded file name holds secrets by custom."""
     if name.startswith(".env.") and name.endswith(SAMPLE_ENDINGS):
         return False
     return name in SECRET_NAMES or name.startswith(".env.")
 
 
 def is_settings(names: Sequence[str]) -> bool:
-    """Tell whether a folded path is a file in which an agent's program keeps keys."""
+    """Return whether a folded path is a file in which an agent's program keeps keys."""
     if names[-1:] and names[-1] in SETTINGS:
         return True
     # ZyHive keeps a folder an agent: agents/<id>/config.json.
@@ -51,6 +51,6 @@ def is_settings(names: Sequence[str]) -> bool:
 
 
 def holds_secrets(parts: Sequence[str]) -> bool:
-    """Tell whether a path names what no member may be shown."""
+    """Return whether a path names what no member may be shown."""
     names = [fold(part) for part in parts]
     return any(map(is_secret, names)) or is_settings(names) or ".ship" in names

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
-Place: TypeAlias = tuple[str, ...]
+KeyPath: TypeAlias = tuple[str, ...]
 MASK = "•••"
 SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|cookie|private", re.IGNORECASE)
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -38,7 +38,7 @@ def load_section(name: str) -> frozenset[str]:
 
 
 def looks_secret(name: str) -> bool:
-    """Tell whether a variable or key of this name holds a secret."""
+    """Return whether a variable or key of this name holds a secret."""
     return SECRET_NAME.search(name) is not None
 
 
@@ -47,18 +47,18 @@ def hide_secrets(config: object, mask: Callable[[str], str]) -> object:
     return _hide(config, (), mask)
 
 
-def find_secrets(config: object) -> Iterator[tuple[Place, str]]:
+def find_secrets(config: object) -> Iterator[tuple[KeyPath, str]]:
     """Go over the secret values of a configuration, each with its place; short pieces are included."""
     yield from _find(config, ())
 
 
-def is_public(path: Place) -> bool:
-    """Tell whether the value at a place may be shown."""
+def is_public(path: KeyPath) -> bool:
+    """Return whether the value at a place may be shown."""
     return _stands_in("public", path)
 
 
-def is_address(path: Place) -> bool:
-    """Tell whether an address stands at a place; its host may be shown, the rest of it not."""
+def is_address(path: KeyPath) -> bool:
+    """Return whether an address stands at a place; its host may be shown, the rest of it not."""
     return _stands_in("address", path)
 
 
@@ -89,7 +89,7 @@ def address_secrets(address: str) -> Iterator[str]:
         yield parts.fragment
 
 
-def _hide(value: object, path: Place, mask: Callable[[str], str]) -> object:
+def _hide(value: object, path: KeyPath, mask: Callable[[str], str]) -> object:
     if isinstance(value, Mapping):
         return {key: _hide(inner, (*path, str(key)), mask) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -122,7 +122,7 @@ def _hide_argument(given: Any, at: int) -> object:
     return f"{name}=set" if rest and OPTION.fullmatch(name) else "set"
 
 
-def _find(value: object, path: Place) -> Iterator[tuple[Place, str]]:
+def _find(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _find(inner, (*path, str(key)))
@@ -138,7 +138,7 @@ def _find(value: object, path: Place) -> Iterator[tuple[Place, str]]:
         yield from ((path, piece) for piece in _pieces(value, path))
 
 
-def _pieces(value: str, path: Place) -> Iterator[str]:
+def _pieces(value: str, path: KeyPath) -> Iterator[str]:
     """Go over what of a value may turn up alone: the key behind `Bearer`, what follows `--token=`."""
     if "://" in value:
         start = re.search(r"[a-z][a-z0-9+.-]*://", value)
@@ -154,17 +154,17 @@ def _pieces(value: str, path: Place) -> Iterator[str]:
     yield value
 
 
-def _is_shown(value: object, path: Place) -> bool:
+def _is_shown(value: object, path: KeyPath) -> bool:
     # A program is one word; what follows it are arguments in the wrong place.
     return path[-1] != "command" or not isinstance(value, str) or not re.search(r"[\s=]", value)
 
 
-def _is_argument(path: Place, at: int) -> bool:
+def _is_argument(path: KeyPath, at: int) -> bool:
     return _fits((*path, str(at)), ARGUMENTS)
 
 
 def _is_plain_argument(given: Any, at: int) -> bool:
-    """Tell whether an argument is surely no secret; what follows an option such as --token may be one."""
+    """Return whether an argument is surely no secret; what follows an option such as --token may be one."""
     value, before = given[at], given[at - 1] if at else ""
     if not isinstance(value, str):
         return False
@@ -196,17 +196,17 @@ def _queries(parts: SplitResult) -> list[str]:
     return [each for each in parts.query.split("&") if each]
 
 
-def _stands_in(section: str, path: Place) -> bool:
+def _stands_in(section: str, path: KeyPath) -> bool:
     place = _shorten(path)
     return any(_fits(place, tuple(known.split("."))) for known in load_section(section))
 
 
-def _shorten(path: Place) -> Place:
+def _shorten(path: KeyPath) -> KeyPath:
     """Return the place without the fallbacks it lies in: each of them is an `llm` of its own."""
     while path[:2] == ("llm", "fallback") and len(path) > 3:
         path = ("llm", *path[3:])
     return path
 
 
-def _fits(path: Place, known: Place) -> bool:
+def _fits(path: KeyPath, known: KeyPath) -> bool:
     return len(path) == len(known) and all(one in ("*", two) for one, two in zip(known, path, strict=True))

@@ -41,7 +41,7 @@ DIGIT_LIMIT = 1_000
 
 
 class YamlError(UserError):
-    """Say on which line (from 0) a text is not YAML, and why."""
+    """This text is not YAML; `line` counts from 0."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(problem)
@@ -49,7 +49,7 @@ class YamlError(UserError):
 
 
 class NotSimpleError(Exception):
-    """Say that the fast path does not cover a text."""
+    """The fast path does not cover this text."""
 
 
 def unify_breaks(text: str) -> str:
@@ -90,7 +90,7 @@ def _read_items(text: str) -> list[Any]:
 
 
 def resolve_plain(text: str) -> Any:
-    """Give the value of an unquoted scalar."""
+    """Return the value of an unquoted scalar."""
     if text in _WORDS:
         return _WORDS[text]
     return _read_number(text) if text[0] in _NUMBER_START else text

@@ -19,7 +19,7 @@ _MARKS = ("---", "...")
 
 
 class ModernScanner(Scanner):
-    """Find the tokens of YAML 1.2."""
+    """A scanner that finds the tokens of YAML 1.2."""
 
     def check_key(self) -> bool:
         return self.ends_word(1)
@@ -33,12 +33,12 @@ class ModernScanner(Scanner):
         return bool(super().check_plain())
 
     def ends_word(self, at: int) -> bool:
-        """Tell whether an indicator before this place stands alone."""
+        """Return whether an indicator before this place stands alone."""
         character = self.reader.peek(at)
         return character in _ENDS or (bool(self.flow_level) and character in _FLOW)
 
     def follows_json(self) -> bool:
-        """Tell whether a quoted text, a list or a mapping came last: behind it `:` needs no space."""
+        """Return whether a quoted text, a list or a mapping came last: behind it `:` needs no space."""
         last = self.tokens[-1] if self.tokens else None
         if isinstance(last, ScalarToken):
             return not last.plain
@@ -83,14 +83,14 @@ class ModernScanner(Scanner):
                 self.allow_simple_key = True
 
     def allows_tab(self) -> bool:
-        """Tell whether a tab is mere space here: not the indentation, and not before what opens a block."""
+        """Return whether a tab is mere space here: not the indentation, and not before what opens a block."""
         if self.flow_level or self.is_blank_line():
             return True
         self.allow_simple_key = False
         return self.reader.column > self.indent
 
     def is_apart(self) -> bool:
-        """Tell whether white space stands before this place, as it must before a comment."""
+        """Return whether white space stands before this place, as it must before a comment."""
         reader = self.reader
         return reader.pointer == 0 or reader.buffer[reader.pointer - 1] in " \t\n"
 

@@ -60,7 +60,7 @@ def build_slowly(text: str) -> Any:
 
 
 class _Disguise:
-    """Exchange characters ruamel.yaml takes for something else with private ones that a text does not use."""
+    """Characters ruamel.yaml takes for something else, exchanged with private ones a text does not use."""
 
     def __init__(self, text: str) -> None:
         found = sorted(set(_FOREIGN.findall(text)))
@@ -77,7 +77,7 @@ class _Disguise:
 
 
 class _Builder:
-    """Turn a stream of events into one value."""
+    """Turns a stream of events into one value."""
 
     def __init__(self, events: Iterator[Any], disguise: _Disguise) -> None:
         self.events = events

@@ -51,7 +51,7 @@ def _read_flat(text: str) -> JsonObject | None:
 
 
 class _Simple:
-    """Read nested block mappings and lists of one-line values and text blocks."""
+    """Reads nested block mappings and lists of one-line values and text blocks."""
 
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
@@ -124,7 +124,7 @@ class _Simple:
         return text if header.endswith("-") else f"{text}\n"
 
     def indent(self) -> int:
-        """Give the indentation of the next line that says something; -1 when there is none."""
+        """Return the indentation of the next line that says something; -1 when there is none."""
         while self.at < len(self.lines):
             line = self.lines[self.at]
             said = line.lstrip(" ")
@@ -138,6 +138,6 @@ class _Simple:
 
 
 def _belongs(line: str, indent: int) -> bool:
-    """Tell whether a line is part of the block below an entry: it is blank or further in."""
+    """Return whether a line is part of the block below an entry: it is blank or further in."""
     said = line.lstrip(" ")
     return not said or len(line) - len(said) > indent

@@ -37,7 +37,7 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 class Effects:
-    """Gather effects within limits."""
+    """The effects of a trial, gathered within limits."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -122,12 +122,12 @@ def _refusal(effect: Effect, root: Path, is_kept: Lock) -> str:
 
 
 def is_plain(name: str) -> bool:
-    """Tell whether a file name can be shown as it is and names one file only."""
+    """Return whether a file name can be shown as it is and names one file only."""
     return not any(unicodedata.category(each) in ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp") for each in name)
 
 
 def leads_out(root: Path, effect: Effect) -> bool:
-    """Tell whether a link would lead out of the workspace: by its text, or through links that are there."""
+    """Return whether a link would lead out of the workspace: by its text, or through links that are there."""
     target = effect.after.digest
     if not target or not is_plain(target):
         return True
@@ -140,7 +140,7 @@ def leads_out(root: Path, effect: Effect) -> bool:
 
 
 def _climbs_out(steps: Sequence[str]) -> bool:
-    """Tell whether a path touches the outside anywhere on its way."""
+    """Return whether a path touches the outside anywhere on its way."""
     depth = 0
     for step in steps:
         if step not in ("", "."):
@@ -151,7 +151,7 @@ def _climbs_out(steps: Sequence[str]) -> bool:
 
 
 def _leads_to_kept(root: Path, effect: Effect, is_kept: Lock) -> bool:
-    """Tell whether a link would be another name of a protected file."""
+    """Return whether a link would be another name of a protected file."""
     place = root.joinpath(*effect.path.split("/")[:-1], effect.after.digest)
     parts = Path(os.path.normpath(place)).relative_to(root).parts
     real = Path(os.path.realpath(place)).relative_to(root).parts

@@ -134,7 +134,7 @@ class Replica:
 
 
 def is_hidden(path: str) -> bool:
-    """Tell whether commands cannot see a path: secrets and Shipmate's own state."""
+    """Return whether commands cannot see a path: secrets and Shipmate's own state."""
     parts = path.split("/")
     return refuse_reading(parts) is not None or fold(parts[-1]) == ".ship"
 

@@ -36,7 +36,7 @@ def say(language: str, key: str, **values: object) -> str:
 
 
 class Painter:
-    """Write the picture of one trial."""
+    """Writes the picture of one trial."""
 
     def __init__(self, root: Path, language: str) -> None:
         self._root = root

@@ -156,7 +156,7 @@ class Trials:
     def _settle(
         self, command: str, context: ToolContext, read: Callable[[], Effects], note: str, printed: str
     ) -> Picture:
-        """Give the result of what had no effect; keep the effects of the rest, and show them."""
+        """Return the result of what had no effect; keep the effects of the rest, and show them."""
         found = refuse(read().found, self._layout.root, forbids=context.forbids)
         painter = Painter(self._layout.root, self._language)
         output = f"{printed}\n[{note}]" if printed else f"[{note}]"

@@ -26,7 +26,7 @@ def read_upper(upper: Path, root: Path) -> Effects:
 
 
 class _Reader:
-    """Walk an upper layer beside the workspace it lay over."""
+    """Walks an upper layer beside the workspace it lay over."""
 
     def __init__(self, effects: Effects, root: Path) -> None:
         self._effects = effects

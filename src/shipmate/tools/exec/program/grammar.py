@@ -94,7 +94,7 @@ def program_names() -> frozenset[str]:
 
 
 def has_verbs(name: str) -> bool:
-    """Tell whether a program's next word names what it does."""
+    """Return whether a program's next word names what it does."""
     return name in _with_verbs()
 
 

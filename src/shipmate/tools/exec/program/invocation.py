@@ -47,7 +47,7 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def only_reads(self) -> bool:
-        """Tell whether it changes nothing."""
+        """Return whether it changes nothing."""
         return not self.writes_repository and not any(path.writes for path in self.paths)
 
 

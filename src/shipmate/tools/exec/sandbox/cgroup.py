@@ -165,7 +165,7 @@ def _threads(group: Path) -> list[int]:
 
 
 def _is_alive(thread: int) -> bool:
-    """Tell whether a thread can still act: one that is about to be cleared away cannot."""
+    """Return whether a thread can still act: one that is about to be cleared away cannot."""
     try:
         fields = Path(f"/proc/{thread}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

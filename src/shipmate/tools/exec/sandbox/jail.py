@@ -81,7 +81,7 @@ def restrict(rules: list[tuple[int, str]], network: bool) -> None:
 
 
 def add_rule(ruleset: int, allowed: int, path: str) -> None:
-    """Give rights below a path; one that is gone, or has become a link meanwhile, gets none."""
+    """Grant rights below a path; one that is gone, or has become a link meanwhile, gets none."""
     try:
         handle = open_place(path, follows_links=allowed == READ)
     except OSError:
@@ -103,7 +103,7 @@ def open_place(path: str, *, follows_links: bool) -> int:
 
 
 def drop_capabilities() -> None:
-    """Give up root's powers: with them a process may read another's environment past Landlock."""
+    """Drop root's powers: with them a process may read another's environment past Landlock."""
     check(LIBC.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
     if os.geteuid() == 0:
         for capability in range(CAPABILITY_COUNT):

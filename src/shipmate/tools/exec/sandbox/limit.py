@@ -53,7 +53,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limiter:
-    """Keep commands within limits: by control groups where they can be made, else by limits on processes."""
+    """Keeps commands within limits: by control groups where they can be made, else by limits on processes."""
 
     def __init__(self, limits: Limits, groups: ControlGroups | None) -> None:
         self.limits = limits

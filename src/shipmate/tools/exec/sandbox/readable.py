@@ -58,7 +58,7 @@ def _own_code(workspace: Path, interpreter: tuple[Path, ...]) -> tuple[Path, ...
 
 
 def search_path() -> list[Path]:
-    """Give the absolute folders on PATH."""
+    """Return the absolute folders on PATH."""
     folders = [Path(name) for name in os.environ.get("PATH", os.defpath).split(os.pathsep)]
     return [folder for folder in folders if folder.is_absolute()]
 

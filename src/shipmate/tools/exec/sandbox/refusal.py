@@ -63,7 +63,7 @@ def _find_new(before: Sequence[LockedEntry], after: Sequence[LockedEntry]) -> li
 
 
 def _may_be(entry: LockedEntry, layout: Layout, made: Path | None) -> bool:
-    """Tell whether an entry stays: Shipmate's own state, and the repository the command was to make."""
+    """Return whether an entry stays: Shipmate's own state, and the repository the command was to make."""
     path = Path(entry.path)
     if path == layout.ship:
         return True

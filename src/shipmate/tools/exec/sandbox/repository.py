@@ -82,7 +82,7 @@ def restore_guarded(repository: Path, before: Mapping[Path, bytes]) -> list[Path
 
 
 def writes_repository(words: Sequence[str] | None) -> bool:
-    """Tell whether the words of a plain command are a git command that writes the repository."""
+    """Return whether the words of a plain command are a git command that writes the repository."""
     return words is not None and len(words) > 1 and words[0] == "git" and words[1] in WRITING_VERBS
 
 
@@ -159,7 +159,7 @@ def _without_password(value: str) -> str:
 
 
 def has_credentials(text: str) -> bool:
-    """Tell whether a repository's settings may hold credentials: whatever is not known to be free of them."""
+    """Return whether a repository's settings may hold credentials: all not known to be free of them."""
     for section, name, key, value in read_settings(text):
         if PASSWORD.match(value or "") or PASSWORD.match(name or ""):
             return True

@@ -19,7 +19,7 @@ RECEIVED_OF_SHIP = ("uploads", "logs/calls")
 
 
 def asks_for_state(command: str) -> bool:
-    """Tell whether a command names `.ship`, where strangers' words lie; only then it is shown them."""
+    """Return whether a command names `.ship`, where strangers' words lie; only then it is shown them."""
     return ".ship" in command.casefold()
 
 
@@ -48,7 +48,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_trial(self) -> bool:
-        """Tell whether the workspace itself must stay as it is."""
+        """Return whether the workspace itself must stay as it is."""
         return self.overlay is not None or self.stand_in is not None
 
     @property
@@ -133,7 +133,7 @@ def sweep_rooms(place: Path) -> None:
 
 
 def is_running(process: int) -> bool:
-    """Tell whether a process is there, whoever owns it."""
+    """Return whether a process is there, whoever owns it."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

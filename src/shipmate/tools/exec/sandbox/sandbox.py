@@ -89,7 +89,7 @@ class Sandbox:
 
     @property
     def works(self) -> bool:
-        """Tell whether commands are confined and bounded; where they are not, every command must ask."""
+        """Return whether commands are confined and bounded; where they are not, every command must ask."""
         return self._confinement.level != "none" and self._limiter[1]
 
     @property
@@ -102,7 +102,7 @@ class Sandbox:
 
     @property
     def can_overlay(self) -> bool:
-        """Tell whether a command can be tried with its writes going elsewhere."""
+        """Return whether a command can be tried with its writes going elsewhere."""
         return self._overlaying is not None
 
     @property

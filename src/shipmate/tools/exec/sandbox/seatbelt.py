@@ -93,5 +93,5 @@ def _quote(path: Path) -> str:
 
 
 def find_seatbelts(layout: Layout, tree: LockedTree | None = None) -> list[Seatbelt]:
-    """Give sandbox-exec where the machine has it."""
+    """Return sandbox-exec where the machine has it."""
     return [Seatbelt(layout, tree)] if sys.platform == "darwin" and PROGRAM.is_file() else []

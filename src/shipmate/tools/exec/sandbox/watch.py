@@ -66,7 +66,7 @@ class TreeWatch:
 
 
 def is_local(root: str) -> bool:
-    """Tell whether all files below a folder lie on file systems that report every change."""
+    """Return whether all files below a folder lie on file systems that report every change."""
     try:
         lines = Path("/proc/self/mountinfo").read_text().splitlines()
     except OSError:

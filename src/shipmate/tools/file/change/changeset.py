@@ -51,12 +51,12 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def has_effect(self) -> bool:
-        """Tell whether anything changes; a closed folder is listed when something in it does."""
+        """Return whether anything changes; a closed folder is listed when something in it does."""
         return self.before != self.after
 
     @property
     def makes_room(self) -> bool:
-        """Tell whether what was there must go before what comes can be made."""
+        """Return whether what was there must go before what comes can be made."""
         kinds = {self.before.kind, self.after.kind}
         return self.before.kind != "absent" and len(kinds) > 1 and bool(kinds & {"absent", "folder"})
 
@@ -257,7 +257,7 @@ class Changeset:
         return True
 
     def _close(self, change: Change) -> None:
-        """Give a folder its mode once nothing more happens in it."""
+        """Set a folder's mode once nothing more happens in it."""
         if change.after.kind != "folder":
             return
         with self._reached(change.path) as (folder, name):
@@ -288,7 +288,7 @@ class Changeset:
 
 
 def _secure_content(path: Path, after: State) -> bool:
-    """Give a copy its mode and put it on disk; tell whether it is what it should be."""
+    """Set a copy's mode and put it on disk; tell whether it is what it should be."""
     with contextlib.suppress(OSError):
         if after.kind == "link":
             return os.readlink(path) == after.digest  # noqa: PTH115 - a Path would tidy the text

@@ -24,7 +24,7 @@ class LackingError(OSError):
 
 
 def insert(folder: int, name: str, free: str) -> None:
-    """Give a file a name that must be free, or raise `FileExistsError`."""
+    """Rename a file to a name that must be free, or raise `FileExistsError`."""
     _rename(folder, name, free, INTO_FREE)
 
 

@@ -129,7 +129,7 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 
 def _insert(folder: int, name: str, free: str) -> None:
-    """Give a file a free name, by a second link where the file system cannot rename so."""
+    """Put a file under a free name, by a second link where the file system cannot rename so."""
     try:
         insert(folder, name, free)
     except LackingError:
@@ -144,7 +144,7 @@ def _insert(folder: int, name: str, free: str) -> None:
 
 
 def _insert_unlinked(folder: int, name: str, free: str) -> None:
-    """Give a file a free name where there are no links either: looked at first, then renamed."""
+    """Put a file under a free name where there are no links either: looked at first, then renamed."""
     try:
         os.stat(free, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

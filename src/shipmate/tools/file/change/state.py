@@ -34,7 +34,7 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
     digest: str = ""
 
     def matches(self, other: State) -> bool:
-        """Tell whether two looks at a path saw the same."""
+        """Return whether two looks at a path saw the same."""
         if self.kind == other.kind == "folder":
             # What a folder inherits from its parent is nobody's change.
             return self.mode & ~SET_ID == other.mode & ~SET_ID

@@ -28,7 +28,7 @@ class GlobArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Glob(Tool[GlobArguments]):
-    """Find files by name."""
+    """The tool that finds files by name."""
 
     name = "glob"
     description = "List files matching a pattern such as src/**/*.py, sorted."

@@ -47,7 +47,7 @@ class GrepArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Grep(Tool[GrepArguments]):
-    """Find lines that match."""
+    """The tool that finds lines that match."""
 
     name = "grep"
     description = "Search files for a regular expression; gives path:line:text."

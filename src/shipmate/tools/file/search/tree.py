@@ -19,7 +19,7 @@ Parts = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """Hold an opened file: its names from the workspace, and from where the walk began."""
+    """An opened file: its names from the workspace, and from where the walk began."""
 
     parts: Parts
     below: Parts

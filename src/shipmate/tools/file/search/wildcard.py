@@ -15,7 +15,7 @@ PATTERN_LIMIT = 1_000
 
 
 class Wildcard:
-    """Hold one pattern, ready to match."""
+    """One pattern, ready to match."""
 
     def __init__(self, pattern: str) -> None:
         if len(pattern) > PATTERN_LIMIT:
@@ -25,7 +25,7 @@ class Wildcard:
         self._alternatives = [_segments(each) for each in expand(pattern)]
 
     def matches(self, parts: Sequence[str]) -> bool:
-        """Tell whether a path, given as its names, fits."""
+        """Return whether a path, given as its names, fits."""
         return any(_fits(segments, parts) for segments in self._alternatives)
 
 

@@ -77,13 +77,13 @@ def recognise_project(root: Path) -> Recognised | None:
 
 
 def is_hint(signs: tuple[str, ...]) -> bool:
-    """Tell whether a folder was recognised by nothing but single files with words, which may lie anywhere."""
+    """Return whether a folder was recognised by only single files with words, which may lie anywhere."""
     words = [name for names in INSTRUCTIONS.values() for name in names]
     return all(sign in words for sign in signs)
 
 
 def _is_personal(root: Path) -> bool:
-    """Tell whether a folder is somebody's home: what those programs keep there is not about the folder."""
+    """Return whether a folder is somebody's home: what those programs keep there is not about the folder."""
     return any(is_there(root / name) for name in PERSONAL)
 
 

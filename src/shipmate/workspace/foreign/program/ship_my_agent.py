@@ -45,7 +45,7 @@ def recognise_ship(root: Path) -> Recognised | None:
 
 
 def is_theirs(raw: JsonObject) -> bool:
-    """Tell whether a ship.json has a key that only ShipMyAgent writes."""
+    """Return whether a ship.json has a key that only ShipMyAgent writes."""
     permissions = raw.get("permissions")
     has_rights = isinstance(permissions, dict) and any(key in permissions for key in RIGHTS)
     return "integrations" in raw or "start" in raw or has_rights

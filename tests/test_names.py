@@ -1,0 +1,165 @@
+"""One name means one thing, and no room is too crowded to hold in the head (H1, H2)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import shipmate
+
+SOURCE = Path(shipmate.__file__).parent
+# Answer types that bear the name of the value they describe. They go when a route's answer is described once;
+# until then the list can only grow shorter.
+ANSWERS = {
+    *("Approval", "Audit", "AuditEntry", "Context", "Example", "Finding", "Grant", "Member", "RunChanges"),
+    *("RunFile", "Script", "Skill", "Skills", "Thread", "Upload", "Usage"),
+}
+# Every room may have one door and one service, and a command or a route is named after the thing it is about.
+ROOM_WORDS = {"__init__", "port", "service"}
+NAMED_AFTER_A_THING = (
+    "cli",
+    "cli/terminal",
+    "server/routes",
+    "server/answer",
+    "store/sqlite",
+    "store/journal",
+)
+# Module names that still mean two things, with where they stand.
+MODULES_TO_RENAME = {
+    "ask": {"cli", "server"},
+    "attachment": {"orchestrator", "tools/file"},
+    "command": {"adapters", "tools/exec"},
+    "completion": {"server", "server/routes"},
+    "folder": {"skills", "store/journal"},
+    "mark": {"store/journal", "thread"},
+    "note": {"cli/terminal", "orchestrator"},
+    "saying": {"models/rehearsal", "values"},
+    "turn": {"orchestrator", "priming"},
+    "upload": {"server", "server/routes", "workspace"},
+    "watch": {"server/stream", "tools/exec/sandbox"},
+    "wording": {"approvals", "context", "models/provider"},
+}
+CROWD = 15
+# Rooms over the bar, with their present size: a ceiling that may only be lowered.
+CROWDED = {
+    "cli": 18,
+    "orchestrator": 17,
+    "server": 16,
+    "server/routes": 16,
+    "tools/exec/sandbox": 16,
+    "workspace/foreign": 20,
+}
+# A function's docstring says what it returns or does, a class's what it is.
+VOICE = {
+    ast.FunctionDef: ("Give ", "Be ", "Tell whether ", "Say whether "),
+    ast.AsyncFunctionDef: ("Give ", "Be ", "Tell whether ", "Say whether "),
+    ast.ClassDef: ("Give ", "Be ", "Hold ", "Carry ", "State ", "Name ", "Say ", "Keep ", "Describe "),
+    ast.Module: ("Give ", "Be "),
+}
+PICTURES = re.compile(r"clerk|doorman|silence", re.IGNORECASE)
+
+
+def modules() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def folder_of(path: Path) -> str:
+    return path.parent.relative_to(SOURCE).as_posix()
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def classes() -> dict[str, set[str]]:
+    """Return the places of each public class."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in modules():
+        for node in tree_of(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].add(folder_of(path) + "/" + path.stem)
+    return found
+
+
+def same_modules() -> dict[str, set[str]]:
+    """Return the folders of each module name that stands in several for different things."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in modules():
+        if path.stem not in ROOM_WORDS:
+            found[path.stem].add(folder_of(path))
+    return {name: folders for name, folders in found.items() if not is_one_thing(name, folders)}
+
+
+def is_one_thing(name: str, folders: set[str]) -> bool:
+    """Tell whether all but one of the folders hold a view of the thing the module is named after."""
+    return len(folders) < 2 or (name not in MODULES_TO_RENAME and len(folders - set(NAMED_AFTER_A_THING)) < 2)
+
+
+def crowds() -> dict[str, int]:
+    """Return the rooms with too many modules, and how many."""
+    count: dict[str, int] = defaultdict(int)
+    for path in modules():
+        if path.stem != "__init__":
+            count[folder_of(path)] += 1
+    return {folder: number for folder, number in count.items() if number > CROWD}
+
+
+def defined(tree: ast.Module) -> set[str]:
+    """Return the names a module defines: classes, functions, variables, attributes and arguments."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+    return found
+
+
+def test_h1_no_public_class_name_is_defined_twice() -> None:
+    twice = {name: places for name, places in classes().items() if len(places) > 1}
+    wrong = {
+        name: places
+        for name, places in twice.items()
+        if name not in ANSWERS or sum(not place.startswith("server/answer/") for place in places) > 1
+    }
+    assert wrong == {}
+
+
+def test_h1_the_known_answer_types_are_still_there() -> None:
+    twice = {name for name, places in classes().items() if len(places) > 1}
+    assert twice >= ANSWERS, "a name that is gone leaves the list"
+
+
+def test_h1_no_module_name_means_two_things() -> None:
+    assert same_modules() == MODULES_TO_RENAME, "rename the new one; a name that is gone leaves the list"
+
+
+def test_h2_no_room_is_crowded() -> None:
+    assert crowds() == CROWDED, "give the room inner rooms; one that shrank gets its new size as ceiling"
+
+
+def test_h1_no_name_hides_its_job_behind_a_picture() -> None:
+    names = {
+        f"{path.relative_to(SOURCE)}: {name}"
+        for path in modules()
+        for name in {path.stem, *defined(tree_of(path))}
+        if PICTURES.search(name)
+    }
+    assert names == set()
+
+
+def test_h1_docstrings_speak_the_plain_voice() -> None:
+    wrong = [
+        f"{path.relative_to(SOURCE)}: {words}"
+        for path in modules()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module)
+        and (words := ast.get_docstring(node) or "").startswith(VOICE[type(node)])
+    ]
+    assert wrong == []
