@@ -136,3 +136,22 @@ async def test_m4_private_variables_reach_the_commands_of_their_member_alone(tmp
 
 def _room() -> ThreadId:
     return ThreadId.parse(ROOM)
+
+
+async def test_m4_a_yes_that_names_another_member_lets_the_one_that_asked_act(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    for name in ("nina", "bo"):
+        write_member(tmp_path, name)
+    model = ScriptedModel([[call("act", mark="1")], "Done.", [call("act", mark="2")], "Hello.", "Done too."])
+    async with open_workspace(tmp_path, model, [act]) as app:
+        # Answered at once, and after another member has spoken.
+        await tell(app, "act", "nina")
+        await tell(app, "yes", "bo")
+        await tell(app, "act again", "nina")
+        await tell(app, "hello", "bo")
+        await tell(app, "yes", "bo")
+    lines = [
+        line for file in (tmp_path / ".ship/audit").glob("*.jsonl") for line in file.read_text().splitlines()
+    ]
+    acted = [each for each in map(json.loads, lines) if each.get("event") == "allowed"]
+    assert (act.marks, [each["member"] for each in acted]) == (["1", "2"], ["nina", "nina"])

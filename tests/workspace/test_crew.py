@@ -175,3 +175,19 @@ def test_u11_an_unset_variable_of_a_members_model_is_not_replaced_by_another_key
     # Whoever asks this model is told; nobody else is stopped.
     assert member.config.llm.api_key == "${KEY_OF_ANN}"
     assert [finding.subject for finding in member.findings] == ["member.json model.apiKey"]
+
+
+def test_m4_names_of_tools_and_skills_are_not_masked_but_private_values_are(tmp_path: Path) -> None:
+    crew, loaded = open_crew(tmp_path)
+    settings = {
+        "tools": ["read", "exec"],
+        "skills": ["weather"],
+        "roleSummary": "accounts",
+        "env": {"TOKEN": "a-private-value"},
+        "model": {"provider": "openai", "model": "gpt-5", "apiKey": "another-private-value"},
+    }
+    write_member(tmp_path, "nina", settings)
+    crew.find("nina")
+    words = "12 threads can be read; exec(env) about weather and accounts by gpt-5"
+    assert loaded.mask(words) == words
+    assert "private-value" not in loaded.mask("a-private-value another-private-value")

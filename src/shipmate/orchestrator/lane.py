@@ -244,7 +244,8 @@ class Lane:
         own = await self._own_member(thread, event)
         await self._append_said(thread, rows, run_id)
         initiators = initiators_of(thread, answered_message(thread, event))
-        member = _member_of(written) or event.member or own
+        # What was begun goes on with the member that began it, whoever is named beside the answer.
+        member = _member_of(written) or (event.member if written is None else None) or own
         turn = Turn(
             thread,
             self._feed,
@@ -318,17 +319,18 @@ class Lane:
 
     async def _work(self, turn: Turn) -> Outcome:
         """Work calls of earlier messages that a person decided after the talk had moved on; then run."""
-        for earlier in self._decided(turn):
+        for earlier in await self._decided(turn):
             await self._orchestrator.work(earlier)
         return await self._orchestrator.run(turn)
 
     async def _stop(self, turn: Turn) -> Outcome:
-        for earlier in self._decided(turn):
+        for earlier in await self._decided(turn):
             await earlier.close_calls()
         return await turn.stop()
 
-    def _decided(self, turn: Turn) -> list[Turn]:
-        """Open the earlier messages whose calls can go on."""
+    async def _decided(self, turn: Turn) -> list[Turn]:
+        """Open the earlier messages whose calls can go on, each with the member that wrote it."""
+        own = await self._own_member(turn.thread)
         found = [turn.thread.find(each) for each in turn.thread.waiting if each != turn.message["id"]]
         opened = [
             Turn(
@@ -337,7 +339,7 @@ class Lane:
                 turn.run_id,
                 user_id=turn.user_id,
                 initiators=initiators_of(turn.thread, message["id"]),
-                equip=self._equip_for(message, turn),
+                equip=partial(self._equip, _member_of(message) or own),
                 message=message,
                 control=turn.control,
             )
@@ -345,11 +347,6 @@ class Lane:
             if message is not None
         ]
         return [earlier for earlier in opened if earlier.is_decided]
-
-    def _equip_for(self, message: UIMessage, turn: Turn) -> Callable[[], Equipment]:
-        """Return how the member is equipped whose calls a message holds."""
-        member = _member_of(message)
-        return turn.equip if member is None else partial(self._equip, member)
 
     async def _finish(self, thread: Thread, rows: list[InboxRow], outcome: Outcome) -> None:
         """Store the outcome and what must be sent, then bring lists and search up to date."""

@@ -15,7 +15,7 @@ from shipmate.workspace.finding import Finding
 from shipmate.workspace.foreign.program.claude_agent import take_settings
 from shipmate.workspace.layout import CAPTAIN, MEMBER_ID, Layout
 from shipmate.workspace.load import Loaded
-from shipmate.workspace.member import Member, make_member, read_settings
+from shipmate.workspace.member import Member, MemberSettings, make_member, read_settings
 from shipmate.workspace.secret.secret import secret_values
 
 # Any one of these makes a folder of members/ a member.
@@ -120,7 +120,7 @@ class Crew:
             front = take_settings(front)
         data = None if stated.is_missing else stated.text.encode()
         settings, findings = read_settings(own, data, front, self._loaded)
-        self._loaded.mask.cover(secret_values({}, msgspec.to_builtins(settings)))
+        self._loaded.mask.cover(secret_values({}, _kept_from_view(settings)))
         if problem:
             findings.append(Finding("warn", self._name(own.agent), problem, "mend the front matter"))
         member = make_member(member_id, self.layout, self._loaded, settings, words, identity.text)
@@ -128,6 +128,15 @@ class Crew:
 
     def _name(self, path: Path) -> str:
         return self.layout.name_of(path)
+
+
+def _kept_from_view(settings: MemberSettings) -> JsonObject:
+    """Return what of a member's settings may hold secrets, at its places in ship.json."""
+    model = settings.model
+    return {
+        "env": settings.env,
+        "llm": {} if model is None or isinstance(model, str) else msgspec.to_builtins(model),
+    }
 
 
 def _split(text: str) -> tuple[JsonObject, str, str]:

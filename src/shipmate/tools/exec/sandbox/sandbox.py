@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import signal
 import subprocess
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from shipmate.errors import ToolError
-from shipmate.tools.exec.sandbox import jail
+from shipmate.tools.exec.sandbox import jail, placeholder
 from shipmate.tools.exec.sandbox.bubblewrap import find_bubblewraps
 from shipmate.tools.exec.sandbox.journal import Journal
 from shipmate.tools.exec.sandbox.landlock import FIRST_VERSION, Landlock, watched
@@ -144,9 +143,8 @@ class Sandbox:
                 raise ToolError("No sandbox that can keep writes apart works here. Nothing ran.")
             confinement = self._overlaying[0]
         if confinement.level != "none" and not room.is_trial:
-            # What does not exist cannot be covered, and no command may make Shipmate's configuration.
-            with contextlib.suppress(FileExistsError), self._layout.config.open("x") as file:
-                file.write("{}\n")
+            # No command may make Shipmate's configuration.
+            placeholder.hold(self._layout, room.name)
         wrapped = confinement.wrap(command, room)
         if not room.is_trial:
             # Each confinement offered here has just looked.
@@ -168,6 +166,7 @@ class Sandbox:
         """End what is left of a command, and take its room away."""
         self._limiter[0].end(room.name, None)
         self._journal.end(room.name)
+        placeholder.release(self._layout, room.name)
         remove_later(room.folder)
 
     def refuse_new(self, room: Room, call_id: str, made: Path | None = None) -> list[str]:
@@ -176,7 +175,9 @@ class Sandbox:
 
     def recover(self) -> list[str]:
         """Take away what commands of a process that was killed made and may not make."""
-        return self._journal.recover()
+        lines = self._journal.recover()
+        placeholder.recover(self._layout)
+        return lines
 
     def findings(self) -> list[Finding]:
         """Tell `doctor` how commands are confined."""
