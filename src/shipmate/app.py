@@ -26,8 +26,8 @@ from shipmate.orchestrator.keeper.keeping import Keeping
 from shipmate.orchestrator.keeper.local import LocalKeeper
 from shipmate.orchestrator.keeper.socket import Socket
 from shipmate.orchestrator.keeper.unix_socket import UnixSocket
-from shipmate.orchestrator.lane import Lane
-from shipmate.orchestrator.lanes import Lanes
+from shipmate.orchestrator.lane.lane import Lane
+from shipmate.orchestrator.lane.lanes import Lanes
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.file_store import open_store

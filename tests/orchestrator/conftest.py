@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shipmate.orchestrator import lanes
+from shipmate.orchestrator.lane import lanes
 
 
 @pytest.fixture(autouse=True)

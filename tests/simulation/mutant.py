@@ -17,11 +17,11 @@ from typing import Any
 from unittest import mock
 
 from shipmate.approvals.value import ReplyEffect
-from shipmate.orchestrator import ingress
-from shipmate.orchestrator import lane as lanes_of
-from shipmate.orchestrator.lane import Lane
-from shipmate.orchestrator.lanes import Lanes
-from shipmate.orchestrator.note import NoteEvent
+from shipmate.orchestrator.lane import ingress
+from shipmate.orchestrator.lane import lane as lanes_of
+from shipmate.orchestrator.lane.lane import Lane
+from shipmate.orchestrator.lane.lanes import Lanes
+from shipmate.orchestrator.lane.note import NoteEvent
 from shipmate.orchestrator.turn import Turn
 from shipmate.store.index import Index
 from shipmate.store.journal.inbox import Accept, JournalInbox, Line, StopLine

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from shipmate.errors import NotFoundError
-from shipmate.orchestrator.ingress import last_said
+from shipmate.orchestrator.lane.ingress import last_said
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.server.ask import (
     RETRY,

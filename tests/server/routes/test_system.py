@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import StorageError
-from shipmate.server.built_page import BuiltPage
+from shipmate.server.site import BuiltPage
 from tests.support.server import Served, make_site, serving
 from tests.support.wire import chat, user
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from shipmate.errors import ToolError
-from shipmate.server.upload import find_upload
+from shipmate.server.routes.upload import find_upload
 from shipmate.tools.file.send_file import SIZE_LIMIT, SendFile
 from shipmate.tools.file.show_image import ShowImage
 from shipmate.tools.tool import ToolContext, ToolResult

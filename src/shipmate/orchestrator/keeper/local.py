@@ -6,7 +6,7 @@ import asyncio
 from contextlib import AbstractAsyncContextManager
 
 from shipmate.orchestrator.feed import Feed, FeedEvent, Run
-from shipmate.orchestrator.lanes import Lanes
+from shipmate.orchestrator.lane.lanes import Lanes
 from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.port import InboxRow
 from shipmate.values.event import IngressEvent

@@ -9,7 +9,7 @@ import msgspec
 from fastapi import APIRouter, Header, Path
 from starlette.responses import Response
 
-from shipmate.orchestrator.note import PIN_LENGTH, NoteEvent
+from shipmate.orchestrator.lane.note import PIN_LENGTH, NoteEvent
 from shipmate.server import shape
 from shipmate.server.ask import ID_LIMIT, OWNER, PLATFORM
 from shipmate.server.guard.error import ApiError, invalid, missing

@@ -10,16 +10,50 @@ from starlette.responses import Response
 from shipmate.priming.replay import Priming, create_dialog
 from shipmate.server import shape
 from shipmate.server.ask import new_room, thread_at
-from shipmate.server.branch import copy_before
 from shipmate.server.guard.error import ApiError, missing
 from shipmate.server.json_response import Json, empty, tells
 from shipmate.server.port import Ship
 from shipmate.server.site import TheShip, TheSite
 from shipmate.server.stream.view import list_threads, page_of, show_thread
 from shipmate.store.port import ThreadInfo
-from shipmate.values.message import text_of, timestamp
+from shipmate.values.message import (
+    JsonObject,
+    UIMessage,
+    is_settled,
+    is_tool,
+    metadata_of,
+    text_of,
+    timestamp,
+)
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
+
+LEFT_BEHIND = "this call was left behind when the thread was branched; it did not run here"
+
+
+def copy_before(messages: list[UIMessage], message_id: str, thread_id: str) -> list[UIMessage]:
+    """Copy the messages before one, as rows of a new thread; nothing in the copy waits or runs."""
+    rows: list[UIMessage] = []
+    for message in messages:
+        if message["id"] == message_id:
+            break
+        rows.append(_copy(message, thread_id))
+    return rows
+
+
+def _copy(message: UIMessage, thread_id: str) -> UIMessage:
+    metadata = {**metadata_of(message), "threadId": thread_id}
+    parts = [_settle(part) for part in message["parts"]]
+    return {"id": message["id"], "role": message["role"], "metadata": metadata, "parts": parts}
+
+
+def _settle(part: JsonObject) -> JsonObject:
+    if not is_tool(part) or is_settled(part):
+        return part
+    # Approvals belong to the thread they were asked in; a copy must not be answerable.
+    kept = {key: value for key, value in part.items() if key not in ("approval", "output", "preliminary")}
+    return {**kept, "state": "output-error", "input": part.get("input", {}), "errorText": LEFT_BEHIND}
+
 
 HITS_PER_SNIPPET = 200
 router = APIRouter(tags=["threads"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shipmate.orchestrator.note import NoteEvent
+from shipmate.orchestrator.lane.note import NoteEvent
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.priming.replay import hides_priming
 from shipmate.server.guard.error import missing

@@ -8,7 +8,7 @@ import pytest
 
 from shipmate.errors import MediaError
 from shipmate.server.guard.error import ApiError
-from shipmate.server.upload import UPLOAD_LIMIT, find_upload, keep_upload
+from shipmate.server.routes.upload import UPLOAD_LIMIT, find_upload, keep_upload
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.upload import media_type_of
 

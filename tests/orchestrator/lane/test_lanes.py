@@ -13,10 +13,10 @@ import pytest
 
 from shipmate.errors import StorageError
 from shipmate.models.scripted import ScriptedModel, call, hold, say
-from shipmate.orchestrator import lanes
 from shipmate.orchestrator.feed import Feed
-from shipmate.orchestrator.lane import Lane
-from shipmate.orchestrator.lanes import Lanes
+from shipmate.orchestrator.lane import lanes
+from shipmate.orchestrator.lane.lane import Lane
+from shipmate.orchestrator.lane.lanes import Lanes
 from shipmate.thread.log import FileLog
 from shipmate.values.message import UIMessage, metadata_of, text_of
 from shipmate.values.thread_id import ThreadId

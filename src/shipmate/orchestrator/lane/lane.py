@@ -14,7 +14,7 @@ from shipmate.approvals.wording import say
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed, Run
-from shipmate.orchestrator.ingress import (
+from shipmate.orchestrator.lane.ingress import (
     answered_message,
     decision_rows,
     initiators_of,
@@ -28,8 +28,8 @@ from shipmate.orchestrator.ingress import (
     user_message_id,
     user_row,
 )
+from shipmate.orchestrator.lane.note import NoteEvent, make_note
 from shipmate.orchestrator.loop import AgentOrchestrator
-from shipmate.orchestrator.note import NoteEvent, make_note
 from shipmate.orchestrator.turn import UNKNOWN, Turn, message_id_of
 from shipmate.orchestrator.work import is_cancelled
 from shipmate.store.port import InboxRow, Store

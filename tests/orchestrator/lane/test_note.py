@@ -14,7 +14,7 @@ from shipmate.errors import ContextTooLongError
 from shipmate.models.port import ModelRequest
 from shipmate.models.provider.to_model import to_model_messages
 from shipmate.models.scripted import ScriptedModel, call, fail, hold, say, think
-from shipmate.orchestrator.note import PIN_COUNT, PIN_LENGTH
+from shipmate.orchestrator.lane.note import PIN_COUNT, PIN_LENGTH
 from shipmate.values.event import RetryEvent
 from shipmate.values.message import metadata_of, text_of
 from shipmate.values.thread_id import ThreadId

@@ -11,8 +11,8 @@ import msgspec
 
 from shipmate.errors import KeeperError, ShipmateError, StorageError
 from shipmate.orchestrator.feed import Feed
-from shipmate.orchestrator.ingress import is_kept, outcome_of
-from shipmate.orchestrator.lane import Lane
+from shipmate.orchestrator.lane.ingress import is_kept, outcome_of
+from shipmate.orchestrator.lane.lane import Lane
 from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.port import InboxRow, Store
 from shipmate.thread.service import ThreadService

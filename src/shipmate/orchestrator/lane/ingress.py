@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shipmate.approvals.value import Decision
-from shipmate.orchestrator.note import NoteEvent, outcome_of_note
+from shipmate.orchestrator.lane.note import NoteEvent, outcome_of_note
 from shipmate.orchestrator.turn import describe_outcome, message_id_of, run_id_of
 from shipmate.thread.course import read_course
 from shipmate.thread.pin import is_pin_row

@@ -1,0 +1,1 @@
+"""One lane for each thread: what came in for it, one turn after another."""
