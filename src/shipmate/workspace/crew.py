@@ -115,14 +115,15 @@ class Crew:
         if stated.problem:
             raise ConfigError(f"{self._name(own.member_file)}: {stated.problem}.")
         front, words, problem = _split(agent.text)
+        if problem:
+            # It may have stated limits.
+            raise ConfigError(f"{self._name(own.agent)}: {problem}. Mend the front matter and try again.")
         if own.agent_name != "Agent.md":
             # An agent of Claude Code is a file, with settings of its own kind above the words.
             front = take_settings(front)
         data = None if stated.is_missing else stated.text.encode()
         settings, findings = read_settings(own, data, front, self._loaded)
         self._loaded.mask.cover(secret_values({}, _kept_from_view(settings)))
-        if problem:
-            findings.append(Finding("warn", self._name(own.agent), problem, "mend the front matter"))
         member = make_member(member_id, self.layout, self._loaded, settings, words, identity.text)
         return msgspec.structs.replace(member, findings=tuple(findings))
 

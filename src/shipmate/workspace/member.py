@@ -23,6 +23,9 @@ DESCRIPTION_LIMIT = 200
 # From what lets the least happen unasked to what lets the most.
 MODES = ("read-only", "ask", "preview", "auto-edit", "yolo")
 
+# What keeps a member from something; misspelt it must not be passed over.
+LIMITS = ("permissions", "tools", "skills")
+
 
 class MemberSettings(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=False
@@ -118,6 +121,13 @@ def read_settings(
         )
         for key, near in unknown_keys(given, MemberSettings)
     ]
+    for key, near in unknown_keys(given, MemberSettings):
+        meant = next((name for name in (near, key.casefold()) if name in LIMITS), None)
+        if meant:
+            raise ConfigError(
+                f"{place}: {key!r} is unknown; did you mean {meant!r}? Mend or remove it: until then "
+                "nobody can tell what the member may do."
+            )
     try:
         return msgspec.convert(resolved, MemberSettings, strict=True), findings
     except msgspec.ValidationError as error:
