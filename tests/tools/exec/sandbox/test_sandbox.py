@@ -341,6 +341,7 @@ from shipmate.tools.exec.job import Jobs
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.tool import ToolContext
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import captain_of
 
 async def main(root: Path, *commands: str) -> None:
     layout = Layout(root)
