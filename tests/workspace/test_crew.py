@@ -211,3 +211,21 @@ def test_m4_a_limit_that_is_misspelt_keeps_the_member_from_answering(tmp_path: P
     write_member(tmp_path, "nina", {key: {}})
     with pytest.raises(ConfigError, match=f"'{key}' is unknown; did you mean"):
         crew.find("nina")
+
+
+def test_m4_a_model_nobody_can_make_out_keeps_that_member_alone_from_answering(tmp_path: Path) -> None:
+    crew, _ = open_crew(tmp_path)
+    write_member(tmp_path, "bo", {"name": "Bo"})
+    write_member(tmp_path, "nina", {"model": "sonnet"})
+    with pytest.raises(ConfigError, match="write provider:model"):
+        crew.find("nina")
+    assert crew.choose("Bo").id == "bo"
+    assert [each.id for each in crew.list()] == ["captain", "bo"]
+    assert [each.subject for each in crew.findings()] == ["member nina"]
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b"])
+def test_m4_a_name_that_can_be_no_id_is_said_not_to_be_there(tmp_path: Path, name: str) -> None:
+    crew, _ = open_crew(tmp_path)
+    with pytest.raises(NotFoundError, match="A folder members/<id>/ with an"):
+        crew.choose(name)

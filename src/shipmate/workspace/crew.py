@@ -42,9 +42,10 @@ class Crew:
     def find(self, member_id: str) -> Member:
         """Return a member by its id; raise NotFoundError when there is none of that id."""
         if not MEMBER_ID.fullmatch(member_id) or not self._is_member(self.layout.member(member_id)):
+            name = member_id if MEMBER_ID.fullmatch(member_id) else "<id>"
             raise NotFoundError(
-                f"there is no member {member_id!r}. There are: {', '.join(self.ids())}. "
-                f"A folder members/{member_id[:64]}/ with an Agent.md makes one."
+                f"there is no member {member_id[:64]!r}. There are: {', '.join(self.ids())}. "
+                f"A folder members/{name}/ with an Agent.md makes one."
             )
         return self._read(member_id)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from shipmate.errors import ConfigError
+from shipmate.errors import ConfigError, UserError
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Config, Llm, Permissions, Skills
 from shipmate.workspace.finding import Finding
@@ -219,7 +219,11 @@ def _llm_of(shared: Llm, model: str | Llm | None, *, is_captain: bool) -> Llm:
         return shared
     if isinstance(model, Llm):
         return model
-    return shared.named(model)
+    try:
+        return shared.named(model)
+    except UserError as error:
+        # What stands in a member's files keeps that member alone from answering.
+        raise ConfigError(str(error)) from error
 
 
 def _skills_of(shared: Skills, skills: tuple[str, ...] | Skills | None) -> Skills:
