@@ -205,7 +205,7 @@ def test_m4_another_member_answers_and_keeps_the_thread(workspace: Path) -> None
     assert done.returncode == 0
     listed = shipmate(workspace, "context", "--member", "Nina", "--full").stdout
     assert "Nina" in listed
-    assert "`exec`" not in shipmate(workspace, "ask", "--thread", "tea", "run touch x").stdout
+    assert "which is not on offer" in shipmate(workspace, "ask", "--thread", "tea", "run touch x").stdout
     assert not (workspace / "x").exists()
     unknown = shipmate(workspace, "ask", "--member", "ghost", "hello")
     assert unknown.returncode == 2
