@@ -11,6 +11,12 @@ TESTS = Path(__file__).parent
 ROOMS = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
 # Tests of what several modules do together, each in the room whose behaviour it is.
 CROSSING = {
+    "orchestrator/test_alias.py": "other names of tools, through the product",
+    "cli/test_foreign_folder.py": "folders of other agents, opened and asked through the commands",
+    "server/test_course.py": "courses and pins through the API",
+    "context/test_document_001.py": "document 001 to the letter",
+    "context/test_nanobot.py": "nanobot's behaviours as our own",
+    "workspace/foreign/test_half_written.py": "whatever was left half-written raises nothing",
     "cli/test_help.py": "every command describes itself",
     "cli/test_model.py": "which model answers, whatever the command",
     "context/test_bad_input.py": "whatever stands in a workspace, a prompt is made",
