@@ -114,3 +114,21 @@ def test_d5_d16_a_damaged_index_and_a_thread_cut_to_nothing_are_named(workspace:
     assert "! .ship/damaged/state-" in done.stdout
     assert "! .ship/threads/cli%3Achat%3Acut.jsonl: the file is empty" in done.stdout
     assert str(workspace) not in done.stdout
+
+
+def test_m4_a_member_whose_model_is_missing_and_a_key_in_its_settings_are_named(workspace: Path) -> None:
+    for name, settings in {
+        "nina": {"model": "anthropic:claude-sonnet-4-6"},
+        "bo": {"model": "nobody:knows"},
+        "cy": {"model": "rehearsal", "env": {"BOOKS_TOKEN": "a-private-value"}},
+    }.items():
+        (workspace / "members" / name).mkdir(parents=True)
+        (workspace / "members" / name / "member.json").write_text(json.dumps(settings))
+    result = shipmate(workspace, "doctor", "--json")
+    found = {each["subject"]: each for each in json.loads(result.stdout)}
+    assert result.returncode == 1
+    assert "has no key" in found["member nina: model"]["message"]
+    assert found["member bo: model"]["level"] == "error"
+    assert "member cy: model" not in found
+    assert "BOOKS_TOKEN=…" in found["members/cy/member.json env.BOOKS_TOKEN"]["fix"]
+    assert "a-private-value" not in result.stdout

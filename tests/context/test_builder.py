@@ -192,3 +192,15 @@ def test_an_index_that_cannot_be_read_is_reported_and_memory_used_instead(tmp_pa
     section = section_of(ContextBuilder(root).build(ContextRequest()), "memory-index")
     assert section.text.endswith("kept")
     assert "binary" in section.problem
+
+
+def test_m2_the_home_folder_of_another_agent_stands_for_the_workspace_inside(tmp_path: Path) -> None:
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace/SOUL.md").write_text("Calm and brief.\n")
+    (tmp_path / "config.json").write_text('{"agents": {"defaults": {"model": "x"}}}')
+    outer, inner = ContextBuilder(tmp_path), ContextBuilder(tmp_path / "workspace")
+    assert "Calm and brief." in outer.build_system_prompt()
+    assert (outer.layout.root, outer.config.context.profile) == (
+        inner.layout.root,
+        inner.config.context.profile,
+    )

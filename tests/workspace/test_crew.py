@@ -191,3 +191,41 @@ def test_m4_names_of_tools_and_skills_are_not_masked_but_private_values_are(tmp_
     words = "12 threads can be read; exec(env) about weather and accounts by gpt-5"
     assert loaded.mask(words) == words
     assert "private-value" not in loaded.mask("a-private-value another-private-value")
+
+
+@pytest.mark.parametrize("front", ["tools: [read", 'permissions: {"deny": [exec]', "tools: read\n\t- x: ["])
+def test_m4_front_matter_that_cannot_be_read_keeps_the_member_from_answering(
+    tmp_path: Path, front: str
+) -> None:
+    crew, _ = open_crew(tmp_path)
+    write_member(tmp_path, "nina", Agent=f"---\n{front}\n---\n# Nina\n")
+    with pytest.raises(ConfigError, match=r"members/nina/Agent\.md: .*Mend the front matter"):
+        crew.find("nina")
+    assert [each.id for each in crew.list()] == ["captain"]
+    assert [each.subject for each in crew.findings() if each.level == "error"] == ["member nina"]
+
+
+@pytest.mark.parametrize("key", ["tool", "Tools", "permission", "PERMISSIONS", "skill"])
+def test_m4_a_limit_that_is_misspelt_keeps_the_member_from_answering(tmp_path: Path, key: str) -> None:
+    crew, _ = open_crew(tmp_path)
+    write_member(tmp_path, "nina", {key: {}})
+    with pytest.raises(ConfigError, match=f"'{key}' is unknown; did you mean"):
+        crew.find("nina")
+
+
+def test_m4_a_model_nobody_can_make_out_keeps_that_member_alone_from_answering(tmp_path: Path) -> None:
+    crew, _ = open_crew(tmp_path)
+    write_member(tmp_path, "bo", {"name": "Bo"})
+    write_member(tmp_path, "nina", {"model": "sonnet"})
+    with pytest.raises(ConfigError, match="write provider:model"):
+        crew.find("nina")
+    assert crew.choose("Bo").id == "bo"
+    assert [each.id for each in crew.list()] == ["captain", "bo"]
+    assert [each.subject for each in crew.findings()] == ["member nina"]
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b"])
+def test_m4_a_name_that_can_be_no_id_is_said_not_to_be_there(tmp_path: Path, name: str) -> None:
+    crew, _ = open_crew(tmp_path)
+    with pytest.raises(NotFoundError, match="A folder members/<id>/ with an"):
+        crew.choose(name)

@@ -131,7 +131,7 @@ async def _ask(
     printer: _Printer,
 ) -> Outcome:
     async with open_ship(layout) as ship, ship.keeper.watch(str(thread_id)) as queue:
-        named = ship.crew.choose(member).id if member else None
+        named = ship.crew.choose(member).id if member is not None else None
         if model is not None:
             # Whoever keeps makes it anew; a name that cannot be used is refused here and now.
             ship.equip(named or CAPTAIN).models.named(model)

@@ -55,7 +55,7 @@ async def _chat(
     from shipmate.cli.terminal.conversation import Conversation
 
     async with open_ship(layout, finishes=False) as ship:
-        named = ship.crew.choose(member).id if member else None
+        named = ship.crew.choose(member).id if member is not None else None
         if model is not None:
             ship.equip(named or CAPTAIN).models.named(model)
         await prime(ship, thread_id, refs, show_in_ui=shows_priming)

@@ -74,7 +74,7 @@ def _build(layout: Layout, thread_id: ThreadId | None, member: str | None, profi
     loaded = load_config(layout)
     said, user, owner = asyncio.run(_look_up(layout, thread_id)) if thread_id else ("", "", CAPTAIN)
     crew = Crew(layout, loaded)
-    chosen = crew.choose(member) if member else crew.find(owner)
+    chosen = crew.choose(member) if member is not None else crew.find(owner)
     model, lacks = name_model(chosen.config.llm, loaded.environ)
     if lacks:
         click.echo(f"shipmate: {lacks}", err=True)

@@ -82,6 +82,7 @@ async def _check_rooms(layout: Layout, loaded: Loaded) -> list[Finding]:
     return [
         *(loaded.findings or [Finding("ok", "ship.json", read)]),
         *await _guard("model", lambda: find_model(loaded.config.llm, loaded.environ)),
+        *await _guard("members", lambda: _check_models(layout, loaded)),
         *await _guard("permissions", lambda: find_permissions(permissions)),
         *await _guard("Agent.md", lambda: find_preferences(layout)),
         *await _guard("context", lambda: _check_context(layout, loaded)),
@@ -170,6 +171,20 @@ async def _check_servers(layout: Layout, loaded: Loaded) -> list[Finding]:
         return toolset.findings()
     finally:
         await toolset.close()
+
+
+def _check_models(layout: Layout, loaded: Loaded) -> list[Finding]:
+    """Name the members whose own model cannot answer."""
+    from shipmate.models.readiness import findings as find_model
+    from shipmate.workspace.crew import Crew
+
+    own = [each for each in Crew(layout, loaded).list() if each.settings.model is not None]
+    found = [(each.id, finding) for each in own for finding in find_model(each.config.llm, loaded.environ)]
+    return [
+        msgspec.structs.replace(finding, subject=f"member {member_id}: model")
+        for member_id, finding in found
+        if finding.level == "error"
+    ]
 
 
 def _check_context(layout: Layout, loaded: Loaded) -> list[Finding]:

@@ -172,4 +172,5 @@ def _find_folder(workspace: Path | str) -> Layout:
     root = Path(workspace).expanduser().absolute()
     if not root.is_dir():
         raise WorkspaceError(f"there is no folder {root}. Give the folder of a workspace, or make it.")
-    return Layout(root)
+    # Of the home folder of another agent the workspace inside it is meant, as everywhere.
+    return Layout(root) if (root / "Agent.md").is_file() else Layout.at(root)

@@ -42,9 +42,10 @@ class Crew:
     def find(self, member_id: str) -> Member:
         """Return a member by its id; raise NotFoundError when there is none of that id."""
         if not MEMBER_ID.fullmatch(member_id) or not self._is_member(self.layout.member(member_id)):
+            name = member_id if MEMBER_ID.fullmatch(member_id) else "<id>"
             raise NotFoundError(
-                f"there is no member {member_id!r}. There are: {', '.join(self.ids())}. "
-                f"A folder members/{member_id[:64]}/ with an Agent.md makes one."
+                f"there is no member {member_id[:64]!r}. There are: {', '.join(self.ids())}. "
+                f"A folder members/{name}/ with an Agent.md makes one."
             )
         return self._read(member_id)
 
@@ -115,14 +116,15 @@ class Crew:
         if stated.problem:
             raise ConfigError(f"{self._name(own.member_file)}: {stated.problem}.")
         front, words, problem = _split(agent.text)
+        if problem:
+            # It may have stated limits.
+            raise ConfigError(f"{self._name(own.agent)}: {problem}. Mend the front matter and try again.")
         if own.agent_name != "Agent.md":
             # An agent of Claude Code is a file, with settings of its own kind above the words.
             front = take_settings(front)
         data = None if stated.is_missing else stated.text.encode()
         settings, findings = read_settings(own, data, front, self._loaded)
         self._loaded.mask.cover(secret_values({}, _kept_from_view(settings)))
-        if problem:
-            findings.append(Finding("warn", self._name(own.agent), problem, "mend the front matter"))
         member = make_member(member_id, self.layout, self._loaded, settings, words, identity.text)
         return msgspec.structs.replace(member, findings=tuple(findings))
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from shipmate.errors import ConfigError
+from shipmate.errors import ConfigError, UserError
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Config, Llm, Permissions, Skills
 from shipmate.workspace.finding import Finding
@@ -22,6 +22,9 @@ NAMED = re.compile(r"^\W*(?:name|名称|名字|姓名)\W*[:：]\W*(\w.*?)\W*$", 
 DESCRIPTION_LIMIT = 200
 # From what lets the least happen unasked to what lets the most.
 MODES = ("read-only", "ask", "preview", "auto-edit", "yolo")
+
+# What keeps a member from something; misspelt it must not be passed over.
+LIMITS = ("permissions", "tools", "skills")
 
 
 class MemberSettings(
@@ -118,6 +121,13 @@ def read_settings(
         )
         for key, near in unknown_keys(given, MemberSettings)
     ]
+    for key, near in unknown_keys(given, MemberSettings):
+        meant = next((name for name in (near, key.casefold()) if name in LIMITS), None)
+        if meant:
+            raise ConfigError(
+                f"{place}: {key!r} is unknown; did you mean {meant!r}? Mend or remove it: until then "
+                "nobody can tell what the member may do."
+            )
     try:
         return msgspec.convert(resolved, MemberSettings, strict=True), findings
     except msgspec.ValidationError as error:
@@ -209,7 +219,11 @@ def _llm_of(shared: Llm, model: str | Llm | None, *, is_captain: bool) -> Llm:
         return shared
     if isinstance(model, Llm):
         return model
-    return shared.named(model)
+    try:
+        return shared.named(model)
+    except UserError as error:
+        # What stands in a member's files keeps that member alone from answering.
+        raise ConfigError(str(error)) from error
 
 
 def _skills_of(shared: Skills, skills: tuple[str, ...] | Skills | None) -> Skills:

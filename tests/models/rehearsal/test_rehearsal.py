@@ -307,3 +307,21 @@ def test_nothing_heavy_is_imported() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     assert not {"pydantic", "pydantic_ai", "rich", "httpx", "fastapi"} & set(loaded)
+
+
+async def test_m6_a_result_is_told_though_a_pin_was_noted_while_the_call_waited() -> None:
+    part: JsonObject = {
+        "type": "tool-read",
+        "toolCallId": "c1",
+        "state": "output-available",
+        "input": {"path": "Agent.md"},
+        "output": "# Ada",
+    }
+    messages: list[UIMessage] = [
+        user_message("u1", "read Agent.md"),
+        {"id": "a1", "role": "assistant", "parts": [part]},
+        {"id": "p1", "role": "system", "parts": [{"type": "text", "text": "Pinned: tea at four."}]},
+    ]
+    made = ModelRequest(system="", messages=messages, tools=TOOLS)
+    events = [event async for event in RehearsalModel().stream(made)]
+    assert "# Ada" in "".join(event.text for event in events if isinstance(event, TextDelta))

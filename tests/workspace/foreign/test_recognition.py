@@ -167,3 +167,14 @@ def test_a_folder_that_may_not_be_looked_at_is_passed_over(tmp_path: Path) -> No
     finally:
         for folder in closed:
             folder.chmod(0o700)
+
+
+@pytest.mark.parametrize("name", ["config.json", "openclaw.json"])
+def test_m1_broken_settings_around_a_workspace_are_named_from_both_folders(tmp_path: Path, name: str) -> None:
+    (tmp_path / "workspace/memory").mkdir(parents=True)
+    for file in ("SOUL.md", "AGENTS.md", "memory/MEMORY.md"):
+        (tmp_path / "workspace" / file).write_text("words\n")
+    (tmp_path / name).write_text('{"providers": {"apiKey": "half')
+    for start in (tmp_path, tmp_path / "workspace"):
+        root = Layout.find(start).root
+        assert [each.what for each in survey(root)].count(f"../{name}") == 1

@@ -21,7 +21,9 @@ TEXTS = ("text", "content", "output", "stdout", "result", "message")
 
 def last_calls(messages: Sequence[UIMessage]) -> list[JsonObject]:
     """Return the tool parts of the step that was just taken."""
-    steps = step_calls(messages[-1]) if messages else []
+    # A pin or a course may have been noted while a call waited for its answer.
+    latest = next((message for message in reversed(messages) if message["role"] != "system"), None)
+    steps = step_calls(latest) if latest else []
     return steps[-1] if steps else []
 
 

@@ -27,7 +27,7 @@ def recognise(root: Path) -> Recognised | None:
         return recognise_ship(root)
     for recognise_agent in AGENTS:
         if found := recognise_agent(root):
-            return _with_project(found)
+            return _with_project(_tell_damaged(found))
     return _recognise_damaged(root) or recognise_project(root)
 
 
@@ -47,12 +47,17 @@ def survey(root: Path) -> list[Unused]:
 
 def _recognise_damaged(root: Path) -> Recognised | None:
     """Return a home folder whose settings cannot be read, by the workspace inside."""
-    broken = [name for name in HOME_CONFIGS if is_broken(root / name)]
-    found = recognise(root / INNER) if broken and is_folder(root / INNER) else None
-    if found is None or found.kind != "agent":
-        return None
-    lost = Unused(what=f"../{broken[0]}", why="it is no JSON that can be read; nothing of it is used")
-    return replace(found, unused=(lost, *found.unused))
+    is_damaged = any(is_broken(root / name) for name in HOME_CONFIGS) and is_folder(root / INNER)
+    found = recognise(root / INNER) if is_damaged else None
+    return found if found and found.kind == "agent" else None
+
+
+def _tell_damaged(found: Recognised) -> Recognised:
+    """Return an agent's workspace and the settings around it that cannot be read."""
+    home = found.root.parent
+    broken = [name for name in HOME_CONFIGS if found.root.name == INNER and is_broken(home / name)]
+    why = "it is no JSON that can be read; nothing of it is used"
+    return replace(found, unused=(*(Unused(what=f"../{name}", why=why) for name in broken), *found.unused))
 
 
 def _with_project(found: Recognised) -> Recognised:

@@ -23,7 +23,8 @@ def findings(layout: Layout) -> list[Finding]:
     """Return the literal keys and the loose modes of a workspace, each with its fix."""
     members = sorted(layout.members.iterdir()) if layout.members.is_dir() else []
     homes = [layout, *(Layout(path) for path in members if path.is_dir())]
-    found = [finding for home in homes for finding in _find_literals(home.config, layout.root)]
+    files = [file for home in homes for file in (home.config, home.member_file)]
+    found = [finding for file in files for finding in _find_literals(file, layout.root)]
     for home in homes:
         found += _find_loose(home.config, layout.root)
         # A repository often holds .env.example and its like; those are made to be read.
@@ -68,6 +69,9 @@ def _is_literal(raw: Any, place: KeyPath) -> bool:
 
 def _name_variable(place: KeyPath) -> str:
     words = [each for each in place if not each.isdigit()]
+    if words[0] == "env":
+        # It is the name of a variable already.
+        return words[-1]
     name = "_".join(words[-2:] if len(words) > 1 else words)
     return "".join(character if character.isalnum() else "_" for character in _snake(name)).upper()
 

@@ -92,9 +92,10 @@ def test_memory_is_read_only_and_configuration_cannot_be_made(
     )
     room = sandbox.open_room()
     subprocess.run(sandbox.wrap(["sh", "-c", forge], room), check=False, capture_output=True)
+    assert layout.config.read_text() == "{}\n"
     sandbox.close_room(room)
     assert layout.project_memory.read_text() == "remembered"
-    assert layout.config.read_text() == "{}\n"
+    assert not layout.config.exists()
 
 
 def test_a_secret_behind_a_link_is_hidden_too(
@@ -340,6 +341,7 @@ from shipmate.tools.exec.job import Jobs
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.tool import ToolContext
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import captain_of
 
 async def main(root: Path, *commands: str) -> None:
     layout = Layout(root)
