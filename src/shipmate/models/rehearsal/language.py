@@ -1,15 +1,14 @@
-"""Read what a built-in model says: Markdown files with one level-one heading for each saying."""
+"""Say things in the language a built-in model is spoken to."""
 
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
+
+from shipmate.values.saying import fill, load_sayings
 
 FOLDER = Path(__file__).parent / "words"
 HAN = r"[\u3400-\u9fff]"
-HEADING = re.compile(r"^# ([a-z_-]+)\n", re.MULTILINE)
-PLACE = re.compile(r"\{([a-z]+)\}")
 
 
 def language_of(text: str) -> str:
@@ -17,14 +16,11 @@ def language_of(text: str) -> str:
     return "zh" if not text.isascii() and re.search(HAN, text) else "en"
 
 
-@cache
-def load_words(name: str, language: str) -> dict[str, str]:
-    """Read a file of sayings."""
-    text = (FOLDER / f"{name}.{language}.md").read_text(encoding="utf-8")
-    pieces = HEADING.split(text)
-    return {key: body.strip() for key, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+def load_words(language: str) -> dict[str, str]:
+    """Return what a built-in model says in a language."""
+    return load_sayings(FOLDER, language)
 
 
-def fill(saying: str, **values: object) -> str:
-    """Put values into a saying; braces that name no value stay as they are."""
-    return PLACE.sub(lambda place: str(values.get(place[1], place[0])), saying)
+def say(saying: str, **values: object) -> str:
+    """Return a saying with its places filled."""
+    return fill(saying, values)
