@@ -36,7 +36,6 @@ MODULES_TO_RENAME = {
     "folder": {"skills", "store/journal"},
     "mark": {"store/journal", "thread"},
     "note": {"cli/terminal", "orchestrator"},
-    "turn": {"orchestrator", "priming"},
     "upload": {"server", "server/routes", "workspace"},
     "watch": {"server/stream", "tools/exec/sandbox"},
     "wording": {"approvals", "context", "models/provider"},
@@ -45,7 +44,7 @@ CROWD = 15
 # Rooms over the bar, with their present size: a ceiling that may only be lowered.
 CROWDED = {
     "cli": 18,
-    "orchestrator": 17,
+    "orchestrator": 16,
     "server": 16,
     "server/routes": 16,
     "tools/exec/sandbox": 16,

@@ -22,8 +22,8 @@ from shipmate.models.port import (
     ToolCallDelta,
     ToolSpec,
 )
-from shipmate.models.rehearsal.rehearsal import RehearsalModel
 from shipmate.models.rehearsal.language import load_words
+from shipmate.models.rehearsal.rehearsal import RehearsalModel
 from shipmate.tools.toolset import default_toolset
 from shipmate.values.message import JsonObject, UIMessage, user_message
 from shipmate.workspace.layout import Layout
