@@ -11,19 +11,19 @@ TESTS = Path(__file__).parent
 ROOMS = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
 # Tests of what several modules do together, each in the room whose behaviour it is.
 CROSSING = {
-    "cli/test_foreign_folder.py": "folders of other programs, through the command line",
+    "cli/test_foreign_folder.py": "folders made for other programs, through the command line",
     "cli/test_help.py": "every command describes itself",
     "cli/test_model.py": "which model answers, whatever the command",
     "context/test_bad_input.py": "whatever stands in a workspace, a prompt is made",
-    "context/test_document_001.py": "the example of document 001",
+    "context/test_document_001.py": "document 001 to the letter",
     "context/test_golden.py": "the profiles against the documents",
-    "context/test_nanobot.py": "what nanobot does, over the wire",
+    "context/test_nanobot.py": "what nanobot's own tests hold, over the wire",
     "context/test_origin.py": "the example of the origin",
     "context/test_prefix.py": "requests of one course begin alike",
     "orchestrator/keeper/test_silence.py": "nobody waits for a keeper that is gone",
     "orchestrator/keeper/test_visitor.py": "who is let in at the socket",
     "orchestrator/keeper/test_welcome.py": "those who are attached are served to the end",
-    "orchestrator/test_alias.py": "further names of tools, through the product",
+    "orchestrator/test_alias.py": "tools called as the documents name them",
     "orchestrator/test_answer.py": "answers to approvals, through the product",
     "orchestrator/test_changed.py": "targets that change between question and act",
     "orchestrator/test_decided.py": "decisions that come late",
@@ -40,7 +40,7 @@ CROSSING = {
     "tools/exec/program/test_oracle.py": "the grammars against the real programs",
     "tools/web/test_hostile.py": "hostile servers and pages",
     "tools/web/test_markup_cost.py": "what a page may cost",
-    "workspace/foreign/test_half_written.py": "folders that programs left unfinished",
+    "workspace/foreign/test_half_written.py": "whatever a program left half-written",
     "workspace/yaml/test_cost.py": "what a document may cost",
 }
 

@@ -8,6 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import shipmate
+from shipmate.values.surface import SURFACES
 
 SOURCE = Path(shipmate.__file__).parent
 # Answer types that bear the name of the value they describe. They go when a route's answer is described once;
@@ -34,8 +35,6 @@ MODULES_TO_RENAME = {
     "folder": {"skills", "store/journal"},
     "mark": {"store/journal", "thread"},
     "note": {"cli/terminal", "orchestrator/lane"},
-    "saying": {"models/rehearsal", "values"},
-    "turn": {"orchestrator", "priming"},
     "upload": {"server/routes", "workspace"},
     "wording": {"approvals", "context", "models/provider"},
 }
@@ -52,6 +51,8 @@ VOICE = {
     ast.ClassDef: ("Give ", "Be ", "Hold ", "Carry ", "State ", "Name ", "Say ", "Keep ", "Describe "),
     ast.Module: ("Give ", "Be "),
 }
+# Where no platform may be known by its name: what it shows is asked of `values/surface.py`.
+CORE = ("approvals", "context", "memory", "orchestrator", "priming", "store", "thread")
 PICTURES = re.compile(r"clerk|doorman|silence", re.IGNORECASE)
 
 
@@ -157,3 +158,14 @@ def test_h1_docstrings_speak_the_plain_voice() -> None:
         and (words := ast.get_docstring(node) or "").startswith(VOICE[type(node)])
     ]
     assert wrong == []
+
+
+def test_h1_the_core_knows_no_platform_by_name() -> None:
+    named = {
+        f"{path.relative_to(SOURCE)}: {node.value}"
+        for path in modules()
+        if path.relative_to(SOURCE).parts[0] in CORE
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in SURFACES
+    }
+    assert named == set()

@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Any
 
 from shipmate.adapters.command import read_command
-from shipmate.approvals.authority import OWNER_PLATFORMS
 from shipmate.approvals.reply.suggest import Suggester
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.builder import ContextBuilder
@@ -38,6 +37,7 @@ from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.change.changeset import recover
 from shipmate.tools.toolset import Toolset, default_servers, default_toolset
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome
+from shipmate.values.surface import surface_of
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.disk.disk import DISK, Disk
@@ -169,7 +169,7 @@ class Shipmate:
     async def receive(self, event: IngressEvent) -> Receipt:
         """Take an event in; once this returns it cannot be lost, and a repeat starts nothing."""
         # The terminal and the page read commands themselves: there `/new` begins a thread.
-        is_chat = event.platform not in OWNER_PLATFORMS
+        is_chat = not surface_of(event.platform).is_owner
         return await self.keeper.receive(read_command(event) if is_chat else event)
 
     async def close(self, *, finish: bool = False) -> None:

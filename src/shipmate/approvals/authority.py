@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from shipmate.approvals.value import Approval
 from shipmate.values.event import ApprovalReplyEvent, TextEvent
+from shipmate.values.surface import surface_of
 from shipmate.workspace.config import Permissions
-
-# Whoever speaks here holds the workspace itself: its files, or the token of its page.
-OWNER_PLATFORMS = frozenset({"cli", "web"})
-# Where people are shown the call they are asked about. Elsewhere nobody can approve one, only refuse it.
-SHOWING_PLATFORMS = OWNER_PLATFORMS | {"telegram", "feishu"}
 
 
 def may_decide(permissions: Permissions, event: TextEvent | ApprovalReplyEvent, approval: Approval) -> bool:
     """Return whether the person who sent an event may answer an approval."""
-    if permissions.deciders == "anyone" or event.platform in OWNER_PLATFORMS or is_admin(permissions, event):
+    is_owner = surface_of(event.platform).is_owner
+    if permissions.deciders == "anyone" or is_owner or is_admin(permissions, event):
         return True
     if permissions.deciders == "admins" or not event.user_id:
         return False
@@ -26,7 +23,7 @@ def may_decide(permissions: Permissions, event: TextEvent | ApprovalReplyEvent, 
 
 def shows_calls(event: TextEvent | ApprovalReplyEvent) -> bool:
     """Return whether an event comes from where calls are shown, so that it can approve one."""
-    return event.platform in SHOWING_PLATFORMS
+    return surface_of(event.platform).shows_calls
 
 
 def is_admin(permissions: Permissions, event: TextEvent | ApprovalReplyEvent) -> bool:

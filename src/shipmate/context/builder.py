@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from shipmate.context.budget import Calibration
 from shipmate.context.clock import find_zone, tell_time
 from shipmate.context.media import read_images
-from shipmate.context.message_list import join_prompts
 from shipmate.context.piece import join_pieces, limit_pieces, write_pieces
 from shipmate.context.profile import MEMORY, Profile, choose_profile
 from shipmate.context.request import Context, ContextRequest, ToolDescription, offered_tools
@@ -24,6 +24,31 @@ from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import load_config
 from shipmate.workspace.member import Member, captain_of
+
+
+# Providers take turns, and some refuse two words of one side.
+def join_prompts(messages: Iterable[JsonObject]) -> list[JsonObject]:
+    """Return messages in which neighbours of role `user` are one; those given stay as they are."""
+    joined: list[JsonObject] = []
+    for message in messages:
+        last = joined[-1] if joined else {}
+        if message.get("role") == "user" and last.get("role") == "user":
+            joined[-1] = {**last, "content": _join(last.get("content"), message.get("content"))}
+        else:
+            joined.append(message)
+    return joined
+
+
+def _join(first: Any, second: Any) -> Any:
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}" if first and second else first or second
+    return [*_parts(first), *_parts(second)]
+
+
+def _parts(content: Any) -> list[Any]:
+    if isinstance(content, list):
+        return content
+    return [{"type": "text", "text": content}] if content else []
 
 
 class ContextBuilder:

@@ -12,6 +12,7 @@ from shipmate.context.profile import Profile
 from shipmate.context.request import Context, Section, Stability, ToolDescription
 from shipmate.context.section import Draft, Omission, Scene, SectionKind, section_kinds
 from shipmate.context.wording import find_wording, word
+from shipmate.values.saying import fill
 
 # The constitution may shrink, but a member without it would be someone else.
 NEVER_DROPPED = frozenset({"agent"})
@@ -38,7 +39,7 @@ class Piece:
     def _render(self, text: str) -> None:
         assert isinstance(self.draft, Draft)
         wording = find_wording(self.style, self.draft.wording or self.kind.name)
-        self.text = wording.substitute(self.draft.fields, text=text)
+        self.text = fill(wording, {**self.draft.fields, "text": text})
         self.bytes, self.tokens = weigh(self.text)
 
     def cut(self, tokens: int, why: str) -> None:

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from string import Template
 
 from shipmate.approvals.value import Call
 from shipmate.orchestrator.turn import Turn
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import metadata_of
+from shipmate.values.saying import fill
 from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.layout import Layout
 
@@ -43,9 +43,8 @@ class Guides:
         if guide is None or (path := layout.name_of(Path(guide.path))) in _told(turn):
             return told
         turn.guides.add(path)
-        words = _wording().substitute(
-            path=path, folder=path.rpartition("/")[0], text=_shorten(guide.text, path)
-        )
+        values = {"path": path, "folder": path.rpartition("/")[0], "text": _shorten(guide.text, path)}
+        words = fill(_wording(), values)
         result = chunks.tool_output(call.call_id, f"{output}\n\n{words.rstrip()}")
         return [result, *told[1:], chunks.message_metadata({TOLD: {path: call.call_id}})]
 
@@ -89,5 +88,5 @@ def _shorten(text: str, path: str) -> str:
 
 
 @cache
-def _wording() -> Template:
-    return Template(Path(__file__).with_name("guide.md").read_text(encoding="utf-8"))
+def _wording() -> str:
+    return Path(__file__).with_name("guide.md").read_text(encoding="utf-8")

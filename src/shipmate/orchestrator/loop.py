@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -14,7 +15,6 @@ from shipmate.context.trace import Trace
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError, UserError
 from shipmate.models.port import Finish, ModelRequest
 from shipmate.orchestrator.attachment import Attachments
-from shipmate.orchestrator.estimate import TokenCount
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
@@ -24,7 +24,28 @@ from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import Outcome
 from shipmate.values.message import UIMessage, text_of, timestamp
+from shipmate.values.token import message_tokens
 from shipmate.workspace.layout import Layout
+
+
+class TokenCount:
+    """What the histories of threads cost; a long one is not counted anew at each step."""
+
+    def __init__(self) -> None:
+        self._counted: WeakKeyDictionary[Thread, tuple[int, int, int]] = WeakKeyDictionary()
+
+    def tokens(self, thread: Thread) -> int:
+        """Estimate the tokens of what the model sees of a thread."""
+        messages = thread.history()
+        course, count, tokens = self._counted.get(thread, (thread.course, 0, 0))
+        # The last message may still grow, so it is counted anew each time.
+        settled = max(0, len(messages) - 1)
+        if course != thread.course or count > settled:
+            count, tokens = 0, 0
+        tokens += sum(map(message_tokens, messages[count:settled]))
+        self._counted[thread] = (thread.course, settled, tokens)
+        return tokens + sum(map(message_tokens, messages[settled:]))
+
 
 MAX_STEPS = 30
 # From a chunk to the socket of an attached process: the watcher, its writer, the write itself.

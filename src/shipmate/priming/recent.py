@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -15,6 +12,7 @@ from shipmate.errors import PrimingError
 from shipmate.priming.library import Library, Listing, is_applicable
 from shipmate.priming.ref import ScriptRef
 from shipmate.values.nesting import check_nesting
+from shipmate.workspace.disk.disk import DISK, locked
 from shipmate.workspace.layout import Layout, make_private
 
 RECENT_LIMIT = 20
@@ -61,7 +59,7 @@ class Recents:
         """Put scripts first, the last given foremost, within the limit; give what was wrong with the file."""
         path = self._layout.recent_priming(member)
         make_private(path.parent)
-        with _hold(path):
+        with locked(DISK, path.with_name(f".{path.name}.lock")):
             known, problems = self.read(member)
             sequence = max((recent.sequence for recent in known), default=0)
             at = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S")
@@ -106,14 +104,3 @@ def _set_aside(path: Path, reason: str) -> str:
     except OSError as error:
         return f"{path} is damaged ({reason}) and cannot be set aside: {error.strerror}"
     return f"{path} was damaged ({reason}); it was set aside as {aside.name} and the list starts anew"
-
-
-@contextmanager
-def _hold(path: Path) -> Generator[None]:
-    """Let one process at a time change a list."""
-    handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

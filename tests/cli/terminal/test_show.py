@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from shipmate.cli.terminal.show import fence, write_markdown, write_message
+from shipmate.cli.terminal.show import fence_output, write_markdown, write_message
 from shipmate.values.message import UIMessage
 
 
@@ -29,6 +29,6 @@ def test_a_message_with_nothing_to_see_is_left_out() -> None:
 
 
 def test_long_output_is_cut_and_says_by_how_much() -> None:
-    shown = fence("x" * 5_000)
+    shown = fence_output("x" * 5_000)
     assert shown.endswith("… 1,000 more characters\n```")
-    assert fence(" \n") == ""
+    assert fence_output(" \n") == ""

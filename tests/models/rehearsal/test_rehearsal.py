@@ -22,8 +22,8 @@ from shipmate.models.port import (
     ToolCallDelta,
     ToolSpec,
 )
+from shipmate.models.rehearsal.language import load_words
 from shipmate.models.rehearsal.rehearsal import RehearsalModel
-from shipmate.models.rehearsal.saying import load_words
 from shipmate.tools.toolset import default_toolset
 from shipmate.values.message import JsonObject, UIMessage, user_message
 from shipmate.workspace.layout import Layout
@@ -295,7 +295,7 @@ async def test_the_same_words_always_get_the_same_answer(said: str) -> None:
 
 
 def test_both_languages_say_the_same_things() -> None:
-    english, chinese = load_words("rehearsal", "en"), load_words("rehearsal", "zh")
+    english, chinese = load_words("en"), load_words("zh")
     assert list(english) == list(chinese)
     kinds = [[line.split(" | ")[0] for line in words["tries"].splitlines()] for words in (english, chinese)]
     assert kinds[0] == kinds[1]

@@ -17,7 +17,7 @@ from tests.support.server import Served, make_workspace
 from tests.support.wait import LONG
 from tests.support.wire import answer, chat, messages, said, user
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 async def test_m6_a_course_is_opened_once_for_a_key(served: Served) -> None:

@@ -34,13 +34,12 @@ from shipmate.store.port import Consents
 from shipmate.values.event import ApprovalReplyEvent, TextEvent
 from shipmate.values.message import timestamp
 from shipmate.values.reason import Why
+from shipmate.values.surface import surface_of
 
 Event = TextEvent | ApprovalReplyEvent
 ORDINARY = ReplyEffect()
 STOPPED = ReplyEffect(stopped=True)
 MINUTES = re.compile(r"([1-9]\d{0,4})m")
-# On these surfaces one call can be looked at whole, however long it is.
-WHOLE_PLATFORMS = frozenset({"cli", "web"})
 RECENT = 50
 
 
@@ -300,7 +299,7 @@ def _who(event: Event) -> str:
 def _sees_whole(event: Event) -> bool:
     """Return whether the answer comes from where the calls it names are shown whole."""
     names_calls = isinstance(event, ApprovalReplyEvent) and bool(event.approval_id or event.approval_ids)
-    return names_calls and event.platform in WHOLE_PLATFORMS
+    return names_calls and surface_of(event.platform).shows_whole
 
 
 def _is_ruled_by(approval: Approval, event: Event) -> bool:

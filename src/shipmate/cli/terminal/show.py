@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from shipmate.approvals.wording import fence
 from shipmate.cli.terminal.card import describe_call
 from shipmate.models.rehearsal.outcome import text_output
 from shipmate.thread.pin import list_pins, read_pin, without_words
@@ -44,7 +45,7 @@ def _write_part(part: JsonObject, message: UIMessage, with_output: bool) -> Iter
         milliseconds = times.get(part["toolCallId"]) if isinstance(times, dict) else None
         yield f"`{describe_call(part, tool_name(part), milliseconds).replace('`', 'ˋ')}`"
         if with_output and part.get("state") == "output-available":
-            yield fence(text_output(part.get("output")))
+            yield fence_output(text_output(part.get("output")))
     elif kind == "file":
         name = part.get("filename") or part.get("mediaType") or "file"
         yield f"[{name}]({_link(str(part.get('url', '')))})"
@@ -76,14 +77,11 @@ def _link(url: str) -> str:
     return "data:…" if url.startswith("data:") else url
 
 
-def fence(text: str) -> str:
-    """Put text into a code block that it cannot break out of; a very long one is cut."""
+def fence_output(text: str) -> str:
+    """Put output into a code block; a very long one is cut."""
     if not text.strip():
         return ""
     shown = text.rstrip("\n")
     if len(shown) > OUTPUT_LENGTH:
         shown = f"{shown[:OUTPUT_LENGTH]}\n… {len(text) - OUTPUT_LENGTH:,} more characters"
-    mark = "```"
-    while mark in shown:
-        mark += "`"
-    return f"{mark}\n{shown}\n{mark}"
+    return fence(shown)

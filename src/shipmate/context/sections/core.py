@@ -30,7 +30,7 @@ def write(scene: Scene) -> Draft:
         source="built in",
         reason="always there",
         # A style that tells the time here can have no stable prefix.
-        stability="volatile" if "$now" in find_wording(scene.style, "core").template else None,
+        stability="volatile" if "{now}" in find_wording(scene.style, "core") else None,
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from shipmate.models.rehearsal.language import say
 from shipmate.models.rehearsal.offline import step_calls
-from shipmate.models.rehearsal.saying import fill
 from shipmate.values.message import JsonObject, UIMessage, tool_name
 
 SHOWN_LINES = 12
@@ -44,21 +44,21 @@ def _describe(call: JsonObject, words: dict[str, str]) -> str:
             return _describe_output(text_output(call.get("output")), about, words)
         case "output-denied":
             reason = (call.get("approval") or {}).get("reason") or words["no-reason"]
-            return fill(words["outcome-denied"], reason=reason, **about)
+            return say(words["outcome-denied"], reason=reason, **about)
         case _:
-            return fill(words["outcome-error"], reason=call.get("errorText") or words["no-reason"], **about)
+            return say(words["outcome-error"], reason=call.get("errorText") or words["no-reason"], **about)
 
 
 def _describe_output(text: str, about: dict[str, Any], words: dict[str, str]) -> str:
     lines = text.rstrip("\n").split("\n")
     if not text.strip():
-        return fill(words["outcome-empty"], **about)
+        return say(words["outcome-empty"], **about)
     shown = "\n".join(lines[:SHOWN_LINES])[:SHOWN_LENGTH]
     fence = "```"
     while fence in shown:
         fence += "`"
-    head = fill(words["outcome-line" if len(lines) == 1 else "outcome-text"], lines=len(lines), **about)
-    more = "\n\n" + fill(words["more"], count=len(lines) - SHOWN_LINES) if len(lines) > SHOWN_LINES else ""
+    head = say(words["outcome-line" if len(lines) == 1 else "outcome-text"], lines=len(lines), **about)
+    more = "\n\n" + say(words["more"], count=len(lines) - SHOWN_LINES) if len(lines) > SHOWN_LINES else ""
     return f"{head}\n\n{fence}\n{shown}\n{fence}{more}"
 
 

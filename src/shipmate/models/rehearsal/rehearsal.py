@@ -22,9 +22,9 @@ from shipmate.models.port import (
 )
 from shipmate.models.rehearsal.fit import TOOLS, Fitted, fit, tool_named
 from shipmate.models.rehearsal.intent import Intent, parse_request
+from shipmate.models.rehearsal.language import language_of, load_words, say
 from shipmate.models.rehearsal.offline import count_steps, derive_call_id
 from shipmate.models.rehearsal.outcome import describe_outcomes, is_all_done, last_calls
-from shipmate.models.rehearsal.saying import fill, language_of, load_words
 from shipmate.values.message import UIMessage, text_of
 from shipmate.values.token import estimate_tokens
 
@@ -60,7 +60,7 @@ class _Turn:
     def __init__(self, request: ModelRequest) -> None:
         self.request = request
         self.said = "\n\n".join(_spoken(request.messages))
-        self.words = load_words("rehearsal", language_of(self.said))
+        self.words = load_words(language_of(self.said))
         self.stages = parse_request(self.said)
 
     async def answer(self) -> AsyncIterator[ModelEvent]:
@@ -78,7 +78,7 @@ class _Turn:
                 yield event
         elif rest:
             actions = self._join(self._action(intent) for stage in rest for intent in stage)
-            for piece in _pieces("\n\n" + fill(self.words["halted"], actions=actions)):
+            for piece in _pieces("\n\n" + say(self.words["halted"], actions=actions)):
                 yield piece
 
     async def _begin(self) -> AsyncIterator[ModelEvent]:
@@ -103,7 +103,7 @@ class _Turn:
             return
         topic = intent.slots.get("topic") or self.words["nothing"]
         if intent.kind == "think":
-            for piece in PIECE.findall(fill(self.words["think"], topic=topic)):
+            for piece in PIECE.findall(say(self.words["think"], topic=topic)):
                 yield ReasoningDelta(piece)
             yield ReasoningEnd()
         for piece in _pieces(self._saying(intent.kind, topic)):
@@ -117,21 +117,21 @@ class _Turn:
             # Without a pause the whole count would be one uninterruptible burst.
             await asyncio.sleep(SLOW_SECONDS if intent.slots.get("slowly") else 0)
             yield TextDelta(f"{number} ")
-        yield TextDelta("\n\n" + fill(self.words["count-end"], count=limit))
+        yield TextDelta("\n\n" + say(self.words["count-end"], count=limit))
 
     def _saying(self, kind: str, topic: str) -> str:
         words, tools = self.words, self.request.tools
         match kind:
             case "think":
-                return fill(words["thought"], topic=topic)
+                return say(words["thought"], topic=topic)
             case "tools":
                 names = ", ".join(f"`{tool.name}`" for tool in tools)
-                return fill(words["tools"], tools=names) if names else words["no-tools"]
+                return say(words["tools"], tools=names) if names else words["no-tools"]
             case "summary":
                 points = "\n".join(f"- {line}" for line in self._asked())
-                return fill(words["summary"], points=points)
+                return say(words["summary"], points=points)
             case _:
-                return fill(words[kind], intro=words["intro"], key=words["key"], tries=self._tries())
+                return say(words[kind], intro=words["intro"], key=words["key"], tries=self._tries())
 
     def _asked(self) -> list[str]:
         """List what the person asked for in this course."""
@@ -150,7 +150,7 @@ class _Turn:
         kinds = [kind for kind in SUGGESTED if self._is_offered(kind)]
         shown = [found[0] for kind in kinds if (found := re.search(r"`[^`]+`", tries[kind]))]
         said = " ".join(self.said.split())
-        return fill(
+        return say(
             self.words["echo"],
             said=said if len(said) <= SUMMARY_LINE else f"{said[:SUMMARY_LINE]}…",
             intro=self.words["intro"],
@@ -165,10 +165,10 @@ class _Turn:
         gap = "\n\n" if lead == "next" else ""
         for intent, call in fitted:
             if call is None:
-                yield from _pieces(gap + fill(self.words["missing"], tool=tool_named(intent)) + "\n\n")
+                yield from _pieces(gap + say(self.words["missing"], tool=tool_named(intent)) + "\n\n")
         if calls:
             actions = self._join(self._action(call.intent) for call in calls)
-            yield from _pieces(gap + fill(self.words[lead], actions=actions))
+            yield from _pieces(gap + say(self.words[lead], actions=actions))
         for number, call in enumerate(calls, 1):
             yield from _call(call, derive_call_id(self.request, number))
 
@@ -177,7 +177,7 @@ class _Turn:
         key = next((k for k in ("tool", "path", "command", "pattern", "url", "query") if k in slots), None)
         if intent.kind == "grep":
             key = "pattern"
-        return fill(self.words[f"action-{intent.kind}"], object=f"`{slots[key]}`" if key else "`*`")
+        return say(self.words[f"action-{intent.kind}"], object=f"`{slots[key]}`" if key else "`*`")
 
     def _join(self, actions: Iterator[str]) -> str:
         first, *rest = actions

@@ -24,6 +24,7 @@ from shipmate.values.message import (
     metadata_of,
     tool_parts,
 )
+from shipmate.values.surface import surface_of
 
 
 def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread, run_id: str) -> UIMessage:
@@ -157,7 +158,8 @@ def replaced_row(thread: Thread, by: str, key: str) -> list[UIMessage]:
 
 def user_message_id(event: IngressEvent) -> str:
     """Return the id of an event's message; the web client's own is kept, so that both sides agree on it."""
-    return event.message_id if event.platform == "web" else f"{event.platform}-{event.message_id}"
+    is_kept = surface_of(event.platform).keeps_ids
+    return event.message_id if is_kept else f"{event.platform}-{event.message_id}"
 
 
 def speaker_of(thread: Thread) -> str | None:

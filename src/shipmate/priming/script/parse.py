@@ -11,13 +11,49 @@ from typing import Any, TypeVar
 
 from shipmate.errors import NotFoundError
 from shipmate.priming.script.block import BLANKS, Block, BlockMetadata, cut_blocks, split_metadata
+from shipmate.priming.script.kind import FLAG, NAME, TEXT, Kind, one_of
 from shipmate.priming.script.record import Record, Script, ScriptError
 from shipmate.priming.script.record_rule import RULES, FieldError, check_record
-from shipmate.priming.script.reminder import check_reminders
 from shipmate.values.message import JsonObject
 from shipmate.workspace.json import read_json
 from shipmate.workspace.yaml.scalar import YamlError
 from shipmate.workspace.yaml.yaml import read_yaml
+
+_OPTIONAL: dict[str, Kind] = {
+    "id": NAME,
+    "echoback": FLAG,
+    "scope": one_of("dialog", "task", "agent", "runtime"),
+    "renderMode": one_of("plain", "markdown"),
+    "createdAt": TEXT,
+    "priority": one_of("high", "medium", "low"),
+}
+
+
+def check_reminders(frontmatter: JsonObject) -> str:
+    """Say what is wrong with the reminders, "" when nothing is."""
+    reminders = frontmatter.get("reminders")
+    if "reminders" not in frontmatter:
+        return ""
+    if not isinstance(reminders, list):
+        return "`reminders` must be a list of {content, …}"
+    for number, reminder in enumerate(reminders, 1):
+        if problem := _check_reminder(reminder):
+            return f"reminder {number}: {problem}"
+    return ""
+
+
+def _check_reminder(reminder: object) -> str:
+    if not isinstance(reminder, dict):
+        return "write {content, …}"
+    if not NAME.test(reminder.get("content")):
+        return "`content` must be a text that is not blank"
+    if "ownerName" in reminder:
+        return "no owner of reminders is registered here. Leave `ownerName` out"
+    for name, kind in _OPTIONAL.items():
+        if name in reminder and not kind.test(reminder[name]):
+            return f"`{name}` must be {kind.want}"
+    return ""
+
 
 BYTE_LIMIT = 64 * 1024 * 1024
 # Metadata that only the slow YAML reader understands: at most seven seconds of it in one file.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import os
 import shutil
@@ -33,6 +32,7 @@ from shipmate.tools.file.change.state import (
     look_at,
     reach,
 )
+from shipmate.workspace.disk.disk import DISK, locked
 from shipmate.workspace.layout import Layout, make_private, sync_folder, write_private
 
 PLAN = "plan.json"
@@ -353,12 +353,8 @@ def _open_up(folder: Path) -> None:
 def hold(layout: Layout) -> Generator[None]:
     """Keep others, also other processes, from applying or finishing changes meanwhile."""
     make_private(layout.ship)
-    handle = os.open(layout.changes_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with locked(DISK, layout.changes_lock):
         yield
-    finally:
-        os.close(handle)
 
 
 def recover(layout: Layout) -> list[str]:
