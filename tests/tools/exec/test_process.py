@@ -90,6 +90,7 @@ from shipmate.tools.exec.sandbox import limit
 from shipmate.tools.exec.sandbox.sandbox import Sandbox, list_confinements
 from shipmate.tools.tool import ToolContext
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import captain_of
 
 # Any other process of this machine ends what it finds in control groups that were left behind; here only the
 # confinement itself counts.

@@ -38,7 +38,7 @@ def test_git_commits_in_the_name_of_the_person_else_of_the_member(
     context: ToolContext, room: Room, tmp_path: Path
 ) -> None:
     nameless = make_environment(context, room, {}, {"HOME": str(tmp_path / "nobody")})
-    assert nameless["GIT_AUTHOR_NAME"] == context.member
+    assert nameless["GIT_AUTHOR_NAME"] == context.member.id
     (tmp_path / "ann").mkdir()
     (tmp_path / "ann/.gitconfig").write_text("[user]\n\tname = Ann Example\n\temail = ann@example.org\n")
     named = make_environment(context, room, {}, {"HOME": str(tmp_path / "ann")})
