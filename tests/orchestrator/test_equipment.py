@@ -155,3 +155,16 @@ async def test_m4_a_yes_that_names_another_member_lets_the_one_that_asked_act(tm
     ]
     acted = [each for each in map(json.loads, lines) if each.get("event") == "allowed"]
     assert (act.marks, [each["member"] for each in acted]) == (["1", "2"], ["nina", "nina"])
+
+
+async def test_m4_a_member_is_told_reasons_in_its_own_language(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    write_member(tmp_path, "nina", language="zh", tools=["ac*"])
+    model = ScriptedModel([[call("act", mark="x")]] * 2)
+    async with open_workspace(tmp_path, model, [act, Probe("look")]) as app:
+        assert app.equip("nina").toolset.names == ["act"]
+        await tell(app, "act", "nina", "cli:dm:nina")
+        await tell(app, "act", None, "cli:dm:cap")
+        reasons = {each.member: each.reason for each in await app.approvals.pending()}
+    assert any("\u4e00" <= letter <= "\u9fff" for letter in reasons["nina"])
+    assert reasons["captain"].isascii()

@@ -229,3 +229,13 @@ def test_m4_a_name_that_can_be_no_id_is_said_not_to_be_there(tmp_path: Path, nam
     crew, _ = open_crew(tmp_path)
     with pytest.raises(NotFoundError, match="A folder members/<id>/ with an"):
         crew.choose(name)
+
+
+@pytest.mark.parametrize("key", ["tool", "Tools", "permission", "skill"])
+def test_a_limit_misspelt_in_front_matter_is_not_passed_over(tmp_path: Path, key: str) -> None:
+    crew, _ = open_crew(tmp_path)
+    write_member(tmp_path, "nina", Agent=f"---\n{key}: read\ntitle: Watch\ntags: [a]\n---\n# Nina\n")
+    with pytest.raises(ConfigError, match=f"'{key}' of the front matter is unknown; did you mean"):
+        crew.find("nina")
+    write_member(tmp_path, "nina", Agent="---\ntitle: Watch\ntags: [a]\ntopic: x\n---\n# Nina\n")
+    assert crew.find("nina").tools is None

@@ -100,10 +100,14 @@ class ApprovalService:
             judgement = self.policy.judge(call, await self._grants_for(call))
         except ToolError as error:
             return Verdict("deny", str(error))
-        reason = explain(self.language, judgement.why)
+        reason = self._explain(call, judgement.why)
         if judgement.action == "ask":
             return await self._ask(call, judgement)
         return Verdict(judgement.action, reason, judgement.grant_id, why=judgement.why, rule=judgement.rule)
+
+    def _explain(self, call: Call, why: Why) -> str:
+        """Return a reason in the language of the member whose call it is."""
+        return explain(call.context.member.settings.language or self.language, why)
 
     async def _grants_for(self, call: Call) -> list[Grant]:
         """Return the grants of the call's tool that were given when it was what it is now."""
@@ -120,7 +124,7 @@ class ApprovalService:
             # Nobody should be asked about a call that can only fail; the model is told why instead.
             return Verdict("deny", str(error))
         why = why if picture.result is None else Why("tried")
-        return Verdict("ask", explain(self.language, why), why=why, picture=picture)
+        return Verdict("ask", self._explain(call, why), why=why, picture=picture)
 
     async def request(self, call: Call, verdict: Verdict, *, round_number: int = 1) -> Approval:
         """Put a call to a person; the question is on disk when this returns."""
@@ -140,7 +144,7 @@ class ApprovalService:
         old = await self.get(approval_id)
         judgement = self.policy.judge(call, ())
         if judgement.action == "deny":
-            raise ToolError(f"not allowed: {explain(self.language, judgement.why)}")
+            raise ToolError(f"not allowed: {self._explain(call, judgement.why)}")
         verdict = await self._ask(call, msgspec.structs.replace(judgement, why=Why("changed")))
         if verdict.action == "deny":
             raise ToolError(f"not allowed: {verdict.reason}")
@@ -205,7 +209,7 @@ class ApprovalService:
         judgement = self.policy.judge(call, ())
         if judgement.action != "deny":
             return None
-        reason = explain(self.language, judgement.why)
+        reason = self._explain(call, judgement.why)
         return Verdict("deny", reason, why=judgement.why, rule=judgement.rule)
 
     async def confirm(self, approval_id: str, call: Call) -> Call | None:

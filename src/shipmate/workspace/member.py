@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from typing import Annotated, Any, Literal
 
@@ -128,11 +129,25 @@ def read_settings(
                 f"{place}: {key!r} is unknown; did you mean {meant!r}? Mend or remove it: until then "
                 "nobody can tell what the member may do."
             )
+    if meant := _misspelt_limit(front):
+        raise ConfigError(
+            f"{layout.agent}: {meant[0]!r} of the front matter is unknown; did you mean {meant[1]!r}? "
+            "Mend or remove it: until then nobody can tell what the member may do."
+        )
     try:
         return msgspec.convert(resolved, MemberSettings, strict=True), findings
     except msgspec.ValidationError as error:
         where = place if data is not None else layout.agent
         raise ConfigError(f"{where}: {error}. Mend this value and try again.") from error
+
+
+def _misspelt_limit(front: JsonObject) -> tuple[str, str] | None:
+    """Return a key of front matter that is nearly a limit, and that limit; others may mean anything."""
+    for key in map(str, front):
+        near = difflib.get_close_matches(key.casefold(), LIMITS, n=1, cutoff=0.8)
+        if near and key not in LIMITS:
+            return key, near[0]
+    return None
 
 
 def _read_front(front: JsonObject) -> JsonObject:
