@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import tzinfo
 from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from shipmate.values.message import JsonObject, UIMessage
+from shipmate.values.sidecar import Sidecar
 
 FinishReason = Literal["stop", "length", "tool-calls", "content-filter", "error", "other"]
 
@@ -26,10 +28,14 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     messages: Sequence[UIMessage]
     tools: Sequence[ToolSpec] = ()
-    # Provider signatures of the open turn's reasoning, by message id; see `Store.open_turn`.
-    signatures: dict[str, list[JsonObject]] = {}
-    # How many leading bytes of `system` stay the same from turn to turn, for providers that cache by mark.
-    stable_bytes: int = 0
+    # What stands beside the rows of the course, by message id.
+    sidecars: Mapping[str, Sidecar] = {}
+    # Where the person is; each of their messages then says when it was sent.
+    zone: tzinfo | None = None
+    # What this request wants otherwise than the settings: temperature, top_p, max_tokens, stop, seed.
+    sampling: JsonObject = {}
+    # What requests of one thread have in common, for providers that find what they cached by a key.
+    cache_key: str = ""
 
 
 class TextDelta(msgspec.Struct, frozen=True, tag="text"):
@@ -64,6 +70,18 @@ class ToolCall(msgspec.Struct, frozen=True, tag="tool-call"):
     call_id: str
     name: str
     arguments: str
+    # What the provider needs to recognise the call later.
+    signature: JsonObject | None = None
+
+
+class ModelNotice(msgspec.Struct, frozen=True, kw_only=True, tag="notice"):
+    """Trouble that passes, told while it lasts: a request asked again, or asked of another model."""
+
+    kind: Literal["retry", "fallback"]
+    # The model that is asked next, and why it has to be, in one sentence.
+    model: str
+    reason: str
+    wait_seconds: float = 0
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +91,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+    # Those of the output that were thinking, where the provider tells.
+    reasoning_tokens: int = 0
     cost: float | None = None
 
 
@@ -84,7 +104,7 @@ class Finish(msgspec.Struct, frozen=True, tag="finish"):
     model: str = ""
 
 
-ModelEvent: TypeAlias = TextDelta | ReasoningDelta | ReasoningEnd | ToolCallDelta | ToolCall | Finish
+ModelEvent: TypeAlias = TextDelta | ReasoningDelta | ReasoningEnd | ToolCallDelta | ToolCall | ModelNotice | Finish
 
 
 class Model(Protocol):

@@ -24,7 +24,7 @@ from shipmate.models.provider.history import EPOCH, add_parts
 from shipmate.models.provider.recipe import Recipe
 from shipmate.models.provider.to_model import to_model_messages
 from shipmate.models.provider.translate import Translator
-from shipmate.models.provider.wording import WORDING
+from shipmate.models.wording import WORDING
 from shipmate.workspace.secret.setting import address_secrets
 
 

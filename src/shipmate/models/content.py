@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import msgspec
-from pydantic_ai.messages import BinaryContent
 
-from shipmate.models.provider.wording import WORDING
+from shipmate.models.neutral import CallOutcome, FileBlock, TextBlock
+from shipmate.models.wording import WORDING
 from shipmate.values.message import JsonObject
 
-Outcome: TypeAlias = Literal["success", "failed", "denied", "interrupted"]
 
-# The formats every provider with eyes takes.
-IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-
-
-def write_arguments(part: JsonObject) -> JsonObject | str:
-    """Return a call's arguments: an object as it is, anything else as text the provider wraps."""
+def read_arguments(part: JsonObject) -> JsonObject | str:
+    """Return a call's arguments: an object as it is, anything else as text."""
     arguments = part.get("input")
     if arguments is None:
         arguments = part.get("rawInput")
@@ -30,7 +25,7 @@ def write_arguments(part: JsonObject) -> JsonObject | str:
     return arguments if isinstance(arguments, str) else _json(arguments)
 
 
-def settle_call(part: JsonObject) -> tuple[str, Outcome]:
+def settle_call(part: JsonObject) -> tuple[str, CallOutcome]:
     """Say what came of a call, in words where it has no result yet."""
     approval = part.get("approval")
     answer: JsonObject = approval if isinstance(approval, dict) else {}
@@ -50,17 +45,14 @@ def settle_call(part: JsonObject) -> tuple[str, Outcome]:
     return _words(part["output"], WORDING["empty"]), "success"
 
 
-def read_image(part: JsonObject) -> BinaryContent | None:
-    """Decode an image part that carries its bytes; None for any other file."""
-    kind = _media_type(part)
+def read_file(part: JsonObject) -> FileBlock | TextBlock:
+    """Return an attached file that carries its bytes, any other as the line that names it."""
+    line = describe_file(part)
     head, comma, data = _url(part).partition(",")
-    if kind not in IMAGE_TYPES or not comma or not head.startswith("data:") or not head.endswith(";base64"):
-        return None
-    try:
-        content = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    return BinaryContent(content, media_type=kind) if content else None
+    if comma and head.startswith("data:") and head.endswith(";base64") and _is_base64(data):
+        name = part.get("filename")
+        return FileBlock(_media_type(part), data, name if isinstance(name, str) else "", line)
+    return TextBlock(line)
 
 
 def describe_file(part: JsonObject) -> str:
@@ -71,6 +63,13 @@ def describe_file(part: JsonObject) -> str:
     if url and not url.startswith("data:"):
         words.append(url)
     return f"[attached file: {', '.join(words)}]"
+
+
+def _is_base64(data: str) -> bool:
+    try:
+        return bool(base64.b64decode(data, validate=True))
+    except (binascii.Error, ValueError):
+        return False
 
 
 def _media_type(part: JsonObject) -> str:

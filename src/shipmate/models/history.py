@@ -1,0 +1,254 @@
+"""Build the history a model is sent in order, and remember the part of it that no longer changes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
+from itertools import pairwise
+from operator import is_
+from typing import Any, Literal
+
+from shipmate.models.content import describe_file, read_arguments, read_file, settle_call
+from shipmate.models.neutral import Block, CallBlock, ModelMessage, ReasoningBlock, ResultBlock, TextBlock
+from shipmate.models.wording import WORDING
+from shipmate.thread.pin import has_words
+from shipmate.values.message import JsonObject, UIMessage, is_tool, tool_name
+from shipmate.values.sidecar import Sidecar
+
+# What every provider accepts: OpenAI allows 40 characters, Anthropic these letters.
+CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+# How many messages are remembered over all threads.
+REMEMBERED = 20_000
+NOTHING = Sidecar()
+
+
+class ModelHistory:
+    """What a model is sent, one side's turn after the other."""
+
+    def __init__(self, model: str = "", zone: tzinfo | None = None) -> None:
+        self.messages: list[ModelMessage] = []
+        self._model = model
+        self._zone = zone
+        self._ids: dict[str, int] = {}
+
+    def fork(self) -> ModelHistory:
+        """Return a history that can grow without touching this one."""
+        copy = ModelHistory(self._model, self._zone)
+        copy.messages = self.messages.copy()
+        copy._ids = self._ids.copy()
+        if copy.messages:
+            last = copy.messages[-1]
+            copy.messages[-1] = ModelMessage(last.role, last.blocks.copy())
+        return copy
+
+    def add(self, message: UIMessage, sidecar: Sidecar = NOTHING, *, files: bool = True) -> None:
+        """Add one message with what belongs to it; `files` lets the bytes of its files go along."""
+        parts = [part for part in parts_of(message) if isinstance(part, dict)]
+        match message.get("role"):
+            case "assistant":
+                self._add_assistant(parts, sidecar)
+            case "system":
+                self._add_summary(parts)
+            case _:
+                self._add_user(message, parts, sidecar, files=files)
+
+    def _add_user(
+        self, message: UIMessage, parts: list[JsonObject], sidecar: Sidecar, *, files: bool
+    ) -> None:
+        said: list[Block] = []
+        for part in parts:
+            if text := _text(part):
+                said.append(TextBlock(text))
+            elif part.get("type") == "file":
+                said.append(read_file(part) if files else TextBlock(describe_file(part)))
+        if said:
+            before = [self._stamp(message), sidecar.context.strip()]
+            note = "\n".join(line for line in before if line)
+            self._extend("user", [*([TextBlock(note)] if note else []), *said])
+
+    def _stamp(self, message: UIMessage) -> str:
+        """Return when a message was sent, so that time passes in a history without any of it changing."""
+        metadata: Any = message.get("metadata")
+        at = metadata.get("timestamp") if isinstance(metadata, dict) else None
+        if self._zone is None or not isinstance(at, str):
+            return ""
+        try:
+            moment = datetime.fromisoformat(at)
+        except ValueError:
+            return ""
+        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(self._zone)
+        return f"[{moment:%A %Y-%m-%d %H:%M} UTC{moment.isoformat()[-6:]}]"
+
+    def _add_summary(self, parts: list[JsonObject]) -> None:
+        """Add what was pinned, whose words say so themselves; all other words sum up what came before."""
+        pinned: list[str] = []
+        summary: list[str] = []
+        for before, part in pairwise([{}, *parts]):
+            if text := _text(part):
+                (pinned if has_words(before) else summary).append(text)
+        if summary:
+            summary = [WORDING["summary"], *summary, WORDING["summary-end"]]
+        if words := "\n\n".join([*pinned, *summary]):
+            self._extend("user", [TextBlock(words)])
+
+    def _add_assistant(self, parts: list[JsonObject], sidecar: Sidecar) -> None:
+        thoughts, calls = self._read_signatures(sidecar)
+        answer: list[Block] = []
+        results: list[Block] = []
+        for part in parts:
+            if text := _text(part):
+                answer.append(TextBlock(text))
+            elif is_tool(part):
+                self._add_call(part, calls, answer, results)
+            elif part.get("type") == "reasoning":
+                signature = thoughts.pop(0) if thoughts else None
+                if signature:
+                    answer.append(ReasoningBlock(str(part.get("text") or ""), signature))
+            elif part.get("type") in ("step-start", RESUMED):
+                self._step(answer, results)
+                answer, results = [], []
+                if part.get("type") == RESUMED:
+                    self._go_on()
+        self._step(answer, results)
+
+    def _read_signatures(self, sidecar: Sidecar) -> tuple[list[JsonObject], Mapping[str, JsonObject]]:
+        """Return what the model asked now signed itself: by stretch of reasoning, and by call."""
+        entries = [entry if entry.get("by") == self._model else {} for entry in sidecar.signatures]
+        named = [bool(entry.get("call")) for entry in sidecar.signatures]
+        thoughts = [entry for entry, is_call in zip(entries, named, strict=True) if not is_call]
+        return thoughts, {str(entry["call"]): entry for entry in entries if entry.get("call")}
+
+    def _go_on(self) -> None:
+        """Say again what the model was told when its answer had broken off here."""
+        if self.messages and self.messages[-1].role == "assistant":
+            self._extend("user", [TextBlock(WORDING["continue"])])
+
+    def _add_call(
+        self, part: JsonObject, signed: Mapping[str, JsonObject], answer: list[Block], results: list[Block]
+    ) -> None:
+        if part.get("state") == "input-streaming":
+            return
+        raw = part["toolCallId"]
+        call_id = self._unique(raw)
+        name = tool_name(part)
+        if not TOOL_NAME.fullmatch(name):
+            name = re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "tool"
+        text, outcome = settle_call(part)
+        answer.append(CallBlock(call_id, name, read_arguments(part), signed.get(str(raw), {})))
+        results.append(ResultBlock(call_id, name, text, outcome))
+
+    def _unique(self, raw: Any) -> str:
+        """Keep a call's id where a provider takes it and no other call has it; else make one from it."""
+        known = isinstance(raw, str) and CALL_ID.fullmatch(raw)
+        wanted = raw if known else f"call_{hashlib.blake2b(repr(raw).encode(), digest_size=12).hexdigest()}"
+        free = wanted
+        while free in self._ids:
+            self._ids[wanted] += 1
+            free = f"{wanted[:32]}_{self._ids[wanted]}"
+        self._ids[free] = 1
+        return free
+
+    def _step(self, answer: list[Block], results: list[Block]) -> None:
+        self._extend("assistant", answer)
+        self._extend("user", results)
+
+    def _extend(self, role: Literal["user", "assistant"], blocks: list[Block]) -> None:
+        """Add to the last turn when it is the same side's: some providers want turns."""
+        if not blocks:
+            return
+        last = self.messages[-1] if self.messages else None
+        if last is not None and last.role == role:
+            last.blocks.extend(blocks)
+        else:
+            self.messages.append(ModelMessage(role, blocks))
+
+
+# Stands where an answer broke off and the model was asked to go on from there.
+RESUMED = "data-resumed"
+
+
+class _Stretch:
+    """The settled beginning of one thread and the history made of it."""
+
+    def __init__(self, model: str, zone: tzinfo | None) -> None:
+        self.history = ModelHistory(model, zone)
+        self.messages: list[UIMessage] = []
+        self._sidecars: list[Sidecar] = []
+        self._parts: list[list[Any]] = []
+        self._sizes: list[int] = []
+
+    def begins(
+        self, messages: Sequence[UIMessage], sidecars: Mapping[str, Sidecar], end: int
+    ) -> bool:
+        """Return whether `messages` still begin with what is kept here."""
+        return (
+            len(self.messages) <= end
+            and all(map(is_, self.messages, messages))
+            and self._sizes == list(map(len, self._parts))
+            and all(
+                sidecars.get(message["id"], NOTHING) == sidecar
+                for message, sidecar in zip(self.messages, self._sidecars, strict=True)
+            )
+        )
+
+    def grow(self, messages: Sequence[UIMessage], sidecars: Mapping[str, Sidecar]) -> None:
+        """Keep further messages."""
+        for message in messages:
+            sidecar = sidecars.get(message["id"], NOTHING)
+            self.history.add(message, sidecar)
+            self.messages.append(message)
+            self._sidecars.append(sidecar)
+            self._parts.append(parts_of(message))
+            self._sizes.append(len(self._parts[-1]))
+
+
+class HistoryMemory:
+    """The settled beginnings of threads, the least used forgotten first."""
+
+    def __init__(self, limit: int = REMEMBERED) -> None:
+        self._limit = limit
+        self._kept: OrderedDict[tuple[int, str, tzinfo | None], _Stretch] = OrderedDict()
+
+    def recall(
+        self,
+        messages: Sequence[UIMessage],
+        sidecars: Mapping[str, Sidecar],
+        model: str,
+        zone: tzinfo | None,
+        end: int,
+    ) -> ModelHistory:
+        """Return the history of the first `end` messages, grown from what is remembered of them."""
+        if end <= 0:
+            return ModelHistory(model, zone)
+        # The stretch keeps its messages alive, so this id cannot come to mean another one.
+        key = id(messages[0]), model, zone
+        stretch = self._kept.pop(key, None)
+        if stretch is None or not stretch.begins(messages, sidecars, end):
+            stretch = _Stretch(model, zone)
+        stretch.grow(messages[len(stretch.messages) : end], sidecars)
+        self._kept[key] = stretch
+        self._forget()
+        return stretch.history
+
+    def _forget(self) -> None:
+        total = sum(len(stretch.messages) for stretch in self._kept.values())
+        while total > self._limit and len(self._kept) > 1:
+            total -= len(self._kept.popitem(last=False)[1].messages)
+
+
+def parts_of(message: UIMessage) -> list[Any]:
+    """Return a message's parts, none when it has something else in their place."""
+    parts: Any = message.get("parts")
+    return parts if isinstance(parts, list) else []
+
+
+def _text(part: JsonObject) -> str | None:
+    """Return a text part's words; blank ones count as none, because providers refuse them."""
+    if part.get("type") != "text":
+        return None
+    text = part.get("text")
+    return text if isinstance(text, str) and text and not text.isspace() else None

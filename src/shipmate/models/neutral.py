@@ -1,0 +1,73 @@
+"""The neutral form of a conversation, which every wire starts from."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from shipmate.values.message import JsonObject
+
+CallOutcome: TypeAlias = Literal["success", "failed", "denied", "interrupted"]
+
+
+class TextBlock(msgspec.Struct, frozen=True):
+    """Words; never blank."""
+
+    text: str
+
+
+class FileBlock(msgspec.Struct, frozen=True):
+    """A file that a person attached, in base64. A wire that cannot carry its type says `line` instead."""
+
+    media_type: str
+    data: str
+    name: str
+    line: str
+
+
+class ReasoningBlock(msgspec.Struct, frozen=True):
+    """Thinking that the model asked signed itself; its words may be empty."""
+
+    text: str
+    signature: JsonObject
+
+
+class CallBlock(msgspec.Struct, frozen=True):
+    """A call of a tool; arguments that are no object are the text the model wrote."""
+
+    id: str
+    name: str
+    arguments: JsonObject | str
+    signature: JsonObject = {}
+
+    @property
+    def object(self) -> JsonObject:
+        """Return the arguments as an object, for protocols that take no other."""
+        return self.arguments if isinstance(self.arguments, dict) else {"arguments": self.arguments}
+
+    @property
+    def text(self) -> str:
+        """Return the arguments as JSON text, for protocols that carry them so."""
+        if isinstance(self.arguments, dict):
+            return msgspec.json.encode(self.arguments).decode()
+        return self.arguments
+
+
+class ResultBlock(msgspec.Struct, frozen=True):
+    """What came of a call; never blank."""
+
+    id: str
+    name: str
+    text: str
+    outcome: CallOutcome
+
+
+Block: TypeAlias = TextBlock | FileBlock | ReasoningBlock | CallBlock | ResultBlock
+
+
+class ModelMessage(msgspec.Struct, frozen=True):
+    """One side's turn. The user's holds results, which come first, words and files; the assistant's the rest."""
+
+    role: Literal["user", "assistant"]
+    blocks: list[Block]

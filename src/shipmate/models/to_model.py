@@ -1,0 +1,89 @@
+"""Convert UIMessages to the neutral form that every wire starts from.
+
+The conversion goes one way and accepts everything: parts it does not know are left out, half-done calls are
+settled in words, and any stretch of any thread becomes a request that a provider takes. It begins and ends
+with the user's side, every call has one id of its own and one result right after it, and no text is lost.
+What it makes of a course is the beginning of what it makes of the same course when that has grown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import tzinfo
+from typing import Any
+
+from shipmate.models.history import NOTHING, HistoryMemory, ModelHistory, parts_of
+from shipmate.models.neutral import ModelMessage, TextBlock
+from shipmate.models.wording import WORDING
+from shipmate.values.message import UIMessage
+from shipmate.values.sidecar import Sidecar
+
+# Older files are replaced by a line that names them, several at a time: each time breaks a provider's cache.
+FILES_KEPT = 20
+FILES_DROPPED = 10
+
+_memory = HistoryMemory()
+
+
+def to_model_messages(
+    ui_messages: Sequence[UIMessage],
+    injected_context: str = "",
+    *,
+    sidecars: Mapping[str, Sidecar] | None = None,
+    model: str = "",
+    zone: tzinfo | None = None,
+) -> list[ModelMessage]:
+    """Convert a course for a model. What is injected stands in front of the person's last words.
+
+    `sidecars` holds, by message id, what belongs to messages: reasoning goes along where `model` signed it.
+    With a zone each of the person's messages says when it was sent. All but the last message is remembered
+    by identity, so a message is replaced, not changed in place, when it changes.
+    """
+    known = _inject(ui_messages, injected_context, sidecars or {})
+    without = _without_files(ui_messages)
+    # What follows a message whose files were dropped cannot be grown from what is remembered.
+    settled = 0 if without else max(0, len(ui_messages) - 1)
+    history = _memory.recall(ui_messages, known, model, zone, settled).fork()
+    for place, message in enumerate(ui_messages[settled:], settled):
+        history.add(message, known.get(message.get("id", ""), NOTHING), files=place >= without)
+    return _close(history)
+
+
+def _inject(
+    messages: Sequence[UIMessage], context: str, sidecars: Mapping[str, Sidecar]
+) -> Mapping[str, Sidecar]:
+    last = next((each for each in reversed(messages) if each.get("role") == "user"), None)
+    if not context.strip() or last is None:
+        return sidecars
+    known = sidecars.get(last["id"], NOTHING)
+    joined = "\n".join(line for line in (known.context, context) if line)
+    return {**sidecars, last["id"]: Sidecar(context=joined, signatures=known.signatures)}
+
+
+def _without_files(messages: Sequence[UIMessage]) -> int:
+    """Return before which message files are only named."""
+    holders = [place for place, message in enumerate(messages) for part in parts_of(message) if _is_file(part)]
+    surplus = len(holders) - FILES_KEPT
+    if surplus <= 0:
+        return 0
+    dropped = -(-surplus // FILES_DROPPED) * FILES_DROPPED
+    return holders[min(dropped, len(holders)) - 1] + 1
+
+
+def _is_file(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") == "file" and str(part.get("url")).startswith("data:")
+
+
+def _close(history: ModelHistory) -> list[ModelMessage]:
+    messages = history.messages
+    if not messages:
+        return [_prompt("silence")]
+    if messages[0].role == "assistant":
+        messages.insert(0, _prompt("opening"))
+    if messages[-1].role == "assistant":
+        messages.append(_prompt("continue"))
+    return messages
+
+
+def _prompt(name: str) -> ModelMessage:
+    return ModelMessage("user", [TextBlock(WORDING[name])])

@@ -1,0 +1,1 @@
+"""Wires: the protocols of models, each spoken directly."""

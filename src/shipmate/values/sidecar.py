@@ -1,0 +1,17 @@
+"""What belongs to a message and stands beside its row until the course ends."""
+
+from __future__ import annotations
+
+import msgspec
+
+from shipmate.values.message import JsonObject
+
+
+class Sidecar(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a model was told with a message, or needs back to recognise it, and no reader of a row should see."""
+
+    # What stood in front of the person's words: recalled memory, matching skills, what the caller added.
+    context: str = ""
+    # What the model signed: an entry for each stretch of reasoning in order, and those of calls, which name
+    # theirs as `call`. `by` is the model that signed.
+    signatures: tuple[JsonObject, ...] = ()
