@@ -57,7 +57,7 @@ HEARING_TURNS = 3
 
 NOTHING_SAID = {
     "stop": "the model answered with nothing. Send the message again, or try another model.",
-    "length": "the model used up what it may write before it said anything. Raise llm.maxTokens in ship.json.",
+    "length": "the model used up what it may write before it said a word. Raise llm.maxTokens in ship.json.",
     "content-filter": "the provider's filter withheld the answer. Word the message differently.",
 }
 
