@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Path
 from pydantic import StringConstraints
 from starlette.responses import Response
 
-from shipmate.orchestrator.lane.note import PIN_LENGTH, NoteEvent
+from shipmate.orchestrator.lane.note import PIN_LENGTH, NoteEvent, make_course_event, make_pin_event
 from shipmate.server.guard.error import ApiError, invalid, missing
 from shipmate.server.port import Ship
 from shipmate.server.routes.thread import find_thread
@@ -18,8 +18,8 @@ from shipmate.server.site import ID_LIMIT, OWNER, PLATFORM, TheShip
 from shipmate.thread.course import read_course
 from shipmate.thread.pin import Pin, read_pin
 from shipmate.thread.service import Thread
-from shipmate.values.event import CourseEvent, Outcome, PinEvent
-from shipmate.values.message import new_id, text_of, timestamp
+from shipmate.values.event import Outcome, PinEvent
+from shipmate.values.message import text_of
 from shipmate.values.thread_id import ThreadId
 
 # How long a request waits for a thread where nothing runs; what takes longer is stored and done later.
@@ -66,13 +66,7 @@ class Noted(Answer):
 async def open_course(ship: TheShip, thread_id: str, key: Key = None) -> Response:
     """Open a course: the model sees nothing of what was said before, but for the pins. A run ends first."""
     name = await _name(ship, thread_id)
-    event = CourseEvent(
-        platform=PLATFORM,
-        thread_id=name,
-        user_id=OWNER,
-        message_id=_name_event("course", key),
-        timestamp=timestamp(),
-    )
+    event = make_course_event(name, platform=PLATFORM, user_id=OWNER, message_id=_name_event("course", key))
     return await _answer(ship, event)
 
 
@@ -99,13 +93,12 @@ async def pin(ship: TheShip, thread_id: str, body: NewPin, key: Key = None) -> R
         raise invalid(
             f"text: {len(text):,} characters; a pin holds 1 to {PIN_LENGTH:,}. Write the fact alone."
         )
-    event = PinEvent(
+    event = make_pin_event(
+        name,
+        text,
         platform=PLATFORM,
-        thread_id=name,
         user_id=OWNER,
         message_id=_name_event("pin", key),
-        timestamp=timestamp(),
-        text=text,
         source=body.message_id,
     )
     return await _answer(ship, event)
@@ -117,13 +110,8 @@ async def unpin(
 ) -> Response:
     """Take a pin off; the thread keeps that it was there."""
     name = await _name(ship, thread_id)
-    event = PinEvent(
-        platform=PLATFORM,
-        thread_id=name,
-        user_id=OWNER,
-        message_id=_name_event("unpin", key),
-        timestamp=timestamp(),
-        number=number,
+    event = make_pin_event(
+        name, number=number, platform=PLATFORM, user_id=OWNER, message_id=_name_event("unpin", key)
     )
     return await _answer(ship, event)
 
@@ -136,9 +124,9 @@ async def _name(ship: Ship, thread_id: str) -> str:
     return info.thread_id
 
 
-def _name_event(kind: str, key: str | None) -> str:
+def _name_event(kind: str, key: str | None) -> str | None:
     """Name an event by the client's key: sent twice it is done once."""
-    return new_id(kind) if key is None else f"{kind}-{key}"
+    return None if key is None else f"{kind}-{key}"
 
 
 async def _words_of(ship: Ship, name: str, message_id: str | None) -> str:

@@ -12,6 +12,7 @@ from fastapi import APIRouter
 from pydantic import StringConstraints
 from starlette.responses import Response
 
+from shipmate.approvals.reply.suggest import hear
 from shipmate.errors import (
     ConfigError,
     ModelAuthError,
@@ -23,7 +24,7 @@ from shipmate.errors import (
 from shipmate.models.catalog import PROVIDERS
 from shipmate.models.choose import choose_model
 from shipmate.models.origin import fill_key
-from shipmate.models.port import Model, ModelRequest, TextDelta
+from shipmate.models.port import Model, ModelRequest
 from shipmate.models.relay import close_model
 from shipmate.server.guard.error import hide_root
 from shipmate.server.shape import Answer, Json, Shape, Slot, tells
@@ -181,10 +182,7 @@ def _read(layout: Layout) -> object:
 
 async def _ask(model: Model) -> str:
     question = user_message(new_id("test"), "Answer with one short word: hello")
-    said = ""
-    async for event in model.stream(ModelRequest(system="Answer briefly.", messages=[question])):
-        if isinstance(event, TextDelta):
-            said += event.text
+    said = await hear(model, ModelRequest(system="Answer briefly.", messages=[question]))
     return said.strip()[:REPLY_LIMIT]
 
 
