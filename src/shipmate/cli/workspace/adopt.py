@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import msgspec
 
-from shipmate.cli.inspection import describe, draw
 from shipmate.cli.place import PLATFORM, find_layout
+from shipmate.cli.workspace.inspection import describe, draw
 from shipmate.context.request import Context, ContextRequest
 from shipmate.errors import WorkspaceError
 from shipmate.values.message import JsonObject

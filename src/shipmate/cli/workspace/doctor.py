@@ -119,7 +119,7 @@ def _check_agent(layout: Layout) -> list[Finding]:
 
 def _check_others(layout: Layout) -> list[Finding]:
     """Return what of other programs is seen and not used."""
-    from shipmate.cli.adopt import format_lines
+    from shipmate.cli.workspace.adopt import format_lines
     from shipmate.workspace.foreign.recognition import survey
 
     found = [
