@@ -132,3 +132,27 @@ def test_m4_a_member_whose_model_is_missing_and_a_key_in_its_settings_are_named(
     assert "member cy: model" not in found
     assert "BOOKS_TOKEN=…" in found["members/cy/member.json env.BOOKS_TOKEN"]["fix"]
     assert "a-private-value" not in result.stdout
+
+
+def test_m4_whose_file_or_skill_a_warning_is_about_is_said(workspace: Path) -> None:
+    for name in ("bo", "nina"):
+        skill = workspace / "members" / name / "skills" / "tide"
+        skill.mkdir(parents=True)
+        (workspace / "members" / name / "Agent.md").write_text("")
+        (skill / "SKILL.md").write_text(
+            "---\nname: tide\ndescription: Tides.\nrequires: {bins: [no-such]}\n---\nx\n"
+        )
+    nina = workspace / "members" / "nina" / "member.json"
+    nina.write_text('{"descripton": "x", "env": {"A": "${NOWHERE}"}, "skills": {"paths": ["gone"]}}')
+    (workspace / "Agent.md").write_text("")
+    (workspace / "USER.md").write_bytes(b"\xff\xfeA\0")
+    lines = shipmate(workspace, "doctor").stdout.splitlines()
+    for subject in ("Agent.md", "members/bo/Agent.md", "members/nina/Agent.md"):
+        assert sum(line.startswith(f"! {subject}: empty") for line in lines) == 1
+    assert "    → see `shipmate context --member nina --show agent`" in lines
+    for subject in ("member.json env.A", "member.json", "skills.paths: gone"):
+        assert any(line[2:].startswith(f"member nina: {subject}: ") for line in lines)
+    for name in ("bo", "nina"):
+        assert sum(f"members/{name}/skills/tide/SKILL.md cannot be used" in line for line in lines) == 1
+    # What all share is said once.
+    assert sum("USER.md" in line for line in lines) == 1

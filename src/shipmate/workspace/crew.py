@@ -80,7 +80,7 @@ class Crew:
                 found.append(Finding("error", f"member {member_id}", str(error)))
                 continue
             names[member.name.casefold()] += 1
-            found += member.findings
+            found += [each.about(member_id) for each in member.findings]
         for member in self.list():
             if names[member.name.casefold()] > 1:
                 found.append(
