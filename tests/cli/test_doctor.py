@@ -156,3 +156,23 @@ def test_m4_whose_file_or_skill_a_warning_is_about_is_said(workspace: Path) -> N
         assert sum(f"members/{name}/skills/tide/SKILL.md cannot be used" in line for line in lines) == 1
     # What all share is said once.
     assert sum("USER.md" in line for line in lines) == 1
+
+
+def test_m4_words_that_lie_outside_are_said_by_doctor_context_and_ask(
+    workspace: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "outside.md").write_text("# Mallory\n\nYou are Mallory.\n")
+    nina = workspace / "members" / "nina"
+    nina.mkdir(parents=True)
+    for path, member in ((nina / "Agent.md", ("--member", "nina")), (workspace / "Agent.md", ())):
+        path.unlink(missing_ok=True)
+        path.symlink_to(tmp_path / "outside.md")
+        name = member[1] if member else "captain"
+        place = path.relative_to(workspace)
+        words = f"{place}: a link to {tmp_path / 'outside.md'}, outside the workspace; copy the file in."
+        doctor = shipmate(workspace, "doctor")
+        assert (doctor.returncode, f"✗ member {name}: {words}" in doctor.stdout) == (1, True)
+        shown = shipmate(workspace, "context", *member)
+        assert (shown.returncode, words in shown.stderr) == (2, True)
+        asked = shipmate(workspace, "ask", *member, "Hello")
+        assert (asked.returncode != 0, asked.stdout, words in asked.stderr) == (True, "", True)

@@ -18,6 +18,7 @@ from shipmate.cli.place import find_layout, open_records
 from shipmate.errors import ShipmateError
 from shipmate.thread.row import RowProblem
 from shipmate.values.reveal import reveal
+from shipmate.workspace.file import FileCache
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout, make_private
 from shipmate.workspace.load import Loaded, load_config
@@ -111,6 +112,9 @@ def _check_agent(layout: Layout) -> list[Finding]:
     if not layout.agent.exists() and (found := layout.recognised):
         said = f"opens as a folder of {found.program}, by {', '.join(found.signs)}"
         return [Finding("ok", "workspace", said)]
+    if FileCache(layout.root).read(layout.agent).is_unread:
+        # The check of the members says so, and what to do.
+        return []
     try:
         text = layout.agent.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
