@@ -259,6 +259,7 @@ class Lane:
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
             model=event.model if isinstance(event, TextEvent) else None,
             count_attempt=partial(self._store.inbox.ask, run_id),
+            abandon=self._approvals.abandon,
         )
         answers = frozenset(row.event.message_id for row in rows)
         run = Run(run_id=run_id, answers=answers, message_id=turn.message["id"])
@@ -342,6 +343,7 @@ class Lane:
                 equip=partial(self._equip, _member_of(message) or own),
                 message=message,
                 control=turn.control,
+                abandon=self._approvals.abandon,
             )
             for message in found
             if message is not None
