@@ -52,6 +52,8 @@ class Crew:
 
     def choose(self, name: str) -> Member:
         """Return a member by its id or its name, as a person writes it."""
+        if name and name == self.layout.captain_alias:
+            return self._read(CAPTAIN)
         if MEMBER_ID.fullmatch(name) and self._is_member(self.layout.member(name)):
             return self._read(name)
         found = [each for each in self.list() if each.name.casefold() == name.casefold()]

@@ -87,7 +87,7 @@ def captain_of(layout: Layout, config: Config | None = None) -> Member:
         name=config.name or CAPTAIN,
         description=config.description or "",
         layout=layout,
-        own=layout,
+        own=layout.member(CAPTAIN),
         config=config,
     )
 

@@ -24,7 +24,7 @@ from shipmate.workspace.foreign.program.cursor_rule import find_rules
 from shipmate.workspace.foreign.program.inline_import import find_imports
 from shipmate.workspace.foreign.program.rights import find_denied, find_rights
 from shipmate.workspace.foreign.recognised import Recognised, Unused
-from shipmate.workspace.layout import MEMBER_ID
+from shipmate.workspace.layout import CAPTAIN, MEMBER_ID
 
 AGENTS = "AGENTS.md"
 # Each program with the files it reads as words for itself, the more general first.
@@ -135,8 +135,10 @@ def find_agents(root: Path) -> dict[str, str]:
 
 
 def _find_models(root: Path) -> Iterator[Unused]:
-    """Go over the models that those agents name; such a name is no model of a provider."""
+    """Go over the models that those agents name, none of a provider, and an agent whose id is taken."""
     for path in find_agents(root).values():
+        if path == f".claude/agents/{CAPTAIN}.md":
+            yield Unused(what=path, why="the workspace's own member has this id; give the file another name")
         match = MODEL.search(read_head(root / path))
         if match and match[1] != "inherit":
             yield Unused(what=f"{path}: model {match[1]}", why="the workspace's model answers for it")
