@@ -106,7 +106,8 @@ def survey_project(root: Path) -> tuple[list[Unused], list[str]]:
 
 
 def _describe(root: Path, programs: list[str], signs: list[str]) -> Recognised:
-    instructions, unused = _find_instructions(root)
+    always, rules, idle_rules = find_rules(root)
+    instructions, unused = _find_instructions(root, always)
     idle, keys = survey_project(root)
     return Recognised(
         program=" and ".join(programs)
@@ -117,12 +118,13 @@ def _describe(root: Path, programs: list[str], signs: list[str]) -> Recognised:
         signs=tuple(signs),
         name=_find_name(root, (AGENTS, *instructions)) or root.name,
         instructions=tuple(instructions),
+        rules=rules,
         skill_folders=tuple(_folders(root, SKILLS)),
         members=find_agents(root),
         denied=tuple(
             rule for name in SETTINGS["Claude Code"] for rule in find_denied(read_settings(root / name))
         ),
-        unused=(*unused, *idle, *_find_models(root)),
+        unused=(*idle_rules, *unused, *idle, *_find_models(root)),
         secrets=tuple(keys),
     )
 
@@ -144,11 +146,11 @@ def _find_models(root: Path) -> Iterator[Unused]:
             yield Unused(what=f"{path}: model {match[1]}", why="the workspace's model answers for it")
 
 
-def _find_instructions(root: Path) -> tuple[list[str], list[Unused]]:
+def _find_instructions(root: Path, rules: list[str]) -> tuple[list[str], list[Unused]]:
     """Return the files to read beside AGENTS.md, none that says the same as another, and what is left out."""
     named = [name for names in INSTRUCTIONS.values() for name in names if name != AGENTS]
     named += [name for name in _renamed(root) if name not in named and name != AGENTS]
-    rules, unused = find_rules(root)
+    unused: list[Unused] = []
     chosen: list[str] = []
     seen = {_mark(root / AGENTS)} if is_file(root / AGENTS) else set[object]()
     for name in (*has(root, *named), *rules):
