@@ -254,6 +254,11 @@ class Skill(Shape):
     available: bool
     missing: list[str]
     source: str
+    location: str
+    for_model: bool
+    for_people: bool
+    allowed_tools: list[str]
+    problems: list[str]
     text: str | None = None
 
 

@@ -57,6 +57,11 @@ def _describe(skill: Skill) -> JsonObject:
         "available": skill.is_available,
         "missing": skill.missing,
         "source": skill.origin,
+        "location": skill.location,
+        "forModel": skill.is_for_model,
+        "forPeople": skill.is_for_people,
+        "allowedTools": skill.allowed_tools,
+        "problems": skill.problems,
     }
 
 
