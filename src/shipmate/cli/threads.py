@@ -19,10 +19,9 @@ from shipmate.cli.terminal.note import course_here, pin_here
 from shipmate.cli.terminal.show import write_markdown
 from shipmate.errors import NotFoundError, UserError
 from shipmate.store.port import ThreadInfo
-from shipmate.thread.service import Thread, ThreadService
+from shipmate.thread.service import Thread
 from shipmate.values.event import CourseEvent, Outcome, PinEvent
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import Layout
 
 Result = TypeVar("Result")
 THREAD = click.argument("thread", metavar="THREAD")
@@ -244,7 +243,8 @@ def _note(context: click.Context, event: CourseEvent | PinEvent) -> None:
 
     async def work() -> Outcome:
         async with open_ship(layout) as ship:
-            await _require_open(ship.layout, ship.threads, ThreadId.parse(event.thread_id))
+            # A thread in the bin is refused: what is said into one there would bring it back.
+            await ship.threads.read(ThreadId.parse(event.thread_id))
             receipt = await ship.receive(event)
             if ship.keeper.running(event.thread_id) is not None:
                 click.echo("shipmate: a run is going on; this is done when it ends", err=True)
@@ -254,13 +254,6 @@ def _note(context: click.Context, event: CourseEvent | PinEvent) -> None:
     if outcome.status != "replied":
         raise UserError(f"{event.thread_id}: {outcome.error}.")
     click.echo(clean(outcome.text))
-
-
-async def _require_open(layout: Layout, threads: ThreadService, thread_id: ThreadId) -> None:
-    """Check that a thread exists outside the bin: what is said into one there would bring it back."""
-    if layout.thread_bin(thread_id).exists() and not await threads.exists(thread_id):
-        raise UserError(f"{thread_id} is in the bin. `shipmate threads restore {thread_id}` brings it back.")
-    await threads.read(thread_id)
 
 
 async def _require(records: OpenWorkspace, thread_id: ThreadId) -> str:

@@ -228,7 +228,6 @@ def read_usage(usage: JsonObject) -> Usage:
         output_tokens=_count(usage, "completion_tokens"),
         cache_read_tokens=cached,
         cache_write_tokens=_count(read, "cache_write_tokens", "cache_creation_tokens"),
-        reasoning_tokens=_count(written, "reasoning_tokens"),
         cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
     )
 

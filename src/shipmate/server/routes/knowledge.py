@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -30,6 +31,11 @@ class SkillView(Answer):
     available: bool
     missing: tuple[str, ...]
     source: Origin
+    location: str
+    for_model: bool
+    for_people: bool
+    allowed_tools: Sequence[str]
+    problems: Sequence[str]
     text: str | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -90,6 +96,11 @@ def _describe(skill: Skill) -> SkillView:
         available=skill.is_available,
         missing=skill.missing,
         source=skill.origin,
+        location=skill.location,
+        for_model=skill.is_for_model,
+        for_people=skill.is_for_people,
+        allowed_tools=skill.allowed_tools,
+        problems=skill.problems,
     )
 
 

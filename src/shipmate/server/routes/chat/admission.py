@@ -46,6 +46,9 @@ class Admission(msgspec.Struct, frozen=True):
 
 async def admit(ship: Ship, thread_id: ThreadId, body: ChatBody, key: str | None) -> Admission:
     """Read a chat request; raise an error that says in words why nothing can come of it."""
+    if body.member and body.member not in ship.crew.ids():
+        # Says who there is, before anything is stored.
+        ship.crew.find(body.member)
     if body.trigger == RETRY:
         thread = await _read(ship, thread_id)
         if thread is None:
