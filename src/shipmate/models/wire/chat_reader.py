@@ -220,7 +220,6 @@ class _Call:
 def read_usage(usage: JsonObject) -> Usage:
     """Read the tokens that were used, under the names that servers have for them."""
     read = _dict(usage.get("prompt_tokens_details"))
-    written = _dict(usage.get("completion_tokens_details"))
     cached = _count(read, "cached_tokens") or _count(usage, "prompt_cache_hit_tokens", "cached_tokens")
     cost = usage.get("cost")
     return Usage(
