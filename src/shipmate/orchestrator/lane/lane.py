@@ -281,7 +281,8 @@ class Lane:
             elif not isinstance(row.event, NoteEvent) and not is_kept(thread, row.event):
                 said.append(user_row(row.event, thread, run_id))
         if said:
-            await thread.append(*said)
+            # The inbox tells these again until the answer, which waits for the disk, stands behind them.
+            await thread.append(*said, waits=False)
             if len(thread.messages) == len(said):
                 # Lists show a thread while its first run is still going on.
                 await self._list(thread)
