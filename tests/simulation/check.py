@@ -221,7 +221,7 @@ def _courses(thread_id: str, messages: list[UIMessage], *, is_whole: bool) -> It
             yield f"{thread_id} {message['id']} closes another course than {current}"
         current = opened.course if opened is not None else current
         # The disk may have refused the line that said it.
-        if course != current and (is_whole or course is not None):
+        if course != current:
             yield f"{thread_id} {message['id']} is of course {course} and stands in {current}"
         pins.update(part["data"]["number"] for part in message["parts"] if part["type"] == "data-pin")
         in_force = [pin.number for pin in pins_of(messages[: messages.index(message)])]
