@@ -273,7 +273,7 @@ def append_to(
             if disk.fstat(handle).st_size <= size + len(data):
                 disk.ftruncate(handle, size)
             raise
-    if waits:
+    if waits and (is_new or path not in _settled.get(disk, ())):
         make_folder(disk, path.parent)
         settle(disk, path, is_new=is_new)
 
