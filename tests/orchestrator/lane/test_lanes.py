@@ -317,11 +317,13 @@ async def test_d13_a_sweep_takes_up_a_thread_whose_lane_broke_each_time_later(
     async with open_workspace(tmp_path, ScriptedModel(["Answer."])) as app:
         append, threads = FileLog.append, app.store.inbox.threads
 
-        async def refuse(log: FileLog, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:
+        async def refuse(
+            log: FileLog, thread_id: ThreadId, rows: Sequence[UIMessage], *, waits: bool
+        ) -> None:
             tries.append(asyncio.get_running_loop().time())
             if len(tries) < 5:
                 raise StorageError("full")
-            await append(log, thread_id, rows)
+            await append(log, thread_id, rows, waits=waits)
 
         async def refuse_once() -> list[str]:
             monkeypatch.setattr(app.store.inbox, "threads", threads)
