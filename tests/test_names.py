@@ -128,6 +128,17 @@ def test_h1_no_name_hides_its_job_behind_a_picture() -> None:
     assert names == set()
 
 
+def test_h1_policy_has_one_word_for_what_it_says_and_people_one_for_what_they_say() -> None:
+    synonyms = {
+        f"{path.relative_to(SOURCE)}: {name}"
+        for path in modules()
+        if path.relative_to(SOURCE).parts[0] in ("approvals", "orchestrator", "server", "cli")
+        for name in {path.stem, *defined(tree_of(path))}
+        if re.search(r"judge?ment|ruling", name, re.IGNORECASE)
+    }
+    assert synonyms == set(), "a policy has a Verdict, a person a Decision"
+
+
 def test_h1_docstrings_speak_the_plain_voice() -> None:
     wrong = [
         f"{path.relative_to(SOURCE)}: {words}"

@@ -126,7 +126,7 @@ class Check:
             if effect.call_id not in calls:
                 yield f"{effect} stands in no thread"
             asked = approvals.get(effect.call_id)
-            if effect.tool == "seal" and (asked is None or asked.status != "approved" or not asked.ruling):
+            if effect.tool == "seal" and (asked is None or asked.status != "approved" or not asked.decision):
                 yield f"{effect} had no leave: {asked}"
         for call_id, part in calls.items():
             is_done = part["state"] == "output-available" and part["type"] != "tool-look"

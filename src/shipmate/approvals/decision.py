@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from shipmate.approvals.approval_file import ApprovalFiles
-from shipmate.approvals.value import Approval, Grant, Ruling
+from shipmate.approvals.value import Approval, Decision, Grant
 from shipmate.store.port import Consents
 from shipmate.values.message import timestamp
 
@@ -18,7 +18,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
     approval_id: str
     approved: bool
-    ruling: Ruling
+    decision: Decision
     grant: Grant | None = None
 
 
@@ -72,7 +72,7 @@ class DecisionLog:
         status = "approved" if wish.approved else "denied"
         if current is None:
             return None
-        return msgspec.structs.replace(current, status=status, ruling=wish.ruling, proposed=None)
+        return msgspec.structs.replace(current, status=status, decision=wish.decision, proposed=None)
 
     def _open(self, approval_id: str) -> Approval | None:
         current = self._records.read(approval_id)

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from shipmate.approvals.policy.judgement import Judgement
 from shipmate.approvals.policy.policy import Policy
+from shipmate.approvals.value import Verdict
 from shipmate.workspace.config import Permissions
 from tests.support.approval import make_call, make_grant
 
 OPEN = ("exec", "exec(git *)", "exec(cp *)", "exec(mv *)", "exec(cat *)", "exec(uniq *)", "exec(xxd *)")
 
 
-def run(root: Path, command: str, *, allow: tuple[str, ...] = OPEN, **permissions: Any) -> Judgement:
+def run(root: Path, command: str, *, allow: tuple[str, ...] = OPEN, **permissions: Any) -> Verdict:
     policy = Policy(Permissions(allow=allow, **permissions), sandbox_works=lambda: True)
     return policy.judge(make_call(root, "exec", {"command": command}), ())
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from shipmate.approvals.policy.judgement import Judgement
 from shipmate.approvals.policy.policy import Policy
+from shipmate.approvals.value import Verdict
 from shipmate.workspace.config import Permissions
 from tests.support.approval import make_call, make_grant
 
@@ -34,7 +34,7 @@ FORMING = (
 )
 
 
-def write(root: Path, path: str, member: str = "captain", **permissions: Any) -> Judgement:
+def write(root: Path, path: str, member: str = "captain", **permissions: Any) -> Verdict:
     policy = Policy(Permissions(**permissions), sandbox_works=lambda: True)
     return policy.judge(make_call(root, "write", {"path": path, "content": "x"}, member=member), ())
 

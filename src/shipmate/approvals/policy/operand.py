@@ -69,8 +69,8 @@ def hold_operands(subject: CommandSubject, call: Call, rules: PathRules, *, exac
         if operand.reads and any(refuse_reading(way) is not None for way in place.ways):
             return Why("kept", operand.text)
         if operand.writes:
-            judgement = judge_writing(rules, "write", place, call)
-            if judgement.action != "allow":
-                why = judgement.why
+            verdict = judge_writing(rules, "write", place, call)
+            if verdict.action != "allow":
+                why = verdict.why
                 return Why("no-write-rule", place.text) if why.key == "no-rule" else why
     return None

@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from shipmate.approvals.policy.forming import forms_by_name
-from shipmate.approvals.policy.judgement import Judgement
 from shipmate.approvals.policy.rule import PermissionRule
 from shipmate.approvals.policy.subject import PathSubject
-from shipmate.approvals.value import Call
+from shipmate.approvals.value import Call, Verdict
 from shipmate.tools.file.protection import refuse_writing
 from shipmate.tools.file.right import find_rights
 from shipmate.values.reason import Why
@@ -36,26 +35,26 @@ def refuse_project(place: PathSubject, call: Call) -> Why | None:
     return Why("project", found) if found is not None else None
 
 
-def judge_writing(rules: PathRules, tool: str, place: PathSubject, call: Call) -> Judgement:
+def judge_writing(rules: PathRules, tool: str, place: PathSubject, call: Call) -> Verdict:
     """Return whether a path may be written unasked."""
     if not place.is_inside:
-        return Judgement("ask", Why("outside", place.text))
+        return Verdict("ask", Why("outside", place.text))
     if any(refuse_writing(way) is not None for way in place.ways):
-        return Judgement("ask", Why("kept", place.text))
+        return Verdict("ask", Why("kept", place.text))
     if rule := next((rule for rule in rules.ask if rule.restricts_path(tool, place)), None):
-        return Judgement("ask", Why("asked", rule.text), rule=rule.text)
+        return Verdict("ask", Why("asked", rule.text), rule=rule.text)
     forms = rules.forms(place)
     if not call.tainted and (rule := _find_allowing(rules.allow, tool, place, exact=forms)):
-        return Judgement("allow", Why("allowed", rule.text), rule=rule.text)
+        return Verdict("allow", Why("allowed", rule.text), rule=rule.text)
     if place.real is not None and place.real[:2] == SCRATCH:
-        return Judgement("allow", Why("scratch"))
+        return Verdict("allow", Why("scratch"))
     if forms:
-        return Judgement("ask", Why("forms-member", place.text))
+        return Verdict("ask", Why("forms-member", place.text))
     if call.tainted:
-        return Judgement("ask", Why("tainted"))
+        return Verdict("ask", Why("tainted"))
     if rules.mode == "auto-edit":
-        return Judgement("allow", Why("auto-edit"))
-    return Judgement("ask", Why("no-rule"))
+        return Verdict("allow", Why("auto-edit"))
+    return Verdict("ask", Why("no-rule"))
 
 
 def _find_allowing(

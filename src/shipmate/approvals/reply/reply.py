@@ -20,11 +20,11 @@ from shipmate.approvals.reply.resolve import ReplyProblem, Selection, resolve
 from shipmate.approvals.reply.window import minutes_until
 from shipmate.approvals.value import (
     Approval,
+    DecidedCall,
     Decision,
     Grant,
     Proposal,
     ReplyEffect,
-    Ruling,
     Suggestion,
     decision_of,
 )
@@ -131,7 +131,7 @@ class ReplyService:
         reply = _pressed(event)
         if len(approvals) < len(found) or reply is None:
             return self._refuse("elsewhere")
-        if all(_is_ruled_by(each, event) for each in approvals):
+        if all(_is_decided_by(each, event) for each in approvals):
             return ReplyEffect(decisions=[decision_of(each) for each in approvals], consumed=True)
         now = timestamp(self._clock())
         if closed := [each for each in approvals if not each.is_open or each.has_expired(now)]:
@@ -140,22 +140,22 @@ class ReplyService:
         return await self._decide(event, reply, [Selection(each, reply.approves) for each in approvals])
 
     def _answered_before(self, event: Event, approval: Approval) -> ReplyEffect:
-        ruling = approval.ruling
-        if ruling is None:
+        decision = approval.decision
+        if decision is None:
             status = "expired" if approval.is_open else approval.status
             return self._refuse(f"already-{status}", at=moment(approval.expires_at))
-        if _is_ruled_by(approval, event):
+        if _is_decided_by(approval, event):
             return ReplyEffect(decisions=[decision_of(approval)], consumed=True)
-        return self._refuse(f"already-{approval.status}", by=ruling.by, at=moment(ruling.at))
+        return self._refuse(f"already-{approval.status}", by=decision.by, at=moment(decision.at))
 
-    async def _repeated(self, event: Event) -> list[Decision]:
+    async def _repeated(self, event: Event) -> list[DecidedCall]:
         """Find the decisions this very message made before a crash kept the thread from showing them."""
-        decided: list[Decision] = []
+        decided: list[DecidedCall] = []
         for approval_id in await self._consents.approvals(thread_id=event.thread_id, limit=RECENT):
             approval = self._records.read(approval_id)
             if approval is None or approval.is_open:
                 continue
-            if not _is_ruled_by(approval, event):
+            if not _is_decided_by(approval, event):
                 break
             decided.append(decision_of(approval))
         return decided[::-1]
@@ -254,7 +254,7 @@ class ReplyService:
 
     def _wish(self, event: Event, reply: Reply, choice: Selection, made: Grant | Why | None) -> Wish:
         grant = made if isinstance(made, Grant) else None
-        ruling = Ruling(
+        decision = Decision(
             by=_who(event),
             at=timestamp(self._clock()),
             platform=event.platform,
@@ -264,7 +264,7 @@ class ReplyService:
             reason=reply.reason,
             grant_id=grant.id if grant else None,
         )
-        return Wish(approval_id=choice.approval.id, approved=choice.approved, ruling=ruling, grant=grant)
+        return Wish(approval_id=choice.approval.id, approved=choice.approved, decision=decision, grant=grant)
 
     def _unseen(self, event: Event, approvals: Sequence[Approval]) -> ReplyEffect | None:
         """Refuse consent to what a person could not see whole, or not at all."""
@@ -302,9 +302,12 @@ def _sees_whole(event: Event) -> bool:
     return names_calls and surface_of(event.platform).shows_whole
 
 
-def _is_ruled_by(approval: Approval, event: Event) -> bool:
-    ruling = approval.ruling
-    return ruling is not None and (ruling.platform, ruling.message_id) == (event.platform, event.message_id)
+def _is_decided_by(approval: Approval, event: Event) -> bool:
+    decision = approval.decision
+    return decision is not None and (decision.platform, decision.message_id) == (
+        event.platform,
+        event.message_id,
+    )
 
 
 def _pressed(event: Event) -> Reply | None:

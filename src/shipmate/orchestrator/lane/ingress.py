@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shipmate.approvals.value import Decision
+from shipmate.approvals.value import DecidedCall
 from shipmate.orchestrator.lane.note import NoteEvent, outcome_of_note
 from shipmate.orchestrator.turn import describe_outcome, message_id_of, run_id_of
 from shipmate.thread.course import read_course
@@ -208,7 +208,7 @@ def answered_message(thread: Thread, event: IngressEvent) -> str | None:
     return None
 
 
-def decision_rows(thread: Thread, decisions: list[Decision]) -> list[UIMessage]:
+def decision_rows(thread: Thread, decisions: list[DecidedCall]) -> list[UIMessage]:
     """Make the rows that put decisions into the tool parts they are about."""
     rows: list[UIMessage] = []
     for decision in decisions:
@@ -224,7 +224,7 @@ def decision_rows(thread: Thread, decisions: list[Decision]) -> list[UIMessage]:
     return rows
 
 
-def _waiting_part(message: UIMessage, decision: Decision) -> JsonObject | None:
+def _waiting_part(message: UIMessage, decision: DecidedCall) -> JsonObject | None:
     for part in tool_parts(message):
         if part["state"] == "approval-requested" and part["approval"]["id"] == decision.approval_id:
             return part
