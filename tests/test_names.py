@@ -22,16 +22,6 @@ NAMED_AFTER_A_THING = (
     "store/sqlite",
     "store/journal",
 )
-# Module names that still mean two things, with where they stand.
-MODULES_TO_RENAME = {
-    "attachment": {"orchestrator", "tools/file"},
-    "command": {"adapters", "tools/exec"},
-    "folder": {"skills", "store/journal"},
-    "mark": {"store/journal", "thread"},
-    "note": {"cli/terminal", "orchestrator/lane"},
-    "upload": {"server/routes", "workspace"},
-    "wording": {"approvals", "context", "models/provider"},
-}
 CROWD = 15
 # A function's docstring says what it returns or does, a class's what it is.
 VOICE = {
@@ -78,7 +68,7 @@ def same_modules() -> dict[str, set[str]]:
 
 def is_one_thing(name: str, folders: set[str]) -> bool:
     """Tell whether all but one of the folders hold a view of the thing the module is named after."""
-    return len(folders) < 2 or (name not in MODULES_TO_RENAME and len(folders - set(NAMED_AFTER_A_THING)) < 2)
+    return len(folders) < 2 or len(folders - set(NAMED_AFTER_A_THING)) < 2
 
 
 def crowds() -> dict[str, int]:
@@ -111,7 +101,7 @@ def test_h1_no_public_class_name_is_defined_twice() -> None:
 
 
 def test_h1_no_module_name_means_two_things() -> None:
-    assert same_modules() == MODULES_TO_RENAME, "rename the new one; a name that is gone leaves the list"
+    assert same_modules() == {}, "rename the new one"
 
 
 def test_h2_no_room_is_crowded() -> None:

@@ -15,6 +15,7 @@ from shipmate.approvals.authority import may_decide
 from shipmate.approvals.decision import DecisionLog
 from shipmate.approvals.policy.grant import Lease, make_grant
 from shipmate.approvals.policy.preference import MemberPolicy
+from shipmate.approvals.question import explain, say
 from shipmate.approvals.reply.reply import ReplyService
 from shipmate.approvals.value import (
     Approval,
@@ -28,7 +29,6 @@ from shipmate.approvals.value import (
     Verdict,
     decision_of,
 )
-from shipmate.approvals.wording import explain, say
 from shipmate.errors import NotFoundError, TargetChangedError, ToolError
 from shipmate.store.port import Store
 from shipmate.tools.tool import Picture, ToolResult

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
+from shipmate.approvals.question import describe, describe_grant, moment, summarise
 from shipmate.approvals.reply.parser import parse
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Approval
-from shipmate.approvals.wording import describe, describe_grant, moment, summarise
 from shipmate.cli.place import PLATFORM, find_layout, open_records
 from shipmate.cli.ship import local_user, open_ship
 from shipmate.cli.terminal.card import clean

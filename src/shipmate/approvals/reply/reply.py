@@ -13,6 +13,7 @@ from shipmate.approvals.approval_file import ApprovalFiles
 from shipmate.approvals.authority import shows_calls
 from shipmate.approvals.decision import DecisionLog, Wish
 from shipmate.approvals.policy.grant import WINDOW_LIMIT_DAYS, Lease, make_grant
+from shipmate.approvals.question import describe_covered, explain, is_shown_whole, list_items, moment, say
 from shipmate.approvals.reply.line import REPLY_LIMIT
 from shipmate.approvals.reply.naming import names_of
 from shipmate.approvals.reply.reading import Clause, Reply
@@ -28,7 +29,6 @@ from shipmate.approvals.value import (
     Suggestion,
     decision_of,
 )
-from shipmate.approvals.wording import describe_covered, explain, is_shown_whole, list_items, moment, say
 from shipmate.errors import ModelError
 from shipmate.store.port import Consents
 from shipmate.values.event import ApprovalReplyEvent, TextEvent

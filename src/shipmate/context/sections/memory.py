@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from shipmate.context.section import FILE_TOKENS, Draft, Omission, Scene, SectionKind, draft_file
-from shipmate.context.wording import word
+from shipmate.context.style import word
 
 
 def write_index(scene: Scene) -> Draft | Omission:

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool, StringConstraints
 from starlette.responses import Response
 
+from shipmate.approvals.question import describe, describe_grant, leads_to, measure, offer_scopes
 from shipmate.approvals.value import Approval, Grant, Status
-from shipmate.approvals.wording import describe, describe_grant, leads_to, measure, offer_scopes
 from shipmate.server.guard.error import ApiError, hide_root, invalid
 from shipmate.server.port import Ship
 from shipmate.server.shape import Answer, Json, Shape, Slot, empty, tells

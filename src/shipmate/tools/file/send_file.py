@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from shipmate.tools.file.attachment import attach
+from shipmate.workspace.upload import attach
 from shipmate.tools.file.read import labels_by_path
 from shipmate.tools.file.target import read_target
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult

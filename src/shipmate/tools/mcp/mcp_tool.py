@@ -14,7 +14,7 @@ import msgspec
 
 from shipmate.errors import ToolError, ToolInputError
 from shipmate.models.port import ToolSpec
-from shipmate.tools.file.attachment import attach
+from shipmate.workspace.upload import attach
 from shipmate.tools.file.target import check_target
 from shipmate.tools.mcp.link import TOOL_LIMIT, McpLink
 from shipmate.tools.output import keep

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from shipmate.approvals import service, wording
 from shipmate.approvals.policy import grant, operand, path, policy, rule, subject
-from shipmate.approvals.reply import reply
-from shipmate.approvals.value import Approval, Coverage
-from shipmate.approvals.wording import (
+from shipmate.approvals.question import (
     describe,
     describe_covered,
     describe_grant,
@@ -21,6 +19,8 @@ from shipmate.approvals.wording import (
     list_items,
     load_words,
 )
+from shipmate.approvals.reply import reply
+from shipmate.approvals.value import Approval, Coverage
 from shipmate.tools.exec import command, shell
 from shipmate.tools.exec.program import invocation
 from tests.support.approval import make_grant
