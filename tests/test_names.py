@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import shipmate
-from shipmate.values.surface import SURFACES
+from shipmate.values.event import SURFACES
 
 SOURCE = Path(shipmate.__file__).parent
 # Every room may have one door and one service, and a command or a route is named after the thing it is about.
@@ -30,7 +30,7 @@ VOICE = {
     ast.ClassDef: ("Give ", "Be ", "Hold ", "Carry ", "State ", "Name ", "Say ", "Keep ", "Describe "),
     ast.Module: ("Give ", "Be "),
 }
-# Where no platform may be known by its name: what it shows is asked of `values/surface.py`.
+# Where no platform may be known by its name: what it shows is asked of `values/event.py`.
 CORE = ("approvals", "context", "memory", "orchestrator", "priming", "store", "thread")
 PICTURES = re.compile(r"clerk|doorman|silence", re.IGNORECASE)
 

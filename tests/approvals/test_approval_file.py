@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -37,6 +41,7 @@ OLD = {
         "reason": "not there",
     },
 }
+ROOT = Path(__file__).parents[2]
 
 
 def test_h1_a_file_keeps_a_decision_under_the_key_it_always_had(tmp_path: Path) -> None:
@@ -51,3 +56,44 @@ def test_h1_a_file_keeps_a_decision_under_the_key_it_always_had(tmp_path: Path) 
     assert (found.decision.by, found.decision.reason) == ("ann", "not there")
     files.write(found)
     assert msgspec.json.decode(path.read_bytes())["ruling"] == OLD["ruling"]
+
+
+def die_at_every_step(folder: Path, words: str, *commands: str) -> list[dict[str, Any]]:
+    """Answer in a fresh process for every step, killed before it; give what is found afterwards each time."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.decide_and_die", str(folder), words, *commands],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_an_answer_to_several_decides_all_or_none_though_killed_at_any_step(tmp_path: Path) -> None:
+    found = die_at_every_step(tmp_path, "approve all", "git push", "make test", "rm -r out")
+    assert len(found) > 15
+    for report in found:
+        assert report["statuses"] in (["requested"] * 3, ["approved"] * 3)
+        assert report["files"] == report["statuses"]
+        assert report["waiting"] == report["statuses"].count("requested")
+        assert (report["left"], report["grants"]) == ([], 0)
+    assert found[0]["statuses"][0] == "requested"
+    assert found[-1]["statuses"][0] == "approved"
+    assert [report["statuses"] for report in found] == sorted(
+        (report["statuses"] for report in found), reverse=True
+    )
+
+
+def test_a_mixed_answer_is_one_decision_too(tmp_path: Path) -> None:
+    found = die_at_every_step(tmp_path, "1 and 3 yes, 2 no", "git push", "make test", "rm -r out")
+    outcomes = {tuple(report["statuses"]) for report in found}
+    assert outcomes == {("requested",) * 3, ("approved", "denied", "approved")}
+
+
+def test_an_answer_and_its_grant_are_one_decision(tmp_path: Path) -> None:
+    found = die_at_every_step(tmp_path, "always allow git status", "git status")
+    outcomes = {(report["statuses"][0], report["grants"]) for report in found}
+    assert outcomes == {("requested", 0), ("approved", 1)}

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+
+import pytest
+
 from shipmate.skills.location import BUILTIN
 from shipmate.skills.summary import summarise
-from shipmate.workspace.config import Skills
-from tests.support.skill import make_loader, own, put
-from pathlib import Path
-import pytest
 from shipmate.workspace.config import Skills
 from tests.support.skill import make_loader, own, put
 

@@ -9,14 +9,12 @@ from typing import TypeAlias
 
 import msgspec
 
-from shipmate.approvals.approval_file import ApprovalFiles
+from shipmate.approvals.approval_file import ApprovalFiles, DecisionLog
 from shipmate.approvals.audit import Audit
-from shipmate.approvals.authority import may_decide
-from shipmate.approvals.decision import DecisionLog
 from shipmate.approvals.policy.grant import Lease, make_grant
 from shipmate.approvals.policy.preference import MemberPolicy
 from shipmate.approvals.question import explain, say
-from shipmate.approvals.reply.reply import ReplyService
+from shipmate.approvals.reply.reply import ReplyService, may_decide
 from shipmate.approvals.value import (
     Approval,
     Call,

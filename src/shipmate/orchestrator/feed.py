@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from shipmate.orchestrator.reduce import MessageSnapshot, Reducer
+from shipmate.store.port import InboxRow
 from shipmate.values.chunk import Chunk
 from shipmate.values.event import Outcome
 from shipmate.values.message import UIMessage
@@ -133,3 +134,15 @@ def _stand(run: Run, told: Reducer) -> FeedEvent:
     return FeedEvent(
         run_id=run.run_id, message_id=told.message["id"], answers=run.answers, snapshot=told.snapshot()
     )
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """The confirmation that an event is stored; await `outcome` for how its run ends."""
+
+    row: InboxRow
+    is_new: bool
+    _future: asyncio.Future[Outcome]
+
+    async def outcome(self) -> Outcome:
+        """Wait for the run that answers the event; a repeat gets the stored outcome at once."""
+        return await asyncio.shield(self._future)

@@ -7,8 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from shipmate.approvals.policy.forming import forms_by_name
-from shipmate.approvals.policy.operand import doubt_command, doubt_reading, hold_operands, refuse_operands
-from shipmate.approvals.policy.path import EDITING, PathRules, judge_writing, refuse_project
+from shipmate.approvals.policy.path import (
+    EDITING,
+    PathRules,
+    doubt_command,
+    doubt_reading,
+    hold_operands,
+    judge_writing,
+    refuse_operands,
+    refuse_project,
+)
 from shipmate.approvals.policy.rule import PermissionRule, is_idle, parse_rules
 from shipmate.approvals.policy.subject import (
     CommandSubject,

@@ -5,20 +5,17 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, time, timedelta
 
 import msgspec
 
-from shipmate.approvals.approval_file import ApprovalFiles
-from shipmate.approvals.authority import shows_calls
-from shipmate.approvals.decision import DecisionLog, Wish
+from shipmate.approvals.approval_file import ApprovalFiles, DecisionLog, Wish
 from shipmate.approvals.policy.grant import WINDOW_LIMIT_DAYS, Lease, make_grant
 from shipmate.approvals.question import describe_covered, explain, is_shown_whole, list_items, moment, say
 from shipmate.approvals.reply.line import REPLY_LIMIT
 from shipmate.approvals.reply.naming import names_of
 from shipmate.approvals.reply.reading import Clause, Reply
 from shipmate.approvals.reply.resolve import ReplyProblem, Selection, resolve
-from shipmate.approvals.reply.window import minutes_until
 from shipmate.approvals.value import (
     Approval,
     DecidedCall,
@@ -31,10 +28,10 @@ from shipmate.approvals.value import (
 )
 from shipmate.errors import ModelError
 from shipmate.store.port import Consents
-from shipmate.values.event import ApprovalReplyEvent, TextEvent
+from shipmate.values.event import ApprovalReplyEvent, TextEvent, surface_of
 from shipmate.values.message import timestamp
 from shipmate.values.reason import Why
-from shipmate.values.surface import surface_of
+from shipmate.workspace.config import Permissions
 
 Event = TextEvent | ApprovalReplyEvent
 ORDINARY = ReplyEffect()
@@ -339,3 +336,43 @@ def _parse(text: str, names: Sequence[str] = ()) -> Reply | None:
     from shipmate.approvals.reply.parser import parse
 
     return parse(text, names)
+
+
+def minutes_until(point: str, now: datetime, zone: str) -> int:
+    """Return the minutes to the next `midnight` or time of day (`18:00`) in a zone, at least one."""
+    # Only answers with such a point need time zones.
+    from shipmate.context.section import tell_time
+
+    here = tell_time(now, zone)
+    at = time() if point == "midnight" else time.fromisoformat(point)
+    aim = datetime.combine(here.date(), at, here.tzinfo)
+    if aim <= here:
+        aim = datetime.combine(here.date() + timedelta(days=1), at, here.tzinfo)
+    # In UTC: a day on which the clocks change is not 24 hours long.
+    left = aim.astimezone(UTC) - here.astimezone(UTC)
+    return max(1, int(left.total_seconds() // 60))
+
+
+def may_decide(permissions: Permissions, event: TextEvent | ApprovalReplyEvent, approval: Approval) -> bool:
+    """Return whether the person who sent an event may answer an approval."""
+    is_owner = surface_of(event.platform).is_owner
+    if permissions.deciders == "anyone" or is_owner or is_admin(permissions, event):
+        return True
+    if permissions.deciders == "admins" or not event.user_id:
+        return False
+    # Ids are only unique within a platform; that of the thread goes without saying.
+    is_same_platform = approval.thread_id.partition(":")[0] == event.platform
+    called = event.user_id if is_same_platform else f"{event.platform}:{event.user_id}"
+    return called in approval.initiators
+
+
+def shows_calls(event: TextEvent | ApprovalReplyEvent) -> bool:
+    """Return whether an event comes from where calls are shown, so that it can approve one."""
+    return surface_of(event.platform).shows_calls
+
+
+def is_admin(permissions: Permissions, event: TextEvent | ApprovalReplyEvent) -> bool:
+    """Return whether a person is listed, as `platform:id` or by an id alone."""
+    return bool(event.user_id) and not {event.user_id, f"{event.platform}:{event.user_id}"}.isdisjoint(
+        permissions.admins
+    )

@@ -16,6 +16,7 @@ from shipmate.values.event import (
     RetryEvent,
     TextEvent,
     VoiceEvent,
+    surface_of,
 )
 from shipmate.values.message import (
     JsonObject,
@@ -24,7 +25,6 @@ from shipmate.values.message import (
     metadata_of,
     tool_parts,
 )
-from shipmate.values.surface import surface_of
 
 
 def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread, run_id: str) -> UIMessage:
