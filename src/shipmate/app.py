@@ -20,7 +20,7 @@ from shipmate.errors import StorageError
 from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
 from shipmate.orchestrator.equipment import Equipment
-from shipmate.orchestrator.feed import Feed, Receipt
+from shipmate.orchestrator.feed import LocalFeed, Receipt
 from shipmate.orchestrator.keeper.keeping import Keeping
 from shipmate.orchestrator.keeper.socket import Socket
 from shipmate.orchestrator.keeper.unix_socket import UnixSocket
@@ -186,7 +186,7 @@ class Shipmate:
         await asyncio.to_thread(_take_up, self.layout)
         await self.store.inbox.load()
         await self.store.outbox.load()
-        feed = Feed()
+        feed = LocalFeed()
         make_lane: Callable[..., Lane] = partial(
             Lane,
             threads=self.threads,

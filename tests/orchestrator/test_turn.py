@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shipmate.errors import UserError
 from shipmate.orchestrator.equipment import Equipment
-from shipmate.orchestrator.feed import Feed
+from shipmate.orchestrator.feed import LocalFeed
 from shipmate.orchestrator.turn import INTERRUPTED, NOT_RUN, Control, Turn
 from shipmate.thread.memory_log import MemoryLog
 from shipmate.thread.service import Thread, ThreadService
@@ -20,7 +20,7 @@ def nobody() -> Equipment:
 
 
 async def begin(thread: Thread, message: UIMessage | None = None) -> Turn:
-    turn = Turn(thread, Feed(), "run_1", user_id="ann", equip=nobody, message=message)
+    turn = Turn(thread, LocalFeed(), "run_1", user_id="ann", equip=nobody, message=message)
     if message is None:
         turn.start()
         told = [chunks.tool_input_available(each, "act", {}) for each in ("one", "two")]

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from shipmate.approvals.approval_file import ApprovalFiles, DecisionLog
+from shipmate.approvals.approval_file import ApprovalFiles, ApprovalRecords, DecisionLog
 from shipmate.approvals.audit import Audit
 from shipmate.approvals.policy.grant import Lease, make_grant
 from shipmate.approvals.policy.preference import MemberPolicy
@@ -70,13 +70,15 @@ class ApprovalService:
         # Says what else forms a member here.
         config: Config | None = None,
         disk: Disk = DISK,
+        # Where approvals are kept; files of the workspace unless said otherwise.
+        records: ApprovalRecords | None = None,
     ) -> None:
         self.language = language
         self.policy = MemberPolicy(layout, permissions, sandbox_works=sandbox_works, config=config)
         self._permissions = permissions
         self._consents = store.consents
         self.audit = Audit(layout, mask, disk)
-        self._records = ApprovalFiles(layout, self.audit, disk)
+        self._records: ApprovalRecords = records or ApprovalFiles(layout, self.audit, disk)
         self._clock = clock
         self._decisions = DecisionLog(self._records, self._consents, clock)
         self._replies = ReplyService(

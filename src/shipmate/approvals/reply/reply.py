@@ -9,7 +9,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import msgspec
 
-from shipmate.approvals.approval_file import ApprovalFiles, DecisionLog, Wish
+from shipmate.approvals.approval_file import ApprovalRecords, DecisionLog, Wish
 from shipmate.approvals.policy.grant import WINDOW_LIMIT_DAYS, Lease, make_grant
 from shipmate.approvals.question import describe_covered, explain, is_shown_whole, list_items, moment, say
 from shipmate.approvals.reply.line import REPLY_LIMIT
@@ -45,7 +45,7 @@ class ReplyService:
 
     def __init__(
         self,
-        records: ApprovalFiles,
+        records: ApprovalRecords,
         consents: Consents,
         decisions: DecisionLog,
         *,
