@@ -20,6 +20,7 @@ from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.disk.disk import OsDisk
 from shipmate.workspace.disk.pace import SLOW, Pace, pace_of
 from shipmate.workspace.layout import Layout
+from tests.support.wait import LONG
 
 ROOM = ThreadId("cli", "dm", "ann")
 
@@ -30,10 +31,12 @@ class SlowDisk(OsDisk):
     def __init__(self, seconds: float = 2 * SLOW) -> None:
         self.seconds = seconds
         self.waited: list[int] = []
+        self.begun = threading.Event()
         self.refuses = False
 
     def fdatasync(self, handle: int) -> None:
         self.waited.append(threading.get_ident())
+        self.begun.set()
         time.sleep(self.seconds)
         if self.refuses:
             raise OSError(5, os.strerror(5))
@@ -84,8 +87,7 @@ async def test_others_go_on_while_rows_wait_for_the_disk(tmp_path: Path) -> None
         order.append("written")
 
     async def pass_by() -> None:
-        while disk.waited == []:
-            await asyncio.sleep(0)
+        await asyncio.to_thread(disk.begun.wait, LONG)
         order.append("passed")
 
     await asyncio.gather(write(), pass_by())
@@ -99,8 +101,7 @@ async def test_a_cancelled_writer_has_written_and_knows_it(tmp_path: Path) -> No
     threads = ThreadService(FileLog(Layout(tmp_path), disk))
     async with threads.open(ROOM) as thread:
         writing = asyncio.create_task(thread.append(user_message("u", "hi")))
-        while disk.waited == []:
-            await asyncio.sleep(0)
+        await asyncio.to_thread(disk.begun.wait, LONG)
         writing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await writing
@@ -126,10 +127,9 @@ async def test_an_event_the_disk_refused_takes_nothing_of_others_with_it(tmp_pat
     store = open_store(Layout(tmp_path), disk=disk)
     row, _ = await store.inbox.accept(event(1))
     disk.refuses = True
+    disk.begun.clear()
     accepting = asyncio.create_task(store.inbox.accept(event(2)))
-    seen = len(disk.waited)
-    while len(disk.waited) == seen:
-        await asyncio.sleep(0)
+    await asyncio.to_thread(disk.begun.wait, LONG)
     # Another lane notes something behind it while it is waited for.
     await store.inbox.take([row], "run_1")
     with pytest.raises(StorageError):

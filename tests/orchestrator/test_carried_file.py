@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shipmate.orchestrator.attachment import Attachments
+from shipmate.orchestrator.carried_file import Attachments
 from shipmate.thread.memory_log import MemoryLog
 from shipmate.thread.service import Thread
 from shipmate.tools.file.attachment import attach
