@@ -125,6 +125,6 @@ def _fits(pattern: str, name: str) -> bool:
             return text in name
         case _:
             begin = LITERAL.match(text)
-            # Most names are ruled out by their beginning; to make an expression takes a tenth of a millisecond.
+            # Most names are ruled out by how they begin; to make an expression takes a tenth of a millisecond
             may_fit = begin is None or "|" in text or name.startswith(begin[1])
             return may_fit and re.search(text, name) is not None
