@@ -134,6 +134,11 @@ class Thread:
             self.waiting.pop(message["id"], None)
 
 
+def in_bin(thread_id: ThreadId) -> str:
+    """Say where a thread lies that cannot be read, and how it comes back."""
+    return f"{thread_id} is in the bin. `shipmate threads restore {thread_id}` brings it back."
+
+
 class ThreadService:
     """Finds and opens threads; the only way to a thread's rows."""
 
@@ -154,6 +159,8 @@ class ThreadService:
     async def read(self, thread_id: ThreadId) -> Thread:
         """Return a thread as it stands, without waiting for its writer."""
         if not await self._log.exists(thread_id):
+            if await self._log.is_binned(thread_id):
+                raise NotFoundError(in_bin(thread_id))
             raise NotFoundError(f"no thread {thread_id}. `shipmate threads list` shows those there are.")
         thread = self._known(thread_id)
         await thread.refresh()
@@ -166,6 +173,10 @@ class ThreadService:
     async def exists(self, thread_id: ThreadId) -> bool:
         """Return whether a thread has a row."""
         return await self._log.exists(thread_id)
+
+    async def is_binned(self, thread_id: ThreadId) -> bool:
+        """Return whether a thread lies in the bin, and no other of its id has begun since."""
+        return not await self._log.exists(thread_id) and await self._log.is_binned(thread_id)
 
     async def ids(self) -> list[ThreadId]:
         """List all threads that are not in the bin."""

@@ -171,7 +171,7 @@ def _write_answer(blocks: Sequence[Block]) -> Iterator[JsonObject]:
 
 def write_call(block: CallBlock) -> JsonObject:
     """Return a call with what the model signed of it."""
-    part: JsonObject = {"functionCall": {"id": block.id, "name": block.name, "args": block.object}}
+    part: JsonObject = {"functionCall": {"id": block.id, "name": block.name, "args": block.arguments}}
     signature = block.signature.get("thoughtSignature")
     return {**part, "thoughtSignature": signature} if isinstance(signature, str) and signature else part
 

@@ -96,8 +96,7 @@ class Lane:
             async with self._threads.open(self.thread_id) as thread:
                 rows = await self._store.inbox.open(str(self.thread_id))
                 if rows and not self._is_leaving:
-                    await self._revive(thread)
-                    await self._take(thread, rows)
+                    await self._take(thread, rows, await self._revive(thread))
 
     async def leave(self) -> None:
         """Begin no further turn, and wait until nothing acts in the one in flight."""
@@ -121,12 +120,11 @@ class Lane:
         await self._store.inbox.stop(turn.run_id)
         return run.cancel()
 
-    async def _take(self, thread: Thread, rows: list[InboxRow]) -> None:
+    async def _take(self, thread: Thread, rows: list[InboxRow], notice: str | None) -> None:
         """Take one turn's worth of rows: an interrupted run first, then an answer, then the rest as one."""
         await self._settle_decided(thread)
         if await self._go_on(thread, rows):
             return
-        notice: str | None = None
         rows = _one_turn(rows)
         for row in rows:
             if isinstance(row.event, NoteEvent):
@@ -160,10 +158,12 @@ class Lane:
                 return True
         return False
 
-    async def _revive(self, thread: Thread) -> None:
-        """Go on with a thread that was moved to the bin: a second one of its id would hide the first."""
-        if await self._threads.revive(thread):
-            await self._list(thread)
+    async def _revive(self, thread: Thread) -> str | None:
+        """Go on with a thread that was moved to the bin, and say so: a second one would hide the first."""
+        if not await self._threads.revive(thread):
+            return None
+        await self._list(thread)
+        return say(self._approvals.language, "revived")
 
     async def _settle_decided(self, thread: Thread) -> None:
         """Bring decisions into the thread that an expiry, a crash or another process left outside."""
@@ -259,6 +259,7 @@ class Lane:
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
             model=event.model if isinstance(event, TextEvent) else None,
             count_attempt=partial(self._store.inbox.ask, run_id),
+            abandon=self._approvals.abandon,
         )
         answers = frozenset(row.event.message_id for row in rows)
         run = Run(run_id=run_id, answers=answers, message_id=turn.message["id"])
@@ -342,6 +343,7 @@ class Lane:
                 equip=partial(self._equip, _member_of(message) or own),
                 message=message,
                 control=turn.control,
+                abandon=self._approvals.abandon,
             )
             for message in found
             if message is not None

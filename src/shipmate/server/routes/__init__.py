@@ -5,7 +5,6 @@ from __future__ import annotations
 from shipmate.server.routes import (
     approval,
     audit,
-    chat,
     completion,
     context,
     course,
@@ -20,6 +19,7 @@ from shipmate.server.routes import (
     upload,
     usage,
 )
+from shipmate.server.routes.chat import chat
 
 ROUTERS = (
     session.router,
