@@ -37,9 +37,9 @@ if TYPE_CHECKING:
         WorkspaceError,
     )
     from shipmate.models.port import Finish, Model, ModelRequest, TextDelta
-    from shipmate.models.provider.to_model import to_model_messages
     from shipmate.models.rehearsal.rehearsal import RehearsalModel
     from shipmate.models.scripted import ScriptedModel, call
+    from shipmate.models.to_model import to_model_messages
     from shipmate.orchestrator.feed import FeedEvent
     from shipmate.orchestrator.loop import AgentOrchestrator
     from shipmate.orchestrator.receipt import Receipt
@@ -130,7 +130,7 @@ _HOMES = {
     "WorkspaceError": "errors",
     "call": "models.scripted",
     "timestamp": "values.message",
-    "to_model_messages": "models.provider.to_model",
+    "to_model_messages": "models.to_model",
     "to_ui_messages_delta": "orchestrator.reduce",
 }
 

@@ -89,7 +89,7 @@ class ContextBuilder:
         ratio = self._calibration.ratio(request.model)
         pieces = write_pieces(profile, self._scene(request, profile))
         limit_pieces(pieces, settings.section_tokens, settings.budget_tokens, ratio)
-        return join_pieces(profile, pieces, request.tools, ratio)
+        return join_pieces(profile, pieces, request.tools, ratio, self.config.timezone)
 
     def calibrate(self, model: str, estimated: int, reported: int) -> None:
         """Learn from a provider's count; `estimated` must cover the whole request, messages included."""

@@ -109,7 +109,7 @@ def limit_pieces(pieces: Sequence[Piece], limits: Mapping[str, int], budget: int
 
 
 def join_pieces(
-    profile: Profile, pieces: Sequence[Piece], tools: Sequence[ToolDescription], ratio: float
+    profile: Profile, pieces: Sequence[Piece], tools: Sequence[ToolDescription], ratio: float, zone: str
 ) -> Context:
     """Join sections into a prompt, and find how much of it stays the same from turn to turn."""
     system, starts = _join(profile, {piece.kind.name: piece for piece in pieces if piece.text})
@@ -126,6 +126,7 @@ def join_pieces(
         stable_bytes=min(volatile, default=size),
         tools_bytes=tools_bytes,
         tokens=round((tokens + tools_tokens) * ratio),
+        zone=None if profile.is_whole else zone,
     )
 
 

@@ -23,6 +23,9 @@ class Profile:
     style: str = "shipmate"
     # The zone when ship.json names none; the machine's when empty.
     timezone: str = ""
+    # The system prompt holds every section, as a document lays down; else what belongs to a turn stands with
+    # the words of that turn, so that nothing before them ever changes.
+    is_whole: bool = False
 
     def __iter__(self) -> Iterator[str]:
         return (name for part in self.parts for name in part)
@@ -38,7 +41,7 @@ SHIPMATE = Profile(
     parts=_each("core", "agent", "agents", "soul", "user", "tools", "identity", "relations")
     + _each("always-skills", "skills", "environment", "runtime", "projects")
     + _each("memory-index", "memory-tree", "project-memory", "today", "user-memory")
-    + _each("asked-skills", "recall", "skill-matches", "extra", "time"),
+    + _each("asked-skills", "recall", "skill-matches", "extra"),
 )
 
 # Document 001. Agent.md, which its workspaces lack, leads the bootstrap files; what was remembered stands at
@@ -56,6 +59,7 @@ NANOBOT = Profile(
     separator="\n\n---\n\n",
     headings={"memory-notes": "memory"},
     style="nanobot",
+    is_whole=True,
 )
 
 # Document 003, its twelve sections. Agent.md, which its workspaces lack, stands before IDENTITY.md, and what
@@ -67,6 +71,7 @@ ZYHIVE = Profile(
     + _each("skill-texts", "agents", "projects", "extra", "environment", "runtime"),
     style="zyhive",
     timezone="Asia/Shanghai",
+    is_whole=True,
 )
 
 # The sections that tell what is in memory.

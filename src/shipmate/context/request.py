@@ -92,6 +92,30 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     tools_bytes: int
     # Estimate for the prompt and the tool schemas, without the messages.
     tokens: int
+    # The zone for the times of messages; None where the prompt itself tells the time.
+    zone: str | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether the prompt holds every section itself, those that belong to a turn too."""
+        return self.zone is None
+
+    @property
+    def lasting(self) -> str:
+        """Return the system prompt as it is sent, from turn to turn the same while no file changes."""
+        if self.is_whole:
+            return self.system
+        return "\n\n".join(each.text for each in self._included() if each.stability != "volatile")
+
+    @property
+    def notes(self) -> list[Section]:
+        """Return what stands with the words of this turn; the time of those stands there anyway."""
+        if self.is_whole:
+            return []
+        return [each for each in self._included() if each.stability == "volatile" and each.name != "time"]
+
+    def _included(self) -> list[Section]:
+        return [each for each in self.sections if each.included]
 
     @property
     def bytes(self) -> int:

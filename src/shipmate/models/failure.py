@@ -1,11 +1,9 @@
-"""Turn what a provider's library raises into one of our errors, in one or two sentences without any key."""
+"""Say what went wrong at a model: one of our errors, in one or two sentences without any key."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-
-from pydantic_ai import exceptions as theirs
 
 from shipmate.errors import (
     ContextTooLongError,
@@ -16,6 +14,8 @@ from shipmate.errors import (
     ModelRequestError,
     ModelStreamError,
 )
+from shipmate.models.wire.trouble import HttpFault
+from shipmate.models.wire.wire import WireFault
 from shipmate.workspace.secret.secret import Mask
 
 LONGEST_DETAIL = 240
@@ -25,14 +25,59 @@ TOO_LONG = re.compile(
     r"|maximum (context|number of tokens)|exceeds? the .{0,30}(context|tokens)",
     re.IGNORECASE,
 )
+NO_CREDIT = re.compile(
+    r"insufficient[_ ](quota|balance|credit|fund)|(credit )?balance is too low|out of credits?"
+    r"|billing[_ ](hard[_ ]limit|not[_ ]active)|requires more credits",
+    re.IGNORECASE,
+)
+BAD_KEY = re.compile(
+    r"api[ _-]?key.{0,20}(invalid|not valid|incorrect|expired)|(invalid|incorrect) api[ _-]?key", re.I
+)
 
 STATUS: dict[int, type[ModelError]] = {
     401: ModelAuthError,
+    402: ModelAuthError,
     403: ModelAuthError,
+    407: ModelDownError,
     408: ModelDownError,
     413: ContextTooLongError,
     429: ModelBusyError,
     529: ModelBusyError,
+}
+# What providers call their errors, whatever the status they send with it.
+CODES: dict[str, type[ModelError]] = {
+    "context_length_exceeded": ContextTooLongError,
+    "context_window_exceeded": ContextTooLongError,
+    "exceed_context_size_error": ContextTooLongError,
+    "model_max_prompt_tokens_exceeded": ContextTooLongError,
+    "request_too_large": ContextTooLongError,
+    "authentication_error": ModelAuthError,
+    "invalid_api_key": ModelAuthError,
+    "permission_error": ModelAuthError,
+    "PERMISSION_DENIED": ModelAuthError,
+    "UNAUTHENTICATED": ModelAuthError,
+    "engine_overloaded_error": ModelBusyError,
+    "insufficient_system_resource": ModelBusyError,
+    "overloaded_error": ModelBusyError,
+    "rate_limit_error": ModelBusyError,
+    "rate_limit_exceeded": ModelBusyError,
+    "rate_limit_reached_error": ModelBusyError,
+    "RESOURCE_EXHAUSTED": ModelBusyError,
+    "server_is_overloaded": ModelBusyError,
+    "slow_down": ModelBusyError,
+    "api_error": ModelDownError,
+    "server_error": ModelDownError,
+    "internal_server_error": ModelDownError,
+    "timeout_error": ModelDownError,
+    "INTERNAL": ModelDownError,
+    "UNAVAILABLE": ModelDownError,
+    "DEADLINE_EXCEEDED": ModelDownError,
+    "invalid_request_error": ModelRequestError,
+    "model_not_found": ModelRequestError,
+    "not_found_error": ModelRequestError,
+    "INVALID_ARGUMENT": ModelRequestError,
+    "FAILED_PRECONDITION": ModelRequestError,
+    "NOT_FOUND": ModelRequestError,
 }
 WORDS: dict[type[ModelError], tuple[str, str]] = {
     ModelAuthError: ("refused the key", "Set the right one in ship.json or the environment."),
@@ -49,72 +94,91 @@ WORDS: dict[type[ModelError], tuple[str, str]] = {
     ModelRequestError: ("did not accept the request", "Check `llm.model` in ship.json."),
     ModelStreamError: ("broke off its answer", "What it said is kept; send the message again to go on."),
 }
+UNREADABLE = (
+    ModelStreamError,
+    "sent no answer that can be read",
+    "Check `llm.baseUrl`, then send the message again.",
+)
+TIMED_OUT = (
+    ModelDownError,
+    "did not answer in time",
+    "Send the message again, or raise `llm.timeoutSeconds` in ship.json.",
+)
+NO_CREDIT_LEFT = (
+    ModelAuthError,
+    "has no credit left for this key",
+    "Top up the account or choose another model.",
+)
+# What happens on the way, before or after the provider said anything.
+WAY: dict[str, tuple[type[ModelError], str, str]] = {
+    "address": (ModelRequestError, "cannot be asked", "Mend `llm.baseUrl` in ship.json."),
+    "header": (ModelAuthError, "cannot be asked", "Set the right key in ship.json or the environment."),
+    "certificate": (
+        ModelRequestError,
+        "cannot be trusted",
+        "Check `llm.baseUrl`; name a certificate of your own in SSL_CERT_FILE.",
+    ),
+    "proxy": (ModelDownError, "cannot be reached", "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY."),
+    "redirect": (
+        ModelRequestError,
+        "is to be had elsewhere",
+        "Nothing was sent there. Set `llm.baseUrl` to the address that answers.",
+    ),
+    "unknown-host": (ModelDownError, *WORDS[ModelDownError]),
+    "unreachable": (ModelDownError, *WORDS[ModelDownError]),
+    "connect-timeout": (ModelDownError, *WORDS[ModelDownError]),
+    "timeout": TIMED_OUT,
+    "stalled": TIMED_OUT,
+}
 
 
-def explain(error: Exception, model: str, secrets: Iterable[str | None], *, begun: bool) -> ModelError:
+def explain(
+    fault: WireFault | HttpFault, model: str, secrets: Iterable[str | None], *, begun: bool
+) -> ModelError:
     """Name the trouble; once an answer has begun, whatever ends it early has broken it off."""
-    kind = ModelStreamError if begun else classify(error)
-    what, advice = WORDS[kind]
-    if kind is ModelStreamError and not begun:
-        what, advice = "sent no answer that can be read", "Check `llm.baseUrl`, then send the message again."
-    status = error.status_code if isinstance(error, theirs.ModelHTTPError) else None
-    if kind is ModelDownError and status is not None:
-        what, advice = "has trouble of its own", "Send the message again in a while."
-    if isinstance(error, theirs.ModelQuotaExceededError) and not begun:
-        what, advice = "has no credit left for this key", "Top up the account or choose another model."
-    code = f" ({status})" if status is not None else ""
-    said = Mask(secrets)(detail(error))
-    wait = error.retry_after if isinstance(error, theirs.ModelAPIError) else None
+    kind, what, advice = (ModelStreamError, *WORDS[ModelStreamError]) if begun else _describe(fault)
+    status = fault.status if isinstance(fault, WireFault) else None
+    code = f" ({status})" if status is not None and not begun else ""
+    said = Mask(secrets)(_line(fault.words))
+    wait = fault.retry_after if isinstance(fault, WireFault) else None
     return kind(f"{model} {what}{code}{f': {said}' if said else ''}. {advice}", retry_after=wait)
 
 
-def broke_off(model: str) -> ModelStreamError:
-    """Say that an answer ended without being finished."""
-    return ModelStreamError(f"{model} {'. '.join(WORDS[ModelStreamError])}")
+def _describe(fault: WireFault | HttpFault) -> tuple[type[ModelError], str, str]:
+    if isinstance(fault, HttpFault):
+        return WAY.get(fault.kind, UNREADABLE)
+    if has_no_credit(fault):
+        return NO_CREDIT_LEFT
+    kind = classify(fault)
+    if kind is ModelStreamError:
+        return UNREADABLE
+    if kind is ModelDownError:
+        # It was reached, or it could not say so.
+        return kind, "has trouble of its own", "Send the message again in a while."
+    if fault.status == 404 and kind is ModelRequestError:
+        return kind, "was not found", "Check `llm.model` and `llm.baseUrl` in ship.json."
+    return kind, *WORDS[kind]
 
 
-def classify(error: Exception) -> type[ModelError]:
-    """Choose our error for one of theirs."""
-    if isinstance(error, theirs.ModelContextWindowExceededError):
-        return ContextTooLongError
-    if isinstance(error, theirs.ModelAuthenticationError | theirs.ModelQuotaExceededError):
-        return ModelAuthError
-    if isinstance(error, theirs.ModelRateLimitError | theirs.ModelOverloadedError):
-        return ModelBusyError
-    if isinstance(error, theirs.ModelHTTPError):
-        return classify_status(error)
-    if isinstance(error, theirs.ModelConnectionError):
-        # The request went out and the reply could not be read to its end: a cut stream, not an absent server.
-        cut = error.phase == "read" and not isinstance(error, theirs.ModelTimeoutError)
-        return ModelStreamError if cut else ModelDownError
-    if isinstance(error, theirs.ModelUnavailableError | theirs.ModelServerError | theirs.ModelRequestTimeout):
-        return ModelDownError
-    if isinstance(error, theirs.ModelRequestRejectedError | theirs.ContentFilterError):
-        return ModelRequestError
-    return ModelDownError if isinstance(error, OSError) else ModelStreamError
+def has_no_credit(fault: WireFault) -> bool:
+    """Return whether a person has to pay before this goes on."""
+    return fault.status == 402 or NO_CREDIT.search(f"{fault.code} {fault.words}") is not None
 
 
-def classify_status(error: theirs.ModelHTTPError) -> type[ModelError]:
-    """Choose our error for an HTTP status."""
-    known = STATUS.get(error.status_code)
-    if known is not None:
+def classify(fault: WireFault) -> type[ModelError]:
+    """Choose our error for what a provider told: by its code, by the status, else by its words."""
+    known = CODES.get(fault.code)
+    if known is not None and known is not ModelRequestError:
         return known
-    if error.status_code >= 500:
-        return ModelDownError
-    return ContextTooLongError if TOO_LONG.search(str(error.body)) else ModelRequestError
-
-
-def detail(error: Exception) -> str:
-    """Return the provider's own words: one line, not too long, without its closing full stop."""
-    body: object = error.body if isinstance(error, theirs.ModelAPIError) else None
-    inner = body.get("error") if isinstance(body, dict) else None
-    for found in (inner, body):
-        if isinstance(found, dict) and isinstance(message := found.get("message"), str):
-            return _line(message)
-    if isinstance(body, str) or isinstance(inner, str):
-        return _line(body if isinstance(body, str) else str(inner))
-    # What a library says about bytes and sockets helps nobody who reads a thread.
-    return ""
+    if TOO_LONG.search(fault.words) and fault.status in (None, 400, 413, 422, 500):
+        return ContextTooLongError
+    if BAD_KEY.search(fault.words) and fault.status in (None, 400):
+        return ModelAuthError
+    if fault.status is None:
+        return known or ModelStreamError
+    if fault.status in STATUS:
+        return STATUS[fault.status]
+    return ModelDownError if fault.status >= 500 else ModelRequestError
 
 
 def _line(text: str) -> str:

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 
 from shipmate.errors import ModelError
-from shipmate.models.port import Model, ModelEvent, ModelRequest
-from shipmate.models.relay import close_model, relay
+from shipmate.models.port import Model, ModelEvent, ModelNotice, ModelRequest
+from shipmate.models.relay import close_model, in_short, relay
 
 
 class FallbackModel:
@@ -27,18 +27,20 @@ class FallbackModel:
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Answer one request through the first model that can."""
-        for model in self._models:
+        for place, model in enumerate(self._models, 1):
             begun = False
             try:
                 async with aclosing(relay(model, request)) as events:
                     async for event in events:
-                        begun = True
+                        begun = begun or not isinstance(event, ModelNotice)
                         yield event
             except ModelError as error:
-                if begun or not error.retryable or model is self._models[-1]:
+                if begun or not error.retryable or place == len(self._models):
                     raise
+                notice = ModelNotice(kind="fallback", model=self._models[place].name, reason=in_short(error))
             else:
                 return
+            yield notice
 
     async def close(self) -> None:
         """Close every model."""

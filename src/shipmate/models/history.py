@@ -6,16 +6,18 @@ import hashlib
 import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime
 from itertools import pairwise
 from operator import is_
 from typing import Any, Literal
 
+from shipmate.context.clock import tell_time
 from shipmate.models.content import describe_file, read_arguments, read_file, settle_call
 from shipmate.models.neutral import Block, CallBlock, ModelMessage, ReasoningBlock, ResultBlock, TextBlock
 from shipmate.models.wording import WORDING
 from shipmate.thread.pin import has_words
 from shipmate.values.message import JsonObject, UIMessage, is_tool, tool_name
+from shipmate.values.saying import fill
 from shipmate.values.sidecar import Sidecar
 
 # What every provider accepts: OpenAI allows 40 characters, Anthropic these letters.
@@ -29,7 +31,7 @@ NOTHING = Sidecar()
 class ModelHistory:
     """What a model is sent, one side's turn after the other."""
 
-    def __init__(self, model: str = "", zone: tzinfo | None = None) -> None:
+    def __init__(self, model: str = "", zone: str | None = None) -> None:
         self.messages: list[ModelMessage] = []
         self._model = model
         self._zone = zone
@@ -66,7 +68,8 @@ class ModelHistory:
             elif part.get("type") == "file":
                 said.append(read_file(part) if files else TextBlock(describe_file(part)))
         if said:
-            before = [self._stamp(message), sidecar.context.strip()]
+            context = sidecar.context.strip()
+            before = [self._stamp(message), fill(WORDING["beside"], {"text": context}) if context else ""]
             note = "\n".join(line for line in before if line)
             self._extend("user", [*([TextBlock(note)] if note else []), *said])
 
@@ -80,7 +83,7 @@ class ModelHistory:
             moment = datetime.fromisoformat(at)
         except ValueError:
             return ""
-        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(self._zone)
+        moment = tell_time(moment, self._zone)
         return f"[{moment:%A %Y-%m-%d %H:%M} UTC{moment.isoformat()[-6:]}]"
 
     def _add_summary(self, parts: list[JsonObject]) -> None:
@@ -99,28 +102,33 @@ class ModelHistory:
         thoughts, calls = self._read_signatures(sidecar)
         answer: list[Block] = []
         results: list[Block] = []
+        step = stretch = 0
         for part in parts:
             if text := _text(part):
                 answer.append(TextBlock(text))
             elif is_tool(part):
                 self._add_call(part, calls, answer, results)
             elif part.get("type") == "reasoning":
-                signature = thoughts.pop(0) if thoughts else None
-                if signature:
+                if signature := thoughts.get((step, stretch)):
                     answer.append(ReasoningBlock(str(part.get("text") or ""), signature))
-            elif part.get("type") in ("step-start", RESUMED):
+                stretch += 1
+            elif part.get("type") == "step-start":
                 self._step(answer, results)
                 answer, results = [], []
-                if part.get("type") == RESUMED:
-                    self._go_on()
+                step, stretch = step + 1, 0
+            elif part.get("type") == RESUMED:
+                self._step(answer, results)
+                answer, results = [], []
+                self._go_on()
         self._step(answer, results)
 
-    def _read_signatures(self, sidecar: Sidecar) -> tuple[list[JsonObject], Mapping[str, JsonObject]]:
-        """Return what the model asked now signed itself: by stretch of reasoning, and by call."""
-        entries = [entry if entry.get("by") == self._model else {} for entry in sidecar.signatures]
-        named = [bool(entry.get("call")) for entry in sidecar.signatures]
-        thoughts = [entry for entry, is_call in zip(entries, named, strict=True) if not is_call]
-        return thoughts, {str(entry["call"]): entry for entry in entries if entry.get("call")}
+    def _read_signatures(
+        self, sidecar: Sidecar
+    ) -> tuple[Mapping[tuple[Any, Any], JsonObject], Mapping[str, JsonObject]]:
+        """Return what the model that is asked signed itself: by stretch of reasoning, and by call."""
+        own = [entry for entry in sidecar.signatures if entry.get("by") == self._model]
+        thoughts = {(entry.get("step"), entry["stretch"]): entry for entry in own if "stretch" in entry}
+        return thoughts, {str(entry["call"]): entry for entry in own if "call" in entry}
 
     def _go_on(self) -> None:
         """Say again what the model was told when its answer had broken off here."""
@@ -174,16 +182,14 @@ RESUMED = "data-resumed"
 class _Stretch:
     """The settled beginning of one thread and the history made of it."""
 
-    def __init__(self, model: str, zone: tzinfo | None) -> None:
+    def __init__(self, model: str, zone: str | None) -> None:
         self.history = ModelHistory(model, zone)
         self.messages: list[UIMessage] = []
         self._sidecars: list[Sidecar] = []
         self._parts: list[list[Any]] = []
         self._sizes: list[int] = []
 
-    def begins(
-        self, messages: Sequence[UIMessage], sidecars: Mapping[str, Sidecar], end: int
-    ) -> bool:
+    def begins(self, messages: Sequence[UIMessage], sidecars: Mapping[str, Sidecar], end: int) -> bool:
         """Return whether `messages` still begin with what is kept here."""
         return (
             len(self.messages) <= end
@@ -211,14 +217,14 @@ class HistoryMemory:
 
     def __init__(self, limit: int = REMEMBERED) -> None:
         self._limit = limit
-        self._kept: OrderedDict[tuple[int, str, tzinfo | None], _Stretch] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, str, str | None], _Stretch] = OrderedDict()
 
     def recall(
         self,
         messages: Sequence[UIMessage],
         sidecars: Mapping[str, Sidecar],
         model: str,
-        zone: tzinfo | None,
+        zone: str | None,
         end: int,
     ) -> ModelHistory:
         """Return the history of the first `end` messages, grown from what is remembered of them."""

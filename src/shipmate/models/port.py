@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import tzinfo
 from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
@@ -30,8 +29,9 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     tools: Sequence[ToolSpec] = ()
     # What stands beside the rows of the course, by message id.
     sidecars: Mapping[str, Sidecar] = {}
-    # Where the person is; each of their messages then says when it was sent.
-    zone: tzinfo | None = None
+    # The zone in which each of the person's messages says when it was sent: "" is the machine's own, and
+    # without one none says so.
+    zone: str | None = None
     # What this request wants otherwise than the settings: temperature, top_p, max_tokens, stop, seed.
     sampling: JsonObject = {}
     # What requests of one thread have in common, for providers that find what they cached by a key.
@@ -104,7 +104,9 @@ class Finish(msgspec.Struct, frozen=True, tag="finish"):
     model: str = ""
 
 
-ModelEvent: TypeAlias = TextDelta | ReasoningDelta | ReasoningEnd | ToolCallDelta | ToolCall | ModelNotice | Finish
+ModelEvent: TypeAlias = (
+    TextDelta | ReasoningDelta | ReasoningEnd | ToolCallDelta | ToolCall | ModelNotice | Finish
+)
 
 
 class Model(Protocol):

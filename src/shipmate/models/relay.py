@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from shipmate.errors import ModelStreamError
+from shipmate.errors import ModelError, ModelStreamError
 from shipmate.models.port import Finish, Model, ModelEvent, ModelRequest
 
 
@@ -27,3 +27,8 @@ async def close_model(model: Model) -> None:
     close = getattr(model, "close", None)
     if close is not None:
         await close()
+
+
+def in_short(error: ModelError) -> str:
+    """Return what happened, without what to do about it: that is being done."""
+    return f"{str(error).partition('. ')[0].rstrip('.')}."

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 
 from shipmate.errors import ModelError
-from shipmate.models.port import Model, ModelEvent, ModelRequest
-from shipmate.models.relay import close_model, relay
+from shipmate.models.port import Model, ModelEvent, ModelNotice, ModelRequest
+from shipmate.models.relay import close_model, in_short, relay
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 20.0
@@ -51,8 +51,12 @@ class RetryingModel:
                 pause = self._pause(attempt, error)
                 if begun or pause is None:
                     raise
+                notice = ModelNotice(
+                    kind="retry", model=self.name, reason=in_short(error), wait_seconds=pause
+                )
             else:
                 return
+            yield notice
             await self._sleep(pause)
 
     def _pause(self, attempt: int, error: ModelError) -> float | None:

@@ -9,7 +9,6 @@ What it makes of a course is the beginning of what it makes of the same course w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import tzinfo
 from typing import Any
 
 from shipmate.models.history import NOTHING, HistoryMemory, ModelHistory, parts_of
@@ -31,7 +30,7 @@ def to_model_messages(
     *,
     sidecars: Mapping[str, Sidecar] | None = None,
     model: str = "",
-    zone: tzinfo | None = None,
+    zone: str | None = None,
 ) -> list[ModelMessage]:
     """Convert a course for a model. What is injected stands in front of the person's last words.
 
@@ -62,7 +61,9 @@ def _inject(
 
 def _without_files(messages: Sequence[UIMessage]) -> int:
     """Return before which message files are only named."""
-    holders = [place for place, message in enumerate(messages) for part in parts_of(message) if _is_file(part)]
+    holders = [
+        place for place, message in enumerate(messages) for part in parts_of(message) if _is_file(part)
+    ]
     surplus = len(holders) - FILES_KEPT
     if surplus <= 0:
         return 0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Collection, Sequence
 from weakref import WeakKeyDictionary
 
 import msgspec
 
 from shipmate.approvals.service import ApprovalService
-from shipmate.context.request import Context, ContextRequest
+from shipmate.context.request import Context, ContextRequest, Section
 from shipmate.context.snapshot import SnapshotLog
 from shipmate.context.trace import Trace
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError, UserError
@@ -48,8 +49,17 @@ class TokenCount:
 
 
 MAX_STEPS = 30
+# Notes whose lines stand for themselves.
+LISTS = frozenset({"recall", "skill-matches"})
 # From a chunk to the socket of an attached process: the watcher, its writer, the write itself.
 HEARING_TURNS = 3
+
+
+NOTHING_SAID = {
+    "stop": "the model answered with nothing. Send the message again, or try another model.",
+    "length": "the model used up what it may write before it said anything. Raise llm.maxTokens in ship.json.",
+    "content-filter": "the provider's filter withheld the answer. Word the message differently.",
+}
 
 
 class StepLimitError(ShipmateError):
@@ -114,9 +124,11 @@ class AgentOrchestrator:
             await turn.count_attempt()
         if not await self._worker.work(turn):
             return await turn.suspend()
-        context = self._build_context(turn)
+        context = await self._build_context(turn)
         while turn.steps < MAX_STEPS:
             finish, has_calls = await self._step(turn, context)
+            if finish is None:
+                continue
             if not has_calls:
                 return await turn.reply(finish.reason)
             if not await self._worker.work(turn):
@@ -126,8 +138,8 @@ class AgentOrchestrator:
             turn.tell(chunks.finish_step())
         raise StepLimitError
 
-    async def _step(self, turn: Turn, context: Context) -> tuple[Finish, bool]:
-        """Ask the model once; its calls are on disk when this returns."""
+    async def _step(self, turn: Turn, context: Context) -> tuple[Finish | None, bool]:
+        """Ask the model once; its calls are on disk when this returns. None when it is to be asked again."""
         request = await self._request(turn, context)
         self._trace.write(turn.thread_id, turn.run_id, turn.steps + 1, request)
         turn.tell(chunks.start_step())
@@ -135,22 +147,27 @@ class AgentOrchestrator:
         reader = StepReader(turn.tell, known, str(turn.steps))
         await turn.count_attempt()
         began = time.perf_counter()
-        finish = await reader.read(turn.equipment.models.named(turn.model).stream(request))
+        try:
+            finish = await reader.read(turn.equipment.models.named(turn.model).stream(request))
+        except ModelStreamError as error:
+            if not turn.can_resume(begun=reader.has_begun):
+                raise
+            await turn.resume(reader.unfinished, str(error))
+            await self._keep_signatures(turn, reader)
+            return None, False
         await _let_watchers_hear()
         for asked in reader.calls:
             if (error := asked.error or _refuse(turn.equipment.toolset, asked)) is not None:
                 turn.tell(chunks.tool_input_error(asked.call_id, asked.name, asked.input, error))
         if not reader.calls and not _has_said_something(turn.message):
-            raise ModelStreamError(
-                "the model answered with nothing. Send the message again, or try another model."
-            )
+            raise ModelStreamError(NOTHING_SAID.get(finish.reason, NOTHING_SAID["stop"]))
+        await self._keep_signatures(turn, reader)
         if reader.calls:
             await turn.commit()
-            await self._keep_signatures(turn, reader)
         await self._record(turn, finish, context, round((time.perf_counter() - began) * 1000))
         return finish, bool(reader.calls)
 
-    def _build_context(self, turn: Turn) -> Context:
+    async def _build_context(self, turn: Turn) -> Context:
         messages = turn.thread.history()
         said = next((text_of(message) for message in reversed(messages) if message["role"] == "user"), "")
         equipment = turn.equipment
@@ -166,24 +183,38 @@ class AgentOrchestrator:
             )
         )
         self._snapshots.record(turn.thread_id, turn.run_id, context)
+        await self._keep_context(turn, context)
         return context
 
+    async def _keep_context(self, turn: Turn, context: Context) -> None:
+        """Keep what belongs to this turn with its words, but for what the course was told before."""
+        messages = turn.thread.history()
+        last = next((each["id"] for each in reversed(messages) if each["role"] == "user"), None)
+        if last is None or not context.notes:
+            return
+        sidecars = await self._ledger.sidecars(turn.thread_id)
+        if last in sidecars and sidecars[last].context:
+            return
+        told = {line for sidecar in sidecars.values() for line in sidecar.context.splitlines()}
+        if fresh := choose_fresh(context.notes, told):
+            await self._ledger.keep_context(turn.thread_id, last, fresh)
+
     async def _request(self, turn: Turn, context: Context) -> ModelRequest:
-        signatures = await self._ledger.signatures(turn.thread_id, turn.message["id"])
         return ModelRequest(
-            system=context.system,
+            system=context.lasting,
             messages=self._attachments.show(turn.thread),
             tools=turn.equipment.toolset.specs(),
-            signatures={turn.message["id"]: signatures} if signatures else {},
-            stable_bytes=context.stable_bytes,
+            sidecars=await self._ledger.sidecars(turn.thread_id),
+            zone=context.zone,
+            cache_key=turn.thread_id,
         )
 
     async def _keep_signatures(self, turn: Turn, reader: StepReader) -> None:
-        """Keep what the provider needs to recognise its thinking while this turn is open."""
+        """Keep what the provider needs to recognise its thinking while the course lasts."""
         if reader.signatures:
-            where = turn.thread_id, turn.message["id"]
-            known = await self._ledger.signatures(*where)
-            await self._ledger.keep_signatures(*where, [*known, *reader.signatures])
+            step = turn.steps
+            signed = [{**each, "step": step} for each in reader.signatures]
+            await self._ledger.keep_signatures(turn.thread_id, turn.message["id"], step, signed)
 
     async def _record(self, turn: Turn, finish: Finish, context: Context, milliseconds: int) -> None:
         model = finish.model or turn.equipment.models.named(turn.model).name
@@ -202,6 +233,19 @@ class AgentOrchestrator:
                 **msgspec.structs.asdict(finish.usage),
             )
         )
+
+
+def choose_fresh(notes: Sequence[Section], told: Collection[str]) -> str:
+    """Return what of a turn's notes the course was not told yet: whole notes, of lists their new lines."""
+    kept: list[str] = []
+    for note in notes:
+        lines = note.text.splitlines()
+        if all(line in told for line in lines if line.strip()):
+            continue
+        if note.name in LISTS:
+            lines = [line for line in lines if line not in told or not line.strip() or line.startswith("#")]
+        kept.append("\n".join(lines))
+    return "\n\n".join(kept)
 
 
 def _refuse(toolset: Toolset, asked: Asked) -> str | None:

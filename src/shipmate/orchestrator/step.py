@@ -11,6 +11,7 @@ from shipmate.errors import ModelStreamError
 from shipmate.models.port import (
     Finish,
     ModelEvent,
+    ModelNotice,
     ReasoningDelta,
     ReasoningEnd,
     TextDelta,
@@ -49,7 +50,11 @@ class StepReader:
         self._open: tuple[str, str] | None = None
         self._ids: dict[str, str] = {}
         self.calls: list[Asked] = []
+        # What the model signed: stretches of reasoning by their place in this answer, calls by their id.
         self.signatures: list[JsonObject] = []
+        self._stretches = 0
+        # Something of the answer was told.
+        self.has_begun = False
         self.finish: Finish | None = None
 
     async def read(self, events: AsyncIterator[ModelEvent]) -> Finish:
@@ -68,6 +73,7 @@ class StepReader:
                 f"The model's answer is longer than {ANSWER_LIMIT:,} characters or {CALL_LIMIT} calls. "
                 "What it said is kept; ask for less at once."
             )
+        self.has_begun = self.has_begun or not isinstance(event, ModelNotice | Finish)
         match event:
             case TextDelta(text):
                 self._say("text", text)
@@ -79,6 +85,8 @@ class StepReader:
                 self._delta(event)
             case ToolCall():
                 self._call(event)
+            case ModelNotice():
+                self._tell(tell_notice(event))
             case Finish():
                 self.finish = event
 
@@ -98,8 +106,7 @@ class StepReader:
         kind, part_id = self._open
         self._open = None
         if kind == "reasoning":
-            # One entry for each stretch of thinking keeps signatures and parts aligned.
-            self.signatures.append({})
+            self._stretches += 1
         self._tell(chunks.text(f"{kind}-end", part_id))
 
     def _end_reasoning(self, signature: JsonObject | None) -> None:
@@ -112,7 +119,8 @@ class StepReader:
             self._open = ("reasoning", f"{self._prefix}-{self._texts}")
             self._tell(chunks.text("reasoning-start", self._open[1]))
         self._close()
-        self.signatures[-1] = signature or {}
+        if signature:
+            self.signatures.append({**signature, "stretch": self._stretches - 1})
 
     def _delta(self, event: ToolCallDelta) -> None:
         if event.call_id not in self._ids:
@@ -127,8 +135,16 @@ class StepReader:
         self._ids.pop(event.call_id, None)
         call = _parse_call(call_id, event)
         self.calls.append(call)
+        if event.signature:
+            self.signatures.append({**event.signature, "call": call_id})
         if call.error is None:
             self._tell(chunks.tool_input_available(call_id, call.name, call.input))
+
+    @property
+    def unfinished(self) -> list[str]:
+        """List the calls whose arguments broke off."""
+        known = {call.call_id for call in self.calls}
+        return [call_id for call_id in self._ids.values() if call_id not in known]
 
     def _name_call(self, wanted: str) -> str:
         """Return an id for a call that is new in its message, whatever the model chose."""
@@ -138,6 +154,17 @@ class StepReader:
         self._known.add(call_id)
         self._ids[wanted] = call_id
         return call_id
+
+
+def tell_notice(event: ModelNotice) -> Chunk:
+    """Tell those who watch why the answer is late; nothing of it is kept, for it passes."""
+    if event.kind == "retry":
+        text = f"{event.reason} Asking {event.model} again in {event.wait_seconds:.0f} s."
+    else:
+        text = f"{event.reason} Asking {event.model} instead."
+    data = {"kind": event.kind, "text": text, "model": event.model, "waitSeconds": event.wait_seconds}
+    # A fallback stays to be seen: another model answers than the one that was asked.
+    return chunks.data("notice", data, transient=event.kind == "retry")
 
 
 def _size_of(event: ModelEvent) -> int:

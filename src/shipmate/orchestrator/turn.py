@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from shipmate.errors import ModelError, ShipmateError
+from shipmate.models.history import RESUMED
 from shipmate.orchestrator.control import Control
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed
@@ -23,11 +24,21 @@ from shipmate.values.message import (
     metadata_of,
     text_of,
     timestamp,
+    tool_name,
     tool_parts,
 )
 
 Ending = Literal["replied", "stopped", "steered", "failed"]
 NOT_RUN = "the run failed before this call; it did not run"
+CUT_SHORT = "the answer broke off while this call was written; it did not run"
+BROKE_OFF = "The answer broke off; asking the model to go on from there."
+# How often one message may be asked to go on.
+MAX_RESUMES = 2
+ENDINGS = {
+    "length": "The model reached the most it may write at once, so this is not the whole answer. "
+    "Say “go on”, or raise llm.maxTokens in ship.json.",
+    "content-filter": "The provider's filter cut this answer off. Word the message differently to go on.",
+}
 UNKNOWN = "stopped; what it had done by then is not known"
 INTERRUPTED = "interrupted, outcome unknown: it had begun when the process ended. Check before repeating it."
 
@@ -179,9 +190,30 @@ class Turn:
         for chunk in taken:
             self._feed.publish(self.thread_id, self.message["id"], chunk)
 
+    def can_resume(self, *, begun: bool) -> bool:
+        """Return whether an answer that broke off may be asked for again: what was said of it stays."""
+        resumed = sum(part["type"] == RESUMED for part in self.message["parts"])
+        return begun and resumed < MAX_RESUMES
+
+    async def resume(self, unfinished: list[str], reason: str) -> None:
+        """Mark where an answer broke off; calls that were not written to their end did not run."""
+        closed = [
+            chunks.tool_input_error(part["toolCallId"], tool_name(part), part.get("input"), CUT_SHORT)
+            for part in tool_parts(self.message)
+            if part["toolCallId"] in unfinished
+        ]
+        mark = chunks.data(RESUMED.removeprefix("data-"), {"reason": reason})
+        await self.commit(*self._reducer.close_open_text(), *closed, mark)
+        self.tell(chunks.data("notice", {"kind": "resumed", "text": BROKE_OFF}, transient=True))
+
     async def reply(self, reason: str) -> Outcome:
-        """End the run with what was said."""
-        await self.commit(chunks.message_metadata({"outcome": "replied"}))
+        """End the run with what was said; an ending that is none is told with what to do."""
+        told: list[Chunk] = []
+        ending: JsonObject = {}
+        if reason in ENDINGS:
+            told.append(chunks.data("notice", {"kind": reason, "text": ENDINGS[reason]}))
+            ending = {"ending": reason}
+        await self.commit(*told, chunks.message_metadata({"outcome": "replied", **ending}))
         self.tell(chunks.finish_step(), chunks.finish(reason))
         return self.outcome("replied")
 
@@ -245,6 +277,7 @@ def describe_outcome(message: UIMessage, run_id: str, status: OutcomeStatus) -> 
         status=status,
         message_id=message["id"],
         text=text_of(_since_answer(message)),
+        ending=metadata_of(message).get("ending"),
         error=error.get("message"),
         retryable=error.get("retryable", False),
     )

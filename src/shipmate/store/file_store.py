@@ -13,7 +13,7 @@ from shipmate.store.journal.grant import GrantFiles
 from shipmate.store.journal.inbox import JournalInbox
 from shipmate.store.journal.mark import MarkFiles
 from shipmate.store.journal.outbox import JournalOutbox
-from shipmate.store.journal.signature import SignatureFiles
+from shipmate.store.journal.sidecar import SidecarFiles
 from shipmate.store.journal.usage import UsageFiles
 from shipmate.store.ledger import JournalLedger
 from shipmate.store.legacy import carry_over
@@ -42,7 +42,7 @@ class FileStore:
         self.inbox = JournalInbox(layout, self.outbox, disk, clock)
         self.threads = IndexedThreads(self._index, marks)
         self.search = IndexedSearch(self._index)
-        self.ledger = JournalLedger(UsageFiles(layout, disk), SignatureFiles(layout, disk), database)
+        self.ledger = JournalLedger(UsageFiles(layout, disk), SidecarFiles(layout, disk), database)
         self.consents = JournalConsents(layout, disk, database, GrantFiles(layout, disk))
 
     async def reconcile(

@@ -1,22 +1,25 @@
-"""Usage and signatures: files, and for usage an index over them."""
+"""Usage and sidecars: files, and for usage an index over them."""
 
 from __future__ import annotations
 
-from shipmate.store.journal.signature import SignatureFiles
+from collections.abc import Mapping
+
+from shipmate.store.journal.sidecar import SidecarFiles
 from shipmate.store.journal.usage import UsageFiles
 from shipmate.store.port import StepUsage
 from shipmate.store.sqlite.database import Database
 from shipmate.store.sqlite.usage import UsageTable
 from shipmate.values.message import JsonObject
+from shipmate.values.sidecar import Sidecar
 from shipmate.values.thread_id import ThreadId
 
 
 class JournalLedger:
-    """What runs used, and the signatures of open turns, kept in journals."""
+    """What runs used, and what stands beside the rows of courses, kept in journals."""
 
-    def __init__(self, usage: UsageFiles, signatures: SignatureFiles, database: Database) -> None:
+    def __init__(self, usage: UsageFiles, sidecars: SidecarFiles, database: Database) -> None:
         self._usage = usage
-        self._signatures = signatures
+        self._sidecars = sidecars
         self._database = database
         self._table = UsageTable(database)
 
@@ -59,20 +62,20 @@ class JournalLedger:
                     steps, end = self._usage.read(name, offset)
                     self._table.add(name, inode, end, steps)
 
-    async def keep_signatures(self, thread_id: str, message_id: str, signatures: list[JsonObject]) -> None:
-        """Put the signatures of an open turn on disk."""
-        parsed = ThreadId.parse(thread_id)
-        self._signatures.write(parsed, {**self._signatures.read(parsed), message_id: signatures})
+    async def sidecars(self, thread_id: str) -> Mapping[str, Sidecar]:
+        """Return what stands beside the messages of a thread's course, by message id."""
+        return self._sidecars.read(ThreadId.parse(thread_id))
 
-    async def signatures(self, thread_id: str, message_id: str) -> list[JsonObject]:
-        """Return the signatures of an open turn."""
-        return self._signatures.read(ThreadId.parse(thread_id)).get(message_id, [])
+    async def keep_context(self, thread_id: str, message_id: str, context: str) -> None:
+        """Put on disk what a message came with."""
+        self._sidecars.add_context(ThreadId.parse(thread_id), message_id, context)
 
-    async def drop_signatures(self, thread_id: str, message_id: str | None = None) -> None:
-        """Forget the signatures of a turn that ended, or of all turns because their course did."""
-        parsed = ThreadId.parse(thread_id)
-        known = self._signatures.read(parsed)
-        if known and message_id is None:
-            self._signatures.write(parsed, {})
-        elif message_id in known:
-            self._signatures.write(parsed, {key: value for key, value in known.items() if key != message_id})
+    async def keep_signatures(
+        self, thread_id: str, message_id: str, step: int, signatures: list[JsonObject]
+    ) -> None:
+        """Put on disk what a model signed in a step of a message."""
+        self._sidecars.add_signatures(ThreadId.parse(thread_id), message_id, step, signatures)
+
+    async def drop_sidecars(self, thread_id: str) -> None:
+        """Forget what stands beside the messages of a course that ended."""
+        self._sidecars.drop(ThreadId.parse(thread_id))

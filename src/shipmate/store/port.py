@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
 
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome
 from shipmate.values.message import JsonObject, UIMessage
+from shipmate.values.sidecar import Sidecar
 from shipmate.workspace.layout import CAPTAIN
 
 
@@ -248,16 +249,20 @@ class ThreadIndex(Protocol):
 
 
 class Ledger(Protocol):
-    """What runs used, and the signatures of open turns."""
+    """What runs used, and what stands beside the rows of courses."""
 
     async def add_usage(self, usage: StepUsage) -> None: ...
     async def usage(self, since: str, thread_id: str | None = None) -> list[StepUsage]: ...
+    async def sidecars(self, thread_id: str) -> Mapping[str, Sidecar]:
+        """Return what stands beside the messages of a thread's course, by message id."""
+        ...
+
+    async def keep_context(self, thread_id: str, message_id: str, context: str) -> None: ...
     async def keep_signatures(
-        self, thread_id: str, message_id: str, signatures: list[JsonObject]
+        self, thread_id: str, message_id: str, step: int, signatures: list[JsonObject]
     ) -> None: ...
-    async def signatures(self, thread_id: str, message_id: str) -> list[JsonObject]: ...
-    async def drop_signatures(self, thread_id: str, message_id: str | None = None) -> None:
-        """Forget the signatures of a turn that ended, or of all turns because their course did."""
+    async def drop_sidecars(self, thread_id: str) -> None:
+        """Forget what stands beside the messages of a course that ended."""
         ...
 
 

@@ -121,6 +121,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     status: OutcomeStatus
     message_id: str | None = None
     text: str = ""
+    # Why what was said is not the whole answer: "length" or "content-filter".
+    ending: str | None = None
     error: str | None = None
     retryable: bool = False
 

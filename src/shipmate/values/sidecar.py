@@ -12,6 +12,5 @@ class Sidecar(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     # What stood in front of the person's words: recalled memory, matching skills, what the caller added.
     context: str = ""
-    # What the model signed: an entry for each stretch of reasoning in order, and those of calls, which name
-    # theirs as `call`. `by` is the model that signed.
+    # What a model, `by`, signed: a stretch of reasoning by `step` and `stretch`, a call by its id as `call`.
     signatures: tuple[JsonObject, ...] = ()

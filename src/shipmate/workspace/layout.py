@@ -238,9 +238,9 @@ class Layout:
     def bin(self) -> Path:
         return self.ship / "bin"
 
-    def signatures(self, thread_id: ThreadId) -> Path:
-        """Return where lies what a provider wants back in the open turn of a thread."""
-        return _thread_file(self.threads, thread_id, ".signatures")
+    def sidecar(self, thread_id: ThreadId) -> Path:
+        """Return where lies what belongs to the messages of a thread and is in no row."""
+        return _thread_file(self.threads, thread_id, ".sidecar")
 
     def thread(self, thread_id: ThreadId) -> Path:
         return _thread_file(self.threads, thread_id, ".jsonl")

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,8 @@ from shipmate.models.port import (
 )
 from shipmate.models.provider.provider import ProviderModel
 from shipmate.models.provider.recipe import Recipe
-from shipmate.values.message import JsonObject, UIMessage, text_part, user_message
+from shipmate.values.message import JsonObject, UIMessage, user_message
+from shipmate.values.sidecar import Sidecar
 from tests.support.provider_case import KEY, PROTOCOLS, ask, collect, connect, recipe
 from tests.support.provider_server import ProviderServer
 from tests.support.provider_wire import Call, Reply, ask_tools, refuse, say
@@ -49,6 +49,10 @@ async def server() -> AsyncIterator[ProviderServer]:
 
 def text_in(events: list[ModelEvent]) -> str:
     return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+def beside(message_id: str, signatures: list[JsonObject | None]) -> dict[str, Sidecar]:
+    return {message_id: Sidecar(signatures=tuple(filter(None, signatures)))}
 
 
 async def collect_into(events: list[ModelEvent], model: Model) -> None:
@@ -122,7 +126,7 @@ async def test_resumes_anthropic_thinking_with_its_signature(server: ProviderSer
         thoughts = "".join(event.text for event in events if isinstance(event, ReasoningDelta))
         signed = [event.signature for event in events if isinstance(event, ReasoningEnd)]
         assert thoughts == "Hm, let me look."
-        assert signed == [{"provider": "anthropic", "signature": "c2lnbmF0dXJl"}]
+        assert signed == [{"by": model.name, "provider": "anthropic", "signature": "c2lnbmF0dXJl"}]
         done = {
             "type": "tool-read",
             "toolCallId": "call_a",
@@ -132,7 +136,7 @@ async def test_resumes_anthropic_thinking_with_its_signature(server: ProviderSer
         }
         parts = [{"type": "step-start"}, {"type": "reasoning", "text": thoughts}, done]
         turn: UIMessage = {"id": "a1", "role": "assistant", "parts": parts}
-        await collect(model, ask(user_message("u1", "Hello."), turn, signatures={"a1": signed}))
+        await collect(model, ask(user_message("u1", "Hello."), turn, sidecars=beside("a1", signed)))
         await collect(model, ask(user_message("u1", "Hello."), turn))
     kept, dropped = (request.body["messages"][1]["content"] for request in server.requests[1:])
     assert kept[0] == {"type": "thinking", "thinking": "Hm, let me look.", "signature": "c2lnbmF0dXJl"}
@@ -145,9 +149,9 @@ async def test_resumes_openai_reasoning_with_its_encrypted_content(server: Provi
     async with connect("responses", server, name="gpt-5.2") as model:
         events = await collect(model)
         signed = [event.signature for event in events if isinstance(event, ReasoningEnd)]
-        assert signed == [{"provider": "openai", "id": "rs_1", "signature": "c2lnbmF0dXJl"}]
+        assert signed == [{"by": model.name, "provider": "openai", "id": "rs_1", "signature": "c2lnbmF0dXJl"}]
         turn: UIMessage = {"id": "a1", "role": "assistant", "parts": [{"type": "reasoning", "text": "Hm."}]}
-        await collect(model, ask(user_message("u1", "Hello."), turn, signatures={"a1": signed}))
+        await collect(model, ask(user_message("u1", "Hello."), turn, sidecars=beside("a1", signed)))
     reasoning = [item for item in server.requests[1].body["input"] if item.get("type") == "reasoning"]
     assert [item["encrypted_content"] for item in reasoning] == ["c2lnbmF0dXJl"]
 
@@ -259,32 +263,6 @@ async def test_says_which_key_is_missing() -> None:
         await collect(model)
 
 
-@pytest.mark.parametrize("protocol", ["anthropic", "chat", "responses"])
-async def test_a_new_minute_leaves_the_history_as_it_was_sent(server: ProviderServer, protocol: str) -> None:
-    first = [user_message("u1", "one")]
-    answer: UIMessage = {"id": "a1", "role": "assistant", "parts": [text_part("first answer")]}
-    second = [*first, answer, user_message("u2", "two")]
-    async with connect(protocol, server) as model:
-        for messages, minute in ((first, "12:01"), (second, "12:02")):
-            await collect(model, ask(*messages, system=f"Same. {minute}", stable_bytes=len("Same. ")))
-    earlier, later = (_plain(request.body) for request in server.requests)
-    shared = earlier[: earlier.index("Not said by the person")]
-    assert "one" in shared
-    assert later.startswith(shared.rsplit("one", 1)[0] + "one")
-
-
-def _plain(body: dict[str, Any]) -> str:
-    """Write a request in the order a provider reads it, without the marks that move with each turn."""
-    marks = re.compile(r', "cache_control": \{[^}]*\}')
-    ordered = [
-        body.get("tools"),
-        body.get("system"),
-        body.get("instructions"),
-        body.get("messages") or body.get("input"),
-    ]
-    return marks.sub("", json.dumps(ordered, ensure_ascii=False))
-
-
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_tools_are_sent_alike_at_every_request_and_anew_when_they_change(
     server: ProviderServer, protocol: str
@@ -301,26 +279,38 @@ async def test_tools_are_sent_alike_at_every_request_and_anew_when_they_change(
 
 
 async def test_marks_what_can_be_cached(server: ProviderServer) -> None:
-    request = ask(
-        system="Always the same. 你好。Today is Monday.", stable_bytes=len("Always the same. 你好。".encode())
-    )
     async with connect("anthropic", server) as model:
-        await collect(model, request)
-        # A boundary inside a character, or past the end, is no reason to lose a byte.
-        await collect(model, ask(system="你好", stable_bytes=2))
-        await collect(model, ask(system="你好", stable_bytes=99))
+        await collect(model, ask(system="Always the same. 你好。"))
     body = server.requests[0].body
-    (stable,) = body["system"]
-    assert stable["text"] == "Always the same. 你好。"
-    assert "cache_control" in stable
-    assert "cache_control" in body["tools"][-1]
-    said, volatile = body["messages"][-1]["content"]
-    assert "cache_control" in said
-    assert volatile["text"].endswith("Today is Monday.")
-    assert [[block["text"] for block in request.body["system"]] for request in server.requests[1:]] == [
-        ["你好"],
-        ["你好"],
-    ]
+    (system,) = body["system"]
+    assert system["text"] == "Always the same. 你好。"
+    assert "cache_control" in system or "cache_control" in body
+
+
+@every_protocol
+async def test_a_request_may_want_other_sampling_than_the_settings(
+    protocol: str, server: ProviderServer
+) -> None:
+    async with connect(protocol, server, temperature=0.5) as model:
+        await collect(model, ask(sampling={"temperature": 0.25, "max_tokens": 77}))
+    sent = json.dumps(server.requests[0].body)
+    assert "0.25" in sent
+    assert "77" in sent
+    assert "0.5" not in sent
+
+
+async def test_w4_a_call_goes_back_with_what_google_signed(server: ProviderServer) -> None:
+    server.script(ask_tools(Call("read", '{"path": "a.md"}', "call_a")))
+    async with connect("google", server) as model:
+        events = await collect(model)
+        (made,) = [event for event in events if isinstance(event, ToolCall)]
+        assert made.signature is not None
+        done = {"type": "tool-read", "toolCallId": "call_a", "state": "output-available", "output": "x"}
+        turn: UIMessage = {"id": "a1", "role": "assistant", "parts": [{"type": "step-start"}, done]}
+        signed: list[JsonObject | None] = [{"call": "call_a", **made.signature}]
+        await collect(model, ask(user_message("u1", "Hello."), turn, sidecars=beside("a1", signed)))
+    (part,) = server.requests[1].body["contents"][1]["parts"]
+    assert part["thoughtSignature"] == "YzJsbmJtRjBkWEps"
 
 
 async def test_leaving_early_ends_the_request(server: ProviderServer) -> None:
@@ -382,9 +372,7 @@ def representative_thread() -> list[UIMessage]:
 
 @every_protocol
 async def test_sends_the_golden_request(protocol: str, server: ProviderServer) -> None:
-    request = ask(
-        *representative_thread(), system="Be brief.\n\nToday is Monday.", stable_bytes=len("Be brief.\n\n")
-    )
+    request = ask(*representative_thread(), system="Be brief.\n\nToday is Monday.")
     async with connect(protocol, server, temperature=0.5, max_tokens=1000) as model:
         await collect(model, request)
     sent = json.dumps(server.requests[0].body, indent=2, ensure_ascii=False, sort_keys=True) + "\n"

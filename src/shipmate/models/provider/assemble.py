@@ -13,7 +13,6 @@ from pydantic_ai.providers import Provider, infer_provider_class
 from shipmate.errors import ModelAuthError, ModelRequestError
 from shipmate.models.catalog import NO_KEY, PROVIDERS
 from shipmate.models.provider.ambient import settle_client
-from shipmate.models.provider.construct import mend_construct
 from shipmate.models.provider.recipe import Recipe
 
 # Our `openai` is the Chat protocol, which is what servers called OpenAI-compatible speak.
@@ -22,8 +21,6 @@ THEIR_NAMES = {"openai": "openai-chat"}
 
 def assemble(recipe: Recipe) -> Model:
     """Make the model; a missing key or library is said in one line."""
-    if recipe.lacks:
-        raise ModelAuthError(recipe.lacks)
     keys = PROVIDERS[recipe.provider].keys
     if keys and not recipe.api_key and not recipe.base_url:
         raise ModelAuthError(
@@ -37,9 +34,6 @@ def assemble(recipe: Recipe) -> Model:
         raise ModelAuthError(f"{recipe.provider} cannot be used: {words}") from None
     except ImportError as error:
         raise ModelRequestError(f"{recipe.provider} needs a library that is not installed: {error}") from None
-    for name in ("openai._models", "anthropic._models"):
-        if name in sys.modules:
-            mend_construct(sys.modules[name])
     if "pydantic_ai.models.openai" in sys.modules:
         _tune_openai(model)
     return model
@@ -50,9 +44,6 @@ def _tune_openai(model: Model) -> None:
     from pydantic_ai.profiles import merge_profile
     from pydantic_ai.profiles.openai import OpenAIModelProfile
 
-    from shipmate.models.provider.openai_transform import mend_openai_transform
-
-    mend_openai_transform()
     if isinstance(model, OpenAIChatModel):
         # Without this an answer that breaks off passes for a finished one.
         strict = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
@@ -60,15 +51,6 @@ def _tune_openai(model: Model) -> None:
 
 
 def _assemble(recipe: Recipe) -> Model:
-    if recipe.provider == "openai-compatible":
-        from pydantic_ai.models.openai import OpenAIChatModel
-        from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
-
-        provider = OpenAICompatibleProvider(
-            recipe.provider, base_url=recipe.base_url or "", api_key=recipe.api_key
-        )
-        settle_client(provider.client, {})
-        return OpenAIChatModel(recipe.model, provider=provider)
     name = THEIR_NAMES.get(recipe.provider, recipe.provider)
     return infer_model(f"{name}:{recipe.model}", provider_factory=lambda name: _provider(name, recipe))
 

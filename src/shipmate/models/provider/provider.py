@@ -1,4 +1,4 @@
-"""Answer through a provider. The provider's library is loaded on the first request, never before."""
+"""Answer through pydantic-ai, for providers that no wire speaks to; it is loaded on the first request."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from shipmate.errors import ModelAuthError, ModelRequestError
 from shipmate.models.port import ModelEvent, ModelRequest
 from shipmate.models.provider.recipe import Recipe
 
@@ -41,6 +42,8 @@ class ProviderModel:
             await engine.close()
 
     async def _load(self) -> Engine:
+        if self._recipe.lacks:
+            raise ModelAuthError(self._recipe.lacks)
         async with self._lock:
             if self._engine is None:
                 # Loading takes a second or two of CPU; other threads' streams go on meanwhile.
@@ -49,6 +52,10 @@ class ProviderModel:
 
 
 def _make_engine(recipe: Recipe) -> Engine:
-    from shipmate.models.provider.engine import Engine
-
+    try:
+        from shipmate.models.provider.engine import Engine
+    except ModuleNotFoundError as error:
+        raise ModelRequestError(
+            f"{recipe.provider} needs {error.name}, which is not installed: pip install 'shipmate[providers]'"
+        ) from None
     return Engine(recipe)

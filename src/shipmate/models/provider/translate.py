@@ -25,6 +25,7 @@ from shipmate.models.port import (
     TextDelta,
     ToolCall,
     ToolCallDelta,
+    Usage,
 )
 from shipmate.values.message import JsonObject
 
@@ -32,7 +33,8 @@ from shipmate.values.message import JsonObject
 class Translator:
     """Translates one answer; a call keeps the id it was announced with, made unique where one repeats."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: str) -> None:
+        self._model = model
         self._calls: dict[int, tuple[str, str]] = {}
 
     @property
@@ -57,7 +59,7 @@ class Translator:
                 if index in self._calls:
                     yield ToolCallDelta(*self._calls[index], text)
             case PartEndEvent(part=ThinkingPart() as part):
-                yield ReasoningEnd(read_signature(part))
+                yield ReasoningEnd(self._sign(part))
             case _:
                 return
 
@@ -69,7 +71,11 @@ class Translator:
         parts = [part for part in answer.parts if isinstance(part, ToolCallPart)]
         announced = [self._calls[index] for index in sorted(self._calls)]
         for (call_id, _), part in zip(announced, parts, strict=False):
-            yield ToolCall(call_id, part.tool_name, write_arguments(part))
+            yield ToolCall(call_id, part.tool_name, write_arguments(part), self._sign(part))
+
+    def _sign(self, part: ThinkingPart | ToolCallPart) -> JsonObject | None:
+        signature = read_signature(part)
+        return signature and {"by": self._model, **signature}
 
     def _announce(self, index: int, part: ToolCallPart) -> ToolCallDelta:
         taken = {call_id for call_id, _ in self._calls.values()}
@@ -87,8 +93,36 @@ def write_arguments(part: ToolCallPart) -> str:
     return part.args if isinstance(part.args, str) else msgspec.json.encode(part.args).decode()
 
 
-def read_signature(part: ThinkingPart) -> JsonObject | None:
-    """Return what the provider needs to recognise its thinking later; None when it needs nothing."""
-    kept = {"id": part.id, "signature": part.signature, "details": part.provider_details}
+def read_signature(part: ThinkingPart | ToolCallPart) -> JsonObject | None:
+    """Return what the provider needs to recognise its thinking or call later; None when it needs nothing."""
+    signature = part.signature if isinstance(part, ThinkingPart) else None
+    kept = {"id": part.id, "signature": signature, "details": part.provider_details}
     found = {key: value for key, value in kept.items() if value}
     return {"provider": part.provider_name, **found} if found and part.provider_name else None
+
+
+def count_usage(answer: ModelResponse) -> Usage:
+    """Read the tokens of an answer, with its price where one is published."""
+    used = answer.usage
+    return Usage(
+        input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens,
+        cache_read_tokens=used.cache_read_tokens,
+        cache_write_tokens=used.cache_write_tokens,
+        cost=_read_cost(answer),
+    )
+
+
+def _read_cost(answer: ModelResponse) -> float | None:
+    name = answer.provider_name, answer.model_name
+    if not answer.model_name or not answer.usage.has_values() or name in _unpriced:
+        return None
+    try:
+        return float(answer.cost().total_price)
+    except (LookupError, ValueError):
+        # Looking through every price list again for each answer would cost half a millisecond.
+        _unpriced.add(name)
+        return None
+
+
+_unpriced: set[tuple[str | None, str | None]] = set()

@@ -351,11 +351,9 @@ class Lane:
     async def _finish(self, thread: Thread, rows: list[InboxRow], outcome: Outcome) -> None:
         """Store the outcome and what must be sent, then bring lists and search up to date."""
         await self._store.inbox.finish(rows, outcome, self._sends(self.thread_id, outcome))
-        if outcome.message_id is not None and outcome.status != "suspended":
-            # No turn of a course that is closed goes on.
-            closes_all = read_course(thread.find(outcome.message_id)) is not None
-            ended = None if closes_all else outcome.message_id
-            await self._store.ledger.drop_signatures(str(self.thread_id), ended)
+        if outcome.message_id is not None and read_course(thread.find(outcome.message_id)) is not None:
+            # What stood beside the rows of the course that is closed is told to no model any more.
+            await self._store.ledger.drop_sidecars(str(self.thread_id))
         self._feed.end(str(self.thread_id), outcome)
         self._finished(rows, outcome)
         await self._list(thread)

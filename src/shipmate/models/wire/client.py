@@ -1,0 +1,205 @@
+"""The HTTP client of everything that is asked outside.
+
+    async with client.send("POST", url, headers=…, content=…) as answer:
+        async for piece in answer.pieces():
+            ...
+
+Certificates are checked against the machine's own store, or what SSL_CERT_FILE and SSL_CERT_DIR name. Proxies
+are those of the usual variables. Redirects are not followed: what was meant for one address, a key among it,
+goes to no other. Whatever goes wrong is raised as `HttpFault`. Libraries are loaded with the first request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from shipmate.models.wire.address import Address, read_address
+from shipmate.models.wire.proxy import find_proxy
+from shipmate.models.wire.trouble import HttpFault
+
+if TYPE_CHECKING:
+    import httpcore2
+
+    from shipmate.models.wire.answer import HttpAnswer
+
+# Idle connections that are kept, and for how long; a server that closes one earlier is noticed.
+IDLE_LIMIT = 20
+IDLE_SECONDS = 60.0
+REDIRECTS = frozenset((301, 302, 303, 307, 308))
+
+
+class Patience(msgspec.Struct, frozen=True, kw_only=True):
+    """How many seconds each thing may take: to connect, to be taken a piece, to begin, to say nothing."""
+
+    connect: float = 20.0
+    write: float = 60.0
+    first: float = 120.0
+    stall: float = 120.0
+
+
+class HttpClient:
+    """Connections to servers, kept for later requests; for many tasks of one loop at once."""
+
+    def __init__(self, environ: Mapping[str, str] | None = None, patience: Patience | None = None) -> None:
+        self._environ = environ or {}
+        self._patience = patience or Patience()
+        self._pools: dict[tuple[str, str | None], httpcore2.AsyncConnectionPool] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @asynccontextmanager
+    async def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+        patience: Patience | None = None,
+        may_repeat: bool = False,
+    ) -> AsyncGenerator[HttpAnswer]:
+        """Send a request and give its answer; leaving the block frees the connection, or closes it at once.
+
+        `may_repeat` lets a request that changes nothing be sent again when a kept connection turns out to be
+        closed before anything came back.
+        """
+        from shipmate.models.wire.answer import HttpAnswer
+
+        patience = patience or self._patience
+        address = read_address(url)
+        timeouts = _list_timeouts(patience)
+        extensions: dict[str, Any] = {"timeout": timeouts}
+        request = _make_request(method, address, headers or {}, content, extensions)
+        response = await self._exchange(address, request, patience, may_repeat=may_repeat)
+        # From here on for each further piece.
+        timeouts["read"] = patience.stall
+        answer = HttpAnswer(response, address.host, patience.stall)
+        try:
+            if answer.status in REDIRECTS:
+                raise _explain_redirect(answer, address)
+            yield answer
+        finally:
+            await answer.close()
+
+    async def _exchange(
+        self, address: Address, request: httpcore2.Request, patience: Patience, *, may_repeat: bool
+    ) -> httpcore2.Response:
+        from shipmate.models.wire.http_failure import FAILURES, explain_failure
+
+        pool = self._find_pool(address)
+        is_fresh = False
+
+        async def trace(event: str, _: Any) -> None:
+            nonlocal is_fresh
+            is_fresh = is_fresh or event == "connection.connect_tcp.started"
+
+        request.extensions["trace"] = trace
+        try:
+            return await pool.handle_async_request(request)
+        except FAILURES as error:
+            fault = explain_failure(error, address.host, patience.first)
+            if is_fresh or fault.kind != "cut" or not may_repeat:
+                raise fault from None
+        # The server had closed a kept connection just as it was used again.
+        return await self._exchange(address, request, patience, may_repeat=False)
+
+    def _find_pool(self, address: Address) -> httpcore2.AsyncConnectionPool:
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            # Connections belong to the loop they were made in.
+            self._pools, self._loop = {}, loop
+        key = address.scheme, find_proxy(address.url, self._environ)
+        if key not in self._pools:
+            self._pools[key] = self._make_pool(*key)
+        return self._pools[key]
+
+    def _make_pool(self, scheme: str, proxy: str | None) -> httpcore2.AsyncConnectionPool:
+        import httpcore2
+
+        from shipmate.models.wire.network import Network
+
+        files = self._environ.get("SSL_CERT_FILE") or None, self._environ.get("SSL_CERT_DIR") or None
+        return httpcore2.AsyncConnectionPool(
+            ssl_context=_load_certificates(*files) if scheme == "https" else None,
+            proxy=None if proxy is None else _make_proxy(proxy, files),
+            max_connections=None,
+            max_keepalive_connections=IDLE_LIMIT,
+            keepalive_expiry=IDLE_SECONDS,
+            network_backend=Network(),
+        )
+
+    async def close(self) -> None:
+        """Close every connection."""
+        pools, self._pools = self._pools, {}
+        if asyncio.get_running_loop() is self._loop:
+            for pool in pools.values():
+                await pool.aclose()
+
+
+def _list_timeouts(patience: Patience) -> dict[str, float]:
+    connect = min(patience.connect, patience.first)
+    return {"connect": connect, "write": patience.write, "read": patience.first}
+
+
+def _make_request(
+    method: str,
+    address: Address,
+    headers: Mapping[str, str],
+    content: bytes | None,
+    extensions: dict[str, Any],
+) -> httpcore2.Request:
+    import httpcore2
+
+    wanted = {"host": address.authority, "accept-encoding": "identity", **address.headers, **headers}
+    if content is not None:
+        wanted["content-length"] = str(len(content))
+    try:
+        lines = [(name.encode("ascii"), value.encode("ascii")) for name, value in wanted.items()]
+    except UnicodeEncodeError:
+        raise HttpFault("header", "the key or another header holds characters that cannot be sent") from None
+    target = httpcore2.URL(scheme=address.scheme, host=address.host, port=address.port, target=address.target)
+    return httpcore2.Request(method, target, headers=lines, content=content, extensions=extensions)
+
+
+def _make_proxy(text: str, files: tuple[str | None, str | None]) -> httpcore2.Proxy:
+    import httpcore2
+
+    address = read_address(text, schemes=("http", "https", "socks5", "socks5h"))
+    if address.scheme.startswith("socks"):
+        from importlib.util import find_spec
+
+        if find_spec("socksio") is None:
+            raise HttpFault("proxy", "a SOCKS proxy needs a library: pip install 'httpcore2[socks]'")
+    return httpcore2.Proxy(
+        httpcore2.URL(scheme=address.scheme, host=address.host, port=address.port, target="/"),
+        auth=address.user,
+        ssl_context=_load_certificates(*files) if address.scheme == "https" else None,
+    )
+
+
+@cache
+def _load_certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """Return what certificates are checked with; loading them takes 20 ms, so it is done once."""
+    import httpcore2
+
+    if not file and not folder:
+        return httpcore2.default_ssl_context()
+    try:
+        return ssl.create_default_context(cafile=file, capath=folder)
+    except (OSError, ssl.SSLError):
+        named = f"SSL_CERT_FILE ({file})" if file else f"SSL_CERT_DIR ({folder})"
+        raise HttpFault("certificate", f"{named} holds no certificates that can be read") from None
+
+
+def _explain_redirect(answer: HttpAnswer, address: Address) -> HttpFault:
+    try:
+        place = read_address(answer.headers.get("location", "")).origin
+    except HttpFault:
+        place = "another path" if answer.headers.get("location") else "nowhere"
+    return HttpFault("redirect", f"{address.host} sends requests on to {place}")

@@ -1,0 +1,98 @@
+"""A model behind a wire: what the loop asks goes out as the wire writes it, and comes back as events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+
+import msgspec
+
+from shipmate.errors import ModelAuthError
+from shipmate.models.failure import explain
+from shipmate.models.port import Finish, ModelEvent, ModelRequest, ReasoningEnd, ToolCall
+from shipmate.models.to_model import to_model_messages
+from shipmate.models.wire.client import HttpClient
+from shipmate.models.wire.endpoint import Endpoint, join_path
+from shipmate.models.wire.reading import read_answer
+from shipmate.models.wire.refusal import read_refusal
+from shipmate.models.wire.trouble import HttpFault
+from shipmate.models.wire.wire import Wire, WireFault, WireSettings
+from shipmate.values.message import JsonObject
+from shipmate.workspace.secret.setting import address_secrets
+
+REFUSAL_LIMIT = 65_536
+
+
+class WireModel:
+    """One model of one provider, spoken to directly."""
+
+    def __init__(
+        self, wire: Wire, settings: WireSettings, endpoint: Endpoint, client: HttpClient | None = None
+    ) -> None:
+        self._wire = wire
+        self._settings = settings
+        self._endpoint = endpoint
+        self._client = client or HttpClient(endpoint.environ, endpoint.patience)
+        self._secrets = [endpoint.key, *endpoint.headers.values(), *address_secrets(endpoint.base_url)]
+
+    @property
+    def name(self) -> str:
+        """Return the provider's and the model's name."""
+        return f"{self._settings.provider}:{self._settings.model}"
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Answer one request; trouble is raised as a `ModelError`."""
+        if self._endpoint.lacks:
+            raise ModelAuthError(self._endpoint.lacks)
+        begun = False
+        try:
+            async with aclosing(self._ask(request)) as events:
+                async for event in events:
+                    begun = True
+                    yield self._sign(event)
+        except (WireFault, HttpFault) as fault:
+            raise explain(fault, self.name, self._secrets, begun=begun) from None
+
+    async def close(self) -> None:
+        """Close the connections to the provider."""
+        await self._client.close()
+
+    async def _ask(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        reader = self._wire.reader(self._settings)
+        async with self._client.send(
+            "POST",
+            join_path(self._endpoint.base_url, self._wire.path(self._settings)),
+            headers=self._write_headers(),
+            content=self._write_body(request),
+            may_repeat=True,
+        ) as answer:
+            if answer.status >= 300:
+                body = await answer.read(REFUSAL_LIMIT, cut=True)
+                raise read_refusal(answer.status, answer.headers, body)
+            async with aclosing(read_answer(answer, reader)) as events:
+                async for event in events:
+                    yield event
+            # Before the end is told, for whoever hears it leaves.
+            await answer.rest()
+            for event in reader.close():
+                yield event
+
+    def _write_headers(self) -> dict[str, str]:
+        headers = {
+            "content-type": "application/json",
+            "accept": "text/event-stream, application/json",
+            "user-agent": "shipmate",
+        }
+        return {**headers, **self._wire.headers(self._endpoint.key), **self._endpoint.headers}
+
+    def _write_body(self, request: ModelRequest) -> bytes:
+        messages = to_model_messages(
+            request.messages, sidecars=request.sidecars, model=self.name, zone=request.zone
+        )
+        return msgspec.json.encode(self._wire.body(request, messages, self._settings))
+
+    def _sign(self, event: ModelEvent) -> ModelEvent:
+        if isinstance(event, ReasoningEnd | ToolCall) and event.signature:
+            signature: JsonObject = {**event.signature, "by": self.name}
+            return msgspec.structs.replace(event, signature=signature)
+        return msgspec.structs.replace(event, model=self.name) if isinstance(event, Finish) else event

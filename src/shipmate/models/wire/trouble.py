@@ -1,0 +1,42 @@
+"""What can go wrong between two machines, each with its name and a few words without any secret."""
+
+from __future__ import annotations
+
+import ssl
+
+# Numbers that OpenSSL gives for what is wrong with a certificate.
+EXPIRED, NOT_YET = 10, 9
+UNTRUSTED = frozenset((2, 18, 19, 20, 21))
+OTHER_HOST = frozenset((62, 64))
+
+
+class HttpFault(Exception):  # noqa: N818
+    """Trouble on the way to a server or back; `kind` is one of a few names, `words` says what happened.
+
+    address, header: the request cannot be sent as it is; unknown-host, unreachable, proxy, connect-timeout,
+    certificate: nobody was asked; timeout: no answer in time; cut, stalled, protocol, too-large, encoding:
+    the answer cannot be read; redirect: the answer is to be had elsewhere.
+    """
+
+    def __init__(self, kind: str, words: str) -> None:
+        super().__init__(words)
+        self.kind = kind
+        self.words = words
+
+
+def explain_certificate(error: ssl.SSLError, host: str) -> HttpFault:
+    """Say why an encrypted connection was not made."""
+    if not isinstance(error, ssl.SSLCertVerificationError):
+        if "WRONG_VERSION_NUMBER" in str(error.reason):
+            return HttpFault("certificate", f"{host} does not encrypt at this port")
+        return HttpFault("certificate", f"{host} and this machine agree on no encryption")
+    code = error.verify_code
+    if code == EXPIRED:
+        return HttpFault("certificate", f"the certificate of {host} has expired")
+    if code == NOT_YET:
+        return HttpFault("certificate", f"the certificate of {host} is not valid yet: compare the clocks")
+    if code in UNTRUSTED:
+        return HttpFault("certificate", f"the certificate of {host} is signed by nobody this machine trusts")
+    if code in OTHER_HOST:
+        return HttpFault("certificate", f"the certificate shown for {host} is another host's")
+    return HttpFault("certificate", f"the certificate of {host} is not valid")

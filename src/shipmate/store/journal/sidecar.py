@@ -1,0 +1,108 @@
+"""What belongs to messages and stands beside their rows: a file beside the thread until the course ends.
+
+A line adds the context a message came with, or what the model signed in one step of it. A step that is taken
+again after a crash is signed anew: its last line holds.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+
+import msgspec
+
+from shipmate.values.message import JsonObject
+from shipmate.values.sidecar import Sidecar
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.disk.disk import Disk, append_to, exists, read_file, refusals, remove_file, stat_of
+from shipmate.workspace.layout import Layout
+
+# How many threads' files are held, so that a step does not read its thread's anew.
+HELD = 256
+
+
+class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
+    id: str
+    context: str = ""
+    step: int = 0
+    signatures: tuple[JsonObject, ...] = ()
+
+
+_decoder = msgspec.json.Decoder(_Line)
+
+
+class SidecarFiles:
+    """The sidecars of one workspace by thread; only who works a thread writes its file."""
+
+    def __init__(self, layout: Layout, disk: Disk) -> None:
+        self._layout = layout
+        self._disk = disk
+        self._held: OrderedDict[ThreadId, tuple[tuple[int, int], Mapping[str, Sidecar]]] = OrderedDict()
+
+    def read(self, thread_id: ThreadId) -> Mapping[str, Sidecar]:
+        """Return what stands beside the messages of a thread's course, by message id."""
+        path = self._layout.sidecar(thread_id)
+        with refusals(path, self._layout.root):
+            status = stat_of(self._disk, path)
+            if status is None:
+                return {}
+            state = status.st_ino, status.st_size
+            known = self._held.pop(thread_id, None)
+            if known is None or known[0] != state:
+                known = state, _join(read_file(self._disk, path))
+        self._held[thread_id] = known
+        if len(self._held) > HELD:
+            self._held.popitem(last=False)
+        return known[1]
+
+    def add_context(self, thread_id: ThreadId, message_id: str, context: str) -> None:
+        """Put on disk what a message came with."""
+        self._append(thread_id, _Line(message_id, context=context))
+
+    def add_signatures(
+        self, thread_id: ThreadId, message_id: str, step: int, signatures: list[JsonObject]
+    ) -> None:
+        """Put on disk what a model signed in a step."""
+        self._append(thread_id, _Line(message_id, step=step, signatures=tuple(signatures)))
+
+    def drop(self, thread_id: ThreadId) -> None:
+        """Forget all of it, because the course ended."""
+        path = self._layout.sidecar(thread_id)
+        with refusals(path, self._layout.root):
+            self._held.pop(thread_id, None)
+            if exists(self._disk, path):
+                remove_file(self._disk, path)
+
+    def _append(self, thread_id: ThreadId, line: _Line) -> None:
+        path = self._layout.sidecar(thread_id)
+        with refusals(path, self._layout.root):
+            append_to(self._disk, path, msgspec.json.encode(line) + b"\n")
+
+
+def _join(data: bytes) -> Mapping[str, Sidecar]:
+    contexts: dict[str, str] = {}
+    steps: dict[str, dict[int, tuple[JsonObject, ...]]] = {}
+    for raw in data.splitlines():
+        line = _decode(raw)
+        if line is None:
+            continue
+        signed = steps.setdefault(line.id, {})
+        if line.context:
+            contexts[line.id] = line.context
+        else:
+            signed[line.step] = line.signatures
+    return {
+        message_id: Sidecar(
+            context=contexts.get(message_id, ""),
+            signatures=tuple(entry for step in sorted(signed) for entry in signed[step]),
+        )
+        for message_id, signed in steps.items()
+    }
+
+
+def _decode(line: bytes) -> _Line | None:
+    """Read a line; one that cannot be read is as good as none: the model is asked without it."""
+    try:
+        return _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
