@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from itertools import pairwise
 from typing import Any
 
 ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -24,7 +25,7 @@ MAGIC = {
 def check_anthropic(body: dict[str, Any]) -> None:
     """Fail with what the API would say."""
     assert len(json.dumps(body)) < 32 * 1024 * 1024, "request_too_large"
-    assert isinstance(body["max_tokens"], int) and body["max_tokens"] > 0, "max_tokens: must be at least 1"
+    assert body["max_tokens"] > 0, "max_tokens: must be at least 1"
     assert str(body).count("'cache_control'") <= 4, "a maximum of 4 blocks with cache_control may be provided"
     for stop in body.get("stop_sequences", []):
         assert stop.strip(), "stop_sequences: each stop sequence must contain non-whitespace"
@@ -50,7 +51,7 @@ def _check_turns(messages: list[dict[str, Any]]) -> None:
     assert messages, "messages: at least one message is required"
     roles = [message["role"] for message in messages]
     assert roles[0] == "user", "messages: first message must use the user role"
-    assert all(one != other for one, other in zip(roles, roles[1:], strict=False)), "roles must alternate"
+    assert all(one != other for one, other in pairwise(roles)), "roles must alternate"
     assert roles[-1] == "user", "This model does not support assistant message prefill."
     for message in messages:
         assert message["content"], "all messages must have non-empty content"
@@ -110,7 +111,7 @@ def _check_thinking(body: dict[str, Any]) -> None:
         for block in content:
             if block["type"] in THINKING:
                 signed = block.get("signature") or block.get("data")
-                assert isinstance(signed, str) and signed, "Invalid `signature` in `thinking` block"
+                assert signed, "Invalid `signature` in `thinking` block"
     if thinking["type"] == "enabled":
         assert 1024 <= thinking["budget_tokens"] < body["max_tokens"], (
             "budget_tokens: must be less than max_tokens"
