@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shipmate.models.wire.gemini_schema import fit_schema
+from shipmate.models.wire.gemini.gemini_schema import fit_schema
 from tests.support.gemini_rule import check_schema
 from tests.support.search import examples
 from tests.support.thread_strategy import json_values

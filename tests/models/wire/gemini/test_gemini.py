@@ -19,7 +19,7 @@ from shipmate.models.neutral import (
 )
 from shipmate.models.port import ModelRequest, ToolSpec
 from shipmate.models.to_model import to_model_messages
-from shipmate.models.wire.gemini import UNSIGNED, GeminiWire
+from shipmate.models.wire.gemini.gemini import UNSIGNED, GeminiWire
 from shipmate.models.wire.wire import WireSettings
 from shipmate.values.message import JsonObject, UIMessage, user_message
 from tests.support.gemini_rule import check_request, send_through_sdk

@@ -19,7 +19,7 @@ from shipmate.models.port import (
     ToolCallDelta,
     Usage,
 )
-from shipmate.models.wire.gemini_reader import ENDINGS, GeminiReader
+from shipmate.models.wire.gemini.gemini_reader import ENDINGS, GeminiReader
 from shipmate.models.wire.wire import WireFault, WireSettings
 from tests.support.gemini_rule import read_through_sdk
 from tests.support.gemini_stream import answers

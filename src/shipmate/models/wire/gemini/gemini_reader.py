@@ -21,7 +21,7 @@ from shipmate.models.port import (
     Usage,
 )
 from shipmate.models.wire.block import object_of, text_of
-from shipmate.models.wire.gemini_signature import Stretch
+from shipmate.models.wire.gemini.gemini_signature import Stretch
 from shipmate.models.wire.refusal import find_fault
 from shipmate.models.wire.wire import WireFault, WireSettings
 from shipmate.values.message import JsonObject
