@@ -21,7 +21,7 @@ from shipmate.models.port import (
     Usage,
 )
 from shipmate.models.wire.block import object_of, text_of
-from shipmate.models.wire.gemini.gemini_signature import Stretch
+from shipmate.models.wire.gemini.gemini_signature import SignedStretch
 from shipmate.models.wire.refusal import find_fault
 from shipmate.models.wire.wire import WireFault, WireSettings
 from shipmate.values.message import JsonObject
@@ -58,7 +58,7 @@ class GeminiReader:
 
     def __init__(self, settings: WireSettings) -> None:
         self._model = f"{settings.provider}:{settings.model}"
-        self._stretch: Stretch | None = None
+        self._stretch: SignedStretch | None = None
         self._calls: dict[str, ToolCall] = {}
         self._usage: dict[str, int] = {}
         self._response_id = ""
@@ -118,7 +118,7 @@ class GeminiReader:
             return
         if self._stretch is None or self._stretch.is_thought is not is_thought:
             yield from self._end_stretch()
-            self._stretch = Stretch(is_thought=is_thought)
+            self._stretch = SignedStretch(is_thought=is_thought)
         self._stretch.add(text, signature)
         if text:
             yield ReasoningDelta(text) if is_thought else TextDelta(text)
