@@ -12,7 +12,7 @@ from shipmate.models.wire.registry import find_wire
 from shipmate.models.wire.wire import WireSettings
 from shipmate.values.message import JsonObject, UIMessage, user_message
 from shipmate.values.sidecar import Sidecar
-from tests.support.provider_case import ask, collect
+from tests.support.provider_case import READ, ask, collect
 from tests.support.provider_server import ProviderServer
 from tests.support.provider_wire import Call, Reply, ask_tools, refuse, say
 from tests.support.wire_course import sum_up
@@ -24,9 +24,9 @@ CASES = {
 both = pytest.mark.parametrize("protocol", CASES)
 
 
-def connect(protocol: str, server: ProviderServer, **more: str) -> WireModel:
-    provider, model, path = CASES[protocol]
-    settings = WireSettings(provider=provider, model=more.pop("model", model), **more)
+def connect(protocol: str, server: ProviderServer, model: str = "") -> WireModel:
+    provider, usual, path = CASES[protocol]
+    settings = WireSettings(provider=provider, model=model or usual)
     name = "anthropic" if protocol == "anthropic" else "responses"
     return WireModel(find_wire(name), settings, Endpoint(base_url=server.url + path, key="sk-secret"))
 
@@ -152,7 +152,7 @@ async def test_the_server_refuses_what_the_provider_would(protocol: str) -> None
     """The strict server is no use unless it is."""
     async with ProviderServer() as server:
         model = connect(protocol, server)
-        broken = ask(tools=ask().tools * 2)
+        broken = ask(tools=(READ, READ))
         with pytest.raises(ModelError, match="unique"):
             await collect(model, broken)
         await model.close()
