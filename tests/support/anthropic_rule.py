@@ -29,12 +29,17 @@ def check_anthropic(body: dict[str, Any]) -> None:
     assert str(body).count("'cache_control'") <= 4, "a maximum of 4 blocks with cache_control may be provided"
     for stop in body.get("stop_sequences", []):
         assert stop.strip(), "stop_sequences: each stop sequence must contain non-whitespace"
-    for block in body.get("system", []):
+    for block in _blocks(body.get("system", [])):
         assert block["text"].strip(), "system: text content blocks must be non-empty"
     _check_tools(body.get("tools", []))
-    _check_turns(body["messages"])
-    _check_calls(body["messages"])
-    _check_thinking(body)
+    messages = [{**message, "content": _blocks(message["content"])} for message in body["messages"]]
+    _check_turns(messages)
+    _check_calls(messages)
+    _check_thinking({**body, "messages": messages})
+
+
+def _blocks(content: Any) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def _check_tools(tools: list[dict[str, Any]]) -> None:
@@ -66,7 +71,7 @@ def _check_block(block: dict[str, Any]) -> None:
         case "text":
             assert block["text"].strip(), "text content blocks must contain non-whitespace text"
         case "tool_result":
-            assert block["content"].strip(), "tool_result: content cannot be empty if is_error is true"
+            assert block["content"], "tool_result: content cannot be empty if is_error is true"
         case "image" | "document":
             source = block["source"]
             assert source["media_type"] in MAGIC, "media_type: Input should be 'image/jpeg', …"
