@@ -28,8 +28,7 @@ KEYWORDS = {
 
 def check_request(body: Json, *, is_strict: bool = True) -> None:
     """Fail where Gemini would answer 400; `is_strict` says that it wants signatures (Gemini 3 and later)."""
-    assert set(body) <= {"generationConfig", "tools", "systemInstruction", "contents"}
-    assert next(reversed(body)) == "contents"
+    assert set(body) <= {"generationConfig", "tools", "toolConfig", "systemInstruction", "contents"}
     contents = body["contents"]
     assert contents, "contents are missing"
     assert [content["role"] for content in contents] == [
@@ -43,8 +42,15 @@ def check_request(body: Json, *, is_strict: bool = True) -> None:
     for before, after in zip(contents, [*contents[1:], {"parts": []}], strict=True):
         check_calls(before["parts"], after["parts"], is_strict=is_strict)
     for tool in body.get("tools", []):
+        names = [declared["name"] for declared in tool["functionDeclarations"]]
+        assert len(set(names)) == len(names), "duplicate function declaration found; names must be unique"
         for declared in tool["functionDeclarations"]:
             check_schema(declared.get("parametersJsonSchema", {"type": "object"}), is_top=True)
+
+
+def check_gemini(body: Json) -> None:
+    """Fail where any Gemini would answer 400."""
+    check_request(body, is_strict=False)
 
 
 def check_part(part: Json) -> None:

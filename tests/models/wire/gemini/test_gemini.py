@@ -26,6 +26,7 @@ from tests.support.gemini_rule import check_request, send_through_sdk
 from tests.support.gemini_stream import answers, fold
 from tests.support.search import examples
 from tests.support.thread_strategy import threads
+from tests.support.wire_course import beginnings, courses
 
 WIRE = GeminiWire()
 SETTINGS = WireSettings(provider="google", model="gemini-3-flash-preview")
@@ -51,6 +52,7 @@ def test_any_thread_is_what_the_sdk_sends_and_gemini_takes(
 ) -> None:
     body = make_body(to_model_messages(thread), settings, sampling={"stop": ["x"], "seed": 7})
     check_request(body, is_strict=settings is SETTINGS)
+    assert list(body) == ["generationConfig", "tools", "systemInstruction", "contents"]
     assert send_through_sdk(body, settings.model) == sign_as_bytes(body)
 
 
@@ -144,6 +146,31 @@ def test_a_signature_that_cannot_be_read_leaves_a_turn_that_is_taken(signature: 
         ModelMessage("user", [TextBlock("Go on.")]),
     ]
     check_request(make_body(course))
+
+
+def sign(number: int) -> JsonObject:
+    lengths = [[], [[0, "QQ=="]], [[3, "Qg=="]], [[1, ""], [2, "Qw=="]], [[9, "RA=="]]]
+    kind = "thought" if number % 2 else "text"
+    return {"by": "google:m", "kind": kind, "parts": lengths[number % len(lengths)]}
+
+
+@given(courses(sign))
+@settings(max_examples=examples(100), deadline=None)
+def test_w4_any_course_with_anything_signed_is_taken_and_grows(course: list[ModelMessage]) -> None:
+    whole = json.dumps(make_body(course))
+    for beginning in beginnings(course):
+        body = make_body(beginning)
+        check_request(body)
+        assert whole.startswith(json.dumps(body).removesuffix("]}"))
+    for word in (
+        block.text for message in course for block in message.blocks if isinstance(block, TextBlock)
+    ):
+        assert json.dumps(word)[1:-1] in whole or is_signed_apart(word, whole)
+
+
+def is_signed_apart(word: str, whole: str) -> bool:
+    """Return whether words went out in pieces, one of which bears a signature."""
+    return all(json.dumps(letter)[1:-1] in whole for letter in word)
 
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="

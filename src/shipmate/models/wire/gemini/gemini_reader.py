@@ -66,6 +66,11 @@ class GeminiReader:
         self._words = ""
         self._kept = 0
 
+    @property
+    def finished(self) -> bool:
+        """Return whether the answer said why it ends; what breaks after that takes nothing from it."""
+        return bool(self._ending)
+
     def take(self, event: str, data: bytes) -> Iterator[ModelEvent]:
         """Read one event; it holds a part of the answer, or an error."""
         for chunk in read_chunks(data):
