@@ -79,9 +79,12 @@ class Thread:
         place = self._places.get(message_id)
         return None if place is None else self.messages[place]
 
-    async def append(self, *rows: UIMessage) -> None:
-        """Put rows on disk, then take them over as they were read back."""
-        await self._log.append(self.id, rows)
+    async def append(self, *rows: UIMessage, waits: bool = True) -> None:
+        """Put rows on disk, then take them over as they were read back.
+
+        Only rows that something else on disk tells again, up to the next row that waits, need not wait.
+        """
+        await self._log.append(self.id, rows, waits=waits)
         await self.refresh()
 
     async def refresh(self) -> None:

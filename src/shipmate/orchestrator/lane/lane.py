@@ -89,6 +89,8 @@ class Lane:
         self._turn: Turn | None = None
         self._run: asyncio.Task[Outcome] | None = None
         self._is_leaving = False
+        # Whose thread it is, once that was looked up.
+        self._member: str | None = None
 
     async def drain(self) -> None:
         """Take turns until nothing waits."""
@@ -281,7 +283,8 @@ class Lane:
             elif not isinstance(row.event, NoteEvent) and not is_kept(thread, row.event):
                 said.append(user_row(row.event, thread, run_id))
         if said:
-            await thread.append(*said)
+            # The inbox tells these again until the answer, which waits for the disk, stands behind them.
+            await thread.append(*said, waits=False)
             if len(thread.messages) == len(said):
                 # Lists show a thread while its first run is still going on.
                 await self._list(thread)
@@ -371,13 +374,14 @@ class Lane:
 
     async def _own_member(self, thread: Thread, event: IngressEvent | None = None) -> str:
         """Return whose thread this is: a new one belongs to the member it begins with."""
+        if self._member is not None:
+            return self._member
         info = await self._store.threads.find(str(self.thread_id))
-        if info is not None:
-            return info.member
-        member = (event.member if event else None) or CAPTAIN
-        if member != CAPTAIN and not thread.messages:
-            await self._store.threads.create(str(self.thread_id), member=member)
-        return member
+        named = (event.member if event else None) or CAPTAIN
+        if info is None and named != CAPTAIN and not thread.messages:
+            await self._store.threads.create(str(self.thread_id), member=named)
+        self._member = info.member if info is not None else named
+        return self._member
 
 
 def _member_of(message: UIMessage | None) -> str | None:
