@@ -235,8 +235,10 @@ async def test_an_early_refusal_of_a_long_body_is_read() -> None:
         await writer.drain()
         while await reader.read(1_000_000):
             pass
-        writer.close()
+        writer.transport.abort()
+        closed.set()
 
+    closed = asyncio.Event()
     server = await asyncio.start_server(refuse, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with (
@@ -244,6 +246,7 @@ async def test_an_early_refusal_of_a_long_body_is_read() -> None:
         asker.send("POST", url, content=b"x" * 5_000_000) as answer,
     ):
         assert (answer.status, await answer.read(100)) == (413, b"long")
+    await closed.wait()
     server.close()
 
 
