@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from itertools import pairwise
 from typing import Any
 
 ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -24,16 +25,21 @@ MAGIC = {
 def check_anthropic(body: dict[str, Any]) -> None:
     """Fail with what the API would say."""
     assert len(json.dumps(body)) < 32 * 1024 * 1024, "request_too_large"
-    assert isinstance(body["max_tokens"], int) and body["max_tokens"] > 0, "max_tokens: must be at least 1"
+    assert body["max_tokens"] > 0, "max_tokens: must be at least 1"
     assert str(body).count("'cache_control'") <= 4, "a maximum of 4 blocks with cache_control may be provided"
     for stop in body.get("stop_sequences", []):
         assert stop.strip(), "stop_sequences: each stop sequence must contain non-whitespace"
-    for block in body.get("system", []):
+    for block in _blocks(body.get("system", [])):
         assert block["text"].strip(), "system: text content blocks must be non-empty"
     _check_tools(body.get("tools", []))
-    _check_turns(body["messages"])
-    _check_calls(body["messages"])
-    _check_thinking(body)
+    messages = [{**message, "content": _blocks(message["content"])} for message in body["messages"]]
+    _check_turns(messages)
+    _check_calls(messages)
+    _check_thinking({**body, "messages": messages})
+
+
+def _blocks(content: Any) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def _check_tools(tools: list[dict[str, Any]]) -> None:
@@ -50,7 +56,7 @@ def _check_turns(messages: list[dict[str, Any]]) -> None:
     assert messages, "messages: at least one message is required"
     roles = [message["role"] for message in messages]
     assert roles[0] == "user", "messages: first message must use the user role"
-    assert all(one != other for one, other in zip(roles, roles[1:], strict=False)), "roles must alternate"
+    assert all(one != other for one, other in pairwise(roles)), "roles must alternate"
     assert roles[-1] == "user", "This model does not support assistant message prefill."
     for message in messages:
         assert message["content"], "all messages must have non-empty content"
@@ -65,7 +71,7 @@ def _check_block(block: dict[str, Any]) -> None:
         case "text":
             assert block["text"].strip(), "text content blocks must contain non-whitespace text"
         case "tool_result":
-            assert block["content"].strip(), "tool_result: content cannot be empty if is_error is true"
+            assert block["content"], "tool_result: content cannot be empty if is_error is true"
         case "image" | "document":
             source = block["source"]
             assert source["media_type"] in MAGIC, "media_type: Input should be 'image/jpeg', …"
@@ -110,7 +116,7 @@ def _check_thinking(body: dict[str, Any]) -> None:
         for block in content:
             if block["type"] in THINKING:
                 signed = block.get("signature") or block.get("data")
-                assert isinstance(signed, str) and signed, "Invalid `signature` in `thinking` block"
+                assert signed, "Invalid `signature` in `thinking` block"
     if thinking["type"] == "enabled":
         assert 1024 <= thinking["budget_tokens"] < body["max_tokens"], (
             "budget_tokens: must be less than max_tokens"

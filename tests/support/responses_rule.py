@@ -13,7 +13,6 @@ NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 def check_responses(body: dict[str, Any]) -> None:
     """Fail with what the API would say."""
-    assert body["store"] is False
     assert len(body.get("prompt_cache_key", "x")) <= 64, "prompt_cache_key: string too long"
     assert body.get("max_output_tokens", 16) >= 16, "max_output_tokens: integer below minimum value"
     names = [tool["name"] for tool in body.get("tools", [])]
@@ -21,9 +20,8 @@ def check_responses(body: dict[str, Any]) -> None:
     for tool in body.get("tools", []):
         assert NAME.fullmatch(tool["name"]), "tools.name: string does not match pattern"
         schema = tool["parameters"]
-        assert schema["type"] == "object" and isinstance(schema["properties"], dict), (
-            "object schema missing properties"
-        )
+        assert schema["type"] == "object", "schema must be of type object"
+        assert "properties" in schema, "object schema missing properties"
         refused = {"anyOf", "oneOf", "allOf", "enum", "not"} & set(schema)
         assert not refused, "schema must not have 'oneOf'/'anyOf' at the top level"
     assert body["input"], "input: array too short"
@@ -40,7 +38,8 @@ def _check_items(items: list[dict[str, Any]]) -> None:
             assert not open_calls or follows, "No tool output found for function call"
         match kind:
             case "function_call":
-                assert item["call_id"] not in calls and 0 < len(item["call_id"]) <= 64, "Duplicate item"
+                assert item["call_id"] not in calls, "Duplicate item"
+                assert 0 < len(item["call_id"]) <= 64, "call_id: string too long"
                 assert NAME.fullmatch(item["name"]), "name: string does not match pattern"
                 assert isinstance(item["arguments"], str)
                 assert item.get("id", "fc_").startswith("fc_"), (
@@ -70,7 +69,10 @@ def _check_message(item: dict[str, Any]) -> None:
     if item["role"] == "assistant":
         assert item["content"].strip()
         return
-    assert item["role"] == "user" and item["content"]
+    assert item["role"] in ("user", "system", "developer")
+    assert item["content"]
+    if isinstance(item["content"], str):
+        return
     for part in item["content"]:
         match part["type"]:
             case "input_text":
@@ -87,5 +89,6 @@ def _check_message(item: dict[str, Any]) -> None:
 def _check_data(url: str, kind: str) -> None:
     head, _, data = url.partition(";base64,")
     media_type = head.removeprefix("data:")
-    assert media_type.startswith(kind) and media_type in MAGIC, "unsupported image"
+    assert media_type.startswith(kind), "unsupported file"
+    assert media_type in MAGIC, "unsupported image"
     assert base64.b64decode(data, validate=True).startswith(MAGIC[media_type]), "The image data is not valid"

@@ -22,6 +22,7 @@ from shipmate.models.port import (
     ToolSpec,
 )
 from shipmate.models.to_model import to_model_messages
+from shipmate.models.wire.sse import EventParser
 from shipmate.models.wire.wire import AnswerReader
 from shipmate.values.message import JsonObject
 from tests.support.thread_strategy import threads
@@ -128,3 +129,17 @@ def read_all(reader: AnswerReader, events: Iterable[tuple[str, Json | bytes]]) -
         found.extend(reader.take(name, body if isinstance(body, bytes) else json.dumps(body).encode()))
     found.extend(reader.close())
     return sum_up(found)
+
+
+def write_stream(events: Iterable[tuple[str, Json]]) -> bytes:
+    """Write a stream as it goes over the wire."""
+    return b"".join(
+        f"event: {name}\ndata: {json.dumps(body, ensure_ascii=False)}\n\n".encode() for name, body in events
+    )
+
+
+def read_bytes(reader: AnswerReader, *pieces: bytes) -> Told:
+    """Read an answer from bytes that come in these pieces."""
+    parser = EventParser()
+    parsed = [event for piece in pieces for event in parser.feed(piece)]
+    return read_all(reader, [*parsed, *parser.close()])

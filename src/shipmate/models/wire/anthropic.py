@@ -179,7 +179,7 @@ def _block(block: Block) -> JsonObject:
         case FileBlock():
             return _file(block)
         case CallBlock(id=call_id, name=name):
-            return {"type": "tool_use", "id": call_id, "name": name, "input": block.object}
+            return {"type": "tool_use", "id": call_id, "name": name, "input": block.arguments}
         case ResultBlock():
             result: JsonObject = {"type": "tool_result", "tool_use_id": block.id, "content": block.text}
             return result if block.outcome == "success" else {**result, "is_error": True}
