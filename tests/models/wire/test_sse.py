@@ -27,8 +27,8 @@ LINES = st.one_of(
 
 def parse(pieces: Iterable[bytes], *, close: bool = False) -> list[tuple[str, bytes]]:
     parser = EventParser()
-    found = [tuple(event) for piece in pieces for event in parser.feed(piece)]
-    return found + ([tuple(event) for event in parser.close()] if close else [])
+    found = [(event.name, event.data) for piece in pieces for event in parser.feed(piece)]
+    return found + ([(event.name, event.data) for event in parser.close()] if close else [])
 
 
 def parse_with_sdk(text: str) -> list[tuple[str, bytes]]:
@@ -36,8 +36,7 @@ def parse_with_sdk(text: str) -> list[tuple[str, bytes]]:
     found: list[tuple[str, bytes]] = []
     for line in text.split("\n")[:-1]:
         event = decoder.decode(line)
-        # It reports events that have a name or an id and no data; the standard and we do not.
-        if event is not None and event.data is not None and (event.data or line == ""):
+        if event is not None:
             found.append((event.event or "", event.data.encode()))
     return found
 
