@@ -95,7 +95,8 @@ SHAPES = {
     ),
     "gemma": ('```tool_code\nread(path="a.md")\n```', [A]),
     "openai shape": (
-        '{"id": "x", "type": "function", "function": {"name": "read", "arguments": "{\\"path\\": \\"a.md\\"}"}}',
+        '{"id": "x", "type": "function", '
+        '"function": {"name": "read", "arguments": "{\\"path\\": \\"a.md\\"}"}}',
         [A],
     ),
     "wrapped": (f'{{"tool_calls": [{ONE}]}}', [A]),
@@ -230,8 +231,7 @@ def test_what_was_held_back_is_told_before_the_trouble() -> None:
     reader = TextCallReader(ChatReader(COMMON), SPECS)
     events = list(reader.take("", chunk(ONE)))
     with pytest.raises(WireFault):
-        for event in reader.close():
-            events.append(event)
+        events.extend(reader.close())
     assert events == [TextDelta(ONE)]
 
 

@@ -53,6 +53,7 @@ class ChatReader:
         self._reason = ""
         self._usage = Usage()
         self._has_answer = False
+        self._is_refused = False
         # Whether nothing more is to come.
         self.done = False
 
@@ -89,8 +90,8 @@ class ChatReader:
         reason = REASONS.get(self._reason, "other" if self._reason else "stop")
         if self._calls:
             reason = "tool-calls"
-        elif reason == "tool-calls":
-            reason = "stop"
+        elif reason in ("stop", "tool-calls"):
+            reason = "content-filter" if self._is_refused else "stop"
         yield Finish(reason, self._usage)
 
     def _choose(self, choice: JsonObject) -> Iterator[ModelEvent]:
@@ -141,7 +142,9 @@ class ChatReader:
         if isinstance(content, list):
             content = "".join(_words_in(content))
         text = content if isinstance(content, str) else ""
-        text = text or _first_text(delta, "refusal")
+        if refusal := _first_text(delta, "refusal"):
+            self._is_refused = True
+            text += refusal
         if text:
             yield from self._end_thinking()
             yield TextDelta(text)

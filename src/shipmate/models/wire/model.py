@@ -83,7 +83,7 @@ class WireModel:
             "POST",
             join_path(self._endpoint.base_url, self._wire.path(self._settings)),
             headers=self._write_headers(),
-            content=self._write_body(request),
+            content=self.write_body(request),
             may_repeat=True,
         ) as answer:
             if answer.status >= 300:
@@ -105,7 +105,8 @@ class WireModel:
         }
         return {**headers, **self._wire.headers(self._endpoint.key), **self._endpoint.headers}
 
-    def _write_body(self, request: ModelRequest) -> bytes:
+    def write_body(self, request: ModelRequest) -> bytes:
+        """Return the bytes that a request is sent as."""
         messages = to_model_messages(
             request.messages, sidecars=request.sidecars, model=self.name, zone=request.zone
         )
