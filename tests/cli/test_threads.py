@@ -155,3 +155,39 @@ async def test_reindex_makes_messages_findable(workspace: Path, thread: ThreadId
     found = await store.search.find("tea")
     await store.close()
     assert [hit.thread_id for hit in found] == [str(thread)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("pins",),
+        ("show",),
+        ("export",),
+        ("rename", "Tea"),
+        ("archive",),
+        ("bin",),
+        ("new-course",),
+        ("unpin", "1"),
+    ],
+)
+def test_a_thread_in_the_bin_is_said_to_lie_there_and_stays(workspace: Path, words: tuple[str, ...]) -> None:
+    shipmate(workspace, "ask", "--thread", "tea", "hello")
+    shipmate(workspace, "threads", "bin", "tea")
+    done = shipmate(workspace, "threads", words[0], "tea", *words[1:])
+    assert (done.returncode, done.stdout) == (2, "")
+    told = "cli:chat:tea is in the bin. `shipmate threads restore cli:chat:tea` brings it back."
+    assert told in done.stderr
+    assert "cli:chat:tea" in shipmate(workspace, "threads", "list", "--bin").stdout
+
+
+def test_a_question_to_a_thread_in_the_bin_brings_it_back_and_says_so(workspace: Path) -> None:
+    shipmate(workspace, "ask", "--thread", "tea", "hello")
+    shipmate(workspace, "threads", "bin", "tea")
+    done = shipmate(workspace, "ask", "--thread", "tea", "hello again")
+    assert done.returncode == 0
+    assert "cli:chat:tea was in the bin; with this question it is back\n" in done.stderr
+    shown = shipmate(workspace, "threads", "show", "tea").stdout
+    assert shown.count("This conversation was in the bin. It is back") == 1
+    assert "hello again" in shown
+    again = shipmate(workspace, "ask", "--thread", "tea", "and again")
+    assert "bin" not in again.stderr

@@ -83,7 +83,7 @@ def test_own_profiles_come_from_the_configuration(tmp_path: Path) -> None:
     builder = ContextBuilder(write_files(tmp_path, Agent="# Ada"), Config(context=settings, timezone="UTC"))
     moment = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
     prompt = builder.build(ContextRequest(now=moment)).system
-    assert prompt == "Now (UTC, UTC+00:00): Friday 2026-01-02 03:04\n\n## Agent.md\n\n# Ada"
+    assert prompt == "## Agent.md\n\n# Ada\n\nNow (UTC, UTC+00:00): Friday 2026-01-02 03:04"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_an_unknown_profile_or_section_is_a_clear_error(tmp_path: Path, settings
 
 
 def test_a_default_request_for_one_line_stays_small(tmp_path: Path) -> None:
-    example = Path(__file__).parents[2] / "src/shipmate/cli/examples/captain.md"
+    example = Path(__file__).parents[2] / "src/shipmate/cli/workspace/examples/captain.md"
     builder = ContextBuilder(write_files(tmp_path, Agent=example.read_text(encoding="utf-8")))
     context = builder.build(
         ContextRequest(last_text="ping", tools=TOOLS, model="anthropic:claude-sonnet-4-6")
@@ -181,9 +181,9 @@ def test_in_a_group_the_prefix_does_not_depend_on_who_speaks(tmp_path: Path) -> 
         for thread in ("telegram:group:7", "telegram:dm:42")
         for user in ("42", "43")
     ]
-    assert turns[0].stable == turns[1].stable
+    assert turns[0].lasting == turns[1].lasting
     assert "Lin likes tables." in turns[0].volatile
-    assert "Lin likes tables." in turns[2].stable
+    assert "Lin likes tables." in turns[2].lasting
 
 
 def test_an_index_that_cannot_be_read_is_reported_and_memory_used_instead(tmp_path: Path) -> None:

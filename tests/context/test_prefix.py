@@ -53,15 +53,13 @@ def test_the_order_goes_from_stable_to_volatile() -> None:
     order = [ranks[section_kinds()[name].stability] for name in SHIPMATE]
     first_volatile = order.index(2)
     assert set(order[first_volatile:]) == {2}
-    assert list(SHIPMATE)[-1] == "time"
+    # When something was said stands with what was said.
+    assert "time" not in list(SHIPMATE)
 
 
-def test_twenty_turns_share_all_but_the_clock(tmp_path: Path) -> None:
+def test_twenty_turns_have_one_prompt(tmp_path: Path) -> None:
     builder = ContextBuilder(write_files(tmp_path, Agent="# Captain\n\n" + "Be kind to files.\n" * 50))
-    turns = run_turns(builder)
-    assert kept_share(turns) >= 0.99
-    assert len({turn.stable for turn in turns}) == 1
-    assert all("Now (" in turn.volatile for turn in turns)
+    assert len({turn.lasting for turn in run_turns(builder)}) == 1
 
 
 def test_a_full_workspace_keeps_its_prefix(tmp_path: Path) -> None:
@@ -84,12 +82,17 @@ def test_two_hundred_skills_do_not_reorder_the_prefix(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["time", "extra", "recall", "asked-skills"])
-def test_a_volatile_section_moved_forward_is_noticed(tmp_path: Path, name: str) -> None:
+def test_a_section_that_belongs_to_a_turn_never_stands_before_a_lasting_one(
+    tmp_path: Path, name: str
+) -> None:
     order = (name, *(each for each in SHIPMATE if each != name))
     config = Config(context=ContextSettings(profile="mine", profiles={"mine": order}))
     builder = ContextBuilder(write_files(tmp_path, Agent="# Captain"), config)
     request = ContextRequest(now=MOMENT, extra_context="x", recalled=["y"], last_text="$git")
-    assert builder.build(request).stable_bytes == 0
+    context = builder.build(request)
+    volatile = [each for each in context.sections if each.included and each.stability == "volatile"]
+    assert min(each.start for each in volatile) >= context.stable_bytes > 0
+    assert all(each.text not in context.lasting for each in volatile)
 
 
 def test_stable_bytes_end_where_the_first_volatile_section_begins(tmp_path: Path) -> None:
@@ -129,12 +132,9 @@ async def test_a_thread_with_tool_calls_sends_the_same_prompt_at_every_step(
             assert outcome.status == "replied"
     finally:
         await ship.close()
-    prompts = [request.system.encode() for request in model.requests]
-    assert len(prompts) == 40
-    assert prompts[0::2] == prompts[1::2]
-    kept = sum(count_common(before, after) for before, after in pairwise(prompts[0::2]))
-    assert kept / sum(len(prompt) for prompt in prompts[2::2]) >= 0.99
-    assert len({request.system[: request.stable_bytes] for request in model.requests}) == 1
+    assert len(model.requests) == 40
+    assert len({request.system for request in model.requests}) == 1
     turns = read_snapshots(ship.layout, ThreadId.parse("web:room:1"))
     assert len(turns) == 20
-    assert all(turn.kept_bytes and turn.kept_bytes >= turn.stable_bytes for turn in turns[1:])
+    assert all(turn.kept_bytes == turn.bytes for turn in turns[1:])
+    assert [turn.broken_by for turn in turns] == [None, *[""] * 19]

@@ -138,8 +138,8 @@ def test_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(choose, "find_spec", find_nothing)
     with pytest.raises(ConfigError, match=r"pip install 'shipmate\[providers\]'"):
         choose_model(Llm(provider="azure", model="m"), NOBODY)
-    with pytest.raises(ConfigError, match=r"pip install 'pydantic-ai-slim\[bedrock\]'"):
-        choose_model(Llm(provider="bedrock", model="m"), NOBODY)
+    with pytest.raises(ConfigError, match=r"pip install 'pydantic-ai-slim\[cohere\]'"):
+        choose_model(Llm(provider="cohere", model="m"), NOBODY)
 
 
 @pytest.mark.parametrize("name", [name for name, entry in PROVIDERS.items() if entry.wire])

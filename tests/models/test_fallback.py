@@ -11,7 +11,7 @@ from shipmate.errors import (
     ModelRequestError,
 )
 from shipmate.models.fallback import FallbackModel
-from shipmate.models.port import Finish, ModelEvent, TextDelta
+from shipmate.models.port import Finish, ModelEvent, ModelNotice, TextDelta
 from shipmate.models.relay import close_model
 from shipmate.models.scripted import ScriptedModel, fail, say
 from tests.support.provider_case import ask, collect
@@ -23,7 +23,12 @@ async def test_turns_to_the_next_model_and_says_which_one_answered() -> None:
     third = ScriptedModel(["Here."], name="third")
     model = FallbackModel([first, second, third])
     events = await collect(model)
-    assert events[0] == TextDelta("Here.")
+    notices = [event for event in events if isinstance(event, ModelNotice)]
+    assert [(notice.kind, notice.model) for notice in notices] == [
+        ("fallback", "second"),
+        ("fallback", "third"),
+    ]
+    assert events[2] == TextDelta("Here.")
     assert isinstance(events[-1], Finish)
     assert events[-1].model == "third"
     assert model.name == "first"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from shipmate.errors import ModelAuthError, ModelBusyError, ModelDownError, ModelError, ModelStreamError
-from shipmate.models.port import Finish, ModelEvent, TextDelta
+from shipmate.models.port import Finish, ModelEvent, ModelNotice, TextDelta
 from shipmate.models.retry import LONGEST_PAUSE, RetryingModel
 from shipmate.models.scripted import ScriptedModel, cut, fail, say
 from tests.support.provider_case import ask, collect, connect
@@ -35,7 +35,11 @@ async def test_asks_again_with_growing_pauses() -> None:
     clock = Clock()
     model, inner = patient([ModelBusyError(), ModelDownError(), ModelStreamError(), "Here."], clock)
     events = await collect(model)
-    assert events[0] == TextDelta("Here.")
+    assert [event.wait_seconds for event in events if isinstance(event, ModelNotice)] == [0.5, 1.0, 2.0]
+    assert isinstance(events[0], ModelNotice)
+    assert (events[0].kind, events[0].model) == ("retry", "scripted")
+    assert "Wait a little" not in events[0].reason
+    assert events[3] == TextDelta("Here.")
     assert clock.pauses == [0.5, 1.0, 2.0]
     assert len(inner.requests) == 4
     assert model.name == "scripted"

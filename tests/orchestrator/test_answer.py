@@ -9,8 +9,8 @@ from typing import Any
 
 from shipmate.app import Shipmate
 from shipmate.models.port import ModelEvent, ModelRequest
-from shipmate.models.provider.to_model import to_model_messages
 from shipmate.models.scripted import ScriptedModel, call, hold, say
+from shipmate.models.to_model import to_model_messages
 from shipmate.values.event import Outcome
 from shipmate.values.message import text_of
 from shipmate.values.thread_id import ThreadId

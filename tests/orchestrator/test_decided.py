@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from shipmate.approvals.audit_call import fold
 from shipmate.models.scripted import ScriptedModel, call, say
 from shipmate.orchestrator.reduce import Reducer
 from shipmate.values.event import RetryEvent
@@ -51,7 +52,9 @@ async def test_work_on_a_late_decision_can_be_stopped(tmp_path: Path) -> None:
         outcome = await asyncio.wait_for(receipt.outcome(), LONG)
         calls = tools_of((await messages_of(app))[1])
         after = await talk(app, "hello")
+        audited = {each.tool: each.outcome for each in fold(app.approvals.audit.entries(), 5).calls}
     assert (outcome.status, after.text) == ("stopped", "Hello.")
+    assert audited == {"one": "interrupted", "two": "refused"}
     assert [state for _, state, _ in calls] == ["output-error", "output-error"]
     assert (one.marks, two.marks) == ([""], [])
 
@@ -99,6 +102,17 @@ async def test_a_denied_call_whose_tool_is_gone_is_denied(tmp_path: Path) -> Non
         await talk(app, "no")
         calls = tools_of((await messages_of(app))[1])
     assert [state for _, state, _ in calls] == ["output-denied"]
+
+
+async def test_an_approved_call_whose_tool_is_gone_is_in_the_audit_log_as_not_run(tmp_path: Path) -> None:
+    model = ScriptedModel([[call("act", mark="x")], "Understood."])
+    async with open_workspace(tmp_path, model, [Probe("act", acts=True)]) as app:
+        await talk(app, "go")
+    async with open_workspace(tmp_path, model, []) as app:
+        await talk(app, "yes")
+        (audited,) = fold(app.approvals.audit.entries(), 5).calls
+    assert (audited.outcome, audited.events[-1].why) == ("refused", "abandoned")
+    assert "act" in (audited.events[-1].reason or "")
 
 
 async def test_a_decision_about_a_thread_file_that_is_gone_is_told_and_starts_nothing(tmp_path: Path) -> None:

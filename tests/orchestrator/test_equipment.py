@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shipmate.app import Shipmate
+from shipmate.approvals.audit_call import fold
 from shipmate.models.scripted import ScriptedModel, call, say
 from shipmate.tools.toolset import Toolset
 from shipmate.values.event import Outcome
@@ -96,9 +97,30 @@ async def test_a_member_that_is_gone_fails_its_run_in_plain_sight_and_nothing_el
         shutil.rmtree(tmp_path / "members")
         gone = await tell(app, "yes", None, "cli:dm:nina")
         later = await tell(app, "hello")
+        (audited,) = fold(app.approvals.audit.entries(), 5).calls
     assert (gone.status, act.marks) == ("failed", [])
     assert "there is no member 'nina'" in (gone.error or "")
     assert later.text == "Still here."
+    # The log does not end at "approved": it says that nothing ran, and why.
+    assert (audited.outcome, audited.member, audited.tool) == ("refused", "nina", "act")
+    assert "there is no member 'nina'" in (audited.events[-1].reason or "")
+
+
+async def test_a_late_yes_to_a_member_that_is_gone_is_in_the_audit_log_as_what_came_of_it(
+    tmp_path: Path,
+) -> None:
+    act = Probe("act", acts=True)
+    write_member(tmp_path, "nina")
+    model = ScriptedModel([[say("Hello.")], [call("act", mark="x")], [say("Monday.")], [say("Gone.")]])
+    async with open_workspace(tmp_path, model, [act]) as app:
+        await tell(app, "hello")
+        assert (await tell(app, "act", "nina")).status == "suspended"
+        await tell(app, "what day is it today, by the way?", "captain")
+        shutil.rmtree(tmp_path / "members")
+        outcome = await tell(app, "yes")
+        (audited,) = fold(app.approvals.audit.entries(), 5).calls
+    assert (outcome.status, act.marks, audited.outcome) == ("replied", [], "refused")
+    assert "there is no member 'nina'" in (audited.events[-1].reason or "")
 
 
 async def test_m4_a_member_whose_model_is_missing_says_so(tmp_path: Path) -> None:

@@ -8,11 +8,21 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import ModelAuthError, ToolError
-from shipmate.models.port import Finish, ReasoningDelta, ReasoningEnd, ToolCall
+from shipmate.models.port import (
+    Finish,
+    FinishReason,
+    ReasoningDelta,
+    ReasoningEnd,
+    ToolCall,
+    ToolCallDelta,
+)
 from shipmate.models.scripted import ScriptedCall, ScriptedModel, call, call_raw, cut, fail, say, think
+from shipmate.models.to_model import to_model_messages
 from shipmate.orchestrator.loop import MAX_STEPS
 from shipmate.tools.tool import ToolContext, ToolResult
-from shipmate.values.message import metadata_of, text_of
+from shipmate.values.event import TextEvent
+from shipmate.values.message import metadata_of, text_of, timestamp
+from shipmate.values.sidecar import Sidecar
 from tests.support.workspace import (
     ROOM,
     Mark,
@@ -122,16 +132,82 @@ async def test_a_run_ends_after_its_last_step_with_words_that_say_so(tmp_path: P
     assert "30 steps" in str(outcome.error)
 
 
-async def test_model_trouble_is_shown_in_the_thread_and_keeps_what_was_said(tmp_path: Path) -> None:
-    model = ScriptedModel([[say("I was about to "), cut()], "Again."])
+async def test_w9_an_answer_that_broke_off_goes_on_and_keeps_what_was_said(tmp_path: Path) -> None:
+    half = ToolCallDelta("c1", "look", '{"mark": "x')
+    model = ScriptedModel([[say("I was about "), half, cut()], [say("to say it.")], "More."])
+    look = Probe("look")
+    async with open_workspace(tmp_path, model, [look]) as app, app.keeper.watch(ROOM) as queue:
+        task = asyncio.create_task(talk(app, "go"))
+        told = await chunks_until_end(queue)
+        outcome = await task
+        message = (await messages_of(app))[-1]
+        await talk(app, "next")
+    assert (outcome.status, outcome.text) == ("replied", "I was about \n\nto say it.")
+    assert look.marks == []
+    (part,) = [part for part in message["parts"] if "toolCallId" in part]
+    assert (part["state"], "did not run" in part["errorText"]) == ("output-error", True)
+    assert any("broke off" in chunk.get("data", {}).get("text", "") for chunk in told)
+    sent = [to_model_messages(request.messages) for request in model.requests]
+    flat = [[(each.role, block) for each in one for block in each.blocks] for one in sent]
+    assert flat[1][: len(flat[0])] == flat[0]
+    assert flat[2][: len(flat[1])] == flat[1]
+
+
+async def test_model_trouble_that_stays_is_shown_in_the_thread_and_keeps_what_was_said(
+    tmp_path: Path,
+) -> None:
+    model = ScriptedModel([*[[say(f"{n} "), cut()] for n in range(3)], "Again."])
     async with open_workspace(tmp_path, model) as app:
         outcome = await talk(app, "go")
         message = (await messages_of(app))[-1]
         second = await talk(app, "once more")
     assert (outcome.status, outcome.retryable) == ("failed", True)
-    assert text_of(message) == "I was about to "
+    assert "".join(part["text"] for part in message["parts"] if part["type"] == "text") == "0 1 2 "
     assert message["parts"][-1]["type"] == "data-error"
     assert second.text == "Again."
+
+
+@pytest.mark.parametrize(("reason", "advice"), [("length", "go on"), ("content-filter", "differently")])
+async def test_w9_an_ending_that_is_none_is_told_with_what_to_do(
+    tmp_path: Path, reason: FinishReason, advice: str
+) -> None:
+    async with open_workspace(tmp_path, ScriptedModel([[say("Half"), Finish(reason)]])) as app:
+        outcome = await talk(app, "go")
+        message = (await messages_of(app))[-1]
+    assert (outcome.status, outcome.ending) == ("replied", reason)
+    notice = message["parts"][-1]
+    assert notice["type"] == "data-notice"
+    assert advice in notice["data"]["text"]
+
+
+@pytest.mark.parametrize("reason", ["length", "content-filter"])
+async def test_w9_an_ending_without_a_word_says_why(tmp_path: Path, reason: FinishReason) -> None:
+    async with open_workspace(tmp_path, ScriptedModel([[Finish(reason)]])) as app:
+        outcome = await talk(app, "go")
+    assert outcome.status == "failed"
+    assert ("maxTokens" if reason == "length" else "filter") in str(outcome.error)
+
+
+async def test_w3_what_a_turn_is_told_stands_with_its_words_and_is_told_once(tmp_path: Path) -> None:
+    model = ScriptedModel(["One.", "Two.", "Three."])
+    async with open_workspace(tmp_path, model) as app:
+        for number, extra in enumerate(("In the harbour.", "In the harbour.", "At sea.")):
+            event = TextEvent(
+                platform="cli",
+                thread_id=ROOM,
+                user_id="ann",
+                message_id=f"m{number}",
+                timestamp=timestamp(),
+                text=f"hi {number}",
+                extra_context=extra,
+            )
+            await (await app.receive(event)).outcome()
+    contexts = [[sidecar.context for sidecar in request.sidecars.values()] for request in model.requests]
+    assert [len(each) for each in contexts] == [1, 1, 2]
+    assert "In the harbour." in contexts[2][0]
+    assert "At sea." in contexts[2][1]
+    assert len({request.system for request in model.requests}) == 1
+    assert "harbour" not in model.requests[0].system
 
 
 async def test_a_wrong_key_is_said_and_is_not_retryable(tmp_path: Path) -> None:
@@ -163,14 +239,21 @@ async def test_repeated_and_empty_call_ids_are_made_distinct(tmp_path: Path) -> 
     assert look.marks == ["1", "2", "3", ""]
 
 
-async def test_signatures_are_kept_only_while_the_turn_is_open(tmp_path: Path) -> None:
+async def test_signatures_are_kept_beside_the_thread_while_the_course_lasts(tmp_path: Path) -> None:
     thought = [ReasoningDelta("hm"), ReasoningEnd({"signature": "sig-1"})]
-    model = ScriptedModel([[*thought, call("look")], "Done."])
+    signed = ToolCall("c1", "look", "{}", signature={"by": "m", "mark": "sig-2"})
+    model = ScriptedModel([[*thought, signed], "Done.", "Again."])
     async with open_workspace(tmp_path, model, [Probe("look")]) as app:
         await talk(app, "go")
         message = (await messages_of(app))[-1]
-        assert list(model.requests[1].signatures.values()) == [[{"signature": "sig-1"}]]
-        assert await app.store.ledger.signatures(ROOM, message["id"]) == []
+        await talk(app, "more")
+        expected = Sidecar(
+            signatures=(
+                {"signature": "sig-1", "stretch": 0, "step": 1},
+                {"by": "m", "mark": "sig-2", "call": "c1", "step": 1},
+            )
+        )
+        assert [request.sidecars for request in model.requests] == [{}, *[{message["id"]: expected}] * 2]
     assert "sig-1" not in (tmp_path / ".ship" / "threads" / "cli%3Adm%3Aann.jsonl").read_text()
 
 

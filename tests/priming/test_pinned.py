@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shipmate.models.provider.to_model import to_model_messages
+from shipmate.models.to_model import to_model_messages
 from shipmate.models.scripted import ScriptedModel, call
 from shipmate.priming.export import save_script
 from shipmate.priming.library import Library

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from shipmate.app import Shipmate
 from shipmate.errors import NotFoundError, PrimingError, StorageError, UserError
-from shipmate.models.provider.to_model import to_model_messages
+from shipmate.models.to_model import to_model_messages
 from shipmate.models.scripted import ScriptedModel
 from shipmate.priming.convert import to_messages, to_records
 from shipmate.priming.library import Library

@@ -182,6 +182,24 @@ async def test_a_broken_script_makes_no_dialog(served: Served) -> None:
     assert (await served.client.get("/api/threads")).json()["threads"] == before
 
 
+async def test_m6_a_skill_is_shown_with_all_its_author_stated(served: Served) -> None:
+    skill = served.site.layout.skills / "knots" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(
+        "---\nname: knots\ndescription: Tie.\ndisable-model-invocation: true\nuser-invocable: false\n"
+        "allowed-tools: Bash(git *), Read\nrequires: {bins: [no-such-bin], env: [NO_SUCH]}\n"
+        "metadata: '{'\n---\nOver, under.\n"
+    )
+    listed = {one["name"]: one for one in (await served.client.get("/api/skills")).json()["skills"]}
+    one = (await served.client.get("/api/skills/knots")).json()
+    assert one == {**listed["knots"], "text": one["text"]}
+    assert (one["forModel"], one["forPeople"], one["available"]) == (False, False, False)
+    assert one["allowedTools"] == ["Bash(git *)", "Read"]
+    assert one["location"] == "skills/knots/SKILL.md"
+    assert ["no-such-bin" in " ".join(one["missing"]), "NO_SUCH" in " ".join(one["missing"])] == [True, True]
+    assert one["problems"] == ["its metadata is not JSON and is ignored"]
+
+
 async def test_skills_tasks_and_usage_are_shown(served: Served) -> None:
     skill = served.site.layout.skills / "knots" / "SKILL.md"
     skill.parent.mkdir(parents=True)

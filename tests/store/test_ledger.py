@@ -11,6 +11,7 @@ from shipmate.errors import StorageError
 from shipmate.store.file_store import open_store
 from shipmate.store.journal.usage import UsageFiles
 from shipmate.store.port import StepUsage
+from shipmate.values.sidecar import Sidecar
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.disk.disk import DISK, locked
 from shipmate.workspace.layout import Layout
@@ -73,21 +74,40 @@ async def test_a_month_that_was_cut_or_replaced_is_read_anew(layout: Layout) -> 
     await store.close()
 
 
-async def test_signatures_lie_beside_the_thread_until_the_turn_ends(layout: Layout) -> None:
+async def test_what_belongs_to_messages_lies_beside_the_thread_until_the_course_ends(layout: Layout) -> None:
     store = open_store(layout)
-    await store.ledger.keep_signatures(ROOM, "m", [{"signature": "s"}])
-    await store.ledger.keep_signatures(ROOM, "n", [{"signature": "t"}])
+    await store.ledger.keep_context(ROOM, "u", "It rains.")
+    await store.ledger.keep_signatures(ROOM, "m", 2, [{"signature": "lost"}])
+    await store.ledger.keep_signatures(ROOM, "m", 1, [{"signature": "s"}])
+    # The step was taken again after a crash.
+    await store.ledger.keep_signatures(ROOM, "m", 2, [{"signature": "t"}])
     layout.state.unlink()
     later = open_store(layout)
-    assert await later.ledger.signatures(ROOM, "m") == [{"signature": "s"}]
-    await later.ledger.drop_signatures(ROOM, "m")
-    assert await store.ledger.signatures(ROOM, "m") == []
-    assert await store.ledger.signatures(ROOM, "n") == [{"signature": "t"}]
-    await store.ledger.drop_signatures(ROOM, "n")
-    assert not layout.signatures(ThreadId.parse(ROOM)).exists()
+    expected = {
+        "u": Sidecar(context="It rains."),
+        "m": Sidecar(signatures=({"signature": "s"}, {"signature": "t"})),
+    }
+    assert await later.ledger.sidecars(ROOM) == expected
+    await later.ledger.keep_context(ROOM, "v", "It pours.")
+    assert (await store.ledger.sidecars(ROOM))["v"].context == "It pours."
+    await later.ledger.drop_sidecars(ROOM)
+    assert await store.ledger.sidecars(ROOM) == {}
+    assert not layout.sidecar(ThreadId.parse(ROOM)).exists()
     assert await store.threads.list() == []
     await store.close()
     await later.close()
+
+
+@pytest.mark.parametrize("damage", [b"rubbish\n", b'{"id": 5}\n', b"\xff\xfe\n", b'{"id": "x", "con'])
+async def test_a_damaged_line_beside_a_thread_costs_that_line_alone(layout: Layout, damage: bytes) -> None:
+    store = open_store(layout)
+    await store.ledger.keep_context(ROOM, "u", "It rains.")
+    path = layout.sidecar(ThreadId.parse(ROOM))
+    path.write_bytes(path.read_bytes() + damage)
+    await store.ledger.keep_context(ROOM, "v", "It pours.")
+    found = await store.ledger.sidecars(ROOM)
+    assert {key: sidecar.context for key, sidecar in found.items()} == {"u": "It rains.", "v": "It pours."}
+    await store.close()
 
 
 async def test_usage_is_one_readable_line_a_step(layout: Layout) -> None:

@@ -12,8 +12,8 @@ import httpx2
 import uvicorn
 
 from shipmate.app import Shipmate
-from shipmate.cli.doctor import examine
-from shipmate.cli.init import EXAMPLES
+from shipmate.cli.workspace.doctor import examine
+from shipmate.cli.workspace.init import EXAMPLES
 from shipmate.models.port import Model
 from shipmate.server.guard.access_token import Token
 from shipmate.server.guard.host import AllowedHosts

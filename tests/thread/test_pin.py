@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shipmate.models.provider.to_model import to_model_messages
+from shipmate.models.to_model import to_model_messages
 from shipmate.thread.course import Course, course_parts, read_course
 from shipmate.thread.pin import Pin, PinList, pin_parts, pins_of, unpin_parts, without_words
 from shipmate.values.message import UIMessage, user_message

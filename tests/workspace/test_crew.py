@@ -239,3 +239,39 @@ def test_a_limit_misspelt_in_front_matter_is_not_passed_over(tmp_path: Path, key
         crew.find("nina")
     write_member(tmp_path, "nina", Agent="---\ntitle: Watch\ntags: [a]\ntopic: x\n---\n# Nina\n")
     assert crew.find("nina").tools is None
+
+
+@pytest.mark.parametrize("target", ["../outside.md", "nowhere.md", "members"])
+@pytest.mark.parametrize("name", ["Agent.md", "IDENTITY.md", "SOUL.md"])
+def test_m4_a_member_whose_words_lie_elsewhere_does_not_answer_as_someone_else(
+    tmp_path: Path, name: str, target: str
+) -> None:
+    root = tmp_path / "workspace"
+    folder = write_member(root, "eve", {"name": "Eve"})
+    (tmp_path / "outside.md").write_text("# Mallory\n")
+    (folder / name).symlink_to(root / target)
+    crew, _ = open_crew(root)
+    with pytest.raises(ConfigError, match=rf"members/eve/{name}: .*nobody can tell who member eve is"):
+        crew.find("eve")
+    assert [each.id for each in crew.list()] == ["captain"]
+    assert [(each.level, each.subject) for each in crew.findings()] == [("error", "member eve")]
+    (folder / name).unlink()
+    (folder / name).write_text("# Eve\n")
+    assert crew.find("eve").name == "Eve"
+
+
+def test_m4_a_link_that_stays_inside_is_read(tmp_path: Path) -> None:
+    crew, _ = open_crew(tmp_path)
+    write_member(tmp_path, "nina", Agent="# Nina\n")
+    folder = write_member(tmp_path, "eve")
+    (folder / "Agent.md").symlink_to("../nina/Agent.md")
+    assert crew.find("eve").name == "Nina"
+
+
+def test_m4_a_member_that_is_nothing_but_a_link_to_nowhere_is_said_to_be_one(tmp_path: Path) -> None:
+    crew, _ = open_crew(tmp_path)
+    (tmp_path / "members/eve").mkdir(parents=True)
+    (tmp_path / "members/eve/Agent.md").symlink_to("gone.md")
+    assert crew.ids() == ["captain", "eve"]
+    with pytest.raises(ConfigError, match="a link that leads nowhere"):
+        crew.choose("eve")

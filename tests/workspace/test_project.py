@@ -1,10 +1,18 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
+
+from shipmate.tools.file.right import ProjectRights
+from shipmate.workspace.crew import Crew
 from shipmate.workspace.file import FileCache
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.load import load_config
+from shipmate.workspace.member import captain_of
 from shipmate.workspace.project import read_projects
+from tests.support.foreign import copy_folder
 
 
 def put(root: Path, name: str, meta: str | None) -> None:
@@ -37,3 +45,40 @@ def test_a_folder_without_or_with_a_broken_card_is_listed(tmp_path: Path) -> Non
 
 def test_no_projects_is_no_trouble(tmp_path: Path) -> None:
     assert read_projects(Layout(tmp_path), FileCache(tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("editors", "writers"),
+    [
+        (["xiaoliu"], ["captain"]),
+        (["yinyin"], ["yinyin"]),
+        (["yinyin", "xiaoliu"], ["captain", "yinyin"]),
+        (["__none__"], []),
+        (["nobody"], []),
+        ([], ["captain", "yinyin"]),
+    ],
+)
+def test_m5_editors_of_zyhive_name_the_captain_by_its_agents_id(
+    tmp_path: Path, editors: list[str], writers: list[str]
+) -> None:
+    folder = copy_folder("zyhive", tmp_path / "hive")
+    (folder / "projects/site/meta.json").write_text(json.dumps({"editors": editors}))
+    layout = Layout.find(folder)
+    crew = Crew(layout, load_config(layout, {}))
+    rights = ProjectRights(layout)
+    assert [each.id for each in crew.list() if not rights.closed(each.id)] == writers
+    assert crew.choose("xiaoliu").id == "captain"
+    assert captain_of(layout).own.root == crew.find("captain").own.root == folder / "agents/xiaoliu/workspace"
+
+
+def test_m5_an_agent_that_is_called_captain_is_the_captain(tmp_path: Path) -> None:
+    folder = copy_folder("zyhive", tmp_path / "hive")
+    (folder / "agents/yinyin").rename(folder / "agents/captain")
+    config = folder / "agents/captain/config.json"
+    config.write_text(config.read_text().replace("yinyin", "captain"))
+    layout = Layout.find(folder)
+    crew = Crew(layout, load_config(layout, {}))
+    assert crew.ids() == ["captain", "xiaoliu"]
+    assert crew.find("captain").own.root == folder / "agents/captain/workspace"
+    # The project names xiaoliu alone.
+    assert [name for name in crew.ids() if not ProjectRights(layout).closed(name)] == ["xiaoliu"]

@@ -128,6 +128,11 @@ class Audit:
         known = {**basis, "outcome": approval.status, "approval_id": approval.id}
         self._note_approval("decided", approval, known)
 
+    def abandoned(self, approval: Approval, why: str) -> None:
+        """Record that a call will not run though it was approved, and why."""
+        known = {"by": "policy", "why": "abandoned", "reason": self._line(why), "approval_id": approval.id}
+        self._note_approval("refused", approval, known)
+
     def _note(self, event: Event, call: Call, more: JsonObject) -> None:
         context = call.context
         entry: JsonObject = {

@@ -267,6 +267,11 @@ class ApprovalService:
             raise NotFoundError(say(self.language, "unknown", id=approval_id))
         return found
 
+    async def abandon(self, approval_id: str, why: str) -> None:
+        """Record that a call which was approved will not run, and why."""
+        if (found := self._records.read(approval_id)) is not None:
+            self.audit.abandoned(found, why)
+
     async def decisions_for(self, thread_id: str) -> list[Decision]:
         """List what was decided in a thread lately, so that calls still shown as waiting can be settled."""
         await self.pending(thread_id)

@@ -138,6 +138,8 @@ async def _ask(
         if ship.config.permissions.mode == "yolo":
             click.echo(f"shipmate: {YOLO}", err=True)
         await prime(ship, thread_id, refs)
+        if await ship.threads.is_binned(thread_id):
+            click.echo(f"shipmate: {thread_id} was in the bin; with this question it is back", err=True)
         event = make_text(thread_id, text, model=model, member=named)
         try:
             # Interrupted already here, it may have been taken.

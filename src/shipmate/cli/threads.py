@@ -15,14 +15,13 @@ from shipmate.cli.place import OpenWorkspace, find_layout, open_records, parse_t
 from shipmate.cli.ship import open_ship
 from shipmate.cli.terminal.card import clean, shorten
 from shipmate.cli.terminal.leaving import run
-from shipmate.cli.terminal.note import make_course, make_pin
+from shipmate.cli.terminal.note import course_here, pin_here
 from shipmate.cli.terminal.show import write_markdown
 from shipmate.errors import NotFoundError, UserError
 from shipmate.store.port import ThreadInfo
-from shipmate.thread.service import Thread, ThreadService
+from shipmate.thread.service import Thread
 from shipmate.values.event import CourseEvent, Outcome, PinEvent
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import Layout
 
 Result = TypeVar("Result")
 THREAD = click.argument("thread", metavar="THREAD")
@@ -199,7 +198,7 @@ def new_course(context: click.Context, thread: str) -> None:
 
     A run in flight ends first. The thread keeps everything, and questions that wait can still be answered.
     """
-    _note(context, make_course(parse_thread_id(thread)))
+    _note(context, course_here(parse_thread_id(thread)))
 
 
 @command.command()
@@ -210,7 +209,7 @@ def pin(context: click.Context, thread: str, text: str) -> None:
     """Pin TEXT, a fact that every course of a thread shows."""
     if not text.strip():
         raise UserError("there is nothing to pin. Write the fact that must stay in sight.")
-    _note(context, make_pin(parse_thread_id(thread), text))
+    _note(context, pin_here(parse_thread_id(thread), text))
 
 
 @command.command()
@@ -219,7 +218,7 @@ def pin(context: click.Context, thread: str, text: str) -> None:
 @click.pass_context
 def unpin(context: click.Context, thread: str, number: int) -> None:
     """Take the pin of a NUMBER off; `shipmate threads pins` shows the numbers."""
-    _note(context, make_pin(parse_thread_id(thread), number=number))
+    _note(context, pin_here(parse_thread_id(thread), number=number))
 
 
 @command.command()
@@ -244,7 +243,8 @@ def _note(context: click.Context, event: CourseEvent | PinEvent) -> None:
 
     async def work() -> Outcome:
         async with open_ship(layout) as ship:
-            await _require_open(ship.layout, ship.threads, ThreadId.parse(event.thread_id))
+            # A thread in the bin is refused: what is said into one there would bring it back.
+            await ship.threads.read(ThreadId.parse(event.thread_id))
             receipt = await ship.receive(event)
             if ship.keeper.running(event.thread_id) is not None:
                 click.echo("shipmate: a run is going on; this is done when it ends", err=True)
@@ -254,13 +254,6 @@ def _note(context: click.Context, event: CourseEvent | PinEvent) -> None:
     if outcome.status != "replied":
         raise UserError(f"{event.thread_id}: {outcome.error}.")
     click.echo(clean(outcome.text))
-
-
-async def _require_open(layout: Layout, threads: ThreadService, thread_id: ThreadId) -> None:
-    """Check that a thread exists outside the bin: what is said into one there would bring it back."""
-    if layout.thread_bin(thread_id).exists() and not await threads.exists(thread_id):
-        raise UserError(f"{thread_id} is in the bin. `shipmate threads restore {thread_id}` brings it back.")
-    await threads.read(thread_id)
 
 
 async def _require(records: OpenWorkspace, thread_id: ThreadId) -> str:

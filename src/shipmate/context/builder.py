@@ -98,8 +98,14 @@ class ContextBuilder:
     def findings(self) -> list[Finding]:
         """Say what stands in the way of a good prompt."""
         context = self.build(ContextRequest())
+        whose = "" if self.member.id == CAPTAIN else f" --member {self.member.id}"
         found = [
-            Finding("warn", section.title, section.problem, f"see `shipmate context --show {section.name}`")
+            Finding(
+                "warn",
+                section.source or section.title,
+                section.problem,
+                f"see `shipmate context{whose} --show {section.name}`",
+            )
             for section in context.sections
             if section.problem
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -112,6 +112,8 @@ def join_pieces(
     profile: Profile, pieces: Sequence[Piece], tools: Sequence[ToolDescription], ratio: float, zone: str
 ) -> Context:
     """Join sections into a prompt, and find how much of it stays the same from turn to turn."""
+    if not profile.is_whole:
+        profile = _put_last(profile, {piece.kind.name for piece in pieces if piece.stability == "volatile"})
     system, starts = _join(profile, {piece.kind.name: piece for piece in pieces if piece.text})
     sections = [piece.finish(starts.get(piece.kind.name, 0), ratio) for piece in pieces]
     names = {section.name for section in sections}
@@ -128,6 +130,12 @@ def join_pieces(
         tokens=round((tokens + tools_tokens) * ratio),
         zone=None if profile.is_whole else zone,
     )
+
+
+def _put_last(profile: Profile, names: set[str]) -> Profile:
+    """Return the profile with some sections behind all others; their order stays."""
+    ordered = sorted(profile, key=names.__contains__)
+    return replace(profile, parts=tuple((name,) for name in ordered))
 
 
 def weigh_tools(tools: Sequence[ToolDescription]) -> tuple[int, int]:

@@ -105,17 +105,16 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """Return the system prompt as it is sent, from turn to turn the same while no file changes."""
         if self.is_whole:
             return self.system
-        return "\n\n".join(each.text for each in self._included() if each.stability != "volatile")
+        return self.stable.rstrip() if self.notes else self.stable
 
     @property
     def notes(self) -> list[Section]:
         """Return what stands with the words of this turn; the time of those stands there anyway."""
-        if self.is_whole:
-            return []
-        return [each for each in self._included() if each.stability == "volatile" and each.name != "time"]
+        return [each for each in self.sections if self.is_note(each) and each.name != "time"]
 
-    def _included(self) -> list[Section]:
-        return [each for each in self.sections if each.included]
+    def is_note(self, section: Section) -> bool:
+        """Return whether a section stands with the words of this turn, not in the system prompt."""
+        return not self.is_whole and section.included and section.stability == "volatile"
 
     @property
     def bytes(self) -> int:

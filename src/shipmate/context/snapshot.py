@@ -5,15 +5,15 @@ The prompt itself is never written, except under `DEBUG=1`, where the sections t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 
 import msgspec
 
-from shipmate.context.request import Context
+from shipmate.context.request import Context, ToolDescription
 from shipmate.context.trace import append_private, is_debug
-from shipmate.values.message import timestamp
+from shipmate.values.message import UIMessage, timestamp
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout, write_private
 
@@ -46,6 +46,32 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     kept_bytes: int | None = None
     # Under DEBUG, the texts of sections that changed since the turn before.
     texts: dict[str, str] = {}
+    # What of the request before this one does not begin with: "tools", "section NAME", "message ID", "files",
+    # "model", "course"; empty when it begins with all of it, None when that request is not remembered.
+    broken_by: str | None = None
+
+
+class Sent(msgspec.Struct, frozen=True, kw_only=True):
+    """What a turn's first request holds besides the prompt."""
+
+    model: str
+    course: int
+    tools: Sequence[ToolDescription] = ()
+    messages: Sequence[UIMessage] = ()
+    # Before which message files are only named.
+    files: int = 0
+
+
+class _Held(msgspec.Struct, frozen=True, kw_only=True):
+    """The last request of a thread: what it was made of, each in the order it stands there."""
+
+    prompt: bytes
+    prints: dict[str, str]
+    model: str
+    course: int
+    tools: tuple[ToolDescription, ...]
+    files: int
+    messages: list[tuple[UIMessage, str]]
 
 
 class SnapshotLog:
@@ -55,18 +81,19 @@ class SnapshotLog:
         self._layout = layout
         self._keeps_texts = is_debug(environ)
         self._mask = mask
-        self._held: dict[str, tuple[bytes, dict[str, str]]] = {}
+        self._held: dict[str, _Held] = {}
 
-    def record(self, thread_id: str, run_id: str, context: Context) -> Snapshot:
-        """Add the prompt of one turn."""
-        prompt = context.system.encode()
+    def record(self, thread_id: str, run_id: str, context: Context, sent: Sent) -> Snapshot:
+        """Add the prompt of one turn, and what of the request before it changed."""
+        prompt = context.lasting.encode()
         held = self._held.pop(thread_id, None)
         prints = [
             Print(each.name, each.start, each.bytes, each.tokens, digest(each.text))
             for each in context.sections
-            if each.included
+            if each.included and not context.is_note(each)
         ]
-        known = held[1] if held else {}
+        known = held.prints if held else {}
+        now = _hold(prompt, prints, sent, held)
         snapshot = Snapshot(
             at=timestamp(),
             run_id=run_id,
@@ -74,14 +101,15 @@ class SnapshotLog:
             bytes=len(prompt),
             stable_bytes=context.stable_bytes,
             sections=prints,
-            kept_bytes=count_common(held[0], prompt) if held else None,
+            kept_bytes=count_common(held.prompt, prompt) if held else None,
+            broken_by=find_break(held, now) if held else None,
             texts={
                 each.name: self._mask(each.text)
                 for each in context.sections
                 if self._keeps_texts and each.included and known.get(each.name) != digest(each.text)
             },
         )
-        self._held[thread_id] = (prompt, {each.name: each.digest for each in prints})
+        self._held[thread_id] = now
         if len(self._held) > HELD_THREADS:
             self._held.pop(next(iter(self._held)))
         # Nothing depends on this log; a disk that refuses it refuses the thread's next row, too, loudly.
@@ -95,6 +123,44 @@ class SnapshotLog:
         if size > LOG_LIMIT:
             lines = path.read_bytes().splitlines(keepends=True)
             write_private(path, b"".join(lines[len(lines) // 2 :]))
+
+
+def _hold(prompt: bytes, prints: list[Print], sent: Sent, before: _Held | None) -> _Held:
+    known = before.messages if before else []
+    # A message is replaced when it changes, so one that is the same object needs no new digest.
+    digests = [
+        known[place][1]
+        if place < len(known) and known[place][0] is message
+        else digest(msgspec.json.encode(message["parts"]).decode())
+        for place, message in enumerate(sent.messages)
+    ]
+    return _Held(
+        prompt=prompt,
+        prints={each.name: each.digest for each in prints},
+        model=sent.model,
+        course=sent.course,
+        tools=tuple(sent.tools),
+        files=sent.files,
+        messages=list(zip(sent.messages, digests, strict=True)),
+    )
+
+
+def find_break(before: _Held, after: _Held) -> str:
+    """Return the first thing of a request that the next one does not begin with."""
+    if before.model != after.model:
+        return "model"
+    if before.tools != after.tools:
+        return "tools"
+    if before.prompt != after.prompt:
+        names = dict.fromkeys([*before.prints, *after.prints])
+        changed = (name for name in names if before.prints.get(name) != after.prints.get(name))
+        return f"section {next(changed, '')}"
+    if before.course != after.course:
+        return "course"
+    for place, (message, known) in enumerate(before.messages):
+        if place >= len(after.messages) or after.messages[place][1] != known:
+            return f"message {message['id']}"
+    return "files" if before.files != after.files else ""
 
 
 def read_snapshots(layout: Layout, thread_id: ThreadId) -> list[Snapshot]:

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from shipmate.models.neutral import CallOutcome, FileBlock, TextBlock
 from shipmate.models.wording import WORDING
 from shipmate.values.message import JsonObject
+from shipmate.values.nesting import check_nesting
+
+# What a model wrote in place of an object; servers parse arguments, so they must be one.
+NO_OBJECT = "INVALID_JSON"
 
 
-def read_arguments(part: JsonObject) -> JsonObject | str:
-    """Return a call's arguments: an object as it is, anything else as text."""
+def read_arguments(part: JsonObject) -> JsonObject:
+    """Return a call's arguments, as text under a name of its own when they are no object."""
     arguments = part.get("input")
     if arguments is None:
         arguments = part.get("rawInput")
     if arguments is None:
         return {}
-    if isinstance(arguments, dict):
-        return arguments
-    return arguments if isinstance(arguments, str) else _json(arguments)
+    found = _decode(arguments) if isinstance(arguments, str) else arguments
+    if isinstance(found, dict):
+        return cast(JsonObject, found)
+    return {NO_OBJECT: arguments if isinstance(arguments, str) else _json(arguments)}
 
 
 def settle_call(part: JsonObject) -> tuple[str, CallOutcome]:
@@ -60,8 +65,9 @@ def describe_file(part: JsonObject) -> str:
     url = _url(part)
     name = part.get("filename")
     words = [name if isinstance(name, str) and name else "unnamed", _media_type(part) or "unknown type"]
-    if url and not url.startswith("data:"):
-        words.append(url)
+    place = part.get("path") if url.startswith("data:") else url
+    if isinstance(place, str) and place:
+        words.append(place)
     return f"[attached file: {', '.join(words)}]"
 
 
@@ -85,6 +91,13 @@ def _url(part: JsonObject) -> str:
 def _words(value: Any, fallback: str) -> str:
     text = value if isinstance(value, str) else "" if value is None else _json(value)
     return text if text.strip() else fallback
+
+
+def _decode(text: str) -> Any:
+    try:
+        return msgspec.json.decode(check_nesting(text))
+    except (msgspec.DecodeError, UnicodeError):
+        return None
 
 
 def _json(value: Any) -> str:

@@ -185,7 +185,10 @@ class _Stretch:
     def __init__(self, model: str, zone: str | None) -> None:
         self.history = ModelHistory(model, zone)
         self.messages: list[UIMessage] = []
-        self._sidecars: list[Sidecar] = []
+        # Those that have one, and where messages hold files.
+        self._sidecars: dict[str, Sidecar] = {}
+        self._ids: set[str] = set()
+        self.files: list[int] = []
         self._parts: list[list[Any]] = []
         self._sizes: list[int] = []
 
@@ -195,19 +198,19 @@ class _Stretch:
             len(self.messages) <= end
             and all(map(is_, self.messages, messages))
             and self._sizes == list(map(len, self._parts))
-            and all(
-                sidecars.get(message["id"], NOTHING) == sidecar
-                for message, sidecar in zip(self.messages, self._sidecars, strict=True)
-            )
+            and {key: sidecars[key] for key in self._ids & sidecars.keys()} == self._sidecars
         )
 
     def grow(self, messages: Sequence[UIMessage], sidecars: Mapping[str, Sidecar]) -> None:
         """Keep further messages."""
         for message in messages:
-            sidecar = sidecars.get(message["id"], NOTHING)
-            self.history.add(message, sidecar)
+            message_id = message.get("id", "")
+            self.history.add(message, sidecars.get(message_id, NOTHING))
+            self._ids.add(message_id)
+            if message_id in sidecars:
+                self._sidecars[message_id] = sidecars[message_id]
+            self.files += [len(self.messages)] * count_files(message)
             self.messages.append(message)
-            self._sidecars.append(sidecar)
             self._parts.append(parts_of(message))
             self._sizes.append(len(self._parts[-1]))
 
@@ -226,10 +229,13 @@ class HistoryMemory:
         model: str,
         zone: str | None,
         end: int,
-    ) -> ModelHistory:
-        """Return the history of the first `end` messages, grown from what is remembered of them."""
+    ) -> tuple[ModelHistory, list[int]]:
+        """Return the history of the first `end` messages, and which of them hold files, one for each.
+
+        It is grown from what is remembered of them.
+        """
         if end <= 0:
-            return ModelHistory(model, zone)
+            return ModelHistory(model, zone), []
         # The stretch keeps its messages alive, so this id cannot come to mean another one.
         key = id(messages[0]), model, zone
         stretch = self._kept.pop(key, None)
@@ -238,12 +244,20 @@ class HistoryMemory:
         stretch.grow(messages[len(stretch.messages) : end], sidecars)
         self._kept[key] = stretch
         self._forget()
-        return stretch.history
+        return stretch.history, stretch.files
 
     def _forget(self) -> None:
         total = sum(len(stretch.messages) for stretch in self._kept.values())
         while total > self._limit and len(self._kept) > 1:
             total -= len(self._kept.popitem(last=False)[1].messages)
+
+
+def count_files(message: UIMessage) -> int:
+    """Count the files of a message that carry their bytes."""
+    return sum(
+        isinstance(part, dict) and part.get("type") == "file" and str(part.get("url")).startswith("data:")
+        for part in parts_of(message)
+    )
 
 
 def parts_of(message: UIMessage) -> list[Any]:

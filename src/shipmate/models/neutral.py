@@ -34,24 +34,17 @@ class ReasoningBlock(msgspec.Struct, frozen=True):
 
 
 class CallBlock(msgspec.Struct, frozen=True):
-    """A call of a tool; arguments that are no object are the text the model wrote."""
+    """A call of a tool; arguments that were no object are one that holds them."""
 
     id: str
     name: str
-    arguments: JsonObject | str
+    arguments: JsonObject
     signature: JsonObject = {}
-
-    @property
-    def object(self) -> JsonObject:
-        """Return the arguments as an object, for protocols that take no other."""
-        return self.arguments if isinstance(self.arguments, dict) else {"arguments": self.arguments}
 
     @property
     def text(self) -> str:
         """Return the arguments as JSON text, for protocols that carry them so."""
-        if isinstance(self.arguments, dict):
-            return msgspec.json.encode(self.arguments).decode()
-        return self.arguments
+        return msgspec.json.encode(self.arguments).decode()
 
 
 class ResultBlock(msgspec.Struct, frozen=True):
@@ -67,7 +60,7 @@ Block: TypeAlias = TextBlock | FileBlock | ReasoningBlock | CallBlock | ResultBl
 
 
 class ModelMessage(msgspec.Struct, frozen=True):
-    """One side's turn. The user's holds results, which come first, words and files; the assistant's the rest."""
+    """One side's turn: the user's holds results, which come first, words and files, the other's the rest."""
 
     role: Literal["user", "assistant"]
     blocks: list[Block]

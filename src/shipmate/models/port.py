@@ -91,8 +91,6 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
-    # Those of the output that were thinking, where the provider tells.
-    reasoning_tokens: int = 0
     cost: float | None = None
 
 

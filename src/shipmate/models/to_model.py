@@ -9,9 +9,8 @@ What it makes of a course is the beginning of what it makes of the same course w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from shipmate.models.history import NOTHING, HistoryMemory, ModelHistory, parts_of
+from shipmate.models.history import NOTHING, HistoryMemory, ModelHistory, count_files
 from shipmate.models.neutral import ModelMessage, TextBlock
 from shipmate.models.wording import WORDING
 from shipmate.values.message import UIMessage
@@ -39,13 +38,26 @@ def to_model_messages(
     by identity, so a message is replaced, not changed in place, when it changes.
     """
     known = _inject(ui_messages, injected_context, sidecars or {})
-    without = _without_files(ui_messages)
-    # What follows a message whose files were dropped cannot be grown from what is remembered.
-    settled = 0 if without else max(0, len(ui_messages) - 1)
-    history = _memory.recall(ui_messages, known, model, zone, settled).fork()
-    for place, message in enumerate(ui_messages[settled:], settled):
+    settled = max(0, len(ui_messages) - 1)
+    remembered, files = _memory.recall(ui_messages, known, model, zone, settled)
+    recent = ui_messages[settled:]
+    files = [*files, *(settled for message in recent for _ in range(count_files(message)))]
+    history = remembered.fork()
+    if without := count_named(files):
+        # Rare, and what follows a message whose files went cannot be grown from what is remembered.
+        history, recent, settled = ModelHistory(model, zone), ui_messages, 0
+    for place, message in enumerate(recent, settled):
         history.add(message, known.get(message.get("id", ""), NOTHING), files=place >= without)
     return _close(history)
+
+
+def count_named(files: Sequence[int]) -> int:
+    """Return before which message files are only named, given the places of all there are."""
+    surplus = len(files) - FILES_KEPT
+    if surplus <= 0:
+        return 0
+    dropped = -(-surplus // FILES_DROPPED) * FILES_DROPPED
+    return files[min(dropped, len(files)) - 1] + 1
 
 
 def _inject(
@@ -57,22 +69,6 @@ def _inject(
     known = sidecars.get(last["id"], NOTHING)
     joined = "\n".join(line for line in (known.context, context) if line)
     return {**sidecars, last["id"]: Sidecar(context=joined, signatures=known.signatures)}
-
-
-def _without_files(messages: Sequence[UIMessage]) -> int:
-    """Return before which message files are only named."""
-    holders = [
-        place for place, message in enumerate(messages) for part in parts_of(message) if _is_file(part)
-    ]
-    surplus = len(holders) - FILES_KEPT
-    if surplus <= 0:
-        return 0
-    dropped = -(-surplus // FILES_DROPPED) * FILES_DROPPED
-    return holders[min(dropped, len(holders)) - 1] + 1
-
-
-def _is_file(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") == "file" and str(part.get("url")).startswith("data:")
 
 
 def _close(history: ModelHistory) -> list[ModelMessage]:

@@ -1,16 +1,22 @@
-"""Show kept files to a model: pictures as their bytes, other files as a path its tools can read."""
+"""Show kept files to a model: those it can take as their bytes, others as a path its tools can read."""
 
 from __future__ import annotations
 
 import base64
 from weakref import WeakKeyDictionary
 
+from shipmate.models.to_model import count_named
 from shipmate.thread.service import Thread
 from shipmate.values.message import JsonObject, UIMessage
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.upload import ADDRESS
 
-PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+# What some provider takes; a wire that does not names the file instead.
+CARRIED = frozenset(
+    {"image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "audio/wav", "audio/mpeg"}
+)
+# No provider takes more in one request, and base64 adds a third.
+LARGEST = 20_000_000
 
 
 class Attachments:
@@ -23,15 +29,28 @@ class Attachments:
     def show(self, thread: Thread) -> list[UIMessage]:
         """Return a thread's history, in which no file is named by an address only a browser can follow."""
         messages = thread.history()
+        holders = self._find(thread, messages)
+        if not holders:
+            return messages
+        return [self._show(message) if message["id"] in holders else message for message in messages]
+
+    def count_named(self, thread: Thread) -> int:
+        """Return before which message files are so old that they are only named."""
+        messages = thread.history()
+        holders = self._find(thread, messages)
+        places = [place for place, message in enumerate(messages) if message["id"] in holders]
+        return count_named(
+            [place for place in places for part in messages[place]["parts"] if _is_carried(part)]
+        )
+
+    def _find(self, thread: Thread, messages: list[UIMessage]) -> frozenset[str]:
         course, count, holders = self._seen.get(thread, (thread.course, 0, frozenset[str]()))
         if course != thread.course or count > len(messages):
             count, holders = 0, frozenset[str]()
         holders |= {message["id"] for message in messages[count:] if any(map(_is_kept, message["parts"]))}
         # The last message may still grow; it is looked at again.
         self._seen[thread] = (thread.course, max(0, len(messages) - 1), holders)
-        if not holders:
-            return messages
-        return [self._show(message) if message["id"] in holders else message for message in messages]
+        return holders
 
     def _show(self, message: UIMessage) -> UIMessage:
         is_user = message["role"] == "user"
@@ -42,13 +61,18 @@ class Attachments:
 
     def _resolve(self, part: JsonObject, *, is_user: bool) -> JsonObject:
         path = self._layout.upload(part["url"].removeprefix(ADDRESS))
-        # Providers take pictures only from people; what a member showed before is named to it by its path.
-        if is_user and part.get("mediaType") in PICTURES and path.is_file():
+        place = path.relative_to(self._layout.root).as_posix()
+        # Providers take files only from people; what a member showed before is named to it by its path.
+        if is_user and _is_carried(part) and path.is_file() and path.stat().st_size <= LARGEST:
             data = base64.b64encode(path.read_bytes()).decode()
-            return {**part, "url": f"data:{part['mediaType']};base64,{data}"}
-        return {**part, "url": path.relative_to(self._layout.root).as_posix()}
+            return {**part, "url": f"data:{part['mediaType']};base64,{data}", "path": place}
+        return {**part, "url": place}
 
 
 def _is_kept(part: JsonObject) -> bool:
     url = part.get("url")
     return part.get("type") == "file" and isinstance(url, str) and url.startswith(ADDRESS)
+
+
+def _is_carried(part: JsonObject) -> bool:
+    return _is_kept(part) and part.get("mediaType") in CARRIED

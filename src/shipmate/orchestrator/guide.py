@@ -1,14 +1,16 @@
-"""Tell a member, with the result of its first call in a folder, what the AGENTS.md nearest to it says."""
+"""Tell a member, with the result of its first call there, the guide of a folder and the rules for a file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 from pathlib import Path
 
 from shipmate.approvals.value import Call
+from shipmate.errors import ToolError
 from shipmate.orchestrator.turn import Turn
+from shipmate.tools.file.search.wildcard import Wildcard
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import metadata_of
@@ -38,21 +40,39 @@ class Guides:
         output = told[0].get("output")
         if call.tool.name not in TOOLS or not isinstance(output, str):
             return told
-        layout = call.context.layout
-        guide = self._find(layout, getattr(call.arguments, "path", ""))
-        if guide is None or (path := layout.name_of(Path(guide.path))) in _told(turn):
+        known = _told(turn)
+        words = {path: text for path, text in self._find_words(call) if path not in known}
+        if not words:
             return told
-        turn.guides.add(path)
-        values = {"path": path, "folder": path.rpartition("/")[0], "text": _shorten(guide.text, path)}
-        words = fill(_wording(), values)
-        result = chunks.tool_output(call.call_id, f"{output}\n\n{words.rstrip()}")
-        return [result, *told[1:], chunks.message_metadata({TOLD: {path: call.call_id}})]
+        turn.guides.update(words)
+        result = chunks.tool_output(call.call_id, "\n\n".join((output, *words.values())))
+        return [result, *told[1:], chunks.message_metadata({TOLD: dict.fromkeys(words, call.call_id)})]
+
+    def _find_words(self, call: Call) -> Iterator[tuple[str, str]]:
+        """Go over what holds for the place of a call: the guide of its folder, and rules for such files."""
+        layout, place = call.context.layout, getattr(call.arguments, "path", "")
+        if (guide := self._find(layout, place)) is not None:
+            path = layout.name_of(Path(guide.path))
+            folder = path.rpartition("/")[0]
+            yield path, _word("guide.md", path, guide.text, folder=folder)
+        used = call.context.member.config.context.instructions
+        for path, globs in self._find_rules(layout, place):
+            text = self._files[layout.root].make(layout.root / path, "body", _without_settings)
+            if path not in used and text.strip():
+                yield path, _word("rule.md", path, text, globs=", ".join(globs))
+
+    def _find_rules(self, layout: Layout, path: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Go over the rules of another program that hold for a file."""
+        rules = layout.recognised.rules if layout.recognised is not None else {}
+        parts = Path(os.path.relpath(_resolve(layout, path), os.path.realpath(layout.root))).parts
+        if not rules or parts[:1] in ((), (os.pardir,)):
+            return
+        yield from ((rule, globs) for rule, globs in rules.items() if _holds(globs, parts))
 
     def _find(self, layout: Layout, path: str) -> FileText | None:
         """Return the guide nearest to a path, below the top of the workspace, whose own are in the prompt."""
-        root = os.path.realpath(layout.root)
+        root, place = os.path.realpath(layout.root), _resolve(layout, path)
         files = self._files.setdefault(layout.root, FileCache(layout.root))
-        place = os.path.realpath(os.path.join(root, path)) if path and "\0" not in path else root  # noqa: PTH118
         for folder in _folders(layout, root, place):
             for name in NAMES:
                 if f"{folder}/{name}" == place:
@@ -61,6 +81,33 @@ class Guides:
                 if file.text.strip():
                     return file
         return None
+
+
+def _resolve(layout: Layout, path: str) -> str:
+    root = os.path.realpath(layout.root)
+    return os.path.realpath(os.path.join(root, path)) if path and "\0" not in path else root  # noqa: PTH118
+
+
+def _holds(globs: tuple[str, ...], parts: Sequence[str]) -> bool:
+    """Return whether a file fits one of the patterns; one without a folder fits in every folder."""
+    return any(_wildcard(each).matches(parts) for each in globs)
+
+
+@lru_cache(maxsize=256)
+def _wildcard(pattern: str) -> Wildcard:
+    whole = f"{pattern}**" if pattern.endswith("/") else pattern
+    try:
+        return Wildcard(whole if "/" in whole else f"**/{whole}")
+    except ToolError:
+        # A pattern that cannot be read fits no file.
+        return Wildcard("")
+
+
+def _without_settings(file: FileText) -> str:
+    # Few workspaces have rules, and YAML takes long to load.
+    from shipmate.workspace.frontmatter import read_frontmatter
+
+    return read_frontmatter(file.text).body
 
 
 def _folders(layout: Layout, root: str, place: str) -> Iterator[str]:
@@ -82,11 +129,15 @@ def _told(turn: Turn) -> set[str]:
     return turn.guides.union(*(each for each in found if isinstance(each, dict)))
 
 
+def _word(wording: str, path: str, text: str, **fields: str) -> str:
+    return fill(_wording(wording), {"path": path, **fields, "text": _shorten(text, path)}).rstrip()
+
+
 def _shorten(text: str, path: str) -> str:
     text = text.strip()
     return text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT].rstrip()}\n[It goes on: read {path}.]"
 
 
 @cache
-def _wording() -> str:
-    return Path(__file__).with_name("guide.md").read_text(encoding="utf-8")
+def _wording(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

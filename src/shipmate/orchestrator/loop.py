@@ -11,7 +11,7 @@ import msgspec
 
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.request import Context, ContextRequest, Section
-from shipmate.context.snapshot import SnapshotLog
+from shipmate.context.snapshot import Sent, SnapshotLog
 from shipmate.context.trace import Trace
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError, UserError
 from shipmate.models.port import Finish, ModelRequest
@@ -57,7 +57,7 @@ HEARING_TURNS = 3
 
 NOTHING_SAID = {
     "stop": "the model answered with nothing. Send the message again, or try another model.",
-    "length": "the model used up what it may write before it said anything. Raise llm.maxTokens in ship.json.",
+    "length": "the model used up what it may write before it said a word. Raise llm.maxTokens in ship.json.",
     "content-filter": "the provider's filter withheld the answer. Word the message differently.",
 }
 
@@ -182,7 +182,14 @@ class AgentOrchestrator:
                 extra_context=turn.extra_context,
             )
         )
-        self._snapshots.record(turn.thread_id, turn.run_id, context)
+        sent = Sent(
+            model=equipment.models.named(turn.model).name,
+            course=turn.thread.course,
+            tools=equipment.toolset.specs(),
+            messages=messages,
+            files=self._attachments.count_named(turn.thread),
+        )
+        self._snapshots.record(turn.thread_id, turn.run_id, context, sent)
         await self._keep_context(turn, context)
         return context
 

@@ -47,6 +47,10 @@ async def _count_nothing(_progress: int) -> None:
     """Count no attempt."""
 
 
+async def _record_nothing(_approval_id: str, _why: str) -> None:
+    """Record nothing of an approved call that does not run."""
+
+
 class Turn:
     """One assistant message of one run while it is written."""
 
@@ -67,6 +71,8 @@ class Turn:
         model: str | None = None,
         control: Control | None = None,
         count_attempt: Callable[[int], Awaitable[None]] = _count_nothing,
+        # Records that an approved call will not run, and why.
+        abandon: Callable[[str, str], Awaitable[None]] = _record_nothing,
     ) -> None:
         self.thread = thread
         self.run_id = run_id
@@ -81,6 +87,7 @@ class Turn:
         # The guides told in this run, also those that are not in the message yet.
         self.guides: set[str] = set()
         self._count_attempt = count_attempt
+        self._abandon = abandon
         # What the answer tells the person before anything else.
         self._notice = notice
         self._feed = feed
@@ -234,6 +241,7 @@ class Turn:
         """End the run where it is; what was said and done stays."""
         self.start()
         notice = chunks.data("notice", {"text": "stopped"})
+        await self._abandon_approved("stopped before it began")
         await self.commit(*self._close_all(UNKNOWN), notice, chunks.message_metadata({"outcome": "stopped"}))
         self.tell(chunks.abort("stopped"))
         return self.outcome("stopped")
@@ -241,6 +249,7 @@ class Turn:
     async def close_calls(self, words: str = UNKNOWN) -> None:
         """Close the calls that were to go on, because a person stopped all of it or nobody can make them."""
         self.open()
+        await self._abandon_approved("stopped before it began" if words == UNKNOWN else words)
         await self.commit(*self._close_all(words))
 
     async def fail(self, error: ShipmateError, calls: str = NOT_RUN) -> Outcome:
@@ -248,9 +257,17 @@ class Turn:
         self.start()
         retryable = isinstance(error, ModelError) and error.retryable
         shown = chunks.data("error", {"message": str(error), "retryable": retryable})
+        await self._abandon_approved(f"{error} Nothing ran.")
         await self.commit(*self._close_all(calls), shown, chunks.message_metadata({"outcome": "failed"}))
         self.tell(chunks.error(str(error)), chunks.finish("error"))
         return self.outcome("failed")
+
+    async def _abandon_approved(self, why: str) -> None:
+        """Record, before it is told, which calls a person approved and nobody will make."""
+        for part in self.open_calls():
+            is_approved = part["state"] == "approval-responded" and part["approval"].get("approved")
+            if is_approved and not self.has_begun(part["toolCallId"]):
+                await self._abandon(part["approval"]["id"], why)
 
     def _close_all(self, words: str) -> list[Chunk]:
         """Close texts and calls that will not go on; calls that wait for a person stay."""

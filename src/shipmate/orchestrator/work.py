@@ -67,6 +67,8 @@ class Worker:
             return None
         call = self._call(turn, part)
         if isinstance(call, str):
+            if is_decided:
+                await self._approvals.abandon(part["approval"]["id"], call)
             await turn.commit(chunks.tool_output_error(part["toolCallId"], call))
             return None
         if turn.has_begun(call.call_id):

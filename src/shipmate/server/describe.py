@@ -5,13 +5,16 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from shipmate.server.json_response import ANSWER
+from shipmate.server.guard.error import Refusal
+from shipmate.server.shape import ANSWER, BODY, DESCRIBED
 from shipmate.values.message import JsonObject
 
 METHODS = ("get", "post", "put", "patch", "delete")
+PLACE = "#/components/schemas/{name}"
 
 
 def describe(app: FastAPI) -> JsonObject:
@@ -21,8 +24,9 @@ def describe(app: FastAPI) -> JsonObject:
         schemas: JsonObject = schema.setdefault("components", {}).setdefault("schemas", {})
         for name in ("HTTPValidationError", "ValidationError"):
             schemas.pop(name, None)
+        schemas |= msgspec.json.schema_components([*DESCRIBED.values(), Refusal], ref_template=PLACE)[1]
         for operation in (each for item in schema["paths"].values() for each in item.values()):
-            _describe_answers(operation, schemas)
+            _describe_operation(operation)
         schema["components"]["securitySchemes"] = {
             "bearer": {"type": "http", "scheme": "bearer", "description": "the line in .ship/token"},
         }
@@ -31,26 +35,20 @@ def describe(app: FastAPI) -> JsonObject:
     return app.openapi_schema
 
 
-def _describe_answers(operation: JsonObject, schemas: JsonObject) -> None:
-    """Put the shapes of a route's answers in: its own, and the one of every refusal."""
+def _describe_operation(operation: JsonObject) -> None:
+    """Put the types of a route in: its body, its answer, and the one of every refusal."""
     answers: JsonObject = operation["responses"]
     answers.pop("422", None)
+    if (name := operation.pop(BODY, None)) is not None:
+        operation["requestBody"] = {"required": True, "content": _content(name)}
     if (name := operation.pop(ANSWER, None)) is not None:
         good = next(status for status in answers if status.startswith("2"))
-        answers[good]["content"] = _content(name, schemas)
-    answers["default"] = {"description": "Refused", "content": _content("ProblemReply", schemas)}
+        answers[good]["content"] = _content(name)
+    answers["default"] = {"description": "Refused", "content": _content(Refusal.__name__)}
 
 
-def _content(name: str, schemas: JsonObject) -> JsonObject:
-    from shipmate.server.answer import find_shape
-
-    if name not in schemas:
-        made = find_shape(name).model_json_schema(
-            ref_template="#/components/schemas/{model}", mode="serialization"
-        )
-        schemas.update(made.pop("$defs", {}))
-        schemas[name] = made
-    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
+def _content(name: str) -> JsonObject:
+    return {"application/json": {"schema": {"$ref": PLACE.format(name=name)}}}
 
 
 def render(schema: JsonObject) -> str:

@@ -157,7 +157,11 @@ def _findings(skill: Skill) -> list[Finding]:
     ]
     if skill.missing:
         missing = ", ".join(skill.missing)
-        found.append(Finding("warn", subject, f"cannot be used: missing {missing}", "install or set it"))
+        found.append(
+            Finding(
+                "warn", subject, f"{skill.location} cannot be used: missing {missing}", "install or set it"
+            )
+        )
     if skill.allowed_tools:
         tools = ", ".join(skill.allowed_tools)
         found.append(Finding("ok", subject, f"allowed-tools ({tools}) gives no right: calls ask as ever"))

@@ -160,6 +160,8 @@ class Index:
             await self.refresh(thread_id)
         elif found is not None and found.mark_stamp != self._marks.stamp(parsed):
             await self.mark_changed(thread_id)
+        else:
+            return found
         return self._database.do(lambda: self.threads.find(thread_id))
 
     def has_file(self, thread_id: str, *, binned: bool) -> bool:

@@ -79,9 +79,12 @@ class Thread:
         place = self._places.get(message_id)
         return None if place is None else self.messages[place]
 
-    async def append(self, *rows: UIMessage) -> None:
-        """Put rows on disk, then take them over as they were read back."""
-        await self._log.append(self.id, rows)
+    async def append(self, *rows: UIMessage, waits: bool = True) -> None:
+        """Put rows on disk, then take them over as they were read back.
+
+        Only rows that something else on disk tells again, up to the next row that waits, need not wait.
+        """
+        await self._log.append(self.id, rows, waits=waits)
         await self.refresh()
 
     async def refresh(self) -> None:
@@ -134,6 +137,11 @@ class Thread:
             self.waiting.pop(message["id"], None)
 
 
+def in_bin(thread_id: ThreadId) -> str:
+    """Say where a thread lies that cannot be read, and how it comes back."""
+    return f"{thread_id} is in the bin. `shipmate threads restore {thread_id}` brings it back."
+
+
 class ThreadService:
     """Finds and opens threads; the only way to a thread's rows."""
 
@@ -154,6 +162,8 @@ class ThreadService:
     async def read(self, thread_id: ThreadId) -> Thread:
         """Return a thread as it stands, without waiting for its writer."""
         if not await self._log.exists(thread_id):
+            if await self._log.is_binned(thread_id):
+                raise NotFoundError(in_bin(thread_id))
             raise NotFoundError(f"no thread {thread_id}. `shipmate threads list` shows those there are.")
         thread = self._known(thread_id)
         await thread.refresh()
@@ -166,6 +176,10 @@ class ThreadService:
     async def exists(self, thread_id: ThreadId) -> bool:
         """Return whether a thread has a row."""
         return await self._log.exists(thread_id)
+
+    async def is_binned(self, thread_id: ThreadId) -> bool:
+        """Return whether a thread lies in the bin, and no other of its id has begun since."""
+        return not await self._log.exists(thread_id) and await self._log.is_binned(thread_id)
 
     async def ids(self) -> list[ThreadId]:
         """List all threads that are not in the bin."""

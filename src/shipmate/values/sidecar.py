@@ -8,7 +8,7 @@ from shipmate.values.message import JsonObject
 
 
 class Sidecar(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a model was told with a message, or needs back to recognise it, and no reader of a row should see."""
+    """What a model was told with a message, or needs back to recognise it, and no row holds."""
 
     # What stood in front of the person's words: recalled memory, matching skills, what the caller added.
     context: str = ""

@@ -17,8 +17,10 @@ from shipmate.workspace.load import Loaded
 from shipmate.workspace.member import Member, MemberSettings, make_member, read_settings
 from shipmate.workspace.secret.secret import secret_values
 
+# The files that say who a member is where there is no Agent.md.
+SELVES = ("IDENTITY.md", "SOUL.md")
 # Any one of these makes a folder of members/ a member.
-FILES = ("member.json", "Agent.md", "IDENTITY.md", "SOUL.md")
+FILES = ("member.json", "Agent.md", *SELVES)
 
 
 class Crew:
@@ -50,6 +52,8 @@ class Crew:
 
     def choose(self, name: str) -> Member:
         """Return a member by its id or its name, as a person writes it."""
+        if name and name == self.layout.captain_alias:
+            return self._read(CAPTAIN)
         if MEMBER_ID.fullmatch(name) and self._is_member(self.layout.member(name)):
             return self._read(name)
         found = [each for each in self.list() if each.name.casefold() == name.casefold()]
@@ -80,7 +84,7 @@ class Crew:
                 found.append(Finding("error", f"member {member_id}", str(error)))
                 continue
             names[member.name.casefold()] += 1
-            found += member.findings
+            found += [each.about(member_id) for each in member.findings]
         for member in self.list():
             if names[member.name.casefold()] > 1:
                 found.append(
@@ -94,7 +98,8 @@ class Crew:
         return found
 
     def _is_member(self, own: Layout) -> bool:
-        if own.root == self.layout.root or own.agent.is_file():
+        # A link that leads nowhere is said to be one, not that there is no member.
+        if own.root == self.layout.root or own.agent.is_file() or own.agent.is_symlink():
             return True
         # What another program calls an agent is a member with whatever files it has.
         is_home = any(own.root == self.layout.root / home for _, home in self.layout.homes)
@@ -102,7 +107,7 @@ class Crew:
 
     def _read(self, member_id: str) -> Member:
         own = self.layout.member(member_id)
-        files = tuple(map(self._files.read, (own.agent, own.member_file, own.bootstrap("IDENTITY.md"))))
+        files = tuple(map(self._files.read, (own.agent, own.member_file, *map(own.bootstrap, SELVES))))
         known = self._known.get(member_id)
         # A file written just now is read again each time, and mostly says the same.
         if known is not None and [_said(each) for each in files] == [_said(each) for each in known[0]]:
@@ -111,10 +116,15 @@ class Crew:
         self._known[member_id] = files, member
         return member
 
-    def _make(self, member_id: str, agent: FileText, stated: FileText, identity: FileText) -> Member:
+    def _make(self, member_id: str, agent: FileText, stated: FileText, *selves: FileText) -> Member:
         own = self.layout.member(member_id)
         if stated.problem:
             raise ConfigError(f"{self._name(own.member_file)}: {stated.problem}.")
+        # Without its words it would answer as someone else. Agent.md is enough to say who it is.
+        for file in selves if agent.is_missing else (agent,):
+            if file.is_unread:
+                said = f"{self._name(Path(file.path))}: {file.problem}."
+                raise ConfigError(f"{said} Until then nobody can tell who member {member_id} is.")
         front, words, problem = _split(agent.text)
         if problem:
             # It may have stated limits.
@@ -125,7 +135,7 @@ class Crew:
         data = None if stated.is_missing else stated.text.encode()
         settings, findings = read_settings(own, data, front, self._loaded)
         self._loaded.mask.cover(secret_values({}, _kept_from_view(settings)))
-        member = make_member(member_id, self.layout, self._loaded, settings, words, identity.text)
+        member = make_member(member_id, self.layout, self._loaded, settings, words, selves[0].text)
         return msgspec.structs.replace(member, findings=tuple(findings))
 
     def _name(self, path: Path) -> str:

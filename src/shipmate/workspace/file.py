@@ -33,6 +33,8 @@ class FileText:
     # What is wrong, in words for a person; the text may still be usable.
     problem: str = ""
     is_missing: bool = False
+    # Something of this name is there, and what it says was not read.
+    is_unread: bool = False
 
 
 class FileCache:
@@ -111,8 +113,12 @@ def _trusted(stamp: Stamp | None) -> Stamp:
 
 def _missing(place: str) -> FileText:
     if os.path.islink(place):  # noqa: PTH114  # is_symlink() raises for a name too long to exist
-        return FileText(place, problem="a link that leads nowhere; remove it or mend its target")
+        return _unread(place, "a link that leads nowhere; remove it or mend its target")
     return FileText(place, is_missing=True)
+
+
+def _unread(place: str, problem: str) -> FileText:
+    return FileText(place, problem=problem, is_unread=True)
 
 
 def _list(place: str) -> tuple[str, ...]:
@@ -126,7 +132,7 @@ def _load(place: str, root: str) -> FileText:
     """Read a file that exists; whatever stands in the way becomes its problem."""
     real = os.path.realpath(place)
     if real != root and not real.startswith(root.rstrip(os.sep) + os.sep):
-        return FileText(place, problem=f"a link to {real}, outside the workspace; copy the file in")
+        return _unread(place, f"a link to {real}, outside the workspace; copy the file in")
     try:
         # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
         with os.fdopen(
@@ -134,14 +140,14 @@ def _load(place: str, root: str) -> FileText:
         ) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                return FileText(place, problem="not a file; put a text file in its place")
+                return _unread(place, "not a file; put a text file in its place")
             data = file.read(READ_LIMIT + 1)
             tail = b""
             if len(data) > READ_LIMIT:
                 file.seek(-TAIL, os.SEEK_END)
                 data, tail = data[: READ_LIMIT - TAIL], file.read(TAIL)
     except OSError as error:
-        return FileText(place, problem=f"cannot be read: {error.strerror or error}")
+        return _unread(place, f"cannot be read: {error.strerror or error}; mend its permissions")
     return _decode(place, data, tail, status.st_size)
 
 

@@ -30,6 +30,8 @@ class Layout:
     # The folder, or the file that is its Agent.md, of each member that does not lie in `members/`, by its id.
     homes: tuple[tuple[str, str], ...] = ()
     agent_name: str = "Agent.md"
+    # The id another program has for the captain, in its lists of who may do what.
+    captain_alias: str = ""
 
     @classmethod
     def find(cls, start: Path) -> Layout:
@@ -67,7 +69,8 @@ class Layout:
             for name, place in recognised.members.items()
             if place != recognised.captain and name != CAPTAIN
         ]
-        return cls(root, (*first, *others))
+        alias = next((name for name, place in recognised.members.items() if place == recognised.captain), "")
+        return cls(root, (*first, *others), captain_alias=alias)
 
     @cached_property
     def recognised(self) -> Recognised | None:

@@ -87,7 +87,7 @@ def captain_of(layout: Layout, config: Config | None = None) -> Member:
         name=config.name or CAPTAIN,
         description=config.description or "",
         layout=layout,
-        own=layout,
+        own=layout.member(CAPTAIN),
         config=config,
     )
 
@@ -107,7 +107,7 @@ def read_settings(
     findings = [
         Finding(
             "error",
-            f"{place.name} {where}",
+            f"{place.name if where.split('.')[0] in given else layout.agent_name} {where}",
             "names a variable that is not set",
             "set it in the environment or .env",
         )
@@ -116,7 +116,7 @@ def read_settings(
     findings += [
         Finding(
             "warn",
-            f"{layout.root.name}/{place.name}",
+            place.name,
             f"unknown key {key!r}, kept as it is",
             f"did you mean {near!r}?" if near else "",
         )

@@ -8,7 +8,7 @@ import msgspec
 
 from shipmate.values.nesting import check_nesting
 from shipmate.workspace.file import FileCache, FileText
-from shipmate.workspace.layout import Layout
+from shipmate.workspace.layout import CAPTAIN, Layout
 
 NOBODY = "__none__"
 
@@ -37,7 +37,15 @@ def read_projects(layout: Layout, files: FileCache) -> list[Project]:
         if name.startswith(".") or not folder.is_dir():
             continue
         found.append(files.make(folder / "meta.json", "project", lambda file, name=name: _read(name, file)))
-    return found
+    return (
+        [_name_captain(project, layout.captain_alias) for project in found] if layout.captain_alias else found
+    )
+
+
+def _name_captain(project: Project, alias: str) -> Project:
+    """Return a project in which whoever another program calls by this id is the captain."""
+    editors = (CAPTAIN if name == alias else name for name in project.editors)
+    return msgspec.structs.replace(project, editors=tuple(editors))
 
 
 def _read(folder: str, file: FileText) -> Project:

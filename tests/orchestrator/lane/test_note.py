@@ -12,8 +12,8 @@ from shipmate.cli import threads
 from shipmate.cli.terminal.slash import COMMANDS
 from shipmate.errors import ContextTooLongError
 from shipmate.models.port import ModelRequest
-from shipmate.models.provider.to_model import to_model_messages
 from shipmate.models.scripted import ScriptedModel, call, fail, hold, say, think
+from shipmate.models.to_model import to_model_messages
 from shipmate.orchestrator.lane.note import PIN_COUNT, PIN_LENGTH
 from shipmate.values.event import RetryEvent
 from shipmate.values.message import metadata_of, text_of
@@ -195,16 +195,16 @@ async def test_a_question_that_waits_through_two_courses_can_be_answered(tmp_pat
     assert "act it" not in read(model.requests[3])
 
 
-async def test_signatures_of_the_old_course_are_closed(tmp_path: Path) -> None:
+async def test_what_stood_beside_the_old_course_is_gone(tmp_path: Path) -> None:
     act = Probe("act", acts=True)
     model = ScriptedModel([[think("hm"), call("act")], "Done."])
     async with open_workspace(tmp_path, model, [act]) as app:
         await talk(app, "go")
         message_id = (await messages_of(app))[1]["id"]
-        await app.store.ledger.keep_signatures(ROOM, message_id, [{"signature": "s"}])
+        await app.store.ledger.keep_signatures(ROOM, message_id, 1, [{"signature": "s"}])
         await note(app, course())
-        assert await app.store.ledger.signatures(ROOM, message_id) == []
-        assert not app.layout.signatures(ThreadId.parse(ROOM)).exists()
+        assert await app.store.ledger.sidecars(ROOM) == {}
+        assert not app.layout.sidecar(ThreadId.parse(ROOM)).exists()
 
 
 async def test_m6_pins_are_in_every_course_and_what_was_sent_stays_the_start_of_what_is_sent(

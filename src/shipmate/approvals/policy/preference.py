@@ -154,7 +154,9 @@ class MemberPolicy:
 def findings(layout: Layout) -> list[Finding]:
     """Say what stands out in the `approvals:` of every Agent.md."""
     files = FileCache(layout.root)
-    paths = [layout.agent, *sorted(layout.members.glob("*/Agent.md"))]
+    # Members of other programs lie elsewhere.
+    homes = [layout.member(name).agent for name, _ in layout.homes]
+    paths = dict.fromkeys([layout.agent, *homes, *sorted(layout.members.glob("*/Agent.md"))])
     return [
         found
         for path in paths

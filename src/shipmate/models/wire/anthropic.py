@@ -179,7 +179,7 @@ def _thinking(block: ReasoningBlock) -> JsonObject | None:
 
 def _block(block: FileBlock | CallBlock | ResultBlock) -> JsonObject:
     if isinstance(block, CallBlock):
-        return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.object}
+        return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.arguments}
     if isinstance(block, ResultBlock):
         result: JsonObject = {"type": "tool_result", "tool_use_id": block.id, "content": block.text}
         return result if block.outcome == "success" else {**result, "is_error": True}

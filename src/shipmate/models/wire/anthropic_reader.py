@@ -210,7 +210,6 @@ class AnthropicReader:
             output_tokens=self._counts.get("output_tokens", 0),
             cache_read_tokens=read,
             cache_write_tokens=written,
-            reasoning_tokens=self._thought,
         )
 
 

@@ -152,6 +152,6 @@ def _write_thoughts(blocks: Sequence[ReasoningBlock], dialect: Dialect) -> JsonO
 def _write_call(block: CallBlock) -> JsonObject:
     # Servers that fill in a template read the arguments, and fail where those are no object.
     is_empty = isinstance(block.arguments, str) and not block.arguments.strip()
-    arguments = {} if is_empty else block.object
+    arguments = {} if is_empty else block.arguments
     function = {"name": block.name, "arguments": msgspec.json.encode(arguments).decode()}
     return {"id": block.id, "type": "function", "function": function}

@@ -223,7 +223,6 @@ class _Call:
 def read_usage(usage: JsonObject) -> Usage:
     """Read the tokens that were used, under the names that servers have for them."""
     read = _dict(usage.get("prompt_tokens_details"))
-    written = _dict(usage.get("completion_tokens_details"))
     cached = _count(read, "cached_tokens") or _count(usage, "prompt_cache_hit_tokens", "cached_tokens")
     cost = usage.get("cost")
     return Usage(
@@ -231,7 +230,6 @@ def read_usage(usage: JsonObject) -> Usage:
         output_tokens=_count(usage, "completion_tokens"),
         cache_read_tokens=cached,
         cache_write_tokens=_count(read, "cache_write_tokens", "cache_creation_tokens"),
-        reasoning_tokens=_count(written, "reasoning_tokens"),
         cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
     )
 

@@ -104,9 +104,9 @@ class HttpClient:
             return await pool.handle_async_request(request)
         except FAILURES as error:
             fault = explain_failure(error, address.host, patience.first)
-            if is_fresh or fault.kind != "cut" or not may_repeat:
+            if is_fresh or fault.kind not in ("cut", "protocol") or not may_repeat:
                 raise fault from None
-        # The server had closed a kept connection just as it was used again.
+        # The server had closed a kept connection just as it was used again, or left something on it.
         return await self._exchange(address, request, patience, may_repeat=False)
 
     def _find_pool(self, address: Address) -> httpcore2.AsyncConnectionPool:

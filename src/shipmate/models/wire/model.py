@@ -10,6 +10,7 @@ import msgspec
 from shipmate.errors import ModelAuthError
 from shipmate.models.failure import explain
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, ReasoningEnd, ToolCall
+from shipmate.models.price import find_cost
 from shipmate.models.to_model import to_model_messages
 from shipmate.models.wire.client import HttpClient
 from shipmate.models.wire.endpoint import Endpoint, join_path
@@ -116,4 +117,11 @@ class WireModel:
         if isinstance(event, ReasoningEnd | ToolCall) and event.signature:
             signature: JsonObject = {**event.signature, "by": self.name}
             return msgspec.structs.replace(event, signature=signature)
-        return msgspec.structs.replace(event, model=self.name) if isinstance(event, Finish) else event
+        return self._price(event) if isinstance(event, Finish) else event
+
+    def _price(self, finish: Finish) -> Finish:
+        usage = finish.usage
+        if usage.cost is None:
+            cost = find_cost(self._settings.provider, self._settings.model, usage)
+            usage = msgspec.structs.replace(usage, cost=cost)
+        return msgspec.structs.replace(finish, usage=usage, model=self.name)

@@ -241,5 +241,4 @@ def _usage(usage: JsonObject) -> Usage:
         output_tokens=count_of(usage, "output_tokens"),
         cache_read_tokens=count_of(read, "cached_tokens"),
         cache_write_tokens=count_of(read, "cache_write_tokens"),
-        reasoning_tokens=count_of(object_of(usage, "output_tokens_details"), "reasoning_tokens"),
     )

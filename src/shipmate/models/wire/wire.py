@@ -34,12 +34,12 @@ class AnswerReader(Protocol):
         ...
 
     def close(self) -> Iterable[ModelEvent]:
-        """End the answer: the complete calls, then exactly one `Finish`; raise `WireFault` if it broke off."""
+        """End the answer: complete calls, then exactly one `Finish`; raise `WireFault` if it broke off."""
         ...
 
 
 class Wire(Protocol):
-    """One protocol. `messages` are the request's in neutral form; the body ends with tools, system, messages."""
+    """One protocol. Its body ends with tools, system text and the request's messages, in this order."""
 
     def path(self, settings: WireSettings) -> str:
         """Return where requests go, to be added to the base address."""

@@ -89,6 +89,8 @@ class Lane:
         self._turn: Turn | None = None
         self._run: asyncio.Task[Outcome] | None = None
         self._is_leaving = False
+        # Whose thread it is, once that was looked up.
+        self._member: str | None = None
 
     async def drain(self) -> None:
         """Take turns until nothing waits."""
@@ -96,8 +98,7 @@ class Lane:
             async with self._threads.open(self.thread_id) as thread:
                 rows = await self._store.inbox.open(str(self.thread_id))
                 if rows and not self._is_leaving:
-                    await self._revive(thread)
-                    await self._take(thread, rows)
+                    await self._take(thread, rows, await self._revive(thread))
 
     async def leave(self) -> None:
         """Begin no further turn, and wait until nothing acts in the one in flight."""
@@ -121,12 +122,11 @@ class Lane:
         await self._store.inbox.stop(turn.run_id)
         return run.cancel()
 
-    async def _take(self, thread: Thread, rows: list[InboxRow]) -> None:
+    async def _take(self, thread: Thread, rows: list[InboxRow], notice: str | None) -> None:
         """Take one turn's worth of rows: an interrupted run first, then an answer, then the rest as one."""
         await self._settle_decided(thread)
         if await self._go_on(thread, rows):
             return
-        notice: str | None = None
         rows = _one_turn(rows)
         for row in rows:
             if isinstance(row.event, NoteEvent):
@@ -160,10 +160,12 @@ class Lane:
                 return True
         return False
 
-    async def _revive(self, thread: Thread) -> None:
-        """Go on with a thread that was moved to the bin: a second one of its id would hide the first."""
-        if await self._threads.revive(thread):
-            await self._list(thread)
+    async def _revive(self, thread: Thread) -> str | None:
+        """Go on with a thread that was moved to the bin, and say so: a second one would hide the first."""
+        if not await self._threads.revive(thread):
+            return None
+        await self._list(thread)
+        return say(self._approvals.language, "revived")
 
     async def _settle_decided(self, thread: Thread) -> None:
         """Bring decisions into the thread that an expiry, a crash or another process left outside."""
@@ -259,6 +261,7 @@ class Lane:
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
             model=event.model if isinstance(event, TextEvent) else None,
             count_attempt=partial(self._store.inbox.ask, run_id),
+            abandon=self._approvals.abandon,
         )
         answers = frozenset(row.event.message_id for row in rows)
         run = Run(run_id=run_id, answers=answers, message_id=turn.message["id"])
@@ -280,7 +283,8 @@ class Lane:
             elif not isinstance(row.event, NoteEvent) and not is_kept(thread, row.event):
                 said.append(user_row(row.event, thread, run_id))
         if said:
-            await thread.append(*said)
+            # The inbox tells these again until the answer, which waits for the disk, stands behind them.
+            await thread.append(*said, waits=False)
             if len(thread.messages) == len(said):
                 # Lists show a thread while its first run is still going on.
                 await self._list(thread)
@@ -342,6 +346,7 @@ class Lane:
                 equip=partial(self._equip, _member_of(message) or own),
                 message=message,
                 control=turn.control,
+                abandon=self._approvals.abandon,
             )
             for message in found
             if message is not None
@@ -369,13 +374,14 @@ class Lane:
 
     async def _own_member(self, thread: Thread, event: IngressEvent | None = None) -> str:
         """Return whose thread this is: a new one belongs to the member it begins with."""
+        if self._member is not None:
+            return self._member
         info = await self._store.threads.find(str(self.thread_id))
-        if info is not None:
-            return info.member
-        member = (event.member if event else None) or CAPTAIN
-        if member != CAPTAIN and not thread.messages:
-            await self._store.threads.create(str(self.thread_id), member=member)
-        return member
+        named = (event.member if event else None) or CAPTAIN
+        if info is None and named != CAPTAIN and not thread.messages:
+            await self._store.threads.create(str(self.thread_id), member=named)
+        self._member = info.member if info is not None else named
+        return self._member
 
 
 def _member_of(message: UIMessage | None) -> str | None:

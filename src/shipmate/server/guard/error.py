@@ -21,7 +21,24 @@ from shipmate.errors import (
     UserError,
     WorkspaceError,
 )
-from shipmate.values.message import JsonObject
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a request was refused, and what to do next."""
+
+    code: str
+    message: str
+    next: str
+    # What to look for in the log.
+    id: str | msgspec.UnsetType = msgspec.UNSET
+    # The version that stands, where another was written against; None where nothing stands.
+    version: str | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """The problem, wrapped as in every refusal."""
+
+    error: Problem
 
 
 class ApiError(Exception):
@@ -35,17 +52,18 @@ class ApiError(Exception):
         next_: str = "",
         *,
         headers: dict[str, str] | None = None,
-        **extra: object,
+        id: str | msgspec.UnsetType = msgspec.UNSET,
+        version: str | msgspec.UnsetType | None = msgspec.UNSET,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
         self.headers = headers
-        self.body: JsonObject = {"code": code, "message": message, "next": next_, **extra}
+        self.problem = Problem(code=code, message=message, next=next_, id=id, version=version)
 
     def response(self) -> Response:
         """Return the answer to send."""
-        content = msgspec.json.encode({"error": self.body})
+        content = msgspec.json.encode(Refusal(self.problem))
         return Response(content, self.status, self.headers, media_type="application/json")
 
 

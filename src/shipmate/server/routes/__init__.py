@@ -5,7 +5,6 @@ from __future__ import annotations
 from shipmate.server.routes import (
     approval,
     audit,
-    chat,
     completion,
     context,
     course,
@@ -20,10 +19,13 @@ from shipmate.server.routes import (
     upload,
     usage,
 )
+from shipmate.server.routes.chat import chat
 
+# Requests are matched in this order: what is asked most comes first.
 ROUTERS = (
-    session.router,
     chat.router,
+    completion.router,
+    session.router,
     thread.router,
     run.router,
     course.router,
@@ -36,7 +38,6 @@ ROUTERS = (
     usage.router,
     settings.router,
     upload.router,
-    completion.router,
     system.router,
     system.page_router,
 )

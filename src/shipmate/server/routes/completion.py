@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Request
+from msgspec import Meta
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from shipmate.approvals.value import Approval
 from shipmate.approvals.wording import reveal, summarise
-from shipmate.server.ask import OWNER
 from shipmate.server.guard.error import invalid
-from shipmate.server.json_response import Json
 from shipmate.server.port import Ship
-from shipmate.server.site import TheShip, TheSite
+from shipmate.server.shape import Json, takes
+from shipmate.server.site import OWNER, TheShip, TheSite
 from shipmate.server.stream.stream import Streamed, Wire
 from shipmate.server.stream.watch import OwnRuns
 from shipmate.values.chunk import Chunk
@@ -41,7 +41,7 @@ WHAT_LIMIT = 200
 class CompletionBody(msgspec.Struct):
     """A completion request; settings we do not know are ignored, for the workspace decides them."""
 
-    messages: list[JsonObject]
+    messages: Annotated[list[JsonObject], Meta(extra_json_schema={"minItems": 1})]
     model: str = ""
     stream: bool = False
     user: str | None = None
@@ -175,25 +175,6 @@ def _head(answer_id: str, model: str, kind: str) -> JsonObject:
 
 
 THREAD_HEADER = "x-shipmate-thread"
-BODY: JsonObject = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {
-                "schema": {
-                    "type": "object",
-                    "required": ["messages"],
-                    "properties": {
-                        "model": {"type": "string"},
-                        "stream": {"type": "boolean"},
-                        "user": {"type": "string"},
-                        "messages": {"type": "array", "minItems": 1, "items": {"type": "object"}},
-                    },
-                }
-            }
-        },
-    }
-}
 router = APIRouter(tags=["openai"])
 
 
@@ -205,7 +186,7 @@ async def read_models(ship: TheShip) -> Response:
     return Json({"object": "list", "data": data})
 
 
-@router.post("/v1/chat/completions", openapi_extra=BODY)
+@router.post("/v1/chat/completions", openapi_extra=takes(CompletionBody))
 async def complete(request: Request, site: TheSite, ship: TheShip) -> Response:
     """Answer the last user message, at once or as a stream."""
     body = read_completion(await request.body())

@@ -35,6 +35,8 @@ class Recognised(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     description: str = ""
     # Files that are read as AGENTS.md is, from the workspace.
     instructions: tuple[str, ...] = ()
+    # Files that are told when a tool works on a file that fits one of their patterns, from the workspace.
+    rules: dict[str, tuple[str, ...]] = {}
     # Folders of skills beside `skills/`, from the workspace.
     skill_folders: tuple[str, ...] = ()
     # The folder or file of each further agent by its id, from the workspace.

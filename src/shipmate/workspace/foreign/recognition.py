@@ -38,7 +38,7 @@ def survey(root: Path) -> list[Unused]:
     unused, _ = survey_project(root)
     project = recognise_project(root)
     why = "Agent.md says who the member is; add it to have it read too"
-    named = project.instructions if project else ()
+    named = (*project.instructions, *project.rules) if project else ()
     words = [Unused(what=name, why=why, lines={"context": {"instructions": [name]}}) for name in named]
     why = "members lie in members/; copy it to members/<id>/Agent.md to make it one"
     agents = [Unused(what=path, why=why) for path in find_agents(root).values()]
@@ -68,6 +68,7 @@ def _with_project(found: Recognised) -> Recognised:
     return replace(
         found,
         instructions=project.instructions,
+        rules=project.rules,
         skill_folders=project.skill_folders,
         members=found.members or project.members,
         denied=project.denied,

@@ -24,7 +24,7 @@ from shipmate.workspace.foreign.program.cursor_rule import find_rules
 from shipmate.workspace.foreign.program.inline_import import find_imports
 from shipmate.workspace.foreign.program.rights import find_denied, find_rights
 from shipmate.workspace.foreign.recognised import Recognised, Unused
-from shipmate.workspace.layout import MEMBER_ID
+from shipmate.workspace.layout import CAPTAIN, MEMBER_ID
 
 AGENTS = "AGENTS.md"
 # Each program with the files it reads as words for itself, the more general first.
@@ -106,7 +106,8 @@ def survey_project(root: Path) -> tuple[list[Unused], list[str]]:
 
 
 def _describe(root: Path, programs: list[str], signs: list[str]) -> Recognised:
-    instructions, unused = _find_instructions(root)
+    always, rules, idle_rules = find_rules(root)
+    instructions, unused = _find_instructions(root, always)
     idle, keys = survey_project(root)
     return Recognised(
         program=" and ".join(programs)
@@ -117,12 +118,13 @@ def _describe(root: Path, programs: list[str], signs: list[str]) -> Recognised:
         signs=tuple(signs),
         name=_find_name(root, (AGENTS, *instructions)) or root.name,
         instructions=tuple(instructions),
+        rules=rules,
         skill_folders=tuple(_folders(root, SKILLS)),
         members=find_agents(root),
         denied=tuple(
             rule for name in SETTINGS["Claude Code"] for rule in find_denied(read_settings(root / name))
         ),
-        unused=(*unused, *idle, *_find_models(root)),
+        unused=(*idle_rules, *unused, *idle, *_find_models(root)),
         secrets=tuple(keys),
     )
 
@@ -135,18 +137,20 @@ def find_agents(root: Path) -> dict[str, str]:
 
 
 def _find_models(root: Path) -> Iterator[Unused]:
-    """Go over the models that those agents name; such a name is no model of a provider."""
+    """Go over the models that those agents name, none of a provider, and an agent whose id is taken."""
     for path in find_agents(root).values():
+        if path == f".claude/agents/{CAPTAIN}.md":
+            yield Unused(what=path, why="the workspace's own member has this id; give the file another name")
         match = MODEL.search(read_head(root / path))
         if match and match[1] != "inherit":
             yield Unused(what=f"{path}: model {match[1]}", why="the workspace's model answers for it")
 
 
-def _find_instructions(root: Path) -> tuple[list[str], list[Unused]]:
+def _find_instructions(root: Path, rules: list[str]) -> tuple[list[str], list[Unused]]:
     """Return the files to read beside AGENTS.md, none that says the same as another, and what is left out."""
     named = [name for names in INSTRUCTIONS.values() for name in names if name != AGENTS]
     named += [name for name in _renamed(root) if name not in named and name != AGENTS]
-    rules, unused = find_rules(root)
+    unused: list[Unused] = []
     chosen: list[str] = []
     seen = {_mark(root / AGENTS)} if is_file(root / AGENTS) else set[object]()
     for name in (*has(root, *named), *rules):

@@ -11,7 +11,7 @@ from shipmate.workspace.foreign.clear_key import find_keys
 from shipmate.workspace.foreign.foreign_file import dig, is_folder, list_names, read_settings, text_at
 from shipmate.workspace.foreign.model_entry import describe_model
 from shipmate.workspace.foreign.recognised import Recognised, Unused
-from shipmate.workspace.layout import MEMBER_ID
+from shipmate.workspace.layout import CAPTAIN, MEMBER_ID
 
 PROGRAM = "ZyHive"
 CONFIG = "config.json"
@@ -65,7 +65,8 @@ def _find_agents(root: Path) -> dict[str, JsonObject]:
 
 
 def _describe_data(root: Path, agents: dict[str, JsonObject]) -> Recognised:
-    first = next(iter(agents))
+    # An agent of that id is the captain, so that no list of its program means another by it.
+    first = CAPTAIN if CAPTAIN in agents else next(iter(agents))
     panel = read_settings(root / PANEL)
     unused = list(_find_models(panel))
     listed = dig(panel, "models")

@@ -18,9 +18,9 @@ from shipmate.models.neutral import (
 )
 from shipmate.models.port import ModelRequest, ToolSpec
 from shipmate.models.wire.attachment import media_type_of, text_in
-from shipmate.models.wire.gemini_reader import GeminiReader
-from shipmate.models.wire.gemini_schema import fit_schema
-from shipmate.models.wire.gemini_signature import sign_text
+from shipmate.models.wire.gemini.gemini_reader import GeminiReader
+from shipmate.models.wire.gemini.gemini_schema import fit_schema
+from shipmate.models.wire.gemini.gemini_signature import sign_text
 from shipmate.models.wire.wire import WireSettings
 from shipmate.models.wording import WORDING
 from shipmate.values.message import JsonObject
@@ -171,7 +171,7 @@ def _write_answer(blocks: Sequence[Block]) -> Iterator[JsonObject]:
 
 def write_call(block: CallBlock) -> JsonObject:
     """Return a call with what the model signed of it."""
-    part: JsonObject = {"functionCall": {"id": block.id, "name": block.name, "args": block.object}}
+    part: JsonObject = {"functionCall": {"id": block.id, "name": block.name, "args": block.arguments}}
     signature = block.signature.get("thoughtSignature")
     return {**part, "thoughtSignature": signature} if isinstance(signature, str) and signature else part
 

@@ -132,3 +132,47 @@ def test_m4_a_member_whose_model_is_missing_and_a_key_in_its_settings_are_named(
     assert "member cy: model" not in found
     assert "BOOKS_TOKEN=…" in found["members/cy/member.json env.BOOKS_TOKEN"]["fix"]
     assert "a-private-value" not in result.stdout
+
+
+def test_m4_whose_file_or_skill_a_warning_is_about_is_said(workspace: Path) -> None:
+    for name in ("bo", "nina"):
+        skill = workspace / "members" / name / "skills" / "tide"
+        skill.mkdir(parents=True)
+        (workspace / "members" / name / "Agent.md").write_text("")
+        (skill / "SKILL.md").write_text(
+            "---\nname: tide\ndescription: Tides.\nrequires: {bins: [no-such]}\n---\nx\n"
+        )
+    nina = workspace / "members" / "nina" / "member.json"
+    nina.write_text('{"descripton": "x", "env": {"A": "${NOWHERE}"}, "skills": {"paths": ["gone"]}}')
+    (workspace / "Agent.md").write_text("")
+    (workspace / "USER.md").write_bytes(b"\xff\xfeA\0")
+    lines = shipmate(workspace, "doctor").stdout.splitlines()
+    for subject in ("Agent.md", "members/bo/Agent.md", "members/nina/Agent.md"):
+        assert sum(line.startswith(f"! {subject}: empty") for line in lines) == 1
+    assert "    → see `shipmate context --member nina --show agent`" in lines
+    for subject in ("member.json env.A", "member.json", "skills.paths: gone"):
+        assert any(line[2:].startswith(f"member nina: {subject}: ") for line in lines)
+    for name in ("bo", "nina"):
+        assert sum(f"members/{name}/skills/tide/SKILL.md cannot be used" in line for line in lines) == 1
+    # What all share is said once.
+    assert sum("USER.md" in line for line in lines) == 1
+
+
+def test_m4_words_that_lie_outside_are_said_by_doctor_context_and_ask(
+    workspace: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "outside.md").write_text("# Mallory\n\nYou are Mallory.\n")
+    nina = workspace / "members" / "nina"
+    nina.mkdir(parents=True)
+    for path, member in ((nina / "Agent.md", ("--member", "nina")), (workspace / "Agent.md", ())):
+        path.unlink(missing_ok=True)
+        path.symlink_to(tmp_path / "outside.md")
+        name = member[1] if member else "captain"
+        place = path.relative_to(workspace)
+        words = f"{place}: a link to {tmp_path / 'outside.md'}, outside the workspace; copy the file in."
+        doctor = shipmate(workspace, "doctor")
+        assert (doctor.returncode, f"✗ member {name}: {words}" in doctor.stdout) == (1, True)
+        shown = shipmate(workspace, "context", *member)
+        assert (shown.returncode, words in shown.stderr) == (2, True)
+        asked = shipmate(workspace, "ask", *member, "Hello")
+        assert (asked.returncode != 0, asked.stdout, words in asked.stderr) == (True, "", True)

@@ -13,7 +13,7 @@ from shipmate.models.neutral import ReasoningBlock
 from shipmate.values.message import JsonObject
 
 
-class Stretch:
+class SignedStretch:
     """Words, or thoughts, that come one after the other in any number of parts."""
 
     def __init__(self, *, is_thought: bool) -> None:

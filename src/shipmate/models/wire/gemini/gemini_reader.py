@@ -21,7 +21,8 @@ from shipmate.models.port import (
     Usage,
 )
 from shipmate.models.wire.block import object_of, text_of
-from shipmate.models.wire.gemini_signature import Stretch
+from shipmate.models.wire.gemini.gemini_signature import SignedStretch
+from shipmate.models.wire.refusal import find_fault
 from shipmate.models.wire.wire import WireFault, WireSettings
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
@@ -50,7 +51,6 @@ BROKEN = frozenset(
 CALL_LIMIT = 10_000
 KEPT_LIMIT = 32_000_000
 RESPONSE_ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
-DELAY = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s")
 
 
 class GeminiReader:
@@ -58,7 +58,7 @@ class GeminiReader:
 
     def __init__(self, settings: WireSettings) -> None:
         self._model = f"{settings.provider}:{settings.model}"
-        self._stretch: Stretch | None = None
+        self._stretch: SignedStretch | None = None
         self._calls: dict[str, ToolCall] = {}
         self._usage: dict[str, int] = {}
         self._response_id = ""
@@ -66,11 +66,16 @@ class GeminiReader:
         self._words = ""
         self._kept = 0
 
+    @property
+    def finished(self) -> bool:
+        """Return whether the answer said why it ends; what breaks after that takes nothing from it."""
+        return bool(self._ending)
+
     def take(self, event: str, data: bytes) -> Iterator[ModelEvent]:
         """Read one event; it holds a part of the answer, or an error."""
         for chunk in read_chunks(data):
             if "error" in chunk:
-                raise read_fault(chunk)
+                raise find_fault(chunk) or WireFault(code="error")
             yield from self._take_chunk(chunk)
 
     def close(self) -> Iterator[ModelEvent]:
@@ -118,7 +123,7 @@ class GeminiReader:
             return
         if self._stretch is None or self._stretch.is_thought is not is_thought:
             yield from self._end_stretch()
-            self._stretch = Stretch(is_thought=is_thought)
+            self._stretch = SignedStretch(is_thought=is_thought)
         self._stretch.add(text, signature)
         if text:
             yield ReasoningDelta(text) if is_thought else TextDelta(text)
@@ -170,23 +175,6 @@ def read_chunks(data: bytes) -> list[JsonObject]:
     if not all(isinstance(chunk, dict) for chunk in chunks):
         raise WireFault("an event of the answer is not a JSON object", code="not-json")
     return chunks
-
-
-def read_fault(body: JsonObject) -> WireFault:
-    """Return the trouble that `{"error": {code, message, status, details}}` tells of."""
-    error = body.get("error")
-    if not isinstance(error, dict):
-        return WireFault(error if isinstance(error, str) else "", code="error")
-    status = error.get("code")
-    is_status = isinstance(status, int) and not isinstance(status, bool) and 400 <= status < 600
-    delays = (DELAY.fullmatch(text_of(each, "retryDelay")) for each in _objects(error, "details"))
-    delay = next((float(found[1]) for found in delays if found), None)
-    return WireFault(
-        text_of(error, "message"),
-        status=status if is_status else None,
-        code=text_of(error, "status") or "error",
-        retry_after=delay,
-    )
 
 
 def write_arguments(arguments: object) -> str:

@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
-from shipmate.errors import ThreadIdError
 from shipmate.server.guard.error import invalid
-from shipmate.server.guard.security import SLASH
+from shipmate.server.routes.approval import reply_event
+from shipmate.server.site import ID_LIMIT, OWNER, PLATFORM
 from shipmate.values.event import ApprovalReplyEvent, Attachment, RetryEvent, TextEvent
-from shipmate.values.message import JsonObject, UIMessage, new_id, timestamp, tool_parts
+from shipmate.values.message import JsonObject, UIMessage, timestamp, tool_parts
 from shipmate.values.nesting import check_nesting
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.upload import ADDRESS
 
-# Whoever holds the workspace's token is its owner; the server knows no other person.
-OWNER = "owner"
-PLATFORM = "web"
-ID_LIMIT = 200
 REASON_LIMIT = 4000
-RETRY = "regenerate-message"
+SUBMIT, RETRY = "submit-message", "regenerate-message"
+MESSAGES: JsonObject = {"minItems": 1, "items": {"type": "object"}}
 
 
 class ChatBody(msgspec.Struct, rename="camel"):
     """A request of `DefaultChatTransport`; only its last message and those with decisions are decoded."""
 
-    id: str
-    messages: list[msgspec.Raw] = []
-    trigger: str | None = None
+    id: Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": 60})]
+    messages: Annotated[list[msgspec.Raw], Meta(extra_json_schema=MESSAGES)] = []
+    trigger: Annotated[str | None, Meta(extra_json_schema={"enum": [SUBMIT, RETRY, None]})] = None
     # What a retry replaces, or whose approvals were decided.
     message_id: str | None = None
     member: str | None = None
     # Names a retry, so that sending it twice starts it once.
-    key: str | None = None
+    key: Annotated[str | None, Meta(extra_json_schema={"minLength": 1, "maxLength": ID_LIMIT})] = None
 
 
 class ClientDecision(msgspec.Struct, frozen=True):
@@ -51,24 +48,6 @@ def read_chat(raw: bytes) -> ChatBody:
         return msgspec.json.decode(check_nesting(raw), type=ChatBody)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise invalid(f"The body is not a chat request: {error}"[:300]) from error
-
-
-def thread_of(text: str) -> ThreadId:
-    """Read a thread id; any other id names a room of the web."""
-    try:
-        return ThreadId.parse(text)
-    except ThreadIdError:
-        return ThreadId(PLATFORM, "room", text)
-
-
-def thread_at(segment: str) -> ThreadId:
-    """Read a thread id from a segment of an address, where a slash is written as the guard keeps it."""
-    return thread_of(segment.replace(SLASH, "/"))
-
-
-def new_room() -> ThreadId:
-    """Return the id of a new thread of the web."""
-    return ThreadId(PLATFORM, "room", uuid.uuid4().hex)
 
 
 def last_message(body: ChatBody) -> JsonObject:
@@ -110,19 +89,6 @@ def text_event(thread_id: ThreadId, message: JsonObject, member: str | None) -> 
         member=member,
         text=text,
         attachments=files,
-    )
-
-
-def said_event(thread_id: ThreadId, text: str, message_id: str | None, *, steer: bool = False) -> TextEvent:
-    """Make an event of plain words."""
-    return TextEvent(
-        platform=PLATFORM,
-        thread_id=str(thread_id),
-        user_id=OWNER,
-        message_id=message_id or new_id("web"),
-        timestamp=timestamp(),
-        text=text,
-        steer=steer,
     )
 
 
@@ -176,42 +142,11 @@ def _is_part(part: JsonObject) -> bool:
     return not kind.startswith("data-") or "data" in part
 
 
-def reply_event(thread_id: str, decision: ClientDecision, scope: str = "once") -> ApprovalReplyEvent:
-    """Make the event of a pressed button."""
-    return ApprovalReplyEvent(
-        platform=PLATFORM,
-        thread_id=thread_id,
-        user_id=OWNER,
-        message_id=new_id("reply"),
-        timestamp=timestamp(),
-        text=decision.reason or "",
-        approval_id=decision.approval_id,
-        approved=decision.approved,
-        scope=scope,
-    )
-
-
 def decided_reply_event(thread_id: str, decision: ClientDecision) -> ApprovalReplyEvent:
     """Make the event of a decision that a client may send more than once, with every later request."""
     word = "yes" if decision.approved else "no"
-    event = reply_event(thread_id, decision)
+    event = reply_event(thread_id, [decision.approval_id], decision.approved, decision.reason)
     return msgspec.structs.replace(event, message_id=f"{word}-{decision.approval_id}")
-
-
-def joint_reply_event(
-    thread_id: str, approval_ids: Sequence[str], approved: bool, reason: str | None
-) -> ApprovalReplyEvent:
-    """Make the event of a button pressed for several approvals at once."""
-    return ApprovalReplyEvent(
-        platform=PLATFORM,
-        thread_id=thread_id,
-        user_id=OWNER,
-        message_id=new_id("reply"),
-        timestamp=timestamp(),
-        text=reason or "",
-        approval_ids=tuple(approval_ids),
-        approved=approved,
-    )
 
 
 def waiting_approvals(messages: list[UIMessage]) -> dict[str, str]:

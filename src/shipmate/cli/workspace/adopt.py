@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import msgspec
 
-from shipmate.cli.inspection import describe, draw
 from shipmate.cli.place import PLATFORM, find_layout
+from shipmate.cli.workspace.inspection import describe, draw
 from shipmate.context.request import Context, ContextRequest
 from shipmate.errors import WorkspaceError
 from shipmate.values.message import JsonObject
@@ -64,6 +64,7 @@ def _account(
         "name": loaded.config.name or (found.name if found else ""),
         "profile": loaded.config.context.profile,
         "members": dict(found.members) if found else {},
+        "rules": dict(found.rules) if found else {},
         "prompt": describe(_build(layout, loaded), with_text=False),
         "unused": unused,
         "config": plan.added if plan else {},
@@ -96,6 +97,8 @@ def _introduce(layout: Layout, loaded: Loaded, found: Recognised | None) -> Iter
     yield f"  profile  {loaded.config.context.profile}"
     for member_id, place in found.members.items():
         yield f"  agent    {member_id} ({place})"
+    for path, globs in found.rules.items():
+        yield f"  rule     {path} (told when a tool works on {', '.join(globs)})"
 
 
 def _explain(each: Unused) -> Iterator[str]:

@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -17,11 +18,15 @@ from shipmate.cli.place import find_layout, open_records
 from shipmate.errors import ShipmateError
 from shipmate.thread.row import RowProblem
 from shipmate.values.reveal import reveal
+from shipmate.workspace.file import FileCache
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout, make_private
 from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.secret.exposure import findings as find_exposure
 from shipmate.workspace.secret.secret import Mask, secret_values
+
+if TYPE_CHECKING:
+    from shipmate.workspace.member import Member
 
 MARKS = {"ok": "✓", "warn": "!", "error": "✗"}
 LOW_SPACE = 200 * 1024 * 1024
@@ -107,6 +112,9 @@ def _check_agent(layout: Layout) -> list[Finding]:
     if not layout.agent.exists() and (found := layout.recognised):
         said = f"opens as a folder of {found.program}, by {', '.join(found.signs)}"
         return [Finding("ok", "workspace", said)]
+    if FileCache(layout.root).read(layout.agent).is_unread:
+        # The check of the members says so, and what to do.
+        return []
     try:
         text = layout.agent.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -119,7 +127,7 @@ def _check_agent(layout: Layout) -> list[Finding]:
 
 def _check_others(layout: Layout) -> list[Finding]:
     """Return what of other programs is seen and not used."""
-    from shipmate.cli.adopt import format_lines
+    from shipmate.cli.workspace.adopt import format_lines
     from shipmate.workspace.foreign.recognition import survey
 
     found = [
@@ -196,9 +204,19 @@ def _check_context(layout: Layout, loaded: Loaded) -> list[Finding]:
     builders = [ContextBuilder(member, environ=loaded.environ) for member in crew.list()]
     skills = builders[0].skills.find().skills if builders else ()
     usable = sum(skill.is_available for skill in skills)
-    found = [*crew.findings(), *(finding for builder in builders for finding in builder.findings())]
+    found = {(each.subject, each.message): each for each in crew.findings()}
+    for builder in builders:
+        for each in builder.findings():
+            # What all share is said once; what is a member's own names the member, or a path of its folder.
+            if (each.subject, each.message) not in found:
+                found[each.subject, each.message] = _name_member(each, builder.member)
     counted = Finding("ok", "skills", f"{usable} of {len(skills)} can be used")
-    return [counted, *dict.fromkeys(found)]
+    return [counted, *found.values()]
+
+
+def _name_member(finding: Finding, member: Member) -> Finding:
+    folder = member.layout.name_of(member.own.root)
+    return finding if f"{folder}/" in f"{finding.subject} {finding.message}" else finding.about(member.id)
 
 
 async def _check_threads(layout: Layout) -> list[Finding]:

@@ -113,6 +113,21 @@ async def test_d16_a_retry_in_an_unknown_thread_makes_none(served: Served) -> No
     assert (await served.client.get("/api/threads")).json()["threads"] == []
 
 
+@pytest.mark.parametrize("trigger", ["submit-message", RETRY])
+async def test_m4_an_unknown_member_is_said_before_anything_is_stored(served: Served, trigger: str) -> None:
+    refused = await post(served, "room", user("u1", "hello"), trigger=trigger, member="ghost")
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"]) == (404, "not-found")
+    assert "there is no member 'ghost'. There are: captain" in error["message"]
+    assert (await served.client.get("/api/threads")).json()["threads"] == []
+    assert await (await served.ship()).store.threads.find("web:room:room") is None
+    await chat(served.client, "room", user("u1", "hello"))
+    assert (await post(served, "room", user("u2", "x"), trigger=trigger, member="../up")).status_code == 404
+    assert len(await messages(served.client, "room")) == 2
+    made = await served.client.post("/api/threads", json={"member": "ghost"})
+    assert made.status_code == 404
+
+
 async def test_d16_a_retry_of_an_unknown_message_is_refused(served: Served) -> None:
     await chat(served.client, "room", user("u1", "hello"))
     refused = await post(served, "room", user("u1", "hello"), trigger=RETRY, messageId="nobody")

@@ -10,7 +10,9 @@ import msgspec
 from shipmate.errors import NotFoundError
 from shipmate.orchestrator.lane.ingress import last_said
 from shipmate.orchestrator.turn import message_id_of
-from shipmate.server.ask import (
+from shipmate.server.guard.error import ApiError, invalid, missing
+from shipmate.server.port import Ship
+from shipmate.server.routes.chat.chat_body import (
     RETRY,
     ChatBody,
     ClientDecision,
@@ -23,8 +25,6 @@ from shipmate.server.ask import (
     text_event,
     waiting_approvals,
 )
-from shipmate.server.guard.error import ApiError, invalid, missing
-from shipmate.server.port import Ship
 from shipmate.server.stream.view import run_of
 from shipmate.thread.course import read_course
 from shipmate.thread.service import Thread
@@ -46,6 +46,9 @@ class Admission(msgspec.Struct, frozen=True):
 
 async def admit(ship: Ship, thread_id: ThreadId, body: ChatBody, key: str | None) -> Admission:
     """Read a chat request; raise an error that says in words why nothing can come of it."""
+    if body.member and body.member not in ship.crew.ids():
+        # Says who there is, before anything is stored.
+        ship.crew.find(body.member)
     if body.trigger == RETRY:
         thread = await _read(ship, thread_id)
         if thread is None:

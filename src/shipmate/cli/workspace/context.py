@@ -8,8 +8,8 @@ import sys
 import click
 import msgspec
 
-from shipmate.cli.inspection import describe, draw, draw_difference
 from shipmate.cli.place import PLATFORM, find_layout, open_records, parse_thread_id
+from shipmate.cli.workspace.inspection import describe, draw, draw_difference
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.difference import compare
 from shipmate.context.request import Context, ContextRequest, Section

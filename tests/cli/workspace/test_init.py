@@ -6,7 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from shipmate.cli.init import EXAMPLES, NAMES
+from shipmate.cli.workspace.init import EXAMPLES, NAMES
 from shipmate.workspace.frontmatter import read_frontmatter
 from tests.support.terminal import shipmate
 

@@ -7,11 +7,11 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from shipmate.orchestrator.turn import message_id_of
-from shipmate.server.admission import Admission, admit
-from shipmate.server.ask import read_chat, read_key, thread_at, thread_of
-from shipmate.server.json_response import empty
 from shipmate.server.port import Ship
-from shipmate.server.site import Site, TheShip, TheSite
+from shipmate.server.routes.chat.admission import Admission, admit
+from shipmate.server.routes.chat.chat_body import ChatBody, read_chat, read_key
+from shipmate.server.shape import empty, takes
+from shipmate.server.site import Site, TheShip, TheSite, thread_at, thread_of
 from shipmate.server.stream.stream import Events, Streamed, Wire
 from shipmate.server.stream.view import run_of
 from shipmate.server.stream.watch import OwnRuns, RunInFlight, retell_stored
@@ -22,31 +22,10 @@ KEY_HEADER = "idempotency-key"
 STREAM: dict[int | str, JsonObject] = {
     200: {"content": {"text/event-stream": {}}, "description": "the UI message stream, v1"}
 }
-BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {
-                "schema": {
-                    "type": "object",
-                    "required": ["id", "messages"],
-                    "properties": {
-                        "id": {"type": "string", "minLength": 1, "maxLength": 60},
-                        "trigger": {"enum": ["submit-message", "regenerate-message"]},
-                        "messageId": {"type": "string"},
-                        "key": {"type": "string", "minLength": 1, "maxLength": 200},
-                        "member": {"type": "string"},
-                        "messages": {"type": "array", "minItems": 1, "items": {"type": "object"}},
-                    },
-                }
-            }
-        },
-    }
-}
 router = APIRouter(tags=["chat"])
 
 
-@router.post("/api/chat", response_class=Response, responses=STREAM, openapi_extra=BODY)
+@router.post("/api/chat", response_class=Response, responses=STREAM, openapi_extra=takes(ChatBody))
 async def chat(request: Request, site: TheSite, ship: TheShip) -> Response:
     """Take the new message or the answers to approvals, and stream what comes of it."""
     body = read_chat(await request.body())

@@ -157,7 +157,8 @@ def _rename(schema: JsonObject) -> JsonObject:
 def _check(fitted: JsonObject) -> JsonObject:
     """Take out what would make Gemini refuse the schema."""
     kinds = fitted.get("type")
-    named = [kind for kind in (kinds if isinstance(kinds, list) else [kinds]) if kind in TYPES]
+    given: list[Any] = kinds if isinstance(kinds, list) else [kinds]
+    named = [kind for kind in given if isinstance(kind, str) and kind in TYPES]
     fitted.pop("type", None)
     if named:
         fitted["type"] = named[0] if len(named) == 1 else list(dict.fromkeys(named))
