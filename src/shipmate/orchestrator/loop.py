@@ -109,6 +109,8 @@ class AgentOrchestrator:
 
     async def _steps(self, turn: Turn) -> Outcome:
         await turn.equipment.toolset.load()
+        if words := turn.equipment.toolset.describe_starting(turn.equipment.member.config.language):
+            turn.tell(chunks.data("notice", {"text": words}, transient=True))
         if turn.steps:
             # Calls that take the process down each time would else be begun for ever.
             await turn.count_attempt()
@@ -128,6 +130,8 @@ class AgentOrchestrator:
 
     async def _step(self, turn: Turn, context: Context) -> tuple[Finish, bool]:
         """Ask the model once; its calls are on disk when this returns."""
+        # What servers of tools offer may have changed since the last step.
+        await turn.equipment.toolset.load()
         request = await self._request(turn, context)
         self._trace.write(turn.thread_id, turn.run_id, turn.steps + 1, request)
         turn.tell(chunks.start_step())
