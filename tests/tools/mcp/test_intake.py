@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import ToolError
-from shipmate.tools.mcp.content import BLOCK_LIMIT, PICTURE_LIMIT
+from shipmate.tools.mcp.mcp_content import BLOCK_LIMIT, PICTURE_LIMIT
 from shipmate.tools.mcp.offer import TOOL_LIMIT
 from shipmate.tools.mcp.servers import McpServers
 from shipmate.tools.tool import ToolContext, ToolResult

@@ -16,7 +16,7 @@ from shipmate.tools.mcp.auth.credential import credential_for
 from shipmate.tools.mcp.intake import Intake
 from shipmate.tools.mcp.offer import ForeignTool, Offer, OfferFile, choose_addresses, choose_tools
 from shipmate.tools.mcp.rpc import AnswerError, LoginNeededError, NotSentError, RefusedError, UnsureError
-from shipmate.tools.mcp.session import Session, Wire
+from shipmate.tools.mcp.session import McpSession, McpWire
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import McpServer
 from shipmate.workspace.layout import Layout
@@ -54,7 +54,7 @@ class McpLink:
         self._credential = credential_for(name, server, layout)
         self._file = OfferFile(layout.mcp_offer(name), server)
         self.offer, self._is_of_late = self._file.read() or (None, False)
-        self._session: Session | None = None
+        self._session: McpSession | None = None
         self._connecting = asyncio.Lock()
         self._refreshing: asyncio.Task[None] | None = None
         self._retired: set[asyncio.Task[None]] = set()
@@ -140,7 +140,7 @@ class McpLink:
         except ToolError as error:
             self._fail(self.failure or str(error))
 
-    async def _do(self, work: Callable[[Session], Awaitable[Result]], *, repeatable: bool) -> Result:
+    async def _do(self, work: Callable[[McpSession], Awaitable[Result]], *, repeatable: bool) -> Result:
         """Do something in the session; once more in a new one where the first try certainly did nothing."""
         for is_last in (False, True):
             session, is_fresh = await self._connected()
@@ -169,7 +169,7 @@ class McpLink:
                 self._retire(session)
         raise AssertionError("the last try returns or raises")
 
-    async def _is_forgotten(self, session: Session, error: AnswerError) -> bool:
+    async def _is_forgotten(self, session: McpSession, error: AnswerError) -> bool:
         """Return whether an answer refuses the session: whatever is asked in it is answered the same."""
         if self.server.url is None or error.code in (0, INTERNAL_ERROR):
             return False
@@ -182,7 +182,7 @@ class McpLink:
             return False
         return False
 
-    async def _connected(self, pause: float = CALL_PAUSE_SECONDS) -> tuple[Session, bool]:
+    async def _connected(self, pause: float = CALL_PAUSE_SECONDS) -> tuple[McpSession, bool]:
         """Return the open session and whether it was opened for this."""
         if self._session is not None and self._session.is_open:
             return self._session, False
@@ -195,9 +195,9 @@ class McpLink:
                 raise ToolError(f"MCP server {self.name} is not available: {self.failure}. Nothing ran.")
             return await self._open(), True
 
-    async def _open(self) -> Session:
+    async def _open(self) -> McpSession:
         intake = Intake()
-        session = Session(self._hear_change)
+        session = McpSession(self._hear_change)
         try:
             async with asyncio.timeout(min(CONNECT_SECONDS, self.server.timeout_seconds)):
                 await session.open(self._wire(intake, session))
@@ -216,7 +216,7 @@ class McpLink:
         self.failure, self.needs_login = "", False
         return session
 
-    def _wire(self, intake: Intake, session: Session) -> Wire:
+    def _wire(self, intake: Intake, session: McpSession) -> McpWire:
         server = self.server
         if server.url is not None:
             from shipmate.tools.mcp.http import HttpWire
@@ -235,7 +235,7 @@ class McpLink:
             return StdioWire(server, self._layout.root, self.log, intake, session.hear)
         raise NotSentError(f"give mcp.servers.{self.name} a `command` or a `url` in ship.json")
 
-    async def _take_offer(self, session: Session) -> None:
+    async def _take_offer(self, session: McpSession) -> None:
         """Ask for all that the server offers, and remember it."""
         # Before it is asked: what changes meanwhile is looked at again.
         self._has_changed = False
@@ -245,7 +245,7 @@ class McpLink:
             self._has_changed = True
             raise
 
-    async def _offer_of(self, session: Session) -> Offer:
+    async def _offer_of(self, session: McpSession) -> Offer:
         tools, left_out = await self._tools_of(session)
         resources = await _list_if_any(session, "resources", "resources/list")
         # Not every server that has resources knows patterns of their addresses.
@@ -259,12 +259,12 @@ class McpLink:
             has_prompts=bool(prompts),
         )
 
-    async def _take_tools(self, session: Session) -> None:
+    async def _take_tools(self, session: McpSession) -> None:
         """Ask for the server's tools alone."""
         tools, left_out = await self._tools_of(session)
         self._keep(replace(self.offer or Offer(), tools=tools, left_out=left_out))
 
-    async def _tools_of(self, session: Session) -> tuple[tuple[ForeignTool, ...], int]:
+    async def _tools_of(self, session: McpSession) -> tuple[tuple[ForeignTool, ...], int]:
         asks = session.offers("tools") or not session.capabilities
         entries = await session.list_all("tools/list", "tools") if asks else []
         return choose_tools(entries, self.server.tools)
@@ -281,7 +281,7 @@ class McpLink:
     def _hear_change(self) -> None:
         self._has_changed = True
 
-    def _retire(self, session: Session) -> None:
+    def _retire(self, session: McpSession) -> None:
         """Take no more requests to a session; those on their way are let come to their end."""
         if self._session is session:
             self._session, self.is_live = None, False
@@ -303,7 +303,7 @@ class McpLink:
         return time.monotonic() - self._failed_at < seconds
 
 
-async def _list_if_any(session: Session, what: str, method: str, key: str = "") -> list[JsonObject]:
+async def _list_if_any(session: McpSession, what: str, method: str, key: str = "") -> list[JsonObject]:
     """Return a list the server says it has; none where it then does not know of it."""
     if not session.offers(what):
         return []

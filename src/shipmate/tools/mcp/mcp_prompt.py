@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import msgspec
 
 from shipmate.errors import ToolError
-from shipmate.tools.mcp.content import Content
 from shipmate.tools.mcp.link import McpLink
+from shipmate.tools.mcp.mcp_content import Content
 from shipmate.tools.mcp.mcp_resource import ACTS, READS, pick
 from shipmate.tools.output import keep
 from shipmate.tools.text import clean

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import msgspec
 
 from shipmate.errors import ToolError, ToolInputError
-from shipmate.tools.mcp.content import Content, describe_link
 from shipmate.tools.mcp.link import McpLink
+from shipmate.tools.mcp.mcp_content import Content, describe_link
 from shipmate.tools.mcp.offer import URI_LIMIT
 from shipmate.tools.output import keep
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult

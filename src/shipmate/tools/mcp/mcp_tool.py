@@ -10,8 +10,8 @@ import msgspec
 from shipmate.errors import ToolError, ToolInputError
 from shipmate.models.port import ToolSpec
 from shipmate.tools.file.target import check_target
-from shipmate.tools.mcp.content import Content, as_json
 from shipmate.tools.mcp.link import McpLink
+from shipmate.tools.mcp.mcp_content import Content, as_json
 from shipmate.tools.mcp.offer import ForeignTool
 from shipmate.tools.output import keep
 from shipmate.tools.text import clean

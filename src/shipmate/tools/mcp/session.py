@@ -30,7 +30,7 @@ FAREWELL_SECONDS = 2.0
 CHANGES = frozenset(f"notifications/{what}/list_changed" for what in ("tools", "resources", "prompts"))
 
 
-class Wire(Protocol):
+class McpWire(Protocol):
     """How messages reach a server and its answers us."""
 
     @property
@@ -42,17 +42,17 @@ class Wire(Protocol):
     async def close(self, *, patient: bool = False) -> None: ...
 
 
-class Session:
+class McpSession:
     """A server that has been greeted."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self.capabilities: JsonObject = {}
         self._changed = changed
-        self._wire: Wire | None = None
+        self._wire: McpWire | None = None
         self._numbers = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def open(self, wire: Wire) -> None:
+    async def open(self, wire: McpWire) -> None:
         """Greet the server and agree on a version."""
         self._wire = wire
         await wire.open()

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from shipmate.tools.mcp.auth.discovery import clean_scope, read_challenge
 from shipmate.tools.mcp.auth.endpoint import LoginError, covers, is_safe
-from shipmate.tools.mcp.auth.login_file import Login, LoginFile
+from shipmate.tools.mcp.auth.login_file import LoginFile, ServerLogin
 from shipmate.tools.mcp.rpc import RefusedError
 from shipmate.workspace.config import McpServer
 from shipmate.workspace.layout import Layout
@@ -87,7 +87,7 @@ class LoginCredential:
         """Return a number that changes with every login."""
         return self._file.edition()
 
-    def _read(self) -> Login | None:
+    def _read(self) -> ServerLogin | None:
         login = self._file.read()
         if login is not None:
             self._known |= {
@@ -95,7 +95,7 @@ class LoginCredential:
             }
         return login
 
-    async def _renew(self, spent: str) -> Login | None:
+    async def _renew(self, spent: str) -> ServerLogin | None:
         """Return a login with another token than a spent one; None when it takes a person."""
         from shipmate.tools.mcp.auth.exchange import TokenRefusedError
         from shipmate.tools.mcp.auth.renewal import renew

@@ -15,7 +15,7 @@ from shipmate.errors import ToolError
 from shipmate.tools.mcp.auth.discovery import Authority, discover, read_challenge
 from shipmate.tools.mcp.auth.endpoint import LoginError, is_safe
 from shipmate.tools.mcp.auth.exchange import post_json
-from shipmate.tools.mcp.auth.login_file import Login, LoginFile
+from shipmate.tools.mcp.auth.login_file import LoginFile, ServerLogin
 from shipmate.tools.mcp.auth.redirect import RedirectListener, open_port
 from shipmate.tools.mcp.auth.renewal import redeem, revoke
 from shipmate.tools.mcp.http_client import HttpClient
@@ -44,7 +44,7 @@ class LoginFlow:
         self._server = server
         self._file = file
 
-    async def run(self, show: Callable[[str, Callable[[str], None]], None], scope: str = "") -> Login:
+    async def run(self, show: Callable[[str, Callable[[str], None]], None], scope: str = "") -> ServerLogin:
         """Log in; the login is kept when this returns."""
         challenge = await self._knock()
         authority = await discover(self._url, challenge, scope or self._server.login.scope)
@@ -89,9 +89,9 @@ class LoginFlow:
         finally:
             await client.close()
 
-    async def _client(self, authority: Authority, redirect_uri: str) -> Login:
+    async def _client(self, authority: Authority, redirect_uri: str) -> ServerLogin:
         """Return a login without tokens: as whom we come."""
-        login = Login(
+        login = ServerLogin(
             resource=authority.resource,
             issuer=authority.issuer,
             token_endpoint=authority.token_endpoint,
@@ -111,7 +111,7 @@ class LoginFlow:
         return await _register(login, authority)
 
 
-async def _register(login: Login, authority: Authority) -> Login:
+async def _register(login: ServerLogin, authority: Authority) -> ServerLogin:
     """Become a client of the issuer (RFC 7591); anew for each login, since the port is another each time."""
     if authority.registration_endpoint is None:
         raise LoginError(
@@ -146,7 +146,7 @@ def _choose_auth(authority: Authority, secret: str | None) -> str:
     return "client_secret_basic" if takes_basic else "client_secret_post"
 
 
-def _address(authority: Authority, client: Login, verifier: str, state: str) -> str:
+def _address(authority: Authority, client: ServerLogin, verifier: str, state: str) -> str:
     """Return the address for the browser."""
     digest = hashlib.sha256(verifier.encode()).digest()
     fields = {

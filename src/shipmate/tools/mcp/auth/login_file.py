@@ -22,7 +22,7 @@ LOCK_SECONDS = 30.0
 LOCK_STEP_SECONDS = 0.02
 
 
-class Login(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ServerLogin(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A login at one server: who we are there, and the tokens that let us in."""
 
     # The token is sent to this address and what lies below it, and nowhere else.
@@ -46,7 +46,7 @@ class Login(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     def __repr__(self) -> str:
         # Whatever prints this must not print keys.
-        return f"Login({self.resource!r})"
+        return f"ServerLogin({self.resource!r})"
 
 
 class LoginFile:
@@ -55,10 +55,10 @@ class LoginFile:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def read(self) -> Login | None:
+    def read(self) -> ServerLogin | None:
         """Return the login; None where there is none, or none that can be read."""
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=Login)
+            return msgspec.json.decode(self._path.read_bytes(), type=ServerLogin)
         except (OSError, msgspec.DecodeError, UnicodeError):
             return None
 
@@ -69,7 +69,7 @@ class LoginFile:
         except OSError:
             return 0
 
-    def write(self, login: Login) -> None:
+    def write(self, login: ServerLogin) -> None:
         """Keep a login; it is on disk when this returns."""
         write_private(self._path, msgspec.json.encode(login))
 

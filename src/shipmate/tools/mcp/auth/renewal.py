@@ -13,7 +13,7 @@ import msgspec
 
 from shipmate.tools.mcp.auth.endpoint import LoginError
 from shipmate.tools.mcp.auth.exchange import post_form
-from shipmate.tools.mcp.auth.login_file import Login
+from shipmate.tools.mcp.auth.login_file import ServerLogin
 from shipmate.values.message import JsonObject
 
 TOKEN_LIMIT = 32_000
@@ -21,7 +21,7 @@ TOKEN_LIMIT = 32_000
 LONGEST_SECONDS = 10 * 365 * 86_400
 
 
-async def redeem(login: Login, code: str, verifier: str) -> Login:
+async def redeem(login: ServerLogin, code: str, verifier: str) -> ServerLogin:
     """Return a login with the tokens that a code is good for."""
     fields = {
         "grant_type": "authorization_code",
@@ -32,7 +32,7 @@ async def redeem(login: Login, code: str, verifier: str) -> Login:
     return _take(login, await _ask(login, fields, "the exchange of the code"))
 
 
-async def renew(login: Login) -> Login:
+async def renew(login: ServerLogin) -> ServerLogin:
     """Return a login with new tokens; raises TokenRefusedError when it takes a person to log in again."""
     assert login.refresh_token is not None
     fields = {"grant_type": "refresh_token", "refresh_token": login.refresh_token}
@@ -41,7 +41,7 @@ async def renew(login: Login) -> Login:
     return _take(login, await _ask(login, fields, "the renewal of the login"))
 
 
-async def revoke(login: Login) -> None:
+async def revoke(login: ServerLogin) -> None:
     """Tell the issuer that the tokens are no longer wanted, if it takes that."""
     token = login.refresh_token or login.access_token
     if login.revocation_endpoint and token:
@@ -51,12 +51,12 @@ async def revoke(login: Login) -> None:
             await post_form(login.revocation_endpoint, fields, headers, "the revocation")
 
 
-async def _ask(login: Login, fields: Mapping[str, str], what: str) -> JsonObject:
+async def _ask(login: ServerLogin, fields: Mapping[str, str], what: str) -> JsonObject:
     sent, headers = _identify(login, {**fields, "resource": login.resource})
     return await post_form(login.token_endpoint, sent, headers, what)
 
 
-def _identify(login: Login, fields: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def _identify(login: ServerLogin, fields: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Return the fields and headers that say which client asks."""
     if login.client_auth == "client_secret_basic" and login.client_secret:
         pair = f"{quote(login.client_id, safe='')}:{quote(login.client_secret, safe='')}"
@@ -65,7 +65,7 @@ def _identify(login: Login, fields: Mapping[str, str]) -> tuple[dict[str, str], 
     return {**fields, "client_id": login.client_id, **secret}, {}
 
 
-def _take(login: Login, answer: JsonObject) -> Login:
+def _take(login: ServerLogin, answer: JsonObject) -> ServerLogin:
     if str(answer.get("token_type", "")).lower() != "bearer":
         raise LoginError(f"{login.issuer} gave a token of a kind that is not known here.")
     # A refresh token that is not replaced stays good.
@@ -80,7 +80,7 @@ def _take(login: Login, answer: JsonObject) -> Login:
     )
 
 
-def _token(value: object, login: Login) -> str:
+def _token(value: object, login: ServerLogin) -> str:
     """Return a token that can stand in a header."""
     if not isinstance(value, str) or not 0 < len(value) <= TOKEN_LIMIT:
         raise LoginError(f"{login.issuer} gave no token that can be used.")
