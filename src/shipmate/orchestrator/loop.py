@@ -23,7 +23,7 @@ from shipmate.thread.service import Thread
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import Outcome
-from shipmate.values.message import UIMessage, text_of, timestamp
+from shipmate.values.message import UIMessage, text_of, timestamp, tool_name
 from shipmate.values.token import message_tokens
 from shipmate.workspace.layout import Layout
 
@@ -99,7 +99,7 @@ class AgentOrchestrator:
         """Work the decided calls of a message without asking the model."""
         turn.open()
         try:
-            await turn.equipment.toolset.load()
+            await turn.equipment.toolset.load(called=map(tool_name, turn.open_calls()))
         except UserError as error:
             # The member is gone, or its settings cannot be read any more.
             await turn.close_calls(f"{error} Nothing ran.")
@@ -108,7 +108,7 @@ class AgentOrchestrator:
         await turn.commit()
 
     async def _steps(self, turn: Turn) -> Outcome:
-        await turn.equipment.toolset.load()
+        await turn.equipment.toolset.load(called=map(tool_name, turn.open_calls()))
         if words := turn.equipment.toolset.describe_starting(turn.equipment.member.config.language):
             turn.tell(chunks.data("notice", {"text": words}, transient=True))
         if turn.steps:
@@ -141,6 +141,7 @@ class AgentOrchestrator:
         began = time.perf_counter()
         finish = await reader.read(turn.equipment.models.named(turn.model).stream(request))
         await _let_watchers_hear()
+        await turn.equipment.toolset.load(called=[each.name for each in reader.calls])
         for asked in reader.calls:
             if (error := asked.error or _refuse(turn.equipment.toolset, asked)) is not None:
                 turn.tell(chunks.tool_input_error(asked.call_id, asked.name, asked.input, error))

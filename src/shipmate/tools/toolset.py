@@ -65,13 +65,14 @@ class Toolset:
         """Describe all tools to a model."""
         return list(self._specs)
 
-    async def load(self, *, is_patient: bool = False) -> None:
+    async def load(self, *, called: Iterable[str] = (), is_patient: bool = False) -> None:
         """Find the tools of MCP servers; call it before each step. Quick while nothing changes.
 
-        A patient caller has every server asked, and waits until each has answered or failed.
+        Where a tool is `called` whose server is still starting, the server is waited for. A patient caller
+        has every server asked, and waits until each has answered or failed.
         """
         if self._servers is not None:
-            found = await self._servers.load(is_patient=is_patient)
+            found = await self._servers.load(called=called, is_patient=is_patient)
             if found is not self._foreign:
                 self._foreign = found
                 self._offer([*self._own, *found])

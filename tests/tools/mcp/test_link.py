@@ -291,7 +291,9 @@ async def test_w6_a_started_server_that_died_is_started_again(
     await servers.load(is_patient=True)
     assert await call(servers, context, "act") == "did act"
     # Killed between two calls: the next one starts it again, and nothing is unknown.
-    os.kill(int(started.read("starts")[0]), signal.SIGKILL)
+    pid = int(started.read("starts")[0])
+    os.kill(pid, signal.SIGKILL)
+    await asyncio.to_thread(os.waitid, os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     assert await call(servers, context, "act") == "did act"
     with pytest.raises(ToolError, match="not known"):
         await call(servers, context, "die")

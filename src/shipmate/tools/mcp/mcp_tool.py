@@ -97,6 +97,12 @@ class McpTool(Tool[McpArguments]):
             )
 
 
+def is_of(server: str, name: str) -> bool:
+    """Return whether a tool of this name can be one of a server."""
+    beginning = ODD.sub("_", f"mcp__{server}__")
+    return name.startswith(beginning[: NAME_LIMIT - 9])
+
+
 def name_tool(server: str, tool: str) -> str:
     """Name a tool so that every provider takes it and no two share a name."""
     name = f"mcp__{server}__{tool}"

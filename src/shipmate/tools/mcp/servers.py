@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from shipmate.tools.mcp.link import McpLink
 from shipmate.tools.mcp.mcp_prompt import McpPrompt
 from shipmate.tools.mcp.mcp_resource import McpRead, McpResourceList
-from shipmate.tools.mcp.mcp_tool import McpTool
+from shipmate.tools.mcp.mcp_tool import McpTool, is_of
 from shipmate.tools.mcp.offer import SCHEMA_LIMIT, TOOL_LIMIT, Offer
 from shipmate.tools.tool import Tool
 from shipmate.values.saying import fill, load_sayings
@@ -49,16 +49,18 @@ class McpServers:
             return ""
         return fill(load_sayings(WORDS, language)["starting"], {"names": ", ".join(names)})
 
-    async def load(self, *, is_patient: bool = False) -> list[Tool[Any]]:
+    async def load(self, *, called: Iterable[str] = (), is_patient: bool = False) -> list[Tool[Any]]:
         """Return all tools that are known; the same list for as long as nothing changes.
 
-        A server that is not known, or has changed, is waited for a little, once; a patient caller asks all of
-        them and waits until each has answered or failed.
+        A server that is not known, or has changed, is waited for a little, once; longer where a tool is
+        `called` that may be its own. A patient caller asks all and waits until each has answered or failed.
         """
         asked = [link.refresh() for link in self.links if is_patient or link.wants_refresh]
         waited = [link for link in self.links if link.is_starting or link.has_changed]
-        if is_patient:
-            await asyncio.gather(*asked)
+        names = list(called)
+        needed = [link for link in waited if any(is_of(link.name, name) for name in names)]
+        if is_patient or needed:
+            await asyncio.gather(*(asked if is_patient else [link.refresh() for link in needed]))
         elif (seconds := self._patience(waited)) > 0:
             await asyncio.wait([link.refresh() for link in waited], timeout=seconds)
         return self._gather()

@@ -60,7 +60,9 @@ def _identify(login: ServerLogin, fields: Mapping[str, str]) -> tuple[dict[str, 
     """Return the fields and headers that say which client asks."""
     if login.client_auth == "client_secret_basic" and login.client_secret:
         pair = f"{quote(login.client_id, safe='')}:{quote(login.client_secret, safe='')}"
-        return dict(fields), {"authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+        return {**fields, "client_id": login.client_id}, {
+            "authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"
+        }
     secret = {"client_secret": login.client_secret} if login.client_secret else {}
     return {**fields, "client_id": login.client_id, **secret}, {}
 
