@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import uvicorn
@@ -18,11 +18,15 @@ Json = dict[str, Any]
 
 
 class _Server(uvicorn.Server):
-    """A server that tells when it listens."""
+    """A server that tells when it listens, and leaves the signals of the test run alone."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.is_up = asyncio.Event()
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -37,8 +41,7 @@ async def host(app: Any, port: int = 0) -> AsyncGenerator[int]:
     sock.bind(("127.0.0.1", port))
     config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1, ws="none")
     server = _Server(config)
-    # The signals of the test run are not its own.
-    task = asyncio.create_task(server._serve([sock]))
+    task = asyncio.create_task(server.serve([sock]))
     await asyncio.wait(
         [task, waiting := asyncio.create_task(server.is_up.wait())], return_when="FIRST_COMPLETED"
     )

@@ -76,11 +76,11 @@ async def names(servers: McpServers) -> list[str]:
 async def test_w6_what_a_server_offered_before_is_offered_at_once_and_nothing_is_started(
     fleet: Fleet, context: ToolContext
 ) -> None:
-    first = fleet.open(**{f"s{n}": fleet.server() for n in range(8)})
+    first = fleet.open(2.0, **{f"s{n}": fleet.server() for n in range(8)})
     await first.load(is_patient=True)
     await first.close()
     assert len(fleet.started) == 8
-    again = fleet.open(**{f"s{n}": fleet.server() for n in range(8)})
+    again = fleet.open(2.0, **{f"s{n}": fleet.server() for n in range(8)})
     began = time.perf_counter()
     tools = {each.name: each for each in await again.load()}
     assert time.perf_counter() - began < 0.05

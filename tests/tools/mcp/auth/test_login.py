@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from msgspec.structs import replace
 
 from shipmate.errors import ToolError
 from shipmate.tools.mcp.auth.credential import LoginCredential
@@ -204,10 +205,13 @@ async def test_w6_a_client_registered_by_hand_logs_in_and_out_and_all_is_revoked
     async with guarded(issuer) as url:
         with reserve_port() as held:
             port = held.getsockname()[1]
-        issuer.add_client(f"http://127.0.0.1:{port}/callback")
+        client = issuer.add_client(f"http://127.0.0.1:{port}/callback")
         given = McpLogin(client_id="by-hand", client_secret="client-secret-1", redirect_port=port)
-        await log_in(url, file, login=given)
-        assert issuer.access
+        login = await log_in(url, file, login=given)
+        assert login.access_token in issuer.access
+        # The SDK takes a revocation only from a client that sends its secret in the form.
+        client.token_endpoint_auth_method = "client_secret_post"
+        file.write(replace(login, client_auth="client_secret_post"))
         assert await log_out(file)
         assert (file.read(), issuer.access, issuer.refresh) == (None, {}, {})
         assert not await log_out(file)
