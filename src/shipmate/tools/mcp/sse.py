@@ -40,9 +40,11 @@ class EventReader:
 
     def feed(self, piece: bytes) -> Iterator[StreamEvent]:
         """Take a piece; go over the events it ends. Raises IntakeError when one is too long."""
+        # What was looked through before is not looked through again, but for half of a line's end.
+        looked = max(0, len(self._rest) - 1)
         self._rest += piece
         start = 0
-        for end in LINE_END.finditer(self._rest):
+        for end in LINE_END.finditer(self._rest, looked):
             # A carriage return at the end of a piece may be half of a line's end.
             if end.group() == b"\r" and end.end() == len(self._rest):
                 break
