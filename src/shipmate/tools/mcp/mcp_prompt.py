@@ -28,7 +28,11 @@ class McpPrompt(Tool[PromptArguments]):
     """Fetches a prompt; without a name it lists what there is."""
 
     name = "mcp_prompt"
-    description = "Fetch a prompt of an MCP server; without `prompt`, list them."
+    # The command is the same wherever people write: no surface needs to know it.
+    description = (
+        "Fetch a prompt of an MCP server and do what it asks, as when a person writes "
+        "`/prompt server:name key=value`; without `prompt`, list them."
+    )
     arguments = PromptArguments
     labels = READS
 
