@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-import webbrowser
 from collections.abc import Callable
 
 import click
@@ -145,9 +144,11 @@ def _find(context: click.Context, name: str) -> tuple[Layout, McpServer, Loaded]
 
 def _show(address: str, take: Callable[[str], None], *, opens: bool) -> None:
     """Print and open the address, and hear what is pasted."""
+    from shipmate.cli.serve import has_screen
+
     click.echo(f"Open this address to log in:\n\n{address}\n", err=True)
-    if opens:
-        webbrowser.open(address)
+    if opens and has_screen():
+        click.launch(address)
     click.echo(
         "Waiting for the browser. From another machine: paste the address it ended at, and Enter.", err=True
     )

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -63,9 +62,15 @@ class McpLink:
         self._failed_with = 0
 
     @property
-    def log(self) -> Path:
-        """Return the file a started server's complaints go to."""
-        return self._layout.mcp_log(self.name)
+    def log(self) -> str:
+        """Return how the file is named that a started server's complaints go to."""
+        return self._layout.name_of(self._layout.mcp_log(self.name))
+
+    @property
+    def has_log(self) -> bool:
+        """Return whether a started server has complained of anything."""
+        path = self._layout.mcp_log(self.name)
+        return path.is_file() and path.stat().st_size > 0
 
     @property
     def has_changed(self) -> bool:
@@ -232,7 +237,7 @@ class McpLink:
         if server.command is not None:
             from shipmate.tools.mcp.stdio import StdioWire
 
-            return StdioWire(server, self._layout.root, self.log, intake, session.hear)
+            return StdioWire(server, self._layout.root, self._layout.mcp_log(self.name), intake, session.hear)
         raise NotSentError(f"give mcp.servers.{self.name} a `command` or a `url` in ship.json")
 
     async def _take_offer(self, session: McpSession) -> None:

@@ -126,4 +126,6 @@ def _finding(link: McpLink) -> Finding:
 def _fix(link: McpLink) -> str:
     if link.needs_login:
         return f"Run `shipmate mcp login {link.name}`."
-    return f"See {link.log}." if link.server.command else "Check the address and the network."
+    if link.server.command is None:
+        return "Check the address and the network."
+    return f"See {link.log}." if link.has_log else f"Mend `command` of mcp.servers.{link.name} in ship.json."
