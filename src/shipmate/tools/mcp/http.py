@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Protocol
@@ -12,6 +13,7 @@ from shipmate.errors import ToolError
 from shipmate.tools.mcp.http_client import HttpClient, HttpReply, origin_of
 from shipmate.tools.mcp.intake import MESSAGE_LIMIT, Intake, IntakeError
 from shipmate.tools.mcp.rpc import (
+    NEW_VERSION,
     LoginNeededError,
     NotSentError,
     RefusedError,
@@ -35,6 +37,8 @@ LONGEST_RETRY_SECONDS = 60.0
 RESUME_LIMIT = 5
 PEEK_LIMIT = 4_000
 FAREWELL_SECONDS = 2.0
+# What is named in a header of its own, by method.
+NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 # A stream that lasted so long did not fail, though it ended.
 STEADY_SECONDS = 5.0
 
@@ -91,6 +95,10 @@ class HttpWire:
         """Return whether the session holds, as far as is known."""
         return not self._is_refused
 
+    def settle(self, version: str) -> None:
+        """Speak a version from now on."""
+        self._version = version
+
     def listen(self) -> None:
         """Begin to hear what the server says by itself."""
         self._listening = asyncio.create_task(self._listen())
@@ -98,12 +106,12 @@ class HttpWire:
     async def exchange(self, message: JsonObject) -> JsonObject:
         """Send a request and return the message that answers it."""
         number = message["id"]
-        async with self._flight(), self._send("POST", encode(message)) as reply:
+        async with self._flight(), self._send("POST", encode(message), self._route(message)) as reply:
             if message["method"] == "initialize":
                 self._take_session(reply)
             found = await self._find_answer(reply, number)
         if message["method"] == "initialize":
-            self._version = str(result_of(found).get("protocolVersion", ""))
+            self.settle(str(result_of(found).get("protocolVersion", "")))
         return found
 
     async def tell(self, message: JsonObject) -> None:
@@ -143,12 +151,16 @@ class HttpWire:
             self._session_id = given
 
     @asynccontextmanager
-    async def _send(self, method: str, body: bytes = b"", mark: str = "") -> AsyncGenerator[HttpReply]:
+    async def _send(
+        self, method: str, body: bytes = b"", more: Mapping[str, str] | None = None
+    ) -> AsyncGenerator[HttpReply]:
         """Send a request of the session; raises RefusedError for whatever is not let through."""
         url, has_renewed = self._url, False
         for _ in range(HOP_LIMIT):
             token = await self._credential.header(url)
-            async with self._client.send(method, url, self._headers(method, token, mark), body) as reply:
+            async with self._client.send(
+                method, url, self._headers(method, token, more or {}), body
+            ) as reply:
                 if reply.status in (307, 308):
                     url = _follow(url, reply)
                     continue
@@ -160,8 +172,16 @@ class HttpWire:
                 return
         raise RefusedError("it redirects without end")
 
-    def _headers(self, method: str, token: str | None, mark: str) -> dict[str, str]:
-        headers = {name.lower(): value for name, value in self._own.items()}
+    def _route(self, message: JsonObject) -> dict[str, str]:
+        """Return the headers that say what a message asks for, where a version wants them."""
+        if self._version != NEW_VERSION:
+            return {}
+        named = message["params"].get(NAMES.get(message["method"], ""))
+        more = {"mcp-name": _plain(named)} if isinstance(named, str) else {}
+        return {"mcp-method": message["method"], **more}
+
+    def _headers(self, method: str, token: str | None, more: Mapping[str, str]) -> dict[str, str]:
+        headers = {name.lower(): value for name, value in self._own.items()} | dict(more)
         headers["accept"] = "text/event-stream" if method == "GET" else "application/json, text/event-stream"
         if method == "POST":
             headers["content-type"] = "application/json"
@@ -171,8 +191,6 @@ class HttpWire:
             headers["mcp-session-id"] = self._session_id
         if self._version:
             headers["mcp-protocol-version"] = self._version
-        if mark:
-            headers["last-event-id"] = mark
         return headers
 
     async def _check(self, reply: HttpReply) -> None:
@@ -183,9 +201,9 @@ class HttpWire:
         challenge = reply.headers.get("www-authenticate", "")
         if status == 401 or (status == 403 and "insufficient_scope" in challenge):
             raise LoginNeededError(self._credential.refusal(status, challenge), status)
-        words = await _words_of(reply)
+        words, code = await _words_of(reply)
         if 400 <= status < 500 and status != 408:
-            raise RefusedError(f"it answered {status}{words}", status)
+            raise RefusedError(f"it answered {status}{words}", status, code)
         raise UnsureError(f"it answered {status}{words}")
 
     async def _find_answer(self, reply: HttpReply, number: int) -> JsonObject:
@@ -224,7 +242,7 @@ class HttpWire:
     async def _resume(self, events: EventReader) -> AsyncIterator[JsonObject]:
         events.restart()
         try:
-            async with self._send("GET", mark=events.mark) as reply:
+            async with self._send("GET", more=_resumption(events)) as reply:
                 async for message in self._messages(reply, events, STREAM_LIMIT):
                     yield message
         except (RefusedError, NotSentError) as error:
@@ -249,7 +267,7 @@ class HttpWire:
         events, failures, has_heard = EventReader(self._intake), 0, False
         while True:
             try:
-                async with self._send("GET", mark=events.mark) as reply:
+                async with self._send("GET", more=_resumption(events)) as reply:
                     if reply.media_type != "text/event-stream":
                         return
                     if has_heard:
@@ -280,6 +298,17 @@ class HttpWire:
         return asyncio.get_running_loop().time() - began >= STEADY_SECONDS
 
 
+def _resumption(events: EventReader) -> dict[str, str]:
+    return {"last-event-id": events.mark} if events.mark else {}
+
+
+def _plain(value: str) -> str:
+    """Return a text as a header can hold it."""
+    if value.isascii() and value.isprintable() and value == value.strip() and not value.startswith("=?"):
+        return value
+    return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+
+
 def _pause(events: EventReader, failures: int) -> float:
     wanted = RETRY_SECONDS if events.retry_seconds is None else max(0.1, events.retry_seconds)
     return min(LONGEST_RETRY_SECONDS, wanted * 2 ** min(10, max(0, failures - 1)))
@@ -297,13 +326,14 @@ def _follow(url: str, reply: HttpReply) -> str:
     return target
 
 
-async def _words_of(reply: HttpReply) -> str:
-    """Return what an error says, to be put behind its status."""
+async def _words_of(reply: HttpReply) -> tuple[str, int]:
+    """Return what an error says, to be put behind its status, and its code."""
     with suppress(ToolError):
         data = await reply.peek(PEEK_LIMIT)
         for message in decode(data, Intake()):
             if isinstance(error := message.get("error"), dict) and error.get("message"):
-                return f": {first_line(str(error['message']))}"
+                code = error.get("code")
+                return f": {first_line(str(error['message']))}", code if isinstance(code, int) else 0
         if reply.media_type == "text/plain" and data:
-            return f": {first_line(data.decode('utf-8', 'replace'))}"
-    return ""
+            return f": {first_line(data.decode('utf-8', 'replace'))}", 0
+    return "", 0

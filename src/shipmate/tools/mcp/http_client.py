@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import httpx2
 
 CONNECT_SECONDS = 15.0
+KEEP_SECONDS = 2.0
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -59,6 +60,11 @@ class HttpClient:
         self._client = httpx2.AsyncClient(
             follow_redirects=False,
             timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS),
+            # Kept for a shorter time than servers keep theirs: one that is closed while a call is on its way
+            # leaves it unknown whether the call ran.
+            limits=httpx2.Limits(keepalive_expiry=KEEP_SECONDS),
+            # What is on this machine is not asked for at a proxy.
+            mounts={f"all://{f'[{name}]' if ':' in name else name}": None for name in LOOPBACK},
         )
 
     @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -21,6 +22,7 @@ from shipmate.workspace.config import McpServer
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.secret.secret import MASK, looks_secret
 
+log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 # The first start of a server may have to fetch its program.
 CONNECT_SECONDS = 30.0
@@ -144,6 +146,10 @@ class McpLink:
                 await self._do(self._take_offer, repeatable=True)
         except ToolError as error:
             self._fail(self.failure or str(error))
+        # The edge to a foreign program: nobody may be waiting for this task, so it is told by `failure`.
+        except Exception as error:
+            log.exception("MCP server %s cannot be asked", self.name)
+            self._fail(type(error).__name__)
 
     async def _do(self, work: Callable[[McpSession], Awaitable[Result]], *, repeatable: bool) -> Result:
         """Do something in the session; once more in a new one where the first try certainly did nothing."""
@@ -209,10 +215,9 @@ class McpLink:
                 await self._take_offer(session)
         except BaseException as error:
             await asyncio.shield(session.close())
-            if not isinstance(error, ToolError | TimeoutError):
+            if not isinstance(error, ToolError | TimeoutError | OSError):
                 raise
-            late = isinstance(error, TimeoutError)
-            self._fail("it did not answer in time" if late else intake.trouble or str(error))
+            self._fail(intake.trouble or _describe(error))
             self.needs_login = isinstance(error, LoginNeededError)
             raise ToolError(
                 f"MCP server {self.name} is not available: {self.failure}. Nothing ran."
@@ -306,6 +311,12 @@ class McpLink:
         if not self.failure or self._failed_with != self._credential.edition():
             return False
         return time.monotonic() - self._failed_at < seconds
+
+
+def _describe(error: ToolError | TimeoutError | OSError) -> str:
+    if isinstance(error, TimeoutError):
+        return "it did not answer in time"
+    return error.strerror or type(error).__name__ if isinstance(error, OSError) else str(error)
 
 
 async def _list_if_any(session: McpSession, what: str, method: str, key: str = "") -> list[JsonObject]:

@@ -15,7 +15,10 @@ from shipmate.values.nesting import check_nesting
 # The version we ask for, and those we speak when a server answers with them.
 VERSION = "2025-11-25"
 VERSIONS = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", VERSION})
+# The version without sessions, for servers that speak no other.
+NEW_VERSION = "2026-07-28"
 METHOD_NOT_FOUND = -32601
+UNSUPPORTED_VERSION = -32022
 # Of what a server says in an error.
 WORDS_LIMIT = 2_000
 
@@ -31,9 +34,10 @@ class NotSentError(McpError):
 class RefusedError(McpError):
     """The server refused the message before it worked on it, so nothing ran."""
 
-    def __init__(self, message: str, status: int = 0) -> None:
+    def __init__(self, message: str, status: int = 0, code: int = 0) -> None:
         super().__init__(message)
         self.status = status
+        self.code = code
 
 
 class LoginNeededError(RefusedError):
@@ -81,7 +85,9 @@ def decode(data: bytes, intake: Intake) -> list[JsonObject]:
 
 def answers(message: JsonObject, number: int) -> bool:
     """Return whether a message answers the request of a number."""
-    return message.get("id") == number and "method" not in message
+    given = message.get("id")
+    # Python takes `true` for 1.
+    return type(given) is int and given == number and "method" not in message
 
 
 def result_of(message: JsonObject) -> JsonObject:

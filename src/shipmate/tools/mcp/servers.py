@@ -59,8 +59,11 @@ class McpServers:
         waited = [link for link in self.links if link.is_starting or link.has_changed]
         names = list(called)
         needed = [link for link in waited if any(is_of(link.name, name) for name in names)]
-        if is_patient or needed:
-            await asyncio.gather(*(asked if is_patient else [link.refresh() for link in needed]))
+        # Waited for, not gathered: others wait for the same, so that one who is called off ends nothing.
+        if asked and is_patient:
+            await asyncio.wait(asked)
+        elif needed:
+            await asyncio.wait([link.refresh() for link in needed])
         elif (seconds := self._patience(waited)) > 0:
             await asyncio.wait([link.refresh() for link in waited], timeout=seconds)
         return self._gather()

@@ -13,9 +13,12 @@ from shipmate.errors import ToolError
 from shipmate.tools.mcp.intake import IntakeError
 from shipmate.tools.mcp.rpc import (
     METHOD_NOT_FOUND,
+    NEW_VERSION,
+    UNSUPPORTED_VERSION,
     VERSION,
     VERSIONS,
     AnswerError,
+    RefusedError,
     UnsureError,
     notification,
     request,
@@ -27,6 +30,10 @@ PAGE_LIMIT = 20
 # What is looked through of one list.
 LISTED_LIMIT = 2_000
 FAREWELL_SECONDS = 2.0
+LONGEST_PAUSE_SECONDS = 60.0
+CLIENT = {"name": "shipmate", "version": shipmate.__version__}
+META = "io.modelcontextprotocol"
+WANTED = ("toolsListChanged", "resourcesListChanged", "promptsListChanged")
 CHANGES = frozenset(f"notifications/{what}/list_changed" for what in ("tools", "resources", "prompts"))
 
 
@@ -36,6 +43,7 @@ class McpWire(Protocol):
     @property
     def is_open(self) -> bool: ...
     async def open(self) -> None: ...
+    def settle(self, version: str) -> None: ...
     def listen(self) -> None: ...
     async def exchange(self, message: JsonObject) -> JsonObject: ...
     async def tell(self, message: JsonObject) -> None: ...
@@ -51,21 +59,62 @@ class McpSession:
         self._wire: McpWire | None = None
         self._numbers = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
+        # What every request says of us, where there is no session that knows it.
+        self._meta: JsonObject = {}
+        self._listening: asyncio.Task[None] | None = None
 
     async def open(self, wire: McpWire) -> None:
         """Greet the server and agree on a version."""
         self._wire = wire
         await wire.open()
-        client = {"name": "shipmate", "version": shipmate.__version__}
-        greeting = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": client}
-        answer = await self.request("initialize", greeting)
+        greeting = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": CLIENT}
+        try:
+            answer = await self.request("initialize", greeting)
+        except (AnswerError, RefusedError) as error:
+            if error.code not in (UNSUPPORTED_VERSION, METHOD_NOT_FOUND):
+                raise
+            await self._discover(wire)
+            return
         if answer.get("protocolVersion") not in VERSIONS:
             spoken = str(answer.get("protocolVersion"))[:40]
             raise AnswerError(f"it speaks version {spoken!r} of MCP, which is not known here")
-        found = answer.get("capabilities")
-        self.capabilities = found if isinstance(found, dict) else {}
+        self._take_capabilities(answer)
         await wire.tell(notification("notifications/initialized"))
         wire.listen()
+
+    async def _discover(self, wire: McpWire) -> None:
+        """Ask a server what it is that knows no greeting: each request then says who asks."""
+        self._meta = {
+            f"{META}/protocolVersion": NEW_VERSION,
+            f"{META}/clientInfo": CLIENT,
+            f"{META}/clientCapabilities": {},
+        }
+        wire.settle(NEW_VERSION)
+        answer = await self.request("server/discover")
+        self._take_capabilities(answer)
+        self._listening = asyncio.create_task(self._listen())
+
+    def _take_capabilities(self, answer: JsonObject) -> None:
+        found = answer.get("capabilities")
+        self.capabilities = found if isinstance(found, dict) else {}
+
+    async def _listen(self) -> None:
+        """Hear of changes from a server that tells of them in a long answer."""
+        pause = 1.0
+        while True:
+            began = asyncio.get_running_loop().time()
+            try:
+                await self.request("subscriptions/listen", {"notifications": dict.fromkeys(WANTED, True)})
+            except (AnswerError, RefusedError):
+                return
+            except ToolError:
+                # Cut off, as everything is some day.
+                pass
+            lasted = asyncio.get_running_loop().time() - began
+            pause = 1.0 if lasted > LONGEST_PAUSE_SECONDS else min(LONGEST_PAUSE_SECONDS, pause * 2)
+            await asyncio.sleep(pause)
+            # What was said meanwhile is not known.
+            self._changed()
 
     @property
     def is_open(self) -> bool:
@@ -80,6 +129,8 @@ class McpSession:
         """Ask for something and return what the server gave."""
         assert self._wire is not None
         number = next(self._numbers)
+        if self._meta:
+            params = {**(params or {}), "_meta": self._meta}
         try:
             return result_of(await self._wire.exchange(request(number, method, params)))
         except IntakeError as error:
@@ -114,6 +165,9 @@ class McpSession:
 
     async def close(self, *, patient: bool = False) -> None:
         """End the session and the server that was started for it; a patient one lets others finish."""
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.gather(self._listening, return_exceptions=True)
         if self._wire is not None:
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._wire.close(patient=patient)

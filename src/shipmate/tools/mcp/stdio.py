@@ -69,6 +69,9 @@ class StdioWire:
             asyncio.create_task(_complain(process, self._log)),
         ]
 
+    def settle(self, version: str) -> None:
+        """Do nothing: each message says which version it speaks."""
+
     def listen(self) -> None:
         """Do nothing: all that a started server says is heard."""
 
@@ -127,7 +130,10 @@ class StdioWire:
 
     def _take(self, message: JsonObject) -> None:
         number = message.get("id")
-        waiting = self._waiting.get(number) if isinstance(number, int) and "method" not in message else None
+        # Python takes `true` for 1.
+        waiting = None
+        if isinstance(number, int) and number is not True and "method" not in message:
+            waiting = self._waiting.get(number)
         if waiting is None:
             self._hear(message)
         elif not waiting.done():

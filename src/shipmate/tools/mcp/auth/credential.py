@@ -121,3 +121,5 @@ class LoginCredential:
                 return renewed
         except LoginError as error:
             raise RefusedError(f"the login could not be renewed: {error}") from error
+        except OSError as error:
+            raise RefusedError(f"the login could not be kept: {error.strerror}") from error

@@ -12,6 +12,7 @@ from shipmate.tools.mcp.auth.endpoint import LoginError, check_endpoint, covers
 from shipmate.tools.mcp.auth.exchange import fetch_json
 from shipmate.tools.mcp.http_client import origin_of
 from shipmate.values.message import JsonObject
+from shipmate.workspace.secret.setting import hide_address
 
 SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")
 SCOPES_LIMIT = 50
@@ -82,14 +83,18 @@ async def _find_issuer(server: str, challenge: dict[str, str]) -> tuple[str, str
             continue
         resource = found.get("resource")
         if not isinstance(resource, str) or not covers(resource, server):
-            raise LoginError(f"the metadata of {server} is that of another resource, so it is not used.")
+            raise LoginError(
+                f"the metadata of {hide_address(server)} is that of another resource, so it is not used."
+            )
         issuers = found.get("authorization_servers")
         if isinstance(issuers, list) and issuers:
             issuer = check_endpoint(issuers[0], "authorization server", server)
             return resource, issuer, found.get("scopes_supported")
     # Servers of version 2025-03-26 are their own authorization server.
-    scheme, _, _ = origin_of(server)
-    return server, f"{scheme}://{urlsplit(server).netloc}", None
+    parts = urlsplit(server)
+    host = parts.netloc.rpartition("@")[2]
+    # A query may hold a key, which the issuer has no need of.
+    return parts._replace(netloc=host, query="", fragment="").geturl(), f"{parts.scheme}://{host}", None
 
 
 def _resource_addresses(server: str, challenge: dict[str, str]) -> list[str]:
@@ -97,7 +102,9 @@ def _resource_addresses(server: str, challenge: dict[str, str]) -> list[str]:
     if named is not None:
         check_endpoint(named, "metadata address", server)
         if origin_of(named) != origin_of(server):
-            raise LoginError(f"{server} names the metadata of another host as its own, so it is not used.")
+            raise LoginError(
+                f"{hide_address(server)} names the metadata of another host as its own, so it is not used."
+            )
         return [named]
     parts = urlsplit(server)
     base, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
@@ -114,7 +121,8 @@ async def _find_metadata(issuer: str, server: str) -> JsonObject:
         if (found := await fetch_json(url)) is not None:
             return found
     raise LoginError(
-        f"{server} wants a login, but {issuer} does not say how. Give a key in `headers` instead."
+        f"{hide_address(server)} wants a login, but {issuer} does not say how. "
+        "Give a key in `headers` instead."
     )
 
 

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from shipmate.errors import UserError
 from shipmate.tools.mcp.http_client import is_loopback, origin_of
 from shipmate.tools.mcp.rpc import first_line
+from shipmate.workspace.secret.setting import hide_address
 
 ADDRESS_LIMIT = 2_000
 
@@ -30,7 +31,7 @@ def check_endpoint(url: object, what: str, server: str) -> str:
     Only a server on this machine may lead to this machine: any other would have us knock at private doors.
     """
     if not isinstance(url, str) or not url.isascii() or not url.isprintable() or len(url) > ADDRESS_LIMIT:
-        raise LoginError(f"the metadata of {server} gives no usable {what}. Ask its operator.")
+        raise LoginError(f"the metadata of {hide_address(server)} gives no usable {what}. Ask its operator.")
     try:
         parts = urlsplit(url)
         scheme, _, _ = origin_of(url)
@@ -40,8 +41,8 @@ def check_endpoint(url: object, what: str, server: str) -> str:
         is_clean = is_allowed = False
     if not (is_clean and is_allowed):
         raise LoginError(
-            f"the metadata of {server} names {first_line(url)[:100]!r} as its {what}, which is not safe: "
-            "it must be https, without user and fragment, and not lead to this machine. Ask its operator."
+            f"the metadata of {hide_address(server)} names {first_line(url)[:100]!r} as its {what}, which is "
+            "not safe: it must be https, without user and fragment, and not lead to this machine."
         )
     return url
 

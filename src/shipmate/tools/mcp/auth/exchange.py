@@ -13,12 +13,19 @@ from shipmate.errors import ToolError
 from shipmate.tools.mcp.auth.endpoint import LoginError
 from shipmate.tools.mcp.http_client import HttpClient
 from shipmate.tools.mcp.intake import Intake
-from shipmate.tools.mcp.rpc import first_line
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
+from shipmate.workspace.secret.setting import hide_address
 
 ANSWER_LIMIT = 500_000
 ANSWER_SECONDS = 20.0
+# RFC 6749, 7591 and 8707.
+CODES = frozenset(
+    {
+        "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
+        "invalid_scope", "invalid_target", "invalid_redirect_uri", "invalid_client_metadata", "access_denied",
+    }
+)  # fmt: skip
 
 
 class TokenRefusedError(LoginError):
@@ -47,8 +54,8 @@ def _accept(status: int, found: JsonObject | None, what: str) -> JsonObject:
     if status in (200, 201) and found is not None:
         return found
     error = (found or {}).get("error")
-    # The description may repeat what was sent; the code may not.
-    code = first_line(error)[:60] if isinstance(error, str) else ""
+    # Any other words may repeat what was sent.
+    code = error if isinstance(error, str) and error in CODES else ""
     said = f"{status} {code}".strip()
     if status in (400, 401) and code in ("invalid_grant", "invalid_client", "unauthorized_client"):
         raise TokenRefusedError(f"{what} was refused ({said})")
@@ -67,9 +74,9 @@ async def _send(
         ):
             return reply.status, _read(await reply.read(intake, ANSWER_LIMIT))
     except TimeoutError as error:
-        raise LoginError(f"{_place(url)} did not answer in time. Try again later.") from error
+        raise LoginError(f"{hide_address(url)} did not answer in time. Try again later.") from error
     except ToolError as error:
-        raise LoginError(f"{_place(url)}: {error}.") from error
+        raise LoginError(f"{hide_address(url)}: {error}.") from error
     finally:
         await client.close()
 
@@ -80,7 +87,3 @@ def _read(data: bytes) -> JsonObject | None:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _place(url: str) -> str:
-    return first_line(url.partition("?")[0])[:120]

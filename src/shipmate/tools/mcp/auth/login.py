@@ -22,6 +22,7 @@ from shipmate.tools.mcp.http_client import HttpClient
 from shipmate.tools.mcp.intake import Intake
 from shipmate.tools.mcp.rpc import VERSION, encode, request
 from shipmate.workspace.config import McpServer
+from shipmate.workspace.secret.setting import hide_address
 
 LOGIN_SECONDS = 600.0
 PROBE_SECONDS = 20.0
@@ -39,7 +40,9 @@ class LoginFlow:
         if server.url is None:
             raise LoginError(f"{name} is started on this machine; there is nothing to log in to.")
         if not is_safe(server.url):
-            raise LoginError(f"{server.url} is not https: a login would be seen by others on the way.")
+            raise LoginError(
+                f"{hide_address(server.url)} is not https: a login would be seen by others on the way."
+            )
         self._url = server.url
         self._server = server
         self._file = file
@@ -83,9 +86,9 @@ class LoginFlow:
                     raise NoLoginNeededError
                 return read_challenge(reply.headers.get("www-authenticate", ""))
         except TimeoutError as error:
-            raise LoginError(f"{self._url} did not answer in time.") from error
+            raise LoginError(f"{hide_address(self._url)} did not answer in time.") from error
         except ToolError as error:
-            raise LoginError(f"{self._url}: {error}.") from error
+            raise LoginError(f"{hide_address(self._url)}: {error}.") from error
         finally:
             await client.close()
 
