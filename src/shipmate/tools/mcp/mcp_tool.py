@@ -46,7 +46,7 @@ class McpTool(Tool[McpArguments]):
         self.description = clean(words)[:DESCRIPTION_LIMIT]
 
     def spec(self) -> ToolSpec:
-        return ToolSpec(self.name, self.description, self._foreign.input_schema)
+        return ToolSpec(self.name, self.description, {"type": "object", **self._foreign.input_schema})
 
     def parse(self, arguments: JsonObject) -> McpArguments:
         required = self._foreign.input_schema.get("required")

@@ -106,7 +106,19 @@ def _fits(tool: ForeignTool) -> bool:
     return (
         len(msgspec.json.encode(tool.input_schema)) <= SCHEMA_LIMIT
         and len(msgspec.json.encode(tool.annotations)) <= SCHEMA_LIMIT
-        and tool.input_schema.get("type", "object") == "object"
+        and _is_schema(tool.input_schema)
+    )
+
+
+def _is_schema(schema: JsonObject) -> bool:
+    """Return whether a provider can take a schema: one that it cannot take fails every request it is in."""
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    return (
+        schema.get("type", "object") == "object"
+        and isinstance(properties, dict)
+        and all(isinstance(each, dict | bool) for each in properties.values())
+        and isinstance(required, list)
+        and all(isinstance(each, str) for each in required)
     )
 
 
