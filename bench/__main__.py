@@ -17,7 +17,7 @@ from typing import Any
 
 MODULES = (
     *("turn", "wire", "context", "priming", "server", "search", "index", "hostile", "command", "keeper"),
-    *("agentdojo", "house"),
+    *("mcp", "agentdojo", "house"),
 )
 ARTEFACT = Path("artefacts/bench.json")
 COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}

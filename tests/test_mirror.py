@@ -30,6 +30,7 @@ CROSSING = {
     "orchestrator/test_forbidden.py": "rules that come late",
     "orchestrator/test_preview.py": "mode preview, through the product",
     "orchestrator/test_received.py": "what strangers sent",
+    "orchestrator/test_server_tools.py": "tools of MCP servers through whole runs",
     "orchestrator/test_row.py": "rows and streams, read by the AI SDK",
     "priming/test_cli.py": "the priming commands, with the fixtures of this room",
     "server/test_client.py": "the AI SDK's clients",

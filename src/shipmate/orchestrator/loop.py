@@ -24,7 +24,7 @@ from shipmate.thread.service import Thread
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import Outcome
-from shipmate.values.message import UIMessage, message_tokens, text_of, timestamp
+from shipmate.values.message import UIMessage, message_tokens, text_of, timestamp, tool_name
 from shipmate.workspace.layout import Layout
 
 
@@ -108,7 +108,7 @@ class AgentOrchestrator:
         """Work the decided calls of a message without asking the model."""
         turn.open()
         try:
-            await turn.equipment.toolset.load()
+            await turn.equipment.toolset.load(called=map(tool_name, turn.open_calls()))
         except UserError as error:
             # The member is gone, or its settings cannot be read any more.
             await turn.close_calls(f"{error} Nothing ran.")
@@ -117,7 +117,9 @@ class AgentOrchestrator:
         await turn.commit()
 
     async def _steps(self, turn: Turn) -> Outcome:
-        await turn.equipment.toolset.load()
+        await turn.equipment.toolset.load(called=map(tool_name, turn.open_calls()))
+        if words := turn.equipment.toolset.describe_starting(turn.equipment.member.config.language):
+            turn.tell(chunks.data("notice", {"text": words}, transient=True))
         if turn.steps:
             # Calls that take the process down each time would else be begun for ever.
             await turn.count_attempt()
@@ -139,6 +141,8 @@ class AgentOrchestrator:
 
     async def _step(self, turn: Turn, context: Context) -> tuple[Finish | None, bool]:
         """Ask the model once; its calls are on disk when this returns. None when it is to be asked again."""
+        # What servers of tools offer may have changed since the last step.
+        await turn.equipment.toolset.load()
         request = await self._request(turn, context)
         self._trace.write(turn.thread_id, turn.run_id, turn.steps + 1, request)
         turn.tell(chunks.start_step())
@@ -155,6 +159,7 @@ class AgentOrchestrator:
             await self._keep_signatures(turn, reader)
             return None, False
         await _let_watchers_hear()
+        await turn.equipment.toolset.load(called=[each.name for each in reader.calls])
         for asked in reader.calls:
             if (error := asked.error or _refuse(turn.equipment.toolset, asked)) is not None:
                 turn.tell(chunks.tool_input_error(asked.call_id, asked.name, asked.input, error))

@@ -323,6 +323,14 @@ class Layout:
         """Return where an MCP server's complaints are kept."""
         return self.logs / "mcp" / f"{_file_name(server)}.log"
 
+    def mcp_offer(self, server: str) -> Path:
+        """Return where it is remembered what an MCP server offers."""
+        return self.ship / "mcp" / "offers" / f"{_file_name(server)}.json"
+
+    def mcp_login(self, server: str) -> Path:
+        """Return where the login at an MCP server is kept."""
+        return self.ship / "mcp" / "logins" / f"{_file_name(server)}.json"
+
     def trace(self, thread_id: str) -> Path:
         return self.logs / "trace" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
 
