@@ -30,6 +30,8 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     signatures: dict[str, list[JsonObject]] = {}
     # How many leading bytes of `system` stay the same from turn to turn, for providers that cache by mark.
     stable_bytes: int = 0
+    # How to choose the words: any of `temperature`, `top_p`, `max_tokens`, `stop` and `seed`.
+    sampling: JsonObject = {}
 
 
 class TextDelta(msgspec.Struct, frozen=True, tag="text"):

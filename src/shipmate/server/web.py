@@ -16,7 +16,7 @@ from shipmate import __version__
 from shipmate.errors import ShipmateError
 from shipmate.server.describe import describe
 from shipmate.server.guard.edge import Edge, log, unforeseen
-from shipmate.server.guard.error import ApiError, invalid, translate
+from shipmate.server.guard.error import ApiError, invalid, respond, translate
 from shipmate.server.guard.host import AllowedHosts
 from shipmate.server.guard.security import Guard, is_guarded
 from shipmate.server.metric import Meter
@@ -84,28 +84,25 @@ async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
-    """Answer an error in the one shape of all refusals."""
+    """Answer an error in the one shape of all refusals of its address."""
+    path = request.url.path
     if isinstance(error, ApiError):
-        return error.response()
+        return respond(error, path)
     if isinstance(error, RequestValidationError):
-        return invalid(_complaint(error)).response()
+        return respond(invalid(_complaint(error)), path)
     if isinstance(error, HTTPException):
-        if (
-            error.status_code == 404
-            and request.method in ("GET", "HEAD")
-            and not is_guarded(request.url.path)
-        ):
+        if error.status_code == 404 and request.method in ("GET", "HEAD") and not is_guarded(path):
             return _answer_page(request)
         code, message = REFUSALS.get(error.status_code, ("invalid", "The request cannot be answered."))
         headers = dict(error.headers or {})
-        return ApiError(error.status_code, code, message, "Read /docs.", headers=headers).response()
+        return respond(ApiError(error.status_code, code, message, "Read /docs.", headers=headers), path)
     assert isinstance(error, ShipmateError)
     known = translate(error, str(get_site(request).layout.root))
     if known is None:
         error_id = new_id("err")
         log.error("%s %s %s", error_id, request.method, request.url.path, exc_info=error)
-        return unforeseen(error_id).response()
-    return known.response()
+        return respond(unforeseen(error_id), path)
+    return respond(known, path)
 
 
 def _answer_page(request: Request) -> Response:

@@ -251,7 +251,12 @@ class Ledger(Protocol):
     """What runs used, and the signatures of open turns."""
 
     async def add_usage(self, usage: StepUsage) -> None: ...
-    async def usage(self, since: str, thread_id: str | None = None) -> list[StepUsage]: ...
+    async def usage(
+        self, since: str, thread_id: str | None = None, run_id: str | None = None
+    ) -> list[StepUsage]:
+        """List the steps since a time, oldest first: all, or those of a thread or of one of its runs."""
+        ...
+
     async def keep_signatures(
         self, thread_id: str, message_id: str, signatures: list[JsonObject]
     ) -> None: ...

@@ -41,6 +41,9 @@ class ApiError(Exception):
         self.status = status
         self.code = code
         self.headers = headers
+        self.next = next_
+        # The field of the request that is meant, where one is.
+        self.param: str | None = None
         self.body: JsonObject = {"code": code, "message": message, "next": next_, **extra}
 
     def response(self) -> Response:
@@ -49,6 +52,21 @@ class ApiError(Exception):
         return Response(content, self.status, self.headers, media_type="application/json")
 
 
+def respond(error: ApiError, path: str) -> Response:
+    """Return the answer to send, in the shape that programs expect at this address: OpenAI's under /v1."""
+    if not path.startswith("/v1/"):
+        return error.response()
+    body: JsonObject = {
+        "message": f"{error} {error.next}".strip(),
+        "type": TYPES.get(error.status, "server_error" if error.status >= 500 else "invalid_request_error"),
+        "param": error.param,
+        "code": "invalid_api_key" if error.code == "auth" else error.code.replace("-", "_"),
+    }
+    content = msgspec.json.encode({"error": body})
+    return Response(content, error.status, error.headers, media_type="application/json")
+
+
+TYPES = {403: "permission_error", 429: "rate_limit_error"}
 # The first class that fits decides. Our own sentences are shown only for mistakes of the person who asked;
 # paths in them are cut out, and every other error is told in the general words of its class.
 KINDS: tuple[tuple[type[ShipmateError], int, str], ...] = (
