@@ -229,8 +229,7 @@ class Lane:
 
     async def _bring(self, thread: Thread, row: InboxRow, event: ToolResultEvent) -> None:
         """Put what a program's tools brought into the thread, and go on with the run that called them."""
-        last = thread.messages[-1] if thread.messages else None
-        run_id = self._run_of(thread, last["id"] if last is not None else None)
+        run_id = self._run_of(thread, thread.messages[-1]["id"] if thread.messages else None)
         kept = result_row(thread, event, run_id)
         if kept is None:
             await self._finish(thread, [row], NOT_WAITED_FOR)

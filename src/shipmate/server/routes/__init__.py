@@ -6,7 +6,6 @@ from shipmate.server.routes import (
     approval,
     audit,
     chat,
-    completion,
     context,
     course,
     knowledge,
@@ -20,6 +19,7 @@ from shipmate.server.routes import (
     upload,
     usage,
 )
+from shipmate.server.routes.v1 import completion
 
 ROUTERS = (
     session.router,
