@@ -141,11 +141,15 @@ async def test_w5_trouble_after_the_first_word_is_an_event_of_the_stream(
     stream = await openai.chat.completions.create(
         model="captain", messages=[{"role": "user", "content": "begin and fail"}], stream=True
     )
-    heard = ""
-    with pytest.raises(sdk.APIError, match="cannot be reached"):
+    heard: list[str] = []
+
+    async def hear() -> None:
         async for chunk in stream:
-            heard += chunk.choices[0].delta.content or ""
-    assert heard == "I begin "
+            heard.append(chunk.choices[0].delta.content or "")
+
+    with pytest.raises(sdk.APIError, match="cannot be reached"):
+        await hear()
+    assert "".join(heard) == "I begin "
     told = events(await ask(served, said("begin and fail"), stream=True))
     assert set(told[-1]["error"]) == {"message", "type", "param", "code"}
     assert "cannot be reached" not in str(told[:-1])

@@ -109,7 +109,7 @@ async def test_w5_several_calls_at_once(served: Served) -> None:
 async def test_w5_results_of_a_talk_that_is_not_known_here_go_on_as_well(
     served: Served, script: ScriptedModel
 ) -> None:
-    """Another server made the calls, or the history was changed since: the request's history is what counts."""
+    """Another server made the calls, or the history was changed: that of the request is what counts."""
     message = {
         "role": "assistant",
         "content": None,
