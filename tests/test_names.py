@@ -42,7 +42,6 @@ CROWD = 15
 # Rooms over the bar, with their present size: a ceiling that may only be lowered.
 CROWDED = {
     "cli": 18,
-    "server/routes": 16,
 }
 # A function's docstring says what it returns or does, a class's what it is.
 VOICE = {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shipmate.models.scripted import ScriptedModel
 from shipmate.server.guard.error import ApiError
 from shipmate.server.routes.v1.body import read_completion, read_options
-from shipmate.server.routes.v1.talk import Talk, read_talk
+from shipmate.server.routes.v1.client_history import ClientHistory, read_history
 from tests.support.openai_program import PATH, WEATHER, ask, problem, said, words
 from tests.support.server import Served
 
@@ -109,13 +109,20 @@ async def test_w5_what_would_change_the_answer_is_refused_by_name(
     served: Served, script: ScriptedModel
 ) -> None:
     for field, value in REFUSED:
-        refused = await ask(served, said("hello"), **{"tools": [WEATHER], field: value})
+        more: dict[str, Any] = {"tools": [WEATHER], field: value}
+        refused = await ask(served, said("hello"), **more)
         assert (refused.status_code, problem(refused)["param"]) == (400, field), value
     assert script.requests == []
 
 
 async def test_w5_neutral_values_and_unknown_fields_pass(served: Served) -> None:
-    unknown = {"top_k": 40, "x": {"y": [1]}, "metadata": {"a": "b"}, "store": True, "service_tier": "auto"}
+    unknown: dict[str, Any] = {
+        "top_k": 40,
+        "x": {"y": [1]},
+        "metadata": {"a": "b"},
+        "store": True,
+        "service_tier": "auto",
+    }
     more = {key: value for key, value in FULL.items() if key not in ("messages", "user")}
     assert words(await ask(served, *FULL["messages"], **more, **unknown)) == "Hello there."
     nothing = dict.fromkeys(more)
@@ -277,12 +284,12 @@ ANY_JSON = st.recursive(
 )
 
 
-def read(raw: bytes) -> tuple[Talk, Any] | ApiError:
+def read(raw: bytes) -> tuple[ClientHistory, Any] | ApiError:
     """Read a body as the route does."""
     try:
         body, given_ = read_completion(raw)
         read_options(body)
-        return read_talk(body.messages), given_
+        return read_history(body.messages), given_
     except ApiError as error:
         return error
 
@@ -298,6 +305,6 @@ def test_w5_whatever_stands_anywhere_is_taken_or_refused_in_words(way: tuple[Any
         assert found.status == 400
         assert 0 < len(str(found)) < 1000
         return
-    talk, sent = found
+    read_, given_ = found
     # Nothing that was said before is dropped in silence.
-    assert len(talk.history) + 1 == sum(message["role"] != "tool" for message in sent["messages"])
+    assert len(read_.before) + 1 == sum(message["role"] != "tool" for message in given_["messages"])

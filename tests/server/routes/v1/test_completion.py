@@ -32,7 +32,7 @@ async def test_an_answer_comes_at_once_or_as_a_stream(openai: AsyncOpenAI) -> No
     chunks = [chunk async for chunk in stream]
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "I thought about it."
     assert chunks[-1].choices[0].finish_reason == "stop"
-    assert {chunk.usage for chunk in chunks} == {None}
+    assert all(chunk.usage is None for chunk in chunks)
     assert len({(chunk.id, chunk.created) for chunk in chunks}) == 1
 
 

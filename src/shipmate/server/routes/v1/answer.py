@@ -12,9 +12,9 @@ from shipmate.errors import ShipmateError
 from shipmate.orchestrator.lane.ingress import reply_id
 from shipmate.server.guard.error import ApiError, respond
 from shipmate.server.port import Receipt, Ship
-from shipmate.server.routes.v1.admission import Admitted
+from shipmate.server.routes.v1.application import Admitted
 from shipmate.server.routes.v1.call_thread import THREAD_HEADER, say, send_id
-from shipmate.server.routes.v1.error import failure
+from shipmate.server.routes.v1.refusal import failure
 from shipmate.server.stream.stream import CLOSING
 from shipmate.server.stream.watch import find_message
 from shipmate.store.port import StepUsage

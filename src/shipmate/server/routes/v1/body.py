@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from shipmate.server.guard.error import ApiError, invalid
-from shipmate.server.routes.v1.error import bad, unsupported
+from shipmate.server.routes.v1.refusal import bad, unsupported
 from shipmate.values.event import ClientTool, RunOptions
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting

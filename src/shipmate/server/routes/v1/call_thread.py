@@ -17,7 +17,7 @@ import msgspec
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.server.ask import OWNER
 from shipmate.server.port import Ship
-from shipmate.server.routes.v1.talk import Answered, Entry, Talk, Words
+from shipmate.server.routes.v1.client_history import Answered, ClientHistory, Entry, Words
 from shipmate.thread.service import Thread
 from shipmate.values.message import JsonObject, UIMessage, data_part, new_id, timestamp
 from shipmate.values.saying import fill, load_sayings
@@ -74,11 +74,11 @@ def words_of(words: Words, language: str) -> str:
     return say(language, "instructions", text=words.text) if words.is_instruction else words.text
 
 
-def make_rows(thread_id: ThreadId, talk: Talk, mark: RequestMark, language: str) -> list[UIMessage]:
+def make_rows(thread_id: ThreadId, sent: ClientHistory, mark: RequestMark, language: str) -> list[UIMessage]:
     """Make the rows of a request's history; an answer whose results are new is left open."""
-    entries: tuple[Entry, ...] = talk.history
-    if isinstance(talk.new, Answered):
-        entries = (*entries, talk.new)
+    entries: tuple[Entry, ...] = sent.before
+    if isinstance(sent.new, Answered):
+        entries = (*entries, sent.new)
     is_tainted = any(isinstance(each, Answered) for each in entries)
     data = msgspec.to_builtins(msgspec.structs.replace(mark, tainted=is_tainted))
     metadata: JsonObject = {
@@ -96,7 +96,7 @@ def make_rows(thread_id: ThreadId, talk: Talk, mark: RequestMark, language: str)
         }
     ]
     for number, entry in enumerate(entries, 1):
-        is_open = entry is talk.new
+        is_open = entry is sent.new
         row = _row(f"request-{number}", entry, metadata, language, is_open=is_open)
         if row["parts"]:
             rows.append(row)

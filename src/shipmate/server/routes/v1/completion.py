@@ -8,12 +8,12 @@ from starlette.responses import Response
 from shipmate.server.guard.error import ApiError
 from shipmate.server.json_response import Json
 from shipmate.server.port import Ship
-from shipmate.server.routes.v1.admission import Application
 from shipmate.server.routes.v1.answer import ChunkEncoder, answer_id, completion, conclude, headers_of
+from shipmate.server.routes.v1.application import Application
 from shipmate.server.routes.v1.body import read_completion
 from shipmate.server.routes.v1.call_thread import THREAD_HEADER, sweep
-from shipmate.server.routes.v1.error import unknown_model
-from shipmate.server.routes.v1.stream import CompletionStream
+from shipmate.server.routes.v1.completion_stream import CompletionStream
+from shipmate.server.routes.v1.refusal import unknown_model
 from shipmate.server.site import TheShip, TheSite
 from shipmate.server.stream.stream import Streamed
 from shipmate.values.message import JsonObject

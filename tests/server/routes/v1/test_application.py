@@ -219,12 +219,13 @@ async def test_w5_what_no_list_shows_is_removed_after_a_week(tmp_path: Path) -> 
 
 
 async def test_w5_names_that_no_thread_can_have_are_refused(served: Served) -> None:
-    for more in (
+    wrong: list[dict[str, Any]] = [
         {"user": "a\nb"},
         {"user": "x" * 300},
         {"headers": {"x-shipmate-thread": "nonsense"}},
         {"headers": {"x-shipmate-thread": "UPPER:x:y"}},
-    ):
+    ]
+    for more in wrong:
         refused = await ask(served, said("hello"), **more)
         assert refused.status_code == 400, more
         assert problem(refused)["param"] in ("user", "x-shipmate-thread")

@@ -11,8 +11,8 @@ from starlette.types import Receive, Scope, Send
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.server.guard.error import respond
 from shipmate.server.port import Receipt, Ship
-from shipmate.server.routes.v1.admission import Admitted
 from shipmate.server.routes.v1.answer import ChunkEncoder, Conclusion, conclude, headers_of, lost
+from shipmate.server.routes.v1.application import Admitted
 from shipmate.server.stream.stream import KEEP_ALIVE_SECONDS, Events, Streams, Wire, drain
 from shipmate.server.stream.watch import REJOIN, OwnRuns
 from shipmate.values import chunk as chunks

@@ -11,7 +11,7 @@ import msgspec
 
 from shipmate.server.guard.error import ApiError
 from shipmate.server.routes.v1.body import ClientCall, ClientMessage
-from shipmate.server.routes.v1.error import bad
+from shipmate.server.routes.v1.refusal import bad
 from shipmate.values.event import Attachment
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
@@ -46,20 +46,20 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
 Entry: TypeAlias = Words | Answered
 
 
-class Talk(msgspec.Struct, frozen=True):
+class ClientHistory(msgspec.Struct, frozen=True):
     """A request's messages: all but the new, and the new, which is words or an answer with results."""
 
-    history: tuple[Entry, ...]
+    before: tuple[Entry, ...]
     new: Words | Answered
 
     @property
     def instructions(self) -> str:
         """Return what the program told the model beforehand."""
-        told = [each.text for each in self.history if isinstance(each, Words) and each.is_instruction]
+        told = [each.text for each in self.before if isinstance(each, Words) and each.is_instruction]
         return "\n\n".join(told)
 
 
-def read_talk(messages: list[ClientMessage]) -> Talk:
+def read_history(messages: list[ClientMessage]) -> ClientHistory:
     """Read messages in order; every call must have one result before anything else is said."""
     entries: list[Entry] = []
     place = 0
@@ -79,7 +79,7 @@ def read_talk(messages: list[ClientMessage]) -> Talk:
         raise bad("messages", "the last one must be of the user, or the result of a tool.")
     if isinstance(last, Words) and not last.text.strip() and not last.files:
         raise bad(f"messages[{len(messages) - 1}].content", "the last message is empty.")
-    return Talk(tuple(entries[:-1]), last)
+    return ClientHistory(tuple(entries[:-1]), last)
 
 
 def _results(messages: list[ClientMessage], place: int) -> dict[str, str]:

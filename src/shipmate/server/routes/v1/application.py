@@ -25,8 +25,8 @@ from shipmate.server.routes.v1.call_thread import (
     take_id,
     words_of,
 )
-from shipmate.server.routes.v1.error import bad
-from shipmate.server.routes.v1.talk import Talk, Words, read_talk
+from shipmate.server.routes.v1.client_history import ClientHistory, Words, read_history
+from shipmate.server.routes.v1.refusal import bad
 from shipmate.thread.service import Thread
 from shipmate.values.event import RunOptions, TextEvent, ToolResultEvent
 from shipmate.values.message import JsonObject, client_calls, new_id, timestamp
@@ -52,7 +52,7 @@ class Application:
         self._ship = ship
         self._body = body
         self._given = given
-        self._talk: Talk = read_talk(body.messages)
+        self._sent: ClientHistory = read_history(body.messages)
         self._options: RunOptions = read_options(body)
         self._named = _name_thread(body, header)
         self._key = _check_key(key)
@@ -88,9 +88,9 @@ class Application:
 
     async def _find_caller(self) -> ThreadId | None:
         """Return the thread whose calls were made for this program, when the request goes on with it."""
-        if isinstance(self._talk.new, Words):
+        if isinstance(self._sent.new, Words):
             return None
-        for thread_id in callers(call.id for call in self._talk.new.calls):
+        for thread_id in callers(call.id for call in self._sent.new.calls):
             thread = await _read(self._ship, thread_id)
             mark = None if thread is None else read_mark(thread)
             if thread is None or mark is None:
@@ -101,7 +101,7 @@ class Application:
         return None
 
     async def _check_results(self, thread_id: ThreadId) -> None:
-        if isinstance(self._talk.new, Words):
+        if isinstance(self._sent.new, Words):
             return
         thread = await _read(self._ship, thread_id)
         if thread is None or not self._awaits(thread):
@@ -113,33 +113,33 @@ class Application:
         return bool(waiting) and waiting == self._results(thread.id).keys()
 
     def _results(self, thread_id: ThreadId) -> dict[str, str]:
-        new = self._talk.new
+        new = self._sent.new
         calls = () if isinstance(new, Words) else new.calls
         return {take_id(thread_id, call.id): call.result for call in calls}
 
     async def _prepare(self, own: ThreadId, other: ThreadId | None, member: str) -> ThreadId:
         """Make the thread of the request, or only the note of its key when another thread answers."""
         thread_id = other or own
-        has_history = bool(self._talk.history or self._options.tools or not isinstance(self._talk.new, Words))
+        has_history = bool(self._sent.before or self._options.tools or not isinstance(self._sent.new, Words))
         if self._key is None and (other is not None or not has_history):
             return thread_id
         messages = self._given["messages"]
         mark = RequestMark(
             thread=str(thread_id), count=len(messages), digest=digest_of(messages), body=self._digest
         )
-        talk = self._talk if other is None else Talk((), Words(text=""))
+        sent = self._sent if other is None else ClientHistory((), Words(text=""))
         if other is None and member != CAPTAIN:
             await self._ship.store.threads.create(str(own), member=member)
         # Another request of the same key may have made it just now: it is the same request.
         with contextlib.suppress(UserError):
-            await self._ship.threads.create(own, make_rows(own, talk, mark, self._ship.config.language))
+            await self._ship.threads.create(own, make_rows(own, sent, mark, self._ship.config.language))
         known = await self._find_repeat(self._key) if self._key is not None else None
         return known or thread_id
 
     def _admitted(self, thread_id: ThreadId, member: str) -> Admitted:
         own = call_of(self._key).scope_id if self._key is not None else new_id("api")
         language = self._ship.config.language
-        new = self._talk.new
+        new = self._sent.new
         if not isinstance(new, Words):
             event: TextEvent | ToolResultEvent = ToolResultEvent(
                 platform=PLATFORM,
@@ -152,7 +152,7 @@ class Application:
                 options=self._options,
             )
             return Admitted(thread_id, event)
-        told = self._talk.instructions if self._named is not None else ""
+        told = self._sent.instructions if self._named is not None else ""
         event = TextEvent(
             platform=PLATFORM,
             thread_id=str(thread_id),
