@@ -203,6 +203,8 @@ class ChunkEncoder:
         # Before the results a request brought stands what its program was told before.
         self._is_open = self._own is None
         self.has_begun = False
+        # The head of the response is out, so that no status can tell of trouble any more.
+        self.is_sent = False
 
     def encode(self, chunk: Chunk) -> bytes:
         """Return the bytes of a chunk, none when there is nothing to tell."""
@@ -238,7 +240,7 @@ class ChunkEncoder:
     def _conclude(self, end: Conclusion) -> bytes:
         """Return what stands last; trouble once words are out is told as an event of its own."""
         if end.problem is not None:
-            return _event(_problem(end.problem)) if self.has_begun else b""
+            return _event(_problem(end.problem)) if self.has_begun or self.is_sent else b""
         told = b""
         if not self.has_begun and end.text:
             # Nothing ran that could have been followed: an answer to an approval, say.

@@ -44,6 +44,7 @@ class CompletionStream:
                 if self._end is not None and self._end.problem is not None and not self._encoder.has_begun:
                     await respond(self._end.problem, scope["path"])(scope, receive, send)
                     return
+                self._encoder.is_sent = True
                 wire = Wire(receive, send, self._streams, self._encoder.encode, b"")
                 await wire.open(headers_of(self._admitted))
                 if is_over:
