@@ -8,41 +8,21 @@ from collections import defaultdict
 from pathlib import Path
 
 import shipmate
-from shipmate.values.surface import SURFACES
+from shipmate.values.event import SURFACES
 
 SOURCE = Path(shipmate.__file__).parent
-# Answer types that bear the name of the value they describe. They go when a route's answer is described once;
-# until then the list can only grow shorter.
-ANSWERS = {
-    *("Approval", "Audit", "AuditEntry", "Context", "Example", "Finding", "Grant", "Member", "RunChanges"),
-    *("RunFile", "Script", "Skill", "Skills", "Thread", "Upload", "Usage"),
-}
 # Every room may have one door and one service, and a command or a route is named after the thing it is about.
 ROOM_WORDS = {"__init__", "port", "service"}
 NAMED_AFTER_A_THING = (
     "cli",
     "cli/terminal",
+    "cli/workspace",
     "server/routes",
-    "server/answer",
+    "server/routes/chat",
     "store/sqlite",
     "store/journal",
 )
-# Module names that still mean two things, with where they stand.
-MODULES_TO_RENAME = {
-    "ask": {"cli", "server"},
-    "attachment": {"orchestrator", "tools/file"},
-    "command": {"adapters", "tools/exec"},
-    "folder": {"skills", "store/journal"},
-    "mark": {"store/journal", "thread"},
-    "note": {"cli/terminal", "orchestrator/lane"},
-    "upload": {"server/routes", "workspace"},
-    "wording": {"approvals", "context", "models/provider"},
-}
 CROWD = 15
-# Rooms over the bar, with their present size: a ceiling that may only be lowered.
-CROWDED = {
-    "cli": 18,
-}
 # A function's docstring says what it returns or does, a class's what it is.
 VOICE = {
     ast.FunctionDef: ("Give ", "Be ", "Tell whether ", "Say whether "),
@@ -50,7 +30,7 @@ VOICE = {
     ast.ClassDef: ("Give ", "Be ", "Hold ", "Carry ", "State ", "Name ", "Say ", "Keep ", "Describe "),
     ast.Module: ("Give ", "Be "),
 }
-# Where no platform may be known by its name: what it shows is asked of `values/surface.py`.
+# Where no platform may be known by its name: what it shows is asked of `values/event.py`.
 CORE = ("approvals", "context", "memory", "orchestrator", "priming", "store", "thread")
 PICTURES = re.compile(r"clerk|doorman|silence", re.IGNORECASE)
 
@@ -88,7 +68,7 @@ def same_modules() -> dict[str, set[str]]:
 
 def is_one_thing(name: str, folders: set[str]) -> bool:
     """Tell whether all but one of the folders hold a view of the thing the module is named after."""
-    return len(folders) < 2 or (name not in MODULES_TO_RENAME and len(folders - set(NAMED_AFTER_A_THING)) < 2)
+    return len(folders) < 2 or len(folders - set(NAMED_AFTER_A_THING)) < 2
 
 
 def crowds() -> dict[str, int]:
@@ -117,25 +97,15 @@ def defined(tree: ast.Module) -> set[str]:
 
 def test_h1_no_public_class_name_is_defined_twice() -> None:
     twice = {name: places for name, places in classes().items() if len(places) > 1}
-    wrong = {
-        name: places
-        for name, places in twice.items()
-        if name not in ANSWERS or sum(not place.startswith("server/answer/") for place in places) > 1
-    }
-    assert wrong == {}
-
-
-def test_h1_the_known_answer_types_are_still_there() -> None:
-    twice = {name for name, places in classes().items() if len(places) > 1}
-    assert twice >= ANSWERS, "a name that is gone leaves the list"
+    assert twice == {}
 
 
 def test_h1_no_module_name_means_two_things() -> None:
-    assert same_modules() == MODULES_TO_RENAME, "rename the new one; a name that is gone leaves the list"
+    assert same_modules() == {}, "rename the new one"
 
 
 def test_h2_no_room_is_crowded() -> None:
-    assert crowds() == CROWDED, "give the room inner rooms; one that shrank gets its new size as ceiling"
+    assert crowds() == {}, "give the room inner rooms"
 
 
 def test_h1_no_name_hides_its_job_behind_a_picture() -> None:
@@ -146,6 +116,17 @@ def test_h1_no_name_hides_its_job_behind_a_picture() -> None:
         if PICTURES.search(name)
     }
     assert names == set()
+
+
+def test_h1_policy_has_one_word_for_what_it_says_and_people_one_for_what_they_say() -> None:
+    synonyms = {
+        f"{path.relative_to(SOURCE)}: {name}"
+        for path in modules()
+        if path.relative_to(SOURCE).parts[0] in ("approvals", "orchestrator", "server", "cli")
+        for name in {path.stem, *defined(tree_of(path))}
+        if re.search(r"judge?ment|ruling", name, re.IGNORECASE)
+    }
+    assert synonyms == set(), "a policy has a Verdict, a person a Decision"
 
 
 def test_h1_docstrings_speak_the_plain_voice() -> None:

@@ -96,7 +96,7 @@ def test_an_unknown_profile_or_section_is_a_clear_error(tmp_path: Path, settings
 
 
 def test_a_default_request_for_one_line_stays_small(tmp_path: Path) -> None:
-    example = Path(__file__).parents[2] / "src/shipmate/cli/examples/captain.md"
+    example = Path(__file__).parents[2] / "src/shipmate/cli/workspace/examples/captain.md"
     builder = ContextBuilder(write_files(tmp_path, Agent=example.read_text(encoding="utf-8")))
     context = builder.build(
         ContextRequest(last_text="ping", tools=TOOLS, model="anthropic:claude-sonnet-4-6")

@@ -18,7 +18,7 @@ def test_a_write_against_an_old_version_is_refused_and_changes_nothing(tmp_path:
     with pytest.raises(ApiError) as refused:
         write_document(layout, layout.agent, "Agent.md", "three", version)
     assert refused.value.status == 409
-    assert refused.value.body["version"] == read_document(layout.agent, "Agent.md").version
+    assert refused.value.problem.version == read_document(layout.agent, "Agent.md").version
     with pytest.raises(ApiError):
         write_document(layout, layout.agent, "Agent.md", "three", None)
     assert layout.agent.read_text() == "two"

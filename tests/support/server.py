@@ -12,15 +12,14 @@ import httpx2
 import uvicorn
 
 from shipmate.app import Shipmate
-from shipmate.cli.doctor import examine
-from shipmate.cli.init import EXAMPLES
+from shipmate.cli.workspace.doctor import examine
+from shipmate.cli.workspace.init import EXAMPLES
 from shipmate.models.port import Model
 from shipmate.server.guard.access_token import Token
 from shipmate.server.guard.host import AllowedHosts
-from shipmate.server.listen import WebListener
 from shipmate.server.port import Ship
 from shipmate.server.site import Opener, Site
-from shipmate.server.web import make_app
+from shipmate.server.web import WebListener, make_app
 
 AGENT = "# Mate\n\nYou are Mate, who answers tests.\n"
 

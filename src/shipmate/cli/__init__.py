@@ -19,6 +19,8 @@ COMMANDS = {
     "doctor": "Check the workspace and say what to mend.",
     "reindex": "Make the index of threads and search anew.",
 }
+# The commands that stand in `cli/workspace/`.
+ABOUT_THE_FOLDER = {"init", "adopt", "context", "doctor", "reindex"}
 
 
 def main(arguments: list[str] | None = None) -> None:

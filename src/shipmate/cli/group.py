@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from shipmate.cli import COMMANDS
+from shipmate.cli import ABOUT_THE_FOLDER, COMMANDS
 from shipmate.errors import ShipmateError
 
 
@@ -21,7 +21,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"shipmate.cli.{cmd_name}").command
+        room = "shipmate.cli.workspace" if cmd_name in ABOUT_THE_FOLDER else "shipmate.cli"
+        command: click.Command = importlib.import_module(f"{room}.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from shipmate.cli.init import EXAMPLES
+from shipmate.cli.workspace.init import EXAMPLES
 from shipmate.errors import WorkspaceError
 from shipmate.workspace.layout import Layout
 
@@ -45,11 +45,11 @@ async def _serve(
 ) -> None:
     # The web framework is imported here: `--help` must not wait for it.
     from shipmate.app import Shipmate
-    from shipmate.cli.doctor import examine
+    from shipmate.cli.workspace.doctor import examine
     from shipmate.server.guard.access_token import Token
     from shipmate.server.guard.host import is_loopback
-    from shipmate.server.listen import quiet_logs, serve
     from shipmate.server.site import Site
+    from shipmate.server.web import quiet_logs, serve
     from shipmate.workspace.load import load_config
 
     quiet_logs()

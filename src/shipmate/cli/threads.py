@@ -15,7 +15,7 @@ from shipmate.cli.place import OpenWorkspace, find_layout, open_records, parse_t
 from shipmate.cli.ship import open_ship
 from shipmate.cli.terminal.card import clean, shorten
 from shipmate.cli.terminal.leaving import run
-from shipmate.cli.terminal.note import make_course, make_pin
+from shipmate.cli.terminal.note import course_here, pin_here
 from shipmate.cli.terminal.show import write_markdown
 from shipmate.errors import NotFoundError, UserError
 from shipmate.store.port import ThreadInfo
@@ -199,7 +199,7 @@ def new_course(context: click.Context, thread: str) -> None:
 
     A run in flight ends first. The thread keeps everything, and questions that wait can still be answered.
     """
-    _note(context, make_course(parse_thread_id(thread)))
+    _note(context, course_here(parse_thread_id(thread)))
 
 
 @command.command()
@@ -210,7 +210,7 @@ def pin(context: click.Context, thread: str, text: str) -> None:
     """Pin TEXT, a fact that every course of a thread shows."""
     if not text.strip():
         raise UserError("there is nothing to pin. Write the fact that must stay in sight.")
-    _note(context, make_pin(parse_thread_id(thread), text))
+    _note(context, pin_here(parse_thread_id(thread), text))
 
 
 @command.command()
@@ -219,7 +219,7 @@ def pin(context: click.Context, thread: str, text: str) -> None:
 @click.pass_context
 def unpin(context: click.Context, thread: str, number: int) -> None:
     """Take the pin of a NUMBER off; `shipmate threads pins` shows the numbers."""
-    _note(context, make_pin(parse_thread_id(thread), number=number))
+    _note(context, pin_here(parse_thread_id(thread), number=number))
 
 
 @command.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import time
 from weakref import WeakKeyDictionary
 
@@ -14,7 +15,6 @@ from shipmate.context.snapshot import SnapshotLog
 from shipmate.context.trace import Trace
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError, UserError
 from shipmate.models.port import Finish, ModelRequest, ToolSpec
-from shipmate.orchestrator.attachment import Attachments
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
@@ -23,9 +23,11 @@ from shipmate.thread.service import Thread
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import Outcome
-from shipmate.values.message import UIMessage, text_of, timestamp
-from shipmate.values.token import message_tokens
+from shipmate.values.message import JsonObject, UIMessage, message_tokens, text_of, timestamp
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.upload import ADDRESS
+
+PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 class TokenCount:
@@ -244,3 +246,44 @@ async def _let_watchers_hear() -> None:
     """Let the last words leave, also to other processes, before the disk is waited for."""
     for _ in range(HEARING_TURNS):
         await asyncio.sleep(0)
+
+
+class Attachments:
+    """Which messages hold kept files, remembered so that long threads are not looked through anew."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._seen: WeakKeyDictionary[Thread, tuple[int, int, frozenset[str]]] = WeakKeyDictionary()
+
+    def show(self, thread: Thread) -> list[UIMessage]:
+        """Return a thread's history, in which no file is named by an address only a browser can follow."""
+        messages = thread.history()
+        course, count, holders = self._seen.get(thread, (thread.course, 0, frozenset[str]()))
+        if course != thread.course or count > len(messages):
+            count, holders = 0, frozenset[str]()
+        holders |= {message["id"] for message in messages[count:] if any(map(_is_kept, message["parts"]))}
+        # The last message may still grow; it is looked at again.
+        self._seen[thread] = (thread.course, max(0, len(messages) - 1), holders)
+        if not holders:
+            return messages
+        return [self._show(message) if message["id"] in holders else message for message in messages]
+
+    def _show(self, message: UIMessage) -> UIMessage:
+        is_user = message["role"] == "user"
+        parts = [
+            self._resolve(part, is_user=is_user) if _is_kept(part) else part for part in message["parts"]
+        ]
+        return {**message, "parts": parts}
+
+    def _resolve(self, part: JsonObject, *, is_user: bool) -> JsonObject:
+        path = self._layout.upload(part["url"].removeprefix(ADDRESS))
+        # Providers take pictures only from people; what a member showed before is named to it by its path.
+        if is_user and part.get("mediaType") in PICTURES and path.is_file():
+            data = base64.b64encode(path.read_bytes()).decode()
+            return {**part, "url": f"data:{part['mediaType']};base64,{data}"}
+        return {**part, "url": path.relative_to(self._layout.root).as_posix()}
+
+
+def _is_kept(part: JsonObject) -> bool:
+    url = part.get("url")
+    return part.get("type") == "file" and isinstance(url, str) and url.startswith(ADDRESS)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call, Verdict
 from shipmate.errors import NotFoundError, ShipmateError, TargetChangedError, ToolError
-from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.taint import Taint, tell_gone
 from shipmate.orchestrator.turn import INTERRUPTED, Turn
 from shipmate.thread.service import Thread
@@ -20,9 +23,21 @@ from shipmate.tools.tool import ToolContext, ToolResult
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
-from shipmate.values.message import JsonObject, tool_name
+from shipmate.values.message import JsonObject, metadata_of, tool_name
+from shipmate.values.saying import fill
+from shipmate.workspace.file import FileCache, FileText
+from shipmate.workspace.layout import Layout
 
 log = logging.getLogger(__name__)
+# The first of these that a folder has is its guide.
+NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+# The tools that work on a file or in a folder of the workspace.
+TOOLS = frozenset({"read", "write", "edit", "grep", "glob"})
+# What forms members has its own place in prompts.
+OUTSIDE = frozenset({".ship", ".git", "members", "skills", "memory"})
+TEXT_LIMIT = 4_000
+# The key in a message's metadata that says what was told in it.
+TOLD = "guides"
 
 
 class Worker:
@@ -99,7 +114,7 @@ class Worker:
             await self._ask_anew(turn, call)
             return None
         except ToolError as error:
-            await self._refuse(turn, call, Verdict("deny", str(error)), str(error))
+            await self._refuse(turn, call, Verdict("deny", reason=str(error)), str(error))
             return None
         except ShipmateError:
             raise
@@ -107,11 +122,11 @@ class Worker:
         except Exception as error:
             log.exception("tool %s cannot be shown", call.tool.name)
             words = f"{call.tool.name} cannot be shown any more: {type(error).__name__}. It did not run."
-            await self._refuse(turn, call, Verdict("deny", words), words)
+            await self._refuse(turn, call, Verdict("deny", reason=words), words)
             return None
         if confirmed is None:
             words = "the stored approval does not cover this call, so it did not run"
-            await self._refuse(turn, call, Verdict("deny", words), words)
+            await self._refuse(turn, call, Verdict("deny", reason=words), words)
             return None
         return replace(confirmed, approval=await self._approvals.get(part["approval"]["id"]))
 
@@ -127,7 +142,7 @@ class Worker:
         try:
             approval = await self._approvals.renew(part["approval"]["id"], call)
         except ToolError as error:
-            await self._refuse(turn, call, Verdict("deny", str(error)), str(error))
+            await self._refuse(turn, call, Verdict("deny", reason=str(error)), str(error))
             return
         if isinstance(approval, ToolResult):
             await self._tell_tried(turn, call, approval)
@@ -162,7 +177,7 @@ class Worker:
         # The tool boundary: what cannot be shown to a person cannot run; it is told in the thread and logged.
         except Exception as error:
             log.exception("tool %s cannot be judged", call.tool.name)
-            return Verdict("deny", f"{call.tool.name} cannot be judged: {type(error).__name__}")
+            return Verdict("deny", reason=f"{call.tool.name} cannot be judged: {type(error).__name__}")
 
     def _call(self, turn: Turn, part: JsonObject) -> Call | str:
         """Make a call of a stored part; a text says why there is none."""
@@ -273,3 +288,68 @@ def _waits_for_others(turn: Turn, call_id: str) -> bool:
         if part["state"] == "approval-requested" or turn.is_clients(part["toolCallId"]):
             return True
     return False
+
+
+class Guides:
+    """The guides in the folders of a workspace, each told once in a course."""
+
+    def __init__(self) -> None:
+        self._files: dict[Path, FileCache] = {}
+
+    def add_to(self, turn: Turn, call: Call, told: list[Chunk]) -> list[Chunk]:
+        """Return the chunks of a result with the guide of its place, unless that was told in this course."""
+        output = told[0].get("output")
+        if call.tool.name not in TOOLS or not isinstance(output, str):
+            return told
+        layout = call.context.layout
+        guide = self._find(layout, getattr(call.arguments, "path", ""))
+        if guide is None or (path := layout.name_of(Path(guide.path))) in _guide_told(turn):
+            return told
+        turn.guides.add(path)
+        values = {"path": path, "folder": path.rpartition("/")[0], "text": _shorten(guide.text, path)}
+        words = fill(_wording(), values)
+        result = chunks.tool_output(call.call_id, f"{output}\n\n{words.rstrip()}")
+        return [result, *told[1:], chunks.message_metadata({TOLD: {path: call.call_id}})]
+
+    def _find(self, layout: Layout, path: str) -> FileText | None:
+        """Return the guide nearest to a path, below the top of the workspace, whose own are in the prompt."""
+        root = os.path.realpath(layout.root)
+        files = self._files.setdefault(layout.root, FileCache(layout.root))
+        place = os.path.realpath(os.path.join(root, path)) if path and "\0" not in path else root  # noqa: PTH118
+        for folder in _folders(layout, root, place):
+            for name in NAMES:
+                if f"{folder}/{name}" == place:
+                    return None
+                file = files.read(f"{folder}/{name}")
+                if file.text.strip():
+                    return file
+        return None
+
+
+def _folders(layout: Layout, root: str, place: str) -> Iterator[str]:
+    """Go over the folders a place lies in, from the innermost, as far as they are ordinary ones."""
+    inner = os.path.relpath(place, root).split(os.sep)  # noqa: PTH206
+    homes = {f"{root}/{home}" for _, home in layout.homes}
+    if inner[0] in (os.pardir, *OUTSIDE):
+        return
+    folder = place
+    while folder.startswith(f"{root}{os.sep}") and folder not in homes:
+        yield folder
+        folder = os.path.dirname(folder)  # noqa: PTH120
+
+
+def _guide_told(turn: Turn) -> set[str]:
+    """Return what was told in this course."""
+    messages = [*turn.thread.history(), turn.message]
+    found = [metadata_of(message).get(TOLD) for message in messages]
+    return turn.guides.union(*(each for each in found if isinstance(each, dict)))
+
+
+def _shorten(text: str, path: str) -> str:
+    text = text.strip()
+    return text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT].rstrip()}\n[It goes on: read {path}.]"
+
+
+@cache
+def _wording() -> str:
+    return Path(__file__).with_name("guide.md").read_text(encoding="utf-8")

@@ -5,13 +5,17 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from shipmate.server.json_response import ANSWER
+from shipmate.server.guard.error import CLIENT_PATHS, ClientRefusal, Refusal
+from shipmate.server.shape import ANSWER, BODY, DESCRIBED
 from shipmate.values.message import JsonObject
 
 METHODS = ("get", "post", "put", "patch", "delete")
+PLACE = "#/components/schemas/{name}"
+REFUSALS = (Refusal, ClientRefusal)
 
 
 def describe(app: FastAPI) -> JsonObject:
@@ -21,8 +25,11 @@ def describe(app: FastAPI) -> JsonObject:
         schemas: JsonObject = schema.setdefault("components", {}).setdefault("schemas", {})
         for name in ("HTTPValidationError", "ValidationError"):
             schemas.pop(name, None)
-        for operation in (each for item in schema["paths"].values() for each in item.values()):
-            _describe_answers(operation, schemas)
+        schemas |= msgspec.json.schema_components([*DESCRIBED.values(), *REFUSALS], ref_template=PLACE)[1]
+        for path, item in schema["paths"].items():
+            refusal = ClientRefusal if path.startswith(CLIENT_PATHS) else Refusal
+            for operation in item.values():
+                _describe_operation(operation, refusal.__name__)
         schema["components"]["securitySchemes"] = {
             "bearer": {"type": "http", "scheme": "bearer", "description": "the line in .ship/token"},
         }
@@ -31,26 +38,20 @@ def describe(app: FastAPI) -> JsonObject:
     return app.openapi_schema
 
 
-def _describe_answers(operation: JsonObject, schemas: JsonObject) -> None:
-    """Put the shapes of a route's answers in: its own, and the one of every refusal."""
+def _describe_operation(operation: JsonObject, refusal: str) -> None:
+    """Put the types of a route in: its body, its answer, and the one of every refusal at its address."""
     answers: JsonObject = operation["responses"]
     answers.pop("422", None)
+    if (name := operation.pop(BODY, None)) is not None:
+        operation["requestBody"] = {"required": True, "content": _content(name)}
     if (name := operation.pop(ANSWER, None)) is not None:
         good = next(status for status in answers if status.startswith("2"))
-        answers[good]["content"] = _content(name, schemas)
-    answers["default"] = {"description": "Refused", "content": _content("ProblemReply", schemas)}
+        answers[good]["content"] = _content(name)
+    answers["default"] = {"description": "Refused", "content": _content(refusal)}
 
 
-def _content(name: str, schemas: JsonObject) -> JsonObject:
-    from shipmate.server.answer import find_shape
-
-    if name not in schemas:
-        made = find_shape(name).model_json_schema(
-            ref_template="#/components/schemas/{model}", mode="serialization"
-        )
-        schemas.update(made.pop("$defs", {}))
-        schemas[name] = made
-    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
+def _content(name: str) -> JsonObject:
+    return {"application/json": {"schema": {"$ref": PLACE.format(name=name)}}}
 
 
 def render(schema: JsonObject) -> str:

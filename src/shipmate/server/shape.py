@@ -1,118 +1,55 @@
-"""Describe requests, for checking and for /openapi.json. Unknown fields are ignored."""
+"""What goes over the wire, described once: requests are checked by their types, answers made of theirs."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
+import msgspec
+from pydantic import BaseModel, ConfigDict, StringConstraints
 from pydantic.alias_generators import to_camel
+from starlette.responses import Response
+
+from shipmate.values.message import JsonObject
 
 Slot = Annotated[str, StringConstraints(max_length=200)]
 Words = Annotated[str, StringConstraints(min_length=1, max_length=400_000)]
-Version = Annotated[str, StringConstraints(max_length=64)] | None
+# What a route says of itself until the description puts the types in.
+ANSWER, BODY = "x-shipmate-answer", "x-shipmate-body"
+# Every type that a route takes raw or answers with, by its name.
+DESCRIBED: dict[str, Any] = {}
 
 
 class Shape(BaseModel):
-    """One JSON object; keys are camelCase."""
+    """The JSON object of a request; keys are camelCase, unknown ones are ignored."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
 
 
-class Login(Shape):
-    """The token a person typed."""
-
-    token: Annotated[str, StringConstraints(min_length=1, max_length=500)]
+class Answer(msgspec.Struct, rename="camel"):
+    """The JSON object of an answer; keys are camelCase, in the order of the fields."""
 
 
-class Setup(Shape):
-    """The example a person chose."""
+class Json(Response):
+    """A response that sends a value as JSON."""
 
-    example: Slot
-    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80)] | None = None
-    text: Words | None = None
+    media_type = "application/json"
 
-
-class KeyTest(Shape):
-    """A provider and a key to try."""
-
-    provider: Slot
-    model: Slot | None = None
-    api_key: Annotated[str, StringConstraints(max_length=2000)] | None = None
-    base_url: Annotated[str, StringConstraints(max_length=2000)] | None = None
+    def render(self, content: Any) -> bytes:
+        return msgspec.json.encode(content)
 
 
-class PrimingChoice(Shape):
-    """The priming scripts of a new dialog."""
-
-    script_refs: Annotated[list[Slot], Field(max_length=20)] = []
-    show_in_ui: bool = True
-
-
-class NewThread(Shape):
-    """The request for a new dialog."""
-
-    member: Slot | None = None
-    title: Slot | None = None
-    priming: PrimingChoice | None = None
+def tells(answer: type[msgspec.Struct], *, is_open: bool = False) -> JsonObject:
+    """Say what a route answers with, and whether strangers may ask."""
+    DESCRIBED[answer.__name__] = answer
+    return {ANSWER: answer.__name__, **({"security": []} if is_open else {})}
 
 
-class ThreadChange(Shape):
-    """A change to what a list shows of a thread."""
-
-    title: Slot | None = None
-    archived: StrictBool | None = None
-    read: StrictBool | None = None
+def takes(body: type[msgspec.Struct]) -> JsonObject:
+    """Say what a route decodes by itself from the body of a request."""
+    DESCRIBED[body.__name__] = body
+    return {BODY: body.__name__}
 
 
-class Said(Shape):
-    """A person's words."""
-
-    text: Words
-    message_id: Slot | None = None
-
-
-class NewPin(Shape):
-    """What to pin: a text, or else the words of a message."""
-
-    text: Annotated[str, StringConstraints(min_length=1, max_length=4000)] | None = None
-    message_id: Slot | None = None
-
-
-class Branch(Shape):
-    """The message to go back to."""
-
-    message_id: Slot
-    text: Words | None = None
-
-
-class DecisionBody(Shape):
-    """A decision on an approval."""
-
-    approved: StrictBool
-    reason: Annotated[str, StringConstraints(max_length=4000)] | None = None
-    scope: Annotated[str, StringConstraints(pattern=r"^(once|thread|always|[1-9][0-9]{0,4}m)$")] = "once"
-
-
-class JointDecisionBody(Shape):
-    """A decision on several approvals of one thread at once: all of them, or none."""
-
-    ids: Annotated[list[Slot], Field(min_length=1, max_length=100)]
-    approved: StrictBool
-    reason: Annotated[str, StringConstraints(max_length=4000)] | None = None
-
-
-class SaveScript(Shape):
-    """The request to save a course as a priming script."""
-
-    thread_id: Slot
-    course: Annotated[int, Field(ge=1)] | None = None
-    slug: Slot
-    overwrite: StrictBool = False
-    title: Slot | None = None
-
-
-class DocumentChange(Shape):
-    """The new text of a document."""
-
-    text: Annotated[str, StringConstraints(max_length=500_000)]
-    version: Version = None
+def empty() -> Response:
+    """Say that it is done and there is nothing to tell."""
+    return Response(status_code=204)

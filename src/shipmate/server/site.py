@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import mimetypes
 import time
+import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -13,19 +14,26 @@ from typing import Annotated, TypeAlias
 from fastapi import Depends, Request
 from starlette.responses import Response
 
+from shipmate.errors import ThreadIdError
 from shipmate.priming.library import Library
 from shipmate.server.guard.access_token import Tickets, Token
 from shipmate.server.guard.error import ApiError, missing
 from shipmate.server.guard.rate import RateLimit
+from shipmate.server.guard.security import SLASH
 from shipmate.server.metric import Metrics
 from shipmate.server.port import Ship
 from shipmate.server.stream.stream import Streams
+from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
 
 FOLDER = Path(__file__).with_name("page")
 LASTING = "public, max-age=31536000, immutable"
 SMALL = 1_000
+# Whoever holds the workspace's token is its owner; the server knows no other person.
+OWNER = "owner"
+PLATFORM = "web"
+ID_LIMIT = 200
 
 
 class BuiltPage:
@@ -140,3 +148,21 @@ async def get_ship(request: Request) -> Ship:
 
 TheSite: TypeAlias = Annotated[Site, Depends(get_site)]
 TheShip: TypeAlias = Annotated[Ship, Depends(get_ship)]
+
+
+def thread_of(text: str) -> ThreadId:
+    """Read a thread id; any other id names a room of the web."""
+    try:
+        return ThreadId.parse(text)
+    except ThreadIdError:
+        return ThreadId(PLATFORM, "room", text)
+
+
+def thread_at(segment: str) -> ThreadId:
+    """Read a thread id from a segment of an address, where a slash is written as the guard keeps it."""
+    return thread_of(segment.replace(SLASH, "/"))
+
+
+def new_room() -> ThreadId:
+    """Return the id of a new thread of the web."""
+    return ThreadId(PLATFORM, "room", uuid.uuid4().hex)

@@ -37,10 +37,12 @@ class Suggester:
         )
         message = user_message("suggest", f"The calls:\n\n{asked}\n\nThe reply:\n\n{text}")
         request = ModelRequest(system=_prompt(), messages=[message])
-        answer = "".join(
-            [event.text async for event in self._model.stream(request) if isinstance(event, TextDelta)]
-        )
-        return _read(answer, approvals)
+        return _read(await hear(self._model, request), approvals)
+
+
+async def hear(model: Model, request: ModelRequest) -> str:
+    """Return the whole text of one answer."""
+    return "".join([event.text async for event in model.stream(request) if isinstance(event, TextDelta)])
 
 
 def _read(answer: str, approvals: Sequence[Approval]) -> Suggestion | None:

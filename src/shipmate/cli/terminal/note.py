@@ -10,9 +10,9 @@ from shipmate.cli.ship import local_user
 from shipmate.cli.terminal.card import clean
 from shipmate.cli.terminal.slash import Slash
 from shipmate.errors import UserError
+from shipmate.orchestrator.lane.note import make_course_event, make_pin_event
 from shipmate.thread.service import ThreadService
 from shipmate.values.event import CourseEvent, PinEvent
-from shipmate.values.message import new_id, timestamp
 from shipmate.values.thread_id import ThreadId
 
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ def read_note(thread_id: ThreadId, slash: Slash, member: str | None = None) -> C
     """Return the event that a command of a chat means; a thread that it begins is the member's."""
     match slash.name:
         case "pin":
-            return make_pin(thread_id, slash.rest, member=member)
+            return pin_here(thread_id, slash.rest, member=member)
         case "unpin" if slash.rest.isdecimal():
-            return make_pin(thread_id, number=int(slash.rest))
+            return pin_here(thread_id, number=int(slash.rest))
         case "unpin":
             raise UserError("write /unpin NUMBER; /pins shows the numbers")
         case _:
-            return make_course(thread_id)
+            return course_here(thread_id)
 
 
 async def hand_over(
@@ -55,28 +55,14 @@ async def pin_lines(threads: ThreadService, thread_id: ThreadId) -> list[str]:
     return lines or ["nothing is pinned; /pin TEXT pins a fact"]
 
 
-def make_course(thread_id: ThreadId) -> CourseEvent:
-    """Make the event that opens a course from here."""
-    return CourseEvent(
-        platform=PLATFORM,
-        thread_id=str(thread_id),
-        user_id=local_user(),
-        message_id=new_id("course"),
-        timestamp=timestamp(),
-    )
+def course_here(thread_id: ThreadId) -> CourseEvent:
+    """Open a course as the person at this terminal."""
+    return make_course_event(str(thread_id), platform=PLATFORM, user_id=local_user())
 
 
-def make_pin(
+def pin_here(
     thread_id: ThreadId, text: str = "", number: int | None = None, *, member: str | None = None
 ) -> PinEvent:
-    """Make the event that pins a text from here, or takes a pin off."""
-    return PinEvent(
-        platform=PLATFORM,
-        thread_id=str(thread_id),
-        user_id=local_user(),
-        message_id=new_id("pin"),
-        timestamp=timestamp(),
-        member=member,
-        text=text,
-        number=number,
-    )
+    """Pin a text, or take a pin off, as the person at this terminal."""
+    who = local_user()
+    return make_pin_event(str(thread_id), text, number, platform=PLATFORM, user_id=who, member=member)

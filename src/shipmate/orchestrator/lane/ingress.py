@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shipmate.approvals.value import Decision
+from shipmate.approvals.value import DecidedCall
 from shipmate.orchestrator.lane.note import NoteEvent, outcome_of_note
 from shipmate.orchestrator.turn import describe_outcome, message_id_of, run_id_of
 from shipmate.store.port import InboxRow
@@ -19,6 +19,7 @@ from shipmate.values.event import (
     TextEvent,
     ToolResultEvent,
     VoiceEvent,
+    surface_of,
 )
 from shipmate.values.message import (
     JsonObject,
@@ -28,7 +29,6 @@ from shipmate.values.message import (
     metadata_of,
     tool_parts,
 )
-from shipmate.values.surface import surface_of
 
 NOT_WAITED_FOR = Outcome(run_id="", status="failed", error="no call waits for these results any more")
 
@@ -218,7 +218,7 @@ def answered_message(thread: Thread, event: IngressEvent) -> str | None:
     return None
 
 
-def decision_rows(thread: Thread, decisions: list[Decision]) -> list[UIMessage]:
+def decision_rows(thread: Thread, decisions: list[DecidedCall]) -> list[UIMessage]:
     """Make the rows that put decisions into the tool parts they are about."""
     rows: list[UIMessage] = []
     for decision in decisions:
@@ -234,7 +234,7 @@ def decision_rows(thread: Thread, decisions: list[Decision]) -> list[UIMessage]:
     return rows
 
 
-def _waiting_part(message: UIMessage, decision: Decision) -> JsonObject | None:
+def _waiting_part(message: UIMessage, decision: DecidedCall) -> JsonObject | None:
     for part in tool_parts(message):
         if part["state"] == "approval-requested" and part["approval"]["id"] == decision.approval_id:
             return part

@@ -10,7 +10,7 @@ from shipmate.thread.course import Course, Stretch, course_parts, open_calls
 from shipmate.thread.pin import Pin, list_pins, pin_parts, say, unpin_parts
 from shipmate.thread.service import Thread
 from shipmate.values.event import CourseEvent, Outcome, PinEvent
-from shipmate.values.message import JsonObject, UIMessage
+from shipmate.values.message import JsonObject, UIMessage, new_id, timestamp
 
 NoteEvent: TypeAlias = CourseEvent | PinEvent
 
@@ -32,6 +32,44 @@ class NoteContent(msgspec.Struct, frozen=True):
     parts: list[JsonObject]
     said: str
     course: int
+
+
+def make_course_event(
+    thread_id: str, *, platform: str, user_id: str, message_id: str | None = None
+) -> CourseEvent:
+    """Make the event that opens a course."""
+    return CourseEvent(
+        platform=platform,
+        thread_id=thread_id,
+        user_id=user_id,
+        message_id=message_id or new_id("course"),
+        timestamp=timestamp(),
+    )
+
+
+def make_pin_event(
+    thread_id: str,
+    text: str = "",
+    number: int | None = None,
+    *,
+    platform: str,
+    user_id: str,
+    message_id: str | None = None,
+    member: str | None = None,
+    source: str | None = None,
+) -> PinEvent:
+    """Make the event that pins a text, or takes a pin off by its number."""
+    return PinEvent(
+        platform=platform,
+        thread_id=thread_id,
+        user_id=user_id,
+        message_id=message_id or new_id("pin" if number is None else "unpin"),
+        timestamp=timestamp(),
+        member=member,
+        text=text,
+        number=number,
+        source=source,
+    )
 
 
 def make_note(thread: Thread, event: NoteEvent, row_id: str, *, tainted: bool, language: str) -> Note:

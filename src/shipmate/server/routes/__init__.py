@@ -5,7 +5,6 @@ from __future__ import annotations
 from shipmate.server.routes import (
     approval,
     audit,
-    chat,
     context,
     course,
     knowledge,
@@ -19,6 +18,7 @@ from shipmate.server.routes import (
     upload,
     usage,
 )
+from shipmate.server.routes.chat import chat
 from shipmate.server.routes.v1 import completion
 
 ROUTERS = (

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import Field, StrictBool, StringConstraints
 from starlette.responses import Response
 
+from shipmate.approvals.question import describe, describe_grant, leads_to, measure, offer_scopes
 from shipmate.approvals.value import Approval, Grant, Status
-from shipmate.approvals.wording import describe, describe_grant, leads_to, measure, offer_scopes
-from shipmate.server import shape
-from shipmate.server.ask import ClientDecision, joint_reply_event, reply_event
 from shipmate.server.guard.error import ApiError, hide_root, invalid
-from shipmate.server.json_response import Json, empty, tells
 from shipmate.server.port import Ship
-from shipmate.server.site import TheShip
+from shipmate.server.shape import Answer, Json, Shape, Slot, empty, tells
+from shipmate.server.site import OWNER, PLATFORM, TheShip
 from shipmate.server.stream.stream import WAKE
 from shipmate.values.event import ApprovalReplyEvent
-from shipmate.values.message import JsonObject
+from shipmate.values.message import JsonObject, new_id, timestamp
 from shipmate.values.reveal import reveal
 
 # The page shows a call whole, however long it is.
@@ -28,7 +28,98 @@ DECISION_SECONDS = 10.0
 router = APIRouter(tags=["approvals"])
 
 
-@router.get("/api/approvals", openapi_extra=tells("Approvals"))
+class DecisionBody(Shape):
+    """A decision on an approval."""
+
+    approved: StrictBool
+    reason: Annotated[str, StringConstraints(max_length=4000)] | None = None
+    scope: Annotated[str, StringConstraints(pattern=r"^(once|thread|always|[1-9][0-9]{0,4}m)$")] = "once"
+
+
+class JointDecisionBody(Shape):
+    """A decision on several approvals of one thread at once: all of them, or none."""
+
+    ids: Annotated[list[Slot], Field(min_length=1, max_length=100)]
+    approved: StrictBool
+    reason: Annotated[str, StringConstraints(max_length=4000)] | None = None
+
+
+class ScopeOffer(Answer):
+    """An answer that holds longer than once, with exactly what it covers."""
+
+    scope: str
+    covers: str
+    # None is the very call, with all its arguments.
+    rule: str | None
+
+
+class TextLength(Answer):
+    """How long the text is that a person must look at."""
+
+    lines: int
+    characters: int
+
+
+class ApprovalView(Answer):
+    """A question put to a person, as people are shown it."""
+
+    id: str
+    status: Status
+    thread_id: str
+    tool: str
+    input: JsonObject
+    preview: str | None
+    # The folder the call works in.
+    folder: str
+    # Where the path of the call really leads, when links lead it elsewhere.
+    leads_to: str | None
+    length: TextLength
+    member: str
+    # The longer answers that would hold; none is offered that would not.
+    scopes: list[ScopeOffer]
+    wording: str
+    reason: str
+    requested_at: str
+    expires_at: str | None
+    decided_at: str | None
+    decided_by: str | None
+    words: str | None
+
+
+class ApprovalList(Answer):
+    """Approvals, newest first."""
+
+    approvals: list[ApprovalView]
+
+
+class Decided(Answer):
+    """What became of a decision."""
+
+    approval: ApprovalView
+    say: str | None
+
+
+class GrantView(Answer):
+    """A grant, as people are shown it."""
+
+    id: str
+    tool: str
+    pattern: str | None
+    wording: str
+    scope: str
+    thread_id: str | None
+    granted_by: str
+    granted_at: str
+    expires_at: str | None
+
+
+class GrantList(Answer):
+    """The grants in force."""
+
+    grants: list[GrantView]
+
+
+@router.get("/api/approvals", openapi_extra=tells(ApprovalList))
 async def read_approvals(
     ship: TheShip,
     status: Status | None = None,
@@ -36,51 +127,50 @@ async def read_approvals(
 ) -> Response:
     """List approvals, newest first."""
     found = await ship.approvals.list(status, thread_id)
-    return Json({"approvals": [_show(ship, approval) for approval in found]})
+    return Json(ApprovalList(approvals=[_show(ship, approval) for approval in found]))
 
 
-@router.get("/api/approvals/{approval_id}", openapi_extra=tells("Approval"))
+@router.get("/api/approvals/{approval_id}", openapi_extra=tells(ApprovalView))
 async def read_approval(ship: TheShip, approval_id: str) -> Response:
     """Return one approval."""
     return Json(_show(ship, await ship.approvals.get(approval_id)))
 
 
-@router.post("/api/approvals/{approval_id}", openapi_extra=tells("Ruled"))
-async def decide(ship: TheShip, approval_id: str, body: shape.DecisionBody) -> Response:
+@router.post("/api/approvals/{approval_id}", openapi_extra=tells(Decided))
+async def decide(ship: TheShip, approval_id: str, body: DecisionBody) -> Response:
     """Decide an approval; the run it holds up goes on by itself."""
     approval = await ship.approvals.get(approval_id)
     if not approval.is_open:
         raise _decided(approval)
-    decision = ClientDecision(approval_id, body.approved, body.reason)
-    event = reply_event(approval.thread_id, decision, body.scope)
+    event = reply_event(approval.thread_id, [approval_id], body.approved, body.reason, scope=body.scope)
     say = await _give_in(ship, event)
     after = await ship.approvals.get(approval_id)
-    if after.ruling is None or after.ruling.message_id != event.message_id:
-        raise ApiError(409, "conflict", say or _decided(after).body["message"], "Look at it again.")
-    return Json({"approval": _show(ship, after), "say": say})
+    if after.decision is None or after.decision.message_id != event.message_id:
+        raise ApiError(409, "conflict", say or _decided(after).problem.message, "Look at it again.")
+    return Json(Decided(approval=_show(ship, after), say=say))
 
 
-@router.post("/api/approvals", openapi_extra=tells("Approvals"))
-async def decide_several(ship: TheShip, body: shape.JointDecisionBody) -> Response:
+@router.post("/api/approvals", openapi_extra=tells(ApprovalList))
+async def decide_several(ship: TheShip, body: JointDecisionBody) -> Response:
     """Decide several approvals of one thread in one step; the run they hold up goes on by itself."""
     asked = [await ship.approvals.get(each) for each in dict.fromkeys(body.ids)]
     if closed := next((each for each in asked if not each.is_open), None):
         raise _decided(closed)
     if len({each.thread_id for each in asked}) > 1:
         raise invalid("These questions belong to several threads. Decide them thread by thread.")
-    event = joint_reply_event(asked[0].thread_id, [each.id for each in asked], body.approved, body.reason)
+    event = reply_event(asked[0].thread_id, [each.id for each in asked], body.approved, body.reason)
     say = await _give_in(ship, event)
     after = [await ship.approvals.get(each.id) for each in asked]
     for each in after:
-        if each.ruling is None or each.ruling.message_id != event.message_id:
-            raise ApiError(409, "conflict", say or _decided(each).body["message"], "Look at it again.")
-    return Json({"approvals": [_show(ship, each) for each in after]})
+        if each.decision is None or each.decision.message_id != event.message_id:
+            raise ApiError(409, "conflict", say or _decided(each).problem.message, "Look at it again.")
+    return Json(ApprovalList(approvals=[_show(ship, each) for each in after]))
 
 
-@router.get("/api/grants", openapi_extra=tells("Grants"))
+@router.get("/api/grants", openapi_extra=tells(GrantList))
 async def read_grants(ship: TheShip) -> Response:
     """List the grants in force."""
-    return Json({"grants": [_show_grant(ship, grant) for grant in await ship.approvals.grants()]})
+    return Json(GrantList(grants=[_show_grant(ship, grant) for grant in await ship.approvals.grants()]))
 
 
 @router.delete("/api/grants/{grant_id}", status_code=204)
@@ -88,6 +178,24 @@ async def revoke(ship: TheShip, grant_id: str) -> Response:
     """Take a grant back; the next call it covered asks again."""
     await ship.approvals.revoke(grant_id)
     return empty()
+
+
+def reply_event(
+    thread_id: str, approval_ids: Sequence[str], approved: bool, reason: str | None, *, scope: str = "once"
+) -> ApprovalReplyEvent:
+    """Make the event of a button pressed for one approval, or for several at once."""
+    return ApprovalReplyEvent(
+        platform=PLATFORM,
+        thread_id=thread_id,
+        user_id=OWNER,
+        message_id=new_id("reply"),
+        timestamp=timestamp(),
+        text=reason or "",
+        approval_id=approval_ids[0] if len(approval_ids) == 1 else None,
+        approval_ids=tuple(approval_ids) if len(approval_ids) > 1 else (),
+        approved=approved,
+        scope=scope,
+    )
 
 
 async def _give_in(ship: Ship, event: ApprovalReplyEvent) -> str | None:
@@ -113,32 +221,34 @@ def _decided(approval: Approval) -> ApiError:
     return ApiError(409, "conflict", f"That question is {approval.status} already.", "Look at it again.")
 
 
-def _show(ship: Ship, approval: Approval) -> JsonObject:
-    ruling = approval.ruling
+def _show(ship: Ship, approval: Approval) -> ApprovalView:
+    decision = approval.decision
     root = str(ship.layout.root)
-    return {
-        "id": approval.id,
-        "status": approval.status,
-        "threadId": approval.thread_id,
-        "tool": approval.tool,
-        "input": approval.input,
-        "preview": None if approval.preview is None else reveal(approval.preview),
-        "folder": _show_folder(approval, root),
-        "leadsTo": leads_to(approval),
-        "length": dict(zip(("lines", "characters"), measure(approval), strict=True)),
-        "member": approval.member,
-        "scopes": [
-            {"scope": scope, "covers": hide_root(covers, root), "rule": _show_rule(approval)}
-            for scope, covers in offer_scopes(approval, ship.config.language, reveal).items()
+    lines, characters = measure(approval)
+    offered = offer_scopes(approval, ship.config.language, reveal)
+    return ApprovalView(
+        id=approval.id,
+        status=approval.status,
+        thread_id=approval.thread_id,
+        tool=approval.tool,
+        input=approval.input,
+        preview=None if approval.preview is None else reveal(approval.preview),
+        folder=_show_folder(approval, root),
+        leads_to=leads_to(approval),
+        length=TextLength(lines=lines, characters=characters),
+        member=approval.member,
+        scopes=[
+            ScopeOffer(scope=scope, covers=hide_root(covers, root), rule=_show_rule(approval))
+            for scope, covers in offered.items()
         ],
-        "wording": hide_root(describe(approval, ship.config.language, WHOLE), root),
-        "reason": reveal(hide_root(approval.reason, root)),
-        "requestedAt": approval.requested_at,
-        "expiresAt": approval.expires_at,
-        "decidedAt": ruling.at if ruling else None,
-        "decidedBy": ruling.by if ruling else None,
-        "words": reveal(ruling.words) if ruling else None,
-    }
+        wording=hide_root(describe(approval, ship.config.language, WHOLE), root),
+        reason=reveal(hide_root(approval.reason, root)),
+        requested_at=approval.requested_at,
+        expires_at=approval.expires_at,
+        decided_at=decision.at if decision else None,
+        decided_by=decision.by if decision else None,
+        words=reveal(decision.words) if decision else None,
+    )
 
 
 def _show_rule(approval: Approval) -> str | None:
@@ -151,15 +261,15 @@ def _show_folder(approval: Approval, root: str) -> str:
     return f"{PurePath(root).name}{approval.folder.removeprefix(root)}"
 
 
-def _show_grant(ship: Ship, grant: Grant) -> JsonObject:
-    return {
-        "id": grant.id,
-        "tool": grant.tool,
-        "pattern": grant.pattern,
-        "wording": reveal(describe_grant(grant, ship.config.language)),
-        "scope": grant.scope,
-        "threadId": grant.thread_id,
-        "grantedBy": grant.granted_by,
-        "grantedAt": grant.granted_at,
-        "expiresAt": grant.expires_at,
-    }
+def _show_grant(ship: Ship, grant: Grant) -> GrantView:
+    return GrantView(
+        id=grant.id,
+        tool=grant.tool,
+        pattern=grant.pattern,
+        wording=reveal(describe_grant(grant, ship.config.language)),
+        scope=grant.scope,
+        thread_id=grant.thread_id,
+        granted_by=grant.granted_by,
+        granted_at=grant.granted_at,
+        expires_at=grant.expires_at,
+    )

@@ -9,19 +9,34 @@ import msgspec
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from shipmate.approvals.audit import Audit
+from shipmate.approvals.audit import Audit, AuditEntry
 from shipmate.approvals.audit_call import AuditCall, fold
 from shipmate.server.guard.error import hide_root
-from shipmate.server.json_response import Json, tells
+from shipmate.server.shape import Answer, Json, tells
 from shipmate.server.site import TheShip
-from shipmate.values.message import JsonObject
+from shipmate.store.verification import Break
 
-# What an event repeats of its call.
-REPEATED = ("threadId", "member", "runId", "callId", "messageId", "tool", "what", "digest", "initiators")
 router = APIRouter(tags=["approvals"])
 
 
-@router.get("/api/audit", openapi_extra=tells("Audit"))
+class Verified(Answer):
+    """Whether the log is as it was written."""
+
+    holds: bool
+    entries: int
+    breaks: tuple[Break, ...]
+    torn: int
+
+
+class AuditView(Answer):
+    """The calls that acted or were refused, newest first."""
+
+    entries: list[AuditCall]
+    next: int | None
+    verified: Verified
+
+
+@router.get("/api/audit", openapi_extra=tells(AuditView))
 async def read_audit(
     ship: TheShip,
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
@@ -31,23 +46,27 @@ async def read_audit(
     """List the calls that acted or were refused, newest first; `next` is the `before` of the next page."""
     # Reading and hashing the files takes a while; streams of other threads go on meanwhile.
     answer = await asyncio.to_thread(_read, ship.approvals.audit, limit, before, thread_id)
-    return Json(_hide(answer, str(ship.layout.root)))
+    return Json(_hide(msgspec.to_builtins(answer), str(ship.layout.root)))
 
 
-def _read(audit: Audit, limit: int, before: int | None, thread_id: str | None) -> JsonObject:
+def _read(audit: Audit, limit: int, before: int | None, thread_id: str | None) -> AuditView:
     page = fold(audit.entries(), limit, before=before, thread_id=thread_id)
-    verified = audit.verify()
-    return {
-        "entries": [_show(call) for call in page.calls],
-        "next": page.calls[-1].seq if page.has_more else None,
-        "verified": {"holds": verified.holds, **msgspec.to_builtins(verified)},
-    }
+    found = audit.verify()
+    return AuditView(
+        entries=[_show(call) for call in page.calls],
+        next=page.calls[-1].seq if page.has_more else None,
+        verified=Verified(holds=found.holds, entries=found.entries, breaks=found.breaks, torn=found.torn),
+    )
 
 
-def _show(call: AuditCall) -> JsonObject:
-    shown: JsonObject = msgspec.to_builtins(call)
-    events = [{key: event[key] for key in event if key not in REPEATED} for event in shown["events"]]
-    return {**shown, "events": events}
+def _show(call: AuditCall) -> AuditCall:
+    """Leave out what the events repeat of their call."""
+    return msgspec.structs.replace(call, events=tuple(_shorten(entry) for entry in call.events))
+
+
+def _shorten(entry: AuditEntry) -> AuditEntry:
+    repeated = dict.fromkeys(("thread_id", "member", "run_id", "call_id", "message_id", "tool", "what"), "")
+    return msgspec.structs.replace(entry, **repeated, digest="", initiators=())
 
 
 def _hide(value: object, root: str) -> object:

@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-import msgspec
 from fastapi import APIRouter, Header, Path
+from pydantic import StringConstraints
 from starlette.responses import Response
 
-from shipmate.orchestrator.lane.note import PIN_LENGTH, NoteEvent
-from shipmate.server import shape
-from shipmate.server.ask import ID_LIMIT, OWNER, PLATFORM
+from shipmate.orchestrator.lane.note import PIN_LENGTH, NoteEvent, make_course_event, make_pin_event
 from shipmate.server.guard.error import ApiError, invalid, missing
-from shipmate.server.json_response import Json, tells
 from shipmate.server.port import Ship
 from shipmate.server.routes.thread import find_thread
-from shipmate.server.site import TheShip
+from shipmate.server.shape import Answer, Json, Shape, Slot, tells
+from shipmate.server.site import ID_LIMIT, OWNER, PLATFORM, TheShip
 from shipmate.thread.course import read_course
+from shipmate.thread.pin import Pin, read_pin
 from shipmate.thread.service import Thread
-from shipmate.values.event import CourseEvent, Outcome, PinEvent
-from shipmate.values.message import JsonObject, new_id, text_of, timestamp
+from shipmate.values.event import Outcome, PinEvent
+from shipmate.values.message import text_of
 from shipmate.values.thread_id import ThreadId
 
 # How long a request waits for a thread where nothing runs; what takes longer is stored and done later.
@@ -29,21 +28,49 @@ Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_le
 router = APIRouter(tags=["courses"])
 
 
-@router.post("/api/threads/{thread_id}/courses", status_code=202, openapi_extra=tells("Noted"))
+class NewPin(Shape):
+    """What to pin: a text, or else the words of a message."""
+
+    text: Annotated[str, StringConstraints(min_length=1, max_length=PIN_LENGTH)] | None = None
+    message_id: Slot | None = None
+
+
+class PinView(Answer):
+    """A pinned fact, when and by whom it was pinned, and the message it was taken from."""
+
+    number: int
+    text: str
+    at: str = ""
+    by: str = ""
+    source: str | None = None
+
+
+class PinsView(Answer):
+    """What is pinned, oldest first, and the texts that will be once the run has ended."""
+
+    pins: list[PinView]
+    waiting: list[str]
+
+
+class Noted(Answer):
+    """What came of a course to open or a pin; what waits is done when the run has ended."""
+
+    message_id: str
+    waits: bool
+    course: int | None
+    pin: PinView | None
+    say: str | None
+
+
+@router.post("/api/threads/{thread_id}/courses", status_code=202, openapi_extra=tells(Noted))
 async def open_course(ship: TheShip, thread_id: str, key: Key = None) -> Response:
     """Open a course: the model sees nothing of what was said before, but for the pins. A run ends first."""
     name = await _name(ship, thread_id)
-    event = CourseEvent(
-        platform=PLATFORM,
-        thread_id=name,
-        user_id=OWNER,
-        message_id=_name_event("course", key),
-        timestamp=timestamp(),
-    )
+    event = make_course_event(name, platform=PLATFORM, user_id=OWNER, message_id=_name_event("course", key))
     return await _answer(ship, event)
 
 
-@router.get("/api/threads/{thread_id}/pins", openapi_extra=tells("PinsReply"))
+@router.get("/api/threads/{thread_id}/pins", openapi_extra=tells(PinsView))
 async def read_pins(ship: TheShip, thread_id: str) -> Response:
     """List what is pinned in a thread, and what will be once its run has ended."""
     name = (await find_thread(ship, thread_id)).thread_id
@@ -52,11 +79,11 @@ async def read_pins(ship: TheShip, thread_id: str) -> Response:
     rows = await ship.keeper.queue(name)
     events = [row.event for row in rows if isinstance(row.event, PinEvent)]
     waiting = [event.text for event in events if event.text]
-    return Json({"pins": [_show(each) for each in map(msgspec.to_builtins, pins)], "waiting": waiting})
+    return Json(PinsView(pins=[_show(each) for each in pins], waiting=waiting))
 
 
-@router.post("/api/threads/{thread_id}/pins", status_code=202, openapi_extra=tells("Noted"))
-async def pin(ship: TheShip, thread_id: str, body: shape.NewPin, key: Key = None) -> Response:
+@router.post("/api/threads/{thread_id}/pins", status_code=202, openapi_extra=tells(Noted))
+async def pin(ship: TheShip, thread_id: str, body: NewPin, key: Key = None) -> Response:
     """Pin a text, or the words of a message, so that every course of the thread shows it."""
     name = await _name(ship, thread_id)
     text = body.text
@@ -66,31 +93,25 @@ async def pin(ship: TheShip, thread_id: str, body: shape.NewPin, key: Key = None
         raise invalid(
             f"text: {len(text):,} characters; a pin holds 1 to {PIN_LENGTH:,}. Write the fact alone."
         )
-    event = PinEvent(
+    event = make_pin_event(
+        name,
+        text,
         platform=PLATFORM,
-        thread_id=name,
         user_id=OWNER,
         message_id=_name_event("pin", key),
-        timestamp=timestamp(),
-        text=text,
         source=body.message_id,
     )
     return await _answer(ship, event)
 
 
-@router.delete("/api/threads/{thread_id}/pins/{number}", status_code=202, openapi_extra=tells("Noted"))
+@router.delete("/api/threads/{thread_id}/pins/{number}", status_code=202, openapi_extra=tells(Noted))
 async def unpin(
     ship: TheShip, thread_id: str, number: Annotated[int, Path(ge=1, le=2**31)], key: Key = None
 ) -> Response:
     """Take a pin off; the thread keeps that it was there."""
     name = await _name(ship, thread_id)
-    event = PinEvent(
-        platform=PLATFORM,
-        thread_id=name,
-        user_id=OWNER,
-        message_id=_name_event("unpin", key),
-        timestamp=timestamp(),
-        number=number,
+    event = make_pin_event(
+        name, number=number, platform=PLATFORM, user_id=OWNER, message_id=_name_event("unpin", key)
     )
     return await _answer(ship, event)
 
@@ -103,9 +124,9 @@ async def _name(ship: Ship, thread_id: str) -> str:
     return info.thread_id
 
 
-def _name_event(kind: str, key: str | None) -> str:
+def _name_event(kind: str, key: str | None) -> str | None:
     """Name an event by the client's key: sent twice it is done once."""
-    return new_id(kind) if key is None else f"{kind}-{key}"
+    return None if key is None else f"{kind}-{key}"
 
 
 async def _words_of(ship: Ship, name: str, message_id: str | None) -> str:
@@ -144,28 +165,22 @@ def _refused(event: NoteEvent, outcome: Outcome) -> ApiError:
     return ApiError(409, "conflict", words, "Say something in the thread first.")
 
 
-def _show_note(thread: Thread | None, event: NoteEvent, outcome: Outcome | None) -> JsonObject:
+def _show_note(thread: Thread | None, event: NoteEvent, outcome: Outcome | None) -> Noted:
     message = thread.find(outcome.message_id or "") if thread is not None and outcome is not None else None
     course = read_course(message)
     parts = message["parts"] if message is not None else []
-    pinned = next((part["data"] for part in parts if part.get("type") == "data-pin"), None)
-    return {
-        "messageId": event.message_id,
-        "waits": outcome is None,
-        "course": course.course if course is not None else None,
-        "pin": None if pinned is None else _show(pinned),
-        "say": outcome.text if outcome is not None else None,
-    }
+    pinned = next((read_pin(part["data"]) for part in parts if part.get("type") == "data-pin"), None)
+    return Noted(
+        message_id=event.message_id,
+        waits=outcome is None,
+        course=course.course if course is not None else None,
+        pin=None if pinned is None else _show(pinned),
+        say=outcome.text if outcome is not None else None,
+    )
 
 
-def _show(pin: JsonObject) -> JsonObject:
-    return {
-        "number": pin["number"],
-        "text": pin["text"],
-        "at": pin.get("at", ""),
-        "by": pin.get("by", ""),
-        "source": pin.get("source"),
-    }
+def _show(pin: Pin) -> PinView:
+    return PinView(number=pin.number, text=pin.text, at=pin.at, by=pin.by, source=pin.source)
 
 
 async def _read(ship: Ship, name: str) -> Thread | None:

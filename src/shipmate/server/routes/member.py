@@ -3,94 +3,162 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 from fastapi import APIRouter
+from pydantic import StringConstraints
 from starlette.responses import Response
 
 from shipmate.errors import PathError
-from shipmate.server import shape
 from shipmate.server.guard.error import missing
-from shipmate.server.json_response import Json, tells
 from shipmate.server.port import Ship
-from shipmate.server.revision import list_revisions, modified_at, read_document, version_of, write_document
+from shipmate.server.revision import (
+    Document,
+    Revision,
+    list_revisions,
+    modified_at,
+    read_document,
+    version_of,
+    write_document,
+)
+from shipmate.server.shape import Answer, Json, Shape, Slot, tells
 from shipmate.server.site import TheShip
-from shipmate.values.message import JsonObject
 from shipmate.workspace.layout import Layout
-from shipmate.workspace.member import Member
+from shipmate.workspace.member import Kind, Member
 
 DOCUMENTS = ("Agent.md", "AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md", "RELATIONS.md")
 router = APIRouter(tags=["members"])
 
 
-@router.get("/api/members", openapi_extra=tells("Members"))
+class MemberView(Answer):
+    """A member as a list shows it."""
+
+    id: str
+    name: str
+    description: str
+    kind: Kind
+
+
+class MemberList(Answer):
+    """The members."""
+
+    members: list[MemberView]
+
+
+class DocumentChange(Shape):
+    """The new text of a document, and the version it was written against."""
+
+    text: Annotated[str, StringConstraints(max_length=500_000)]
+    version: Annotated[str, StringConstraints(max_length=64)] | None = None
+
+
+class DocumentInfo(Answer):
+    """A document as a list shows it."""
+
+    name: str
+    exists: bool = False
+    bytes: int = 0
+    version: str | None = None
+    updated_at: str | None = None
+
+
+class DocumentList(Answer):
+    """The documents of a member."""
+
+    files: list[DocumentInfo]
+
+
+class DocumentSaved(Answer):
+    """The new version of a document."""
+
+    version: str
+
+
+class RevisionList(Answer):
+    """Earlier texts, newest first."""
+
+    versions: list[Revision]
+
+
+class MemoryFile(Answer):
+    """A memory file as a list shows it."""
+
+    path: str
+    bytes: int
+    version: str | None
+    updated_at: str | None
+
+
+class MemoryFileList(Answer):
+    """The memory files."""
+
+    files: list[MemoryFile]
+
+
+@router.get("/api/members", openapi_extra=tells(MemberList))
 async def read_members(ship: TheShip) -> Response:
     """List the members."""
-    return Json({"members": [describe_member(each) for each in ship.crew.list()]})
+    return Json(MemberList(members=[describe_member(each) for each in ship.crew.list()]))
 
 
-def describe_member(member: Member) -> JsonObject:
+def describe_member(member: Member) -> MemberView:
     """Return what a list of members shows of one."""
-    return {
-        "id": member.id,
-        "name": member.name,
-        "description": member.description,
-        "kind": member.kind,
-    }
+    return MemberView(id=member.id, name=member.name, description=member.description, kind=member.kind)
 
 
-@router.get("/api/members/{member_id}/files", openapi_extra=tells("Documents"))
+@router.get("/api/members/{member_id}/files", openapi_extra=tells(DocumentList))
 async def read_files(ship: TheShip, member_id: str) -> Response:
     """List a member's Markdown files, those that could exist included."""
     layout = _layout(ship, member_id)
-    return Json({"files": [_info(layout.bootstrap(name), name) for name in DOCUMENTS]})
+    return Json(DocumentList(files=[_info(layout.bootstrap(name), name) for name in DOCUMENTS]))
 
 
-@router.get("/api/members/{member_id}/files/{name}", openapi_extra=tells("DocumentText"))
+@router.get("/api/members/{member_id}/files/{name}", openapi_extra=tells(Document))
 async def read_file(ship: TheShip, member_id: str, name: str) -> Response:
     """Return one file of a member."""
     return Json(read_document(_document(ship, member_id, name), name))
 
 
-@router.put("/api/members/{member_id}/files/{name}", openapi_extra=tells("DocumentSaved"))
-async def write_file(ship: TheShip, member_id: str, name: str, body: shape.DocumentChange) -> Response:
+@router.put("/api/members/{member_id}/files/{name}", openapi_extra=tells(DocumentSaved))
+async def write_file(ship: TheShip, member_id: str, name: str, body: DocumentChange) -> Response:
     """Replace one file of a member; the text that stood there is kept."""
     path = _document(ship, member_id, name)
-    return Json({"version": write_document(ship.layout, path, name, body.text, body.version)})
+    return Json(DocumentSaved(version=write_document(ship.layout, path, name, body.text, body.version)))
 
 
-@router.get("/api/members/{member_id}/files/{name}/history", openapi_extra=tells("Revisions"))
+@router.get("/api/members/{member_id}/files/{name}/history", openapi_extra=tells(RevisionList))
 async def read_history(ship: TheShip, member_id: str, name: str) -> Response:
     """Return a file's earlier texts."""
-    return Json({"versions": list_revisions(ship.layout, _document(ship, member_id, name))})
+    return Json(RevisionList(versions=list_revisions(ship.layout, _document(ship, member_id, name))))
 
 
-@router.get("/api/memory", openapi_extra=tells("MemoryFiles"))
+@router.get("/api/memory", openapi_extra=tells(MemoryFileList))
 async def read_memory(ship: TheShip) -> Response:
     """List the memory files."""
     layout = ship.layout
     folders = (layout.memory, layout.project_memory.parent)
     paths = sorted(path for folder in folders if folder.is_dir() for path in folder.rglob("*.md"))
     inside = [path for path in paths if path.is_file() and _is_memory(path, layout)]
-    return Json({"files": [_memory_info(path, layout) for path in inside]})
+    return Json(MemoryFileList(files=[_memory_info(path, layout) for path in inside]))
 
 
-@router.get("/api/memory/file", openapi_extra=tells("DocumentText"))
-async def read_memory_file(ship: TheShip, path: shape.Slot) -> Response:
+@router.get("/api/memory/file", openapi_extra=tells(Document))
+async def read_memory_file(ship: TheShip, path: Slot) -> Response:
     """Return one memory file."""
     return Json(read_document(_memory(ship.layout, path), path))
 
 
-@router.put("/api/memory/file", openapi_extra=tells("DocumentSaved"))
-async def write_memory_file(ship: TheShip, path: shape.Slot, body: shape.DocumentChange) -> Response:
+@router.put("/api/memory/file", openapi_extra=tells(DocumentSaved))
+async def write_memory_file(ship: TheShip, path: Slot, body: DocumentChange) -> Response:
     """Replace one memory file; the text that stood there is kept."""
     place = _memory(ship.layout, path)
-    return Json({"version": write_document(ship.layout, place, path, body.text, body.version)})
+    return Json(DocumentSaved(version=write_document(ship.layout, place, path, body.text, body.version)))
 
 
-@router.get("/api/memory/file/history", openapi_extra=tells("Revisions"))
-async def read_memory_history(ship: TheShip, path: shape.Slot) -> Response:
+@router.get("/api/memory/file/history", openapi_extra=tells(RevisionList))
+async def read_memory_history(ship: TheShip, path: Slot) -> Response:
     """Return a memory file's earlier texts."""
-    return Json({"versions": list_revisions(ship.layout, _memory(ship.layout, path))})
+    return Json(RevisionList(versions=list_revisions(ship.layout, _memory(ship.layout, path))))
 
 
 def _layout(ship: Ship, member_id: str) -> Layout:
@@ -131,19 +199,15 @@ def _confined(path: Path, layout: Layout) -> Path:
     return path
 
 
-def _memory_info(path: Path, layout: Layout) -> JsonObject:
+def _memory_info(path: Path, layout: Layout) -> MemoryFile:
     found = _info(path, path.relative_to(layout.root).as_posix())
-    return {"path": found["name"], **{key: found[key] for key in ("bytes", "version", "updatedAt")}}
+    return MemoryFile(path=found.name, bytes=found.bytes, version=found.version, updated_at=found.updated_at)
 
 
-def _info(path: Path, name: str) -> JsonObject:
+def _info(path: Path, name: str) -> DocumentInfo:
     if not path.is_file():
-        return {"name": name, "exists": False, "bytes": 0, "version": None, "updatedAt": None}
+        return DocumentInfo(name=name)
     data = path.read_bytes()
-    return {
-        "name": name,
-        "exists": True,
-        "bytes": len(data),
-        "version": version_of(data),
-        "updatedAt": modified_at(path),
-    }
+    return DocumentInfo(
+        name=name, exists=True, bytes=len(data), version=version_of(data), updated_at=modified_at(path)
+    )

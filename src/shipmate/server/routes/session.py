@@ -4,33 +4,87 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Request
+from pydantic import StringConstraints
 from starlette.responses import Response
 
 from shipmate import __version__
-from shipmate.server import shape
 from shipmate.server.guard.error import ApiError, missing
 from shipmate.server.guard.security import busy, caller_of, session_cookie, set_session
-from shipmate.server.json_response import Json, empty, tells
-from shipmate.server.routes.member import describe_member
+from shipmate.server.routes.member import MemberView, describe_member
+from shipmate.server.routes.settings import ModelView, describe_model
+from shipmate.server.shape import Answer, Json, Shape, Slot, Words, empty, tells
 from shipmate.server.site import Site, TheSite
-from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Config
 from shipmate.workspace.layout import Layout
 
 LIST = Path(__file__).with_name("examples.json")
 
 
-class Example(msgspec.Struct, frozen=True, kw_only=True):
+class Login(Shape):
+    """The token a person typed."""
+
+    token: Annotated[str, StringConstraints(min_length=1, max_length=500)]
+
+
+class Setup(Shape):
+    """The example a person chose."""
+
+    example: Slot
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80)] | None = None
+    text: Words | None = None
+
+
+class WorkspaceView(Answer):
+    """The workspace's name, and whether it has a member."""
+
+    name: str
+    has_agent: bool
+
+
+class Session(Answer):
+    """What the page needs at its start."""
+
+    csrf: str
+    language: str
+    mode: str
+    version: str
+    workspace: WorkspaceView
+    model: ModelView
+    members: list[MemberView]
+
+
+class Localized(Answer):
+    """The same words in both languages."""
+
+    en: str
+    zh: str
+
+
+class Example(Answer):
     """One member to begin with; words for people are kept in both languages."""
 
     id: str
     name: str
-    title: JsonObject
-    description: JsonObject
+    title: Localized
+    description: Localized
     text: str = ""
+
+
+class SetupOffer(Answer):
+    """The examples on offer."""
+
+    has_agent: bool
+    examples: list[Example]
+
+
+class SetupReply(Answer):
+    """What was made."""
+
+    workspace: WorkspaceView
 
 
 def list_examples(folder: Path) -> list[Example]:
@@ -65,7 +119,7 @@ router = APIRouter(tags=["session"])
 
 
 @router.post("/api/login", status_code=204, openapi_extra={"security": []})
-async def log_in(request: Request, site: TheSite, body: shape.Login) -> Response:
+async def log_in(request: Request, site: TheSite, body: Login) -> Response:
     """Change the token for a session cookie."""
     if wait := site.failures.wait(caller_of(request.scope)):
         raise busy(wait)
@@ -76,7 +130,7 @@ async def log_in(request: Request, site: TheSite, body: shape.Login) -> Response
     return response
 
 
-@router.get("/api/session", openapi_extra=tells("Session"))
+@router.get("/api/session", openapi_extra=tells(Session))
 async def read_session(request: Request, site: TheSite) -> Response:
     """Return the CSRF value, the workspace, the model and the members."""
     cookie = session_cookie(request.headers, site.token)
@@ -84,31 +138,31 @@ async def read_session(request: Request, site: TheSite) -> Response:
     config = ship.config if ship else Config()
     name = ship.model.name if ship else "rehearsal"
     return Json(
-        {
-            "csrf": site.token.csrf(cookie) if cookie else "",
-            "language": config.language,
-            "mode": config.permissions.mode,
-            "version": __version__,
-            "workspace": _workspace(site),
-            "model": {"name": name, "isRehearsal": name == "rehearsal"},
-            "members": [describe_member(each) for each in ship.crew.list()] if ship else [],
-        }
+        Session(
+            csrf=site.token.csrf(cookie) if cookie else "",
+            language=config.language,
+            mode=config.permissions.mode,
+            version=__version__,
+            workspace=_workspace(site),
+            model=describe_model(name),
+            members=[describe_member(each) for each in ship.crew.list()] if ship else [],
+        )
     )
 
 
-@router.get("/api/setup", openapi_extra=tells("SetupOffer"))
+@router.get("/api/setup", openapi_extra=tells(SetupOffer))
 async def read_setup(site: TheSite) -> Response:
     """List the examples a workspace can begin with."""
-    return Json({"hasAgent": site.has_agent(), "examples": list_examples(site.examples)})
+    return Json(SetupOffer(has_agent=site.has_agent(), examples=list_examples(site.examples)))
 
 
-@router.post("/api/setup", status_code=201, openapi_extra=tells("SetupReply"))
-async def set_up(site: TheSite, body: shape.Setup) -> Response:
+@router.post("/api/setup", status_code=201, openapi_extra=tells(SetupReply))
+async def set_up(site: TheSite, body: Setup) -> Response:
     """Write Agent.md from an example, and begin."""
     write_agent(site.layout, site.examples, body.example, body.name, body.text)
     await site.ship()
-    return Json({"workspace": _workspace(site)}, 201)
+    return Json(SetupReply(workspace=_workspace(site)), 201)
 
 
-def _workspace(site: Site) -> JsonObject:
-    return {"name": site.layout.root.name, "hasAgent": site.has_agent()}
+def _workspace(site: Site) -> WorkspaceView:
+    return WorkspaceView(name=site.layout.root.name, has_agent=site.has_agent())

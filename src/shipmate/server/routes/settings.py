@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter
+from pydantic import StringConstraints
 from starlette.responses import Response
 
+from shipmate.approvals.reply.suggest import hear
 from shipmate.errors import (
     ConfigError,
     ModelAuthError,
@@ -21,14 +24,14 @@ from shipmate.errors import (
 from shipmate.models.catalog import PROVIDERS
 from shipmate.models.choose import choose_model
 from shipmate.models.origin import fill_key
-from shipmate.models.port import Model, ModelRequest, TextDelta
+from shipmate.models.port import Model, ModelRequest
 from shipmate.models.relay import close_model
-from shipmate.server import shape
 from shipmate.server.guard.error import hide_root
-from shipmate.server.json_response import Json, tells
+from shipmate.server.shape import Answer, Json, Shape, Slot, tells
 from shipmate.server.site import Site, TheShip, TheSite
-from shipmate.values.message import JsonObject, new_id, user_message
+from shipmate.values.message import new_id, user_message
 from shipmate.workspace.config import Llm
+from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import load_config
 from shipmate.workspace.secret.secret import Mask, secret_values
@@ -46,23 +49,76 @@ CODES: tuple[tuple[type[Exception], str], ...] = (
 router = APIRouter(tags=["settings"])
 
 
-@router.get("/api/settings", openapi_extra=tells("Settings"))
+class KeyTest(Shape):
+    """A provider and a key to try."""
+
+    provider: Slot
+    model: Slot | None = None
+    api_key: Annotated[str, StringConstraints(max_length=2000)] | None = None
+    base_url: Annotated[str, StringConstraints(max_length=2000)] | None = None
+
+
+class KeyTestReply(Answer):
+    """Whether the provider answered."""
+
+    ok: bool
+    model: str
+    reply: str
+    code: str | None
+    message: str | None
+    ms: int
+
+
+class ModelView(Answer):
+    """The model that answers."""
+
+    name: str
+    is_rehearsal: bool
+
+
+class KeyHint(Answer):
+    """Where a key is put, and for which providers."""
+
+    path: str
+    variables: list[str]
+    providers: list[str]
+
+
+class SettingsView(Answer):
+    """The configuration without its secrets."""
+
+    config: Any
+    model: ModelView
+    key_hint: KeyHint
+
+
+class FindingList(Answer):
+    """What the doctor found."""
+
+    findings: list[Finding]
+
+
+def describe_model(name: str) -> ModelView:
+    """Return what people are told of the model that answers."""
+    return ModelView(name=name, is_rehearsal=name == "rehearsal")
+
+
+@router.get("/api/settings", openapi_extra=tells(SettingsView))
 async def read_settings(ship: TheShip) -> Response:
     """Show ship.json as written; what is not known to be harmless only as set, or by its variable."""
-    name = ship.model.name
     config = _read(ship.layout)
     variables = [key for entry in PROVIDERS.values() if entry.model for key in entry.keys]
     return Json(
-        {
-            "config": hide_secrets(config, Mask(secret_values(os.environ, config))),
-            "model": {"name": name, "isRehearsal": name == "rehearsal"},
-            "keyHint": {"path": "ship.json", "variables": variables, "providers": list(PROVIDERS)},
-        }
+        SettingsView(
+            config=hide_secrets(config, Mask(secret_values(os.environ, config))),
+            model=describe_model(ship.model.name),
+            key_hint=KeyHint(path="ship.json", variables=variables, providers=list(PROVIDERS)),
+        )
     )
 
 
-@router.post("/api/settings/test-key", openapi_extra=tells("KeyTestReply"))
-async def test_key(site: TheSite, body: shape.KeyTest) -> Response:
+@router.post("/api/settings/test-key", openapi_extra=tells(KeyTestReply))
+async def test_key(site: TheSite, body: KeyTest) -> Response:
     """Ask a provider one question with a key, which is neither kept nor repeated.
 
     Without `apiKey` a stored key is tried, and only at the address it is meant for.
@@ -76,34 +132,44 @@ async def test_key(site: TheSite, body: shape.KeyTest) -> Response:
         timeout_seconds=TEST_SECONDS,
         max_retries=0,
     )
-    result: JsonObject = {"ok": True, "model": "", "reply": "", "code": None, "message": None}
+    name = reply = ""
+    failed: ModelError | ConfigError | None = None
     configured, environ = _stored(site.layout)
     try:
         model = choose_model(fill_key(llm, configured, environ), environ)
-        result["model"] = model.name
+        name = model.name
         try:
-            result["reply"] = await _ask(model)
+            reply = await _ask(model)
         finally:
             await close_model(model)
     except (ModelError, ConfigError) as error:
-        result |= {"ok": False, "code": _code(error), "message": _words(error, body.api_key, environ, site)}
-    return Json({**result, "ms": round((time.perf_counter() - began) * 1000)})
+        failed = error
+    return Json(
+        KeyTestReply(
+            ok=failed is None,
+            model=name,
+            reply=reply,
+            code=failed and _code(failed),
+            message=failed and _words(failed, body.api_key, environ, site),
+            ms=round((time.perf_counter() - began) * 1000),
+        )
+    )
 
 
-@router.get("/api/doctor", openapi_extra=tells("Findings"))
+@router.get("/api/doctor", openapi_extra=tells(FindingList))
 async def read_doctor(site: TheSite) -> Response:
     """Check the workspace and say what to mend."""
     root = str(site.layout.root)
     findings = [
-        {
-            "level": finding.level,
-            "subject": hide_root(finding.subject, root),
-            "message": hide_root(finding.message, root),
-            "fix": hide_root(finding.fix, root),
-        }
+        Finding(
+            finding.level,
+            hide_root(finding.subject, root),
+            hide_root(finding.message, root),
+            hide_root(finding.fix, root),
+        )
         for finding in await site.examine(site.layout)
     ]
-    return Json({"findings": findings})
+    return Json(FindingList(findings=findings))
 
 
 def _read(layout: Layout) -> object:
@@ -116,10 +182,7 @@ def _read(layout: Layout) -> object:
 
 async def _ask(model: Model) -> str:
     question = user_message(new_id("test"), "Answer with one short word: hello")
-    said = ""
-    async for event in model.stream(ModelRequest(system="Answer briefly.", messages=[question])):
-        if isinstance(event, TextDelta):
-            said += event.text
+    said = await hear(model, ModelRequest(system="Answer briefly.", messages=[question]))
     return said.strip()[:REPLY_LIMIT]
 
 

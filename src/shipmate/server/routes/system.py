@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Literal
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
 from shipmate.server.describe import describe, render
-from shipmate.server.json_response import Json, tells
+from shipmate.server.shape import Answer, Json, tells
 from shipmate.server.site import TheSite
 
 STYLE = Path(__file__).parent.parent / "docs.css"
@@ -17,10 +18,16 @@ router = APIRouter(tags=["system"])
 page_router = APIRouter(include_in_schema=False)
 
 
-@router.get("/healthz", openapi_extra=tells("Health", is_open=True))
+class Health(Answer):
+    """The server's sign of life."""
+
+    status: Literal["ok"] = "ok"
+
+
+@router.get("/healthz", openapi_extra=tells(Health, is_open=True))
 async def check_health() -> Response:
     """Say that the server lives; asks nobody who they are."""
-    return Json({"status": "ok"})
+    return Json(Health())
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import Field, StrictBool
 from starlette.responses import Response
 
-from shipmate.priming.replay import Priming, create_dialog
-from shipmate.server import shape
-from shipmate.server.ask import new_room, thread_at
+from shipmate.priming.replay import Priming, create_dialog, hides_priming
 from shipmate.server.guard.error import ApiError, missing
-from shipmate.server.json_response import Json, empty, tells
 from shipmate.server.port import Ship
-from shipmate.server.site import TheShip, TheSite
-from shipmate.server.stream.view import list_threads, page_of, show_thread
+from shipmate.server.shape import Answer, Json, Shape, Slot, Words, empty, tells
+from shipmate.server.site import TheShip, TheSite, new_room, thread_at
+from shipmate.server.stream.view import run_of, without
 from shipmate.store.port import ThreadInfo
 from shipmate.values.message import (
     JsonObject,
@@ -28,7 +28,99 @@ from shipmate.values.message import (
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
+HITS_PER_SNIPPET = 200
 LEFT_BEHIND = "this call was left behind when the thread was branched; it did not run here"
+router = APIRouter(tags=["threads"])
+
+
+class PrimingChoice(Shape):
+    """The priming scripts of a new thread."""
+
+    script_refs: Annotated[tuple[Slot, ...], Field(max_length=20)] = ()
+    show_in_ui: bool = True
+
+
+class NewThread(Shape):
+    """The request for a new thread."""
+
+    member: Slot | None = None
+    title: Slot | None = None
+    priming: PrimingChoice | None = None
+
+
+class ThreadChange(Shape):
+    """A change to what a list shows of a thread."""
+
+    title: Slot | None = None
+    archived: StrictBool | None = None
+    read: StrictBool | None = None
+
+
+class Branch(Shape):
+    """The message to go back to."""
+
+    message_id: Slot
+    text: Words | None = None
+
+
+class ThreadMade(Answer):
+    """The new thread."""
+
+    thread_id: str
+    messages: int
+    text: str = ""
+
+
+class ThreadView(Answer):
+    """A thread as a list shows it."""
+
+    id: str
+    title: str
+    platform: str
+    member: str
+    message_count: int
+    token_estimate: int
+    created_at: str
+    last_at: str
+    archived: bool
+    binned: bool
+    unread: bool
+    running: bool
+    pending_approvals: int
+
+
+class ThreadList(Answer):
+    """Threads, newest first."""
+
+    threads: list[ThreadView]
+    next: str | None
+
+
+class MessagePage(Answer):
+    """A page of messages, oldest first."""
+
+    messages: list[UIMessage]
+    has_more: bool
+    problems: list[str]
+    running: bool
+    hide_priming: bool
+
+
+class HitView(Answer):
+    """A found message."""
+
+    thread_id: str
+    title: str
+    message_id: str
+    role: str
+    snippet: str
+    at: str
+
+
+class HitList(Answer):
+    """Found messages."""
+
+    hits: list[HitView]
 
 
 def copy_before(messages: list[UIMessage], message_id: str, thread_id: str) -> list[UIMessage]:
@@ -55,18 +147,14 @@ def _settle(part: JsonObject) -> JsonObject:
     return {**kept, "state": "output-error", "input": part.get("input", {}), "errorText": LEFT_BEHIND}
 
 
-HITS_PER_SNIPPET = 200
-router = APIRouter(tags=["threads"])
-
-
-@router.get("/api/threads", openapi_extra=tells("Threads"))
+@router.get("/api/threads", openapi_extra=tells(ThreadList))
 async def read_threads(
     ship: TheShip,
-    query: shape.Slot = "",
+    query: Slot = "",
     archived: bool = False,
     bin: bool = False,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-    before: shape.Slot | None = None,
+    before: Slot | None = None,
 ) -> Response:
     """List threads, the one that changed last first."""
     threads = ship.store.threads
@@ -74,11 +162,11 @@ async def read_threads(
         query=query, archived=None if bin else archived, binned=bin, before=before, limit=limit + 1
     )
     following = found[limit - 1].cursor if len(found) > limit else None
-    return Json({"threads": await list_threads(ship, found[:limit]), "next": following})
+    return Json(ThreadList(threads=await list_threads(ship, found[:limit]), next=following))
 
 
-@router.post("/api/threads", status_code=201, openapi_extra=tells("ThreadMade"))
-async def create_thread(site: TheSite, ship: TheShip, body: shape.NewThread) -> Response:
+@router.post("/api/threads", status_code=201, openapi_extra=tells(ThreadMade))
+async def create_thread(site: TheSite, ship: TheShip, body: NewThread) -> Response:
     """Make a dialog, with priming scripts replayed as its beginning."""
     chosen = body.priming
     dialog = await create_dialog(
@@ -87,21 +175,21 @@ async def create_thread(site: TheSite, ship: TheShip, body: shape.NewThread) -> 
         ship.store,
         thread_id=new_room(),
         member=ship.crew.find(body.member or CAPTAIN).id,
-        priming=chosen and Priming(script_refs=tuple(chosen.script_refs), show_in_ui=chosen.show_in_ui),
+        priming=chosen and Priming(script_refs=chosen.script_refs, show_in_ui=chosen.show_in_ui),
         title=body.title or "",
         language=ship.config.language,
     )
-    return Json({"threadId": str(dialog.thread_id), "messages": dialog.messages, "text": ""}, 201)
+    return Json(ThreadMade(thread_id=str(dialog.thread_id), messages=dialog.messages), 201)
 
 
-@router.get("/api/threads/{thread_id}", openapi_extra=tells("Thread"))
+@router.get("/api/threads/{thread_id}", openapi_extra=tells(ThreadView))
 async def read_thread(ship: TheShip, thread_id: str) -> Response:
     """Describe one thread."""
     return Json(await show_thread(ship, await find_thread(ship, thread_id)))
 
 
-@router.patch("/api/threads/{thread_id}", openapi_extra=tells("Thread"))
-async def change_thread(ship: TheShip, thread_id: str, body: shape.ThreadChange) -> Response:
+@router.patch("/api/threads/{thread_id}", openapi_extra=tells(ThreadView))
+async def change_thread(ship: TheShip, thread_id: str, body: ThreadChange) -> Response:
     """Rename, archive or mark a thread as read."""
     info = await find_thread(ship, thread_id)
     threads = ship.store.threads
@@ -126,7 +214,7 @@ async def bin_thread(ship: TheShip, thread_id: str) -> Response:
     return empty()
 
 
-@router.post("/api/threads/{thread_id}/restore", openapi_extra=tells("Thread"))
+@router.post("/api/threads/{thread_id}/restore", openapi_extra=tells(ThreadView))
 async def restore_thread(ship: TheShip, thread_id: str) -> Response:
     """Bring a thread back from the bin."""
     info = await find_thread(ship, thread_id)
@@ -137,19 +225,19 @@ async def restore_thread(ship: TheShip, thread_id: str) -> Response:
     return Json(await show_thread(ship, await find_thread(ship, thread_id)))
 
 
-@router.get("/api/threads/{thread_id}/messages", openapi_extra=tells("Messages"))
+@router.get("/api/threads/{thread_id}/messages", openapi_extra=tells(MessagePage))
 async def read_messages(
     ship: TheShip,
     thread_id: str,
-    before: shape.Slot | None = None,
+    before: Slot | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> Response:
     """Return the messages before one, or the last ones; what a running stream repeats is left out."""
     return Json(await page_of(ship, thread_at(thread_id), before, limit))
 
 
-@router.post("/api/threads/{thread_id}/branch", status_code=201, openapi_extra=tells("ThreadMade"))
-async def branch_thread(ship: TheShip, thread_id: str, body: shape.Branch) -> Response:
+@router.post("/api/threads/{thread_id}/branch", status_code=201, openapi_extra=tells(ThreadMade))
+async def branch_thread(ship: TheShip, thread_id: str, body: Branch) -> Response:
     """Make a new thread with the history before a message, to say something else there."""
     info = await find_thread(ship, thread_id)
     thread = await ship.threads.read(ThreadId.parse(info.thread_id))
@@ -165,13 +253,11 @@ async def branch_thread(ship: TheShip, thread_id: str, body: shape.Branch) -> Re
     await ship.threads.create(target, rows)
     await ship.store.threads.note(str(target), rows, member=info.member)
     text = body.text if body.text is not None else text_of(message)
-    return Json({"threadId": str(target), "messages": len(rows), "text": text}, 201)
+    return Json(ThreadMade(thread_id=str(target), messages=len(rows), text=text), 201)
 
 
-@router.get("/api/search", openapi_extra=tells("Hits"))
-async def search(
-    ship: TheShip, query: shape.Slot, limit: Annotated[int, Query(ge=1, le=100)] = 20
-) -> Response:
+@router.get("/api/search", openapi_extra=tells(HitList))
+async def search(ship: TheShip, query: Slot, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Response:
     """Find messages by their words."""
     hits = await ship.store.search.find(query, limit)
     titles = {hit.thread_id: "" for hit in hits}
@@ -179,17 +265,89 @@ async def search(
         info = await ship.store.threads.find(thread_id)
         titles[thread_id] = info.title if info else ""
     found = [
-        {
-            "threadId": hit.thread_id,
-            "title": titles[hit.thread_id],
-            "messageId": hit.message_id,
-            "role": hit.role,
-            "snippet": _snippet(hit.text, query),
-            "at": hit.at,
-        }
+        HitView(
+            thread_id=hit.thread_id,
+            title=titles[hit.thread_id],
+            message_id=hit.message_id,
+            role=hit.role,
+            snippet=_snippet(hit.text, query),
+            at=hit.at,
+        )
         for hit in hits
     ]
-    return Json({"hits": found})
+    return Json(HitList(hits=found))
+
+
+async def list_threads(ship: Ship, found: Sequence[ThreadInfo]) -> list[ThreadView]:
+    """Describe threads for a list."""
+    waiting = await ship.store.consents.waiting()
+    return [_describe(ship, info, waiting) for info in found]
+
+
+async def show_thread(ship: Ship, info: ThreadInfo) -> ThreadView:
+    """Describe one thread."""
+    return _describe(ship, info, await ship.store.consents.waiting())
+
+
+def _describe(ship: Ship, info: ThreadInfo, waiting: dict[str, int]) -> ThreadView:
+    return ThreadView(
+        id=info.thread_id,
+        title=info.title,
+        platform=ThreadId.parse(info.thread_id).platform,
+        member=info.member,
+        message_count=info.message_count,
+        token_estimate=info.token_estimate,
+        created_at=info.created_at,
+        last_at=info.last_at,
+        archived=info.archived,
+        binned=info.binned,
+        unread=info.message_count > 0 and (info.read_at or "") < info.last_at,
+        running=ship.keeper.running(info.thread_id) is not None,
+        pending_approvals=waiting.get(info.thread_id, 0),
+    )
+
+
+async def page_of(ship: Ship, thread_id: ThreadId, before: str | None, limit: int) -> MessagePage:
+    """Return one page of messages, oldest first."""
+    info = await ship.store.threads.find(str(thread_id))
+    if not await ship.threads.exists(thread_id):
+        if info is None or info.binned:
+            raise missing("such thread")
+        return _page(info, [], running=await run_of(ship, thread_id), has_more=False, problems=[])
+    # The run is asked for first: one that ends meanwhile is read whole by its client's next look.
+    running = await run_of(ship, thread_id)
+    thread = await ship.threads.read(thread_id)
+    shown = without(thread.messages, running)
+    end = _place_of(shown, before)
+    start = max(0, end - limit)
+    problems = [str(problem) for problem in thread.problems]
+    return _page(info, shown[start:end], running=running, has_more=start > 0, problems=problems)
+
+
+def _place_of(messages: Sequence[UIMessage], before: str | None) -> int:
+    if before is None:
+        return len(messages)
+    for place in range(len(messages) - 1, -1, -1):
+        if messages[place]["id"] == before:
+            return place
+    raise missing("such message")
+
+
+def _page(
+    info: ThreadInfo | None,
+    messages: list[UIMessage],
+    *,
+    running: str | None,
+    has_more: bool,
+    problems: list[str],
+) -> MessagePage:
+    return MessagePage(
+        messages=messages,
+        has_more=has_more,
+        problems=problems,
+        running=running is not None,
+        hide_priming=info is not None and hides_priming(info.settings),
+    )
 
 
 async def find_thread(ship: Ship, thread_id: str) -> ThreadInfo:

@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, Response
 
 from shipmate.errors import MediaError
 from shipmate.server.guard.error import missing
-from shipmate.server.json_response import Json, tells
+from shipmate.server.shape import Json, tells
 from shipmate.server.site import TheShip
 from shipmate.workspace.dimension import PIXEL_LIMIT, has_too_many_pixels
 from shipmate.workspace.layout import Layout
@@ -57,7 +57,7 @@ def find_upload(layout: Layout, upload_id: str) -> tuple[Upload, Path]:
 router = APIRouter(tags=["files"])
 
 
-@router.post("/api/uploads", status_code=201, openapi_extra=tells("Upload"))
+@router.post("/api/uploads", status_code=201, openapi_extra=tells(Upload))
 async def upload_file(ship: TheShip, file: Annotated[UploadFile, File()]) -> Response:
     """Keep one attached file of at most 20 MB."""
     data = await file.read(UPLOAD_LIMIT + 1)

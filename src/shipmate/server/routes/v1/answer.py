@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from shipmate.approvals.wording import reveal, summarise
+from shipmate.approvals.question import reveal, summarise
 from shipmate.errors import ShipmateError
 from shipmate.orchestrator.lane.ingress import reply_id
-from shipmate.server.guard.error import ApiError, respond
+from shipmate.server.guard.error import ApiError, ClientRefusal, client_problem
 from shipmate.server.port import Receipt, Ship
 from shipmate.server.routes.v1.application import Admitted
 from shipmate.server.routes.v1.call_thread import THREAD_HEADER, say, send_id
@@ -263,7 +263,7 @@ class ChunkEncoder:
 
 
 def _problem(error: ApiError) -> JsonObject:
-    return msgspec.json.decode(respond(error, "/v1/").body)
+    return msgspec.to_builtins(ClientRefusal(client_problem(error)))
 
 
 def _event(body: JsonObject) -> bytes:

@@ -8,7 +8,6 @@ import msgspec
 
 from shipmate.errors import NotFoundError, ThreadIdError, UserError
 from shipmate.orchestrator.lane.ingress import last_said
-from shipmate.server.ask import OWNER
 from shipmate.server.guard.error import ApiError
 from shipmate.server.port import Ship
 from shipmate.server.routes.v1.body import CompletionBody, read_options
@@ -27,6 +26,7 @@ from shipmate.server.routes.v1.call_thread import (
 )
 from shipmate.server.routes.v1.client_history import ClientHistory, Words, read_history
 from shipmate.server.routes.v1.refusal import bad
+from shipmate.server.site import OWNER
 from shipmate.thread.service import Thread
 from shipmate.values.event import RunOptions, TextEvent, ToolResultEvent
 from shipmate.values.message import JsonObject, client_calls, new_id, timestamp

@@ -15,9 +15,9 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from shipmate.orchestrator.turn import message_id_of
-from shipmate.server.ask import OWNER
 from shipmate.server.port import Ship
 from shipmate.server.routes.v1.client_history import Answered, ClientHistory, Entry, Words
+from shipmate.server.site import OWNER
 from shipmate.thread.service import Thread
 from shipmate.values.message import JsonObject, UIMessage, data_part, new_id, timestamp
 from shipmate.values.saying import fill, load_sayings

@@ -62,11 +62,8 @@ class RunChanges(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     tools: list[str]
     files: list[RunFile]
     # Whether they were put back, so that rewinding makes the run's changes again.
-    is_rewound: bool = False
-
-    @property
-    def can_rewind(self) -> bool:
-        return bool(self.files) and not any(file.obstacle for file in self.files)
+    is_rewound: bool
+    can_rewind: bool
 
 
 class Rewinds:
@@ -167,6 +164,7 @@ class Rewinds:
             tools=list(dict.fromkeys(record.tool for record in records)),
             files=files,
             is_rewound=last.is_rewound,
+            can_rewind=bool(files) and not any(file.obstacle for file in files),
         )
 
     def _judge(self, net: Change) -> RunFile:

@@ -1,0 +1,286 @@
+"""Check a workspace and say what to mend."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable
+
+import click
+import msgspec
+
+from shipmate import __version__
+from shipmate.cli.place import find_layout, open_records
+from shipmate.errors import ShipmateError
+from shipmate.thread.row import RowProblem
+from shipmate.values.reveal import reveal
+from shipmate.workspace.finding import Finding
+from shipmate.workspace.layout import Layout, make_private
+from shipmate.workspace.load import Loaded, load_config
+from shipmate.workspace.secret.exposure import findings as find_exposure
+from shipmate.workspace.secret.secret import Mask, secret_values
+
+MARKS = {"ok": "✓", "warn": "!", "error": "✗"}
+LOW_SPACE = 200 * 1024 * 1024
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def command(context: click.Context, as_json: bool) -> int:
+    """Check the workspace and say what to mend; exit code 1 when something does not work."""
+    findings = asyncio.run(examine(find_layout(context)))
+    failed = any(finding.level == "error" for finding in findings)
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(findings)).decode())
+        return int(failed)
+    for finding in findings:
+        click.echo(f"{MARKS[finding.level]} {finding.subject}: {finding.message}")
+        if finding.fix:
+            click.echo(f"    → {finding.fix}")
+    click.echo(_sum_up(findings))
+    return int(failed)
+
+
+async def examine(layout: Layout) -> list[Finding]:
+    """Collect what every room finds; trouble in one check does not hide the others."""
+    findings = [
+        Finding("ok", "shipmate", f"{__version__}, Python {sys.version.split()[0]}, {sys.platform}"),
+        *await _guard("workspace", lambda: _check_agent(layout)),
+        *await _guard("disk", lambda: _check_disk(layout)),
+        *await _guard("other programs", lambda: _check_others(layout)),
+    ]
+    mask = Mask(secret_values(os.environ))
+    try:
+        loaded = load_config(layout)
+    except ShipmateError as error:
+        findings.append(Finding("error", "ship.json", str(error)))
+    else:
+        mask = loaded.mask
+        findings += await _check_rooms(layout, loaded)
+    findings += await _guard("secrets", lambda: find_exposure(layout))
+    findings += await _guard("threads", lambda: _check_threads(layout))
+    findings += await _guard("keeper", lambda: _check_keeper(layout))
+    findings += await _guard("damaged", lambda: _check_damaged(layout))
+    findings += await _guard("audit", lambda: _check_audit(layout))
+    return [_cover(finding, mask) for finding in findings]
+
+
+async def _check_rooms(layout: Layout, loaded: Loaded) -> list[Finding]:
+    from shipmate.approvals.policy.policy import findings as find_permissions
+    from shipmate.approvals.policy.preference import findings as find_preferences
+    from shipmate.models.readiness import findings as find_model
+    from shipmate.priming.check import findings as find_priming
+    from shipmate.priming.library import Library
+    from shipmate.tools.exec.sandbox.sandbox import Sandbox
+
+    permissions = loaded.config.permissions
+    read = "read" if layout.config.exists() else "not there, so everything has its default"
+    return [
+        *(loaded.findings or [Finding("ok", "ship.json", read)]),
+        *await _guard("model", lambda: find_model(loaded.config.llm, loaded.environ)),
+        *await _guard("members", lambda: _check_models(layout, loaded)),
+        *await _guard("permissions", lambda: find_permissions(permissions)),
+        *await _guard("Agent.md", lambda: find_preferences(layout)),
+        *await _guard("context", lambda: _check_context(layout, loaded)),
+        *await _guard("priming", lambda: find_priming(Library(layout))),
+        *await _guard("sandbox", lambda: Sandbox(layout).findings()),
+        *await _guard("mcp", lambda: _check_servers(layout, loaded)),
+    ]
+
+
+async def _guard(
+    subject: str, check: Callable[[], Iterable[Finding] | Awaitable[Iterable[Finding]]]
+) -> list[Finding]:
+    """Run one check; what stops it becomes its finding."""
+    try:
+        found = check()
+        return list(await found if isinstance(found, Awaitable) else found)
+    except (ShipmateError, OSError) as error:
+        return [Finding("error", subject, str(error))]
+
+
+def _check_agent(layout: Layout) -> list[Finding]:
+    if not layout.agent.exists() and (found := layout.recognised):
+        said = f"opens as a folder of {found.program}, by {', '.join(found.signs)}"
+        return [Finding("ok", "workspace", said)]
+    try:
+        text = layout.agent.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        message = f"{layout.agent.name} is not UTF-8 at byte {error.start:,}"
+        return [Finding("error", "Agent.md", message, "save it as UTF-8")]
+    if not text.strip():
+        return [Finding("warn", "Agent.md", f"{layout.agent.name} is empty", "say who the member is")]
+    return [Finding("ok", "Agent.md", f"{len(text):,} characters")]
+
+
+def _check_others(layout: Layout) -> list[Finding]:
+    """Return what of other programs is seen and not used."""
+    from shipmate.cli.workspace.adopt import format_lines
+    from shipmate.workspace.foreign.recognition import survey
+
+    found = [
+        Finding(
+            "warn",
+            reveal(each.what),
+            f"not used: {reveal(each.why)}",
+            f"ship.json: {reveal(format_lines(each.lines))}" if each.lines else "",
+        )
+        for each in survey(layout.root)
+    ]
+    known = layout.recognised
+    if known is not None and known.secrets:
+        said = f"{len(set(known.secrets))} keys stand in the clear in the settings of {known.program}"
+        found.append(
+            Finding(
+                "warn", "keys", said, "they are masked wherever text is shown; move them to the environment"
+            )
+        )
+    return found
+
+
+def _check_disk(layout: Layout) -> list[Finding]:
+    try:
+        make_private(layout.ship)
+        with tempfile.TemporaryFile(dir=layout.ship) as file:
+            file.write(b"x")
+            os.fsync(file.fileno())
+    except OSError as error:
+        message = f"{layout.ship.name} cannot be written: {error.strerror}"
+        return [Finding("error", "disk", message, "mend its permissions or free some space")]
+    free = shutil.disk_usage(layout.ship).free
+    said = f"{layout.ship.name} can be written, {free / 1e9:.1f} GB free"
+    return [
+        Finding(
+            "ok" if free > LOW_SPACE else "warn", "disk", said, "" if free > LOW_SPACE else "free some space"
+        )
+    ]
+
+
+async def _check_servers(layout: Layout, loaded: Loaded) -> list[Finding]:
+    """Ask every MCP server for its tools."""
+    from shipmate.tools.toolset import default_toolset
+    from shipmate.workspace.member import captain_of
+
+    toolset = default_toolset(captain_of(layout, loaded.config))
+    try:
+        await toolset.load()
+        return toolset.findings()
+    finally:
+        await toolset.close()
+
+
+def _check_models(layout: Layout, loaded: Loaded) -> list[Finding]:
+    """Name the members whose own model cannot answer."""
+    from shipmate.models.readiness import findings as find_model
+    from shipmate.workspace.crew import Crew
+
+    own = [each for each in Crew(layout, loaded).list() if each.settings.model is not None]
+    found = [(each.id, finding) for each in own for finding in find_model(each.config.llm, loaded.environ)]
+    return [
+        msgspec.structs.replace(finding, subject=f"member {member_id}: model")
+        for member_id, finding in found
+        if finding.level == "error"
+    ]
+
+
+def _check_context(layout: Layout, loaded: Loaded) -> list[Finding]:
+    """Look at every file that may enter a prompt, for each member."""
+    from shipmate.context.builder import ContextBuilder
+    from shipmate.workspace.crew import Crew
+
+    crew = Crew(layout, loaded)
+    builders = [ContextBuilder(member, environ=loaded.environ) for member in crew.list()]
+    skills = builders[0].skills.find().skills if builders else ()
+    usable = sum(skill.is_available for skill in skills)
+    found = [*crew.findings(), *(finding for builder in builders for finding in builder.findings())]
+    counted = Finding("ok", "skills", f"{usable} of {len(skills)} can be used")
+    return [counted, *dict.fromkeys(found)]
+
+
+async def _check_threads(layout: Layout) -> list[Finding]:
+    """Read every thread; also brings the index up to date, which proves that it can be used."""
+    async with open_records(layout) as records:
+        compared = await records.store.reconcile()
+        broken: list[Finding] = []
+        ids = await records.threads.ids()
+        for thread_id in ids:
+            thread = await records.threads.read(thread_id)
+            place = layout.name_of(layout.thread(thread_id))
+            broken += [_describe(place, problem) for problem in thread.problems]
+        listed = Finding("ok", "threads", f"{len(ids)} can be read" if ids else "none yet")
+        behind = compared.changed + compared.dropped
+        said = f"{behind} threads differed from their files and were read again" if behind else "as the files"
+        return [listed, Finding("ok", "index", said), *broken]
+
+
+def _describe(place: str, problem: RowProblem) -> Finding:
+    if not problem.line:
+        return Finding(
+            "warn", place, problem.message, "put it back from a copy, or move the thread to the bin"
+        )
+    fix = "the rest of the thread is used; mend or delete this line"
+    return Finding("warn", f"{place}:{problem.line}", f"cannot be read: {problem.message}", fix)
+
+
+def _check_keeper(layout: Layout) -> list[Finding]:
+    from shipmate.orchestrator.keeper.unix_socket import UnixSocket
+
+    pid = UnixSocket(layout).holder()
+    words = "no process keeps this workspace" if pid is None else f"process {pid} keeps this workspace"
+    return [Finding("ok", "keeper", words)]
+
+
+def _check_damaged(layout: Layout) -> list[Finding]:
+    """Return what could not be read and was set aside."""
+    kept = sorted(layout.damaged.iterdir()) if layout.damaged.is_dir() else []
+    fix = "look at it, and delete it when nothing in it is missed"
+    return [
+        Finding(
+            "warn", layout.name_of(path), "could not be read and was set aside", _fix_of(path.name) or fix
+        )
+        for path in kept
+    ]
+
+
+def _fix_of(name: str) -> str:
+    return "delete it; a new index was made from the files" if name.startswith("state-") else ""
+
+
+def _check_audit(layout: Layout) -> list[Finding]:
+    """Check that the audit log is as it was written."""
+    from shipmate.approvals.audit import Audit
+
+    found = Audit(layout).verify()
+    folder = layout.audit.relative_to(layout.root)
+    broken = [
+        Finding(
+            "error",
+            f"audit {folder}/{each.file}{f':{each.line}' if each.line else ''}",
+            each.message,
+            "find out who changed it; `shipmate audit` shows what is left",
+        )
+        for each in found.breaks
+    ]
+    if found.torn:
+        said = "the last line is unfinished, as a crash leaves it"
+        broken.append(Finding("warn", "audit", said, "nothing to do; the next entry cuts it off and says so"))
+    said = f"{found.entries:,} entries, none cut or changed" if found.entries else "nothing recorded yet"
+    return broken or [Finding("ok", "audit", said)]
+
+
+def _cover(finding: Finding, mask: Mask) -> Finding:
+    return msgspec.structs.replace(
+        finding, subject=mask(finding.subject), message=mask(finding.message), fix=mask(finding.fix)
+    )
+
+
+def _sum_up(findings: list[Finding]) -> str:
+    errors = sum(finding.level == "error" for finding in findings)
+    warnings = sum(finding.level == "warn" for finding in findings)
+    if errors:
+        return f"{errors} must be mended, {warnings} to look at."
+    return f"All works; {warnings} to look at." if warnings else "All is well."

@@ -1,0 +1,1 @@
+"""The chat: what a client sends, what comes of it, and the stream that tells it."""
