@@ -190,7 +190,7 @@ class Turn:
 
     async def reply(self, reason: str) -> Outcome:
         """End the run with what was said."""
-        ending = {} if reason == "stop" else {"finishReason": reason}
+        ending = {} if reason == "stop" else {"ending": reason}
         await self.commit(chunks.message_metadata({"outcome": "replied", **ending}))
         self.tell(chunks.finish_step(), chunks.finish(reason))
         return self.outcome("replied")

@@ -49,7 +49,7 @@ class Metadata(TypedDict, total=False):
     toolMs: dict[str, int]
     # Calls of tools that are the asking program's own, and why an answer ended early.
     clientCalls: dict[str, bool]
-    finishReason: str
+    ending: str
 
 
 class UIMessage(TypedDict):

@@ -89,7 +89,7 @@ async def conclude(ship: Ship, admitted: Admitted, receipt: Receipt) -> Conclusi
         text="\n\n".join(filter(None, (text, asked))),
         reasoning="\n\n".join(str(part["text"]) for part in segment.parts if part["type"] == "reasoning"),
         calls=calls,
-        reason="tool_calls" if calls else REASONS.get(str(metadata.get("finishReason")), "stop"),
+        reason="tool_calls" if calls else REASONS.get(str(metadata.get("ending")), "stop"),
         usage=_usage(await ship.store.ledger.usage("", str(admitted.thread_id), outcome.run_id), segment),
         created=seconds(metadata.get("timestamp")),
         problem=failure(outcome, has_acted=bool(metadata.get("begun")))
