@@ -33,6 +33,8 @@ CROSSING = {
     "orchestrator/test_server_tools.py": "tools of MCP servers through whole runs",
     "orchestrator/test_row.py": "rows and streams, read by the AI SDK",
     "priming/test_cli.py": "the priming commands, with the fixtures of this room",
+    "server/routes/v1/test_client.py": "programs of others that speak OpenAI's protocol",
+    "server/routes/v1/test_tool.py": "tools of programs, from the offer to the result",
     "server/test_client.py": "the AI SDK's clients",
     "server/test_openapi.py": "every route against its description",
     "server/test_restart.py": "the AI SDK's clients through a kill",

@@ -14,7 +14,7 @@ from shipmate.context.request import Context, ContextRequest, Section
 from shipmate.context.snapshot import Sent, SnapshotLog
 from shipmate.context.trace import Trace
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError, UserError
-from shipmate.models.port import Finish, ModelRequest
+from shipmate.models.port import Finish, ModelRequest, ToolSpec
 from shipmate.orchestrator.carried_file import Attachments
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
@@ -161,8 +161,10 @@ class AgentOrchestrator:
         await _let_watchers_hear()
         await turn.equipment.toolset.load(called=[each.name for each in reader.calls])
         for asked in reader.calls:
-            if (error := asked.error or _refuse(turn.equipment.toolset, asked)) is not None:
+            if (error := asked.error or _refuse(turn, asked)) is not None:
                 turn.tell(chunks.tool_input_error(asked.call_id, asked.name, asked.input, error))
+            elif asked.name in turn.client_tools:
+                turn.tell(chunks.message_metadata({"clientCalls": {asked.call_id: True}}))
         if not reader.calls and not _has_said_something(turn.message):
             raise ModelStreamError(NOTHING_SAID.get(finish.reason, NOTHING_SAID["stop"]))
         await self._keep_signatures(turn, reader)
@@ -181,7 +183,7 @@ class AgentOrchestrator:
                 user_id=turn.user_id,
                 platform=turn.thread.id.platform,
                 model=equipment.models.named(turn.model).name,
-                tools=equipment.toolset.specs(),
+                tools=_offer(turn),
                 last_text=said,
                 extra_context=turn.extra_context,
             )
@@ -214,10 +216,11 @@ class AgentOrchestrator:
         return ModelRequest(
             system=context.lasting,
             messages=self._attachments.show(turn.thread),
-            tools=turn.equipment.toolset.specs(),
+            tools=_offer(turn),
             sidecars=await self._ledger.sidecars(turn.thread_id),
             zone=context.zone,
             cache_key=turn.thread_id,
+            sampling=turn.options.sampling,
         )
 
     async def _keep_signatures(self, turn: Turn, reader: StepReader) -> None:
@@ -259,8 +262,25 @@ def choose_fresh(notes: Sequence[Section], told: Collection[str]) -> str:
     return "\n\n".join(kept)
 
 
-def _refuse(toolset: Toolset, asked: Asked) -> str | None:
+def _offer(turn: Turn) -> list[ToolSpec]:
+    """Return the tools a model is offered: the member's, and those of the program that asks.
+
+    A program's tool takes the place of one of ours of the same name: the program means its own.
+    """
+    if not turn.options.offers_tools:
+        return []
+    own = [spec for spec in turn.equipment.toolset.specs() if spec.name not in turn.client_tools]
+    return [*own, *(ToolSpec(each.name, each.description, each.schema) for each in turn.options.tools)]
+
+
+def _refuse(turn: Turn, asked: Asked) -> str | None:
     """Return why a call cannot be made, if it cannot."""
+    if not turn.options.offers_tools:
+        return "no tool was offered: answer without one. Nothing ran."
+    if asked.name in turn.client_tools:
+        # Its arguments are the program's to check.
+        return None
+    toolset = turn.equipment.toolset
     tool = toolset.get(asked.name)
     if tool is None:
         return f"there is no tool {asked.name!r}. There are: {', '.join(toolset.names)}. Nothing ran."

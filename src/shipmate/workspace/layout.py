@@ -338,6 +338,10 @@ class Layout:
         """Return where the sizes and hashes of a thread's prompts are kept, turn by turn."""
         return self.logs / "context" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
 
+    def thread_logs(self, thread_id: str) -> tuple[Path, ...]:
+        """Return where a thread's logs are kept: two files, and the folder of what its calls printed."""
+        return self.trace(thread_id), self.context_log(thread_id), self.call_log(thread_id, "call").parent
+
     @cached_property
     def uploads(self) -> Path:
         return self.ship / "uploads"
