@@ -11,7 +11,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from shipmate.models.wire.block import object_of
+from shipmate.models.wire.answer_block import object_of
 from shipmate.values.message import JsonObject
 
 KEPT = frozenset(
