@@ -17,9 +17,9 @@ from shipmate.models.neutral import (
     TextBlock,
 )
 from shipmate.models.port import ModelRequest, ToolSpec
-from shipmate.models.wire.attachment import media_type_of, text_in
 from shipmate.models.wire.chat_reader import ChatReader
 from shipmate.models.wire.dialect import PICTURES, Dialect, find_dialect, name_effort
+from shipmate.models.wire.file_kind import media_type_of, text_in
 from shipmate.models.wire.tool_schema import shape_schema
 from shipmate.models.wire.wire import WireSettings
 from shipmate.models.wording import WORDING

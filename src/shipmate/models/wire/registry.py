@@ -14,11 +14,11 @@ def find_wire(name: WireName) -> Wire:
 
             return ChatWire()
         case "responses":
-            from shipmate.models.wire.responses import ResponsesWire
+            from shipmate.models.wire.responses.responses import ResponsesWire
 
             return ResponsesWire()
         case "anthropic":
-            from shipmate.models.wire.anthropic import AnthropicWire
+            from shipmate.models.wire.anthropic.anthropic import AnthropicWire
 
             return AnthropicWire()
         case "gemini":

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipmate.models.port import Finish, ToolCall, Usage
-from shipmate.models.wire.responses_reader import ResponsesReader
+from shipmate.models.wire.responses.responses_reader import ResponsesReader
 from shipmate.models.wire.wire import WireFault
 from shipmate.values.message import JsonObject
 from tests.support.responses_stream import accumulate, shapes, streams

@@ -23,7 +23,7 @@ from shipmate.models.neutral import (
     TextBlock,
 )
 from shipmate.models.to_model import to_model_messages
-from shipmate.models.wire.anthropic import AnthropicWire
+from shipmate.models.wire.anthropic.anthropic import AnthropicWire
 from shipmate.models.wire.wire import WireSettings
 from shipmate.values.message import JsonObject
 from tests.support.anthropic_rule import check_anthropic
@@ -207,13 +207,15 @@ def test_marks_what_failed_was_denied_or_was_interrupted() -> None:
     assert [result.get("is_error", False) for result in results] == [False, True, True, True]
 
 
-def test_wraps_arguments_that_are_no_object() -> None:
-    course = [
-        ModelMessage("user", [TextBlock("Go.")]),
-        ModelMessage("assistant", [CallBlock("c1", "read", '{"path": "a')]),
-        ModelMessage("user", [ResultBlock("c1", "read", "not JSON", "failed")]),
+def test_arguments_that_are_no_object_go_out_inside_one() -> None:
+    part = {"type": "tool-read", "toolCallId": "c1", "state": "output-error", "rawInput": '{"path": "a'}
+    thread: list[Any] = [
+        {"id": "u", "role": "user", "parts": [{"type": "text", "text": "Go."}]},
+        {"id": "a", "role": "assistant", "parts": [{**part, "errorText": "not JSON"}]},
     ]
-    assert body_of(course)["messages"][1]["content"][0]["input"] == {"arguments": '{"path": "a'}
+    (call,) = body_of(to_model_messages(thread))["messages"][1]["content"]
+    assert isinstance(call["input"], dict)
+    assert '{"path": "a' in call["input"].values()
 
 
 def _file(data: bytes, media_type: str, name: str = "a") -> FileBlock:

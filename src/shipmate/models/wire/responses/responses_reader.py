@@ -14,7 +14,7 @@ from shipmate.models.port import (
     TextDelta,
     Usage,
 )
-from shipmate.models.wire.block import (
+from shipmate.models.wire.answer_block import (
     AnswerBlock,
     AnswerBlocks,
     BlockKind,

@@ -16,9 +16,9 @@ from shipmate.models.neutral import (
     TextBlock,
 )
 from shipmate.models.port import ModelRequest, ToolSpec
-from shipmate.models.wire.attachment import PDF, media_type_of, text_in
-from shipmate.models.wire.openai_family import OpenAIFamily, family_of
-from shipmate.models.wire.responses_reader import ResponsesReader
+from shipmate.models.wire.file_kind import PDF, media_type_of, text_in
+from shipmate.models.wire.responses.openai_family import OpenAIFamily, family_of
+from shipmate.models.wire.responses.responses_reader import ResponsesReader
 from shipmate.models.wire.tool_schema import shape_schema
 from shipmate.models.wire.wire import AnswerReader, WireSettings
 from shipmate.values.message import JsonObject

@@ -14,9 +14,9 @@ from shipmate.models.neutral import (
     TextBlock,
 )
 from shipmate.models.port import ModelRequest, ToolSpec
-from shipmate.models.wire.anthropic_reader import AnthropicReader
-from shipmate.models.wire.attachment import PDF, media_type_of, text_in
-from shipmate.models.wire.claude import THINKING_TYPES, ClaudeFamily, family_of
+from shipmate.models.wire.anthropic.anthropic_reader import AnthropicReader
+from shipmate.models.wire.anthropic.claude import THINKING_TYPES, ClaudeFamily, family_of
+from shipmate.models.wire.file_kind import PDF, media_type_of, text_in
 from shipmate.models.wire.tool_schema import shape_schema
 from shipmate.models.wire.wire import AnswerReader, WireSettings
 from shipmate.values.message import JsonObject

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipmate.models.port import Finish, ToolCall, ToolCallDelta, Usage
-from shipmate.models.wire.anthropic_reader import AnthropicReader
+from shipmate.models.wire.anthropic.anthropic_reader import AnthropicReader
 from shipmate.models.wire.wire import WireFault
 from tests.support.anthropic_stream import accumulate, shapes, streams
 from tests.support.search import examples
