@@ -11,9 +11,8 @@ from shipmate.orchestrator.lane.lane import MAX_ATTEMPTS, GaveUpError
 from shipmate.orchestrator.lane.note import NoteEvent
 from shipmate.orchestrator.turn import message_id_of, run_id_of
 from shipmate.thread.course import read_course
-from shipmate.thread.merge import merge_rows
 from shipmate.thread.pin import pins_of
-from shipmate.thread.row import split_lines
+from shipmate.thread.row import merge_rows, split_lines
 from shipmate.values.event import TextEvent
 from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, text_of, tool_parts
 from tests.simulation.outside import Act, Said

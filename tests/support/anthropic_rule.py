@@ -33,6 +33,8 @@ def check_anthropic(body: dict[str, Any]) -> None:
         assert block["text"].strip(), "system: text content blocks must be non-empty"
     _check_tools(body.get("tools", []))
     messages = [{**message, "content": _blocks(message["content"])} for message in body["messages"]]
+    used = any(block["type"] == "tool_use" for message in messages for block in message["content"])
+    assert body.get("tools") or not used, "Requests which include tool_use blocks must define tools."
     _check_turns(messages)
     _check_calls(messages)
     _check_thinking({**body, "messages": messages})

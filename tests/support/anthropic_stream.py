@@ -76,7 +76,8 @@ def _texts() -> st.SearchStrategy[tuple[Json, list[Json]]]:
 @st.composite
 def _thoughts(draw: st.DrawFn) -> tuple[Json, list[Json]]:
     deltas: list[Json] = [{"type": "thinking_delta", "thinking": text} for text in draw(pieces)]
-    deltas.append({"type": "signature_delta", "signature": draw(st.text("abc=", min_size=1))})
+    signatures = draw(st.lists(st.text("abc=", min_size=1), min_size=1, max_size=2))
+    deltas += [{"type": "signature_delta", "signature": signature} for signature in signatures]
     return {"type": "thinking", "thinking": "", "signature": ""}, deltas
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from functools import lru_cache
 
-from shipmate.values.token import estimate_tokens
+from shipmate.values.message import estimate_tokens
 
 HEAD_SHARE = 0.7
 TAIL_SHARE = 0.2

@@ -11,9 +11,8 @@ from weakref import WeakValueDictionary
 from shipmate.errors import NotFoundError
 from shipmate.thread.course import OpenCall, carry, read_course
 from shipmate.thread.log import Log, Position
-from shipmate.thread.merge import merge_row
 from shipmate.thread.pin import PinList
-from shipmate.thread.row import RowProblem
+from shipmate.thread.row import RowProblem, merge_row
 from shipmate.values.message import UIMessage, is_settled, metadata_of, tool_parts
 from shipmate.values.thread_id import ThreadId
 

@@ -126,6 +126,19 @@ def test_leaves_out_what_is_empty() -> None:
     assert "tools" not in body
 
 
+def test_calls_of_the_past_go_along_when_no_tool_is_on_offer() -> None:
+    course = [
+        ModelMessage("user", [TextBlock("Go.")]),
+        ModelMessage("assistant", [CallBlock("c1", "read", {})]),
+        ModelMessage("user", [ResultBlock("c1", "read", "text", "success")]),
+    ]
+    body = body_of(course, tools=())
+    check_anthropic(body)
+    check_type(MessageCreateParamsStreaming, "anthropic.types", body)
+    assert body["tool_choice"] == {"type": "none"}
+    assert "tool_choice" not in body_of(course)
+
+
 def test_returns_thinking_where_it_stood() -> None:
     thought = ReasoningBlock("Look first.", {"signature": "sig", "by": "anthropic:m"})
     hidden = ReasoningBlock("", {"data": "secret"})

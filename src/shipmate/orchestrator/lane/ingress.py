@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shipmate.approvals.value import Decision
+from shipmate.approvals.value import DecidedCall
 from shipmate.orchestrator.lane.note import NoteEvent, outcome_of_note
 from shipmate.orchestrator.turn import describe_outcome, message_id_of, run_id_of
 from shipmate.thread.course import read_course
@@ -16,6 +16,7 @@ from shipmate.values.event import (
     RetryEvent,
     TextEvent,
     VoiceEvent,
+    surface_of,
 )
 from shipmate.values.message import (
     JsonObject,
@@ -24,7 +25,6 @@ from shipmate.values.message import (
     metadata_of,
     tool_parts,
 )
-from shipmate.values.surface import surface_of
 
 
 def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread, run_id: str) -> UIMessage:
@@ -208,7 +208,7 @@ def answered_message(thread: Thread, event: IngressEvent) -> str | None:
     return None
 
 
-def decision_rows(thread: Thread, decisions: list[Decision]) -> list[UIMessage]:
+def decision_rows(thread: Thread, decisions: list[DecidedCall]) -> list[UIMessage]:
     """Make the rows that put decisions into the tool parts they are about."""
     rows: list[UIMessage] = []
     for decision in decisions:
@@ -224,7 +224,7 @@ def decision_rows(thread: Thread, decisions: list[Decision]) -> list[UIMessage]:
     return rows
 
 
-def _waiting_part(message: UIMessage, decision: Decision) -> JsonObject | None:
+def _waiting_part(message: UIMessage, decision: DecidedCall) -> JsonObject | None:
     for part in tool_parts(message):
         if part["state"] == "approval-requested" and part["approval"]["id"] == decision.approval_id:
             return part

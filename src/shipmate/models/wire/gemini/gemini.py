@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -142,53 +142,48 @@ def write_message(message: ModelMessage, *, must_sign: bool) -> JsonObject:
     if message.role == "user":
         return {"role": "user", "parts": [write_user_part(block) for block in message.blocks]}
     parts: list[JsonObject] = []
-    is_signed = not must_sign
-    for part in _write_answer(message.blocks):
-        # Only the first of parallel calls bears one.
-        if "functionCall" in part and not is_signed:
-            part.setdefault("thoughtSignature", UNSIGNED)
-            is_signed = True
-        parts.append(part)
-    return {"role": "model", "parts": parts or [{"text": WORDING["empty"]}]}
-
-
-def _write_answer(blocks: Sequence[Block]) -> Iterator[JsonObject]:
-    """Yield the parts of an answer; a text's signatures stand in the block behind it."""
     words = ""
-    for block in blocks:
+    for block in message.blocks:
         if isinstance(block, ReasoningBlock):
-            yield from sign_text(block, words)
+            # It holds what was signed of the words before it.
+            parts.extend(sign_text(block, words))
             words = ""
             continue
         if words:
-            yield {"text": words}
+            parts.append({"text": words})
         words = block.text if isinstance(block, TextBlock) else ""
         if isinstance(block, CallBlock):
-            yield write_call(block)
+            parts.append(write_call(block, must_sign=must_sign))
+            # Only the first of parallel calls has to bear one.
+            must_sign = False
     if words:
-        yield {"text": words}
+        parts.append({"text": words})
+    return {"role": "model", "parts": parts or [{"text": WORDING["empty"]}]}
 
 
-def write_call(block: CallBlock) -> JsonObject:
+def write_call(block: CallBlock, *, must_sign: bool) -> JsonObject:
     """Return a call with what the model signed of it."""
     part: JsonObject = {"functionCall": {"id": block.id, "name": block.name, "args": block.arguments}}
     signature = block.signature.get("thoughtSignature")
-    return {**part, "thoughtSignature": signature} if isinstance(signature, str) and signature else part
+    if isinstance(signature, str) and signature:
+        part["thoughtSignature"] = signature
+    elif must_sign:
+        part["thoughtSignature"] = UNSIGNED
+    return part
 
 
 def write_user_part(block: Block) -> JsonObject:
     """Return a result, a file or words."""
-    match block:
-        case ResultBlock():
-            key = "output" if block.outcome == "success" else "error"
-            response = {"id": block.id, "name": block.name, "response": {key: block.text}}
-            return {"functionResponse": response}
-        case FileBlock():
-            return write_file(block)
-        case TextBlock():
-            return {"text": block.text}
-        case _:
-            raise TypeError(f"a person's turn holds no {type(block).__name__}")
+    # Class patterns would take ten times as long, for every block of a history.
+    if isinstance(block, TextBlock):
+        return {"text": block.text}
+    if isinstance(block, ResultBlock):
+        key = "output" if block.outcome == "success" else "error"
+        response = {"id": block.id, "name": block.name, "response": {key: block.text}}
+        return {"functionResponse": response}
+    if isinstance(block, FileBlock):
+        return write_file(block)
+    raise TypeError(f"a person's turn holds no {type(block).__name__}")
 
 
 def write_file(block: FileBlock) -> JsonObject:

@@ -11,6 +11,8 @@ import json
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from shipmate.models.wire.block import object_of
 from shipmate.values.message import JsonObject
 
@@ -47,11 +49,15 @@ LONGEST_NOTE = 500
 
 def fit_schema(schema: JsonObject) -> JsonObject:
     """Return a schema that Gemini takes; its top is an object. Nobody may change what is returned."""
-    return _fit(json.dumps(schema))
+    try:
+        return _fit(msgspec.json.encode(schema))
+    except OverflowError:
+        # A number of more than 64 bits.
+        return _fit(json.dumps(schema).encode())
 
 
 @lru_cache(maxsize=512)
-def _fit(text: str) -> JsonObject:
+def _fit(text: bytes) -> JsonObject:
     # The same tools are offered with every request.
     schema = json.loads(text)
     return {**_Fitting(schema).fit(schema, 0, ()), "type": "object"}

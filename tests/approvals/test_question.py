@@ -9,11 +9,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shipmate.approvals import service, wording
-from shipmate.approvals.policy import grant, operand, path, policy, rule, subject
-from shipmate.approvals.reply import reply
-from shipmate.approvals.value import Approval, Coverage
-from shipmate.approvals.wording import (
+from shipmate.approvals import question, service
+from shipmate.approvals.policy import grant, path, policy, rule, subject
+from shipmate.approvals.question import (
     describe,
     describe_covered,
     describe_grant,
@@ -21,6 +19,8 @@ from shipmate.approvals.wording import (
     list_items,
     load_words,
 )
+from shipmate.approvals.reply import reply
+from shipmate.approvals.value import Approval, Coverage
 from shipmate.tools.exec import command, shell
 from shipmate.tools.exec.program import invocation
 from tests.support.approval import make_grant
@@ -53,9 +53,7 @@ def test_both_languages_say_the_same_things() -> None:
 
 
 def test_every_reason_the_code_gives_has_words() -> None:
-    modules = (
-        *(command, grant, invocation, operand, path, policy, reply, rule, service, shell, subject, wording),
-    )
+    modules = (*(command, grant, invocation, path, policy, reply, rule, service, shell, subject, question),)
     source = "".join(Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules)
     reasons = set(re.findall(r'Why\("([a-z-]+)"', source))
     assert {key.removeprefix("why-") for key in load_words("en") if key.startswith("why-")} == reasons

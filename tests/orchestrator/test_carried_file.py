@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shipmate.orchestrator.attachment import Attachments
+from shipmate.orchestrator.carried_file import Attachments
 from shipmate.thread.memory_log import MemoryLog
 from shipmate.thread.service import Thread
-from shipmate.tools.file.attachment import attach
+from shipmate.workspace.upload import attach
 from shipmate.values.message import UIMessage, user_message
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout

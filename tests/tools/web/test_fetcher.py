@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shipmate.errors import ToolError
-from shipmate.tools.web.address import is_public, resolve_public
+from shipmate.tools.web.fetcher import is_public, resolve_public
 
 
 @pytest.mark.parametrize(

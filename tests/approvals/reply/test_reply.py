@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from shipmate.approvals.reply.window import minutes_until
+from shipmate.approvals.reply.reply import minutes_until
 
 BERLIN = "Europe/Berlin"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shipmate.values.surface import SURFACES, Surface, surface_of
+from shipmate.values.event import SURFACES, Surface, surface_of
 
 
 def test_a_platform_nobody_described_may_do_nothing() -> None:

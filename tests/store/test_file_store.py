@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from shipmate.errors import StorageError
 from shipmate.store.file_store import open_store
-from shipmate.store.journal.folder import FolderWatch
-from shipmate.store.journal.grant import GrantFiles
+from shipmate.store.journal.grant import FolderWatch, GrantFiles
+from shipmate.store.migration import read_migrations
 from shipmate.store.port import Store
+from shipmate.store.sqlite.database import PACKAGE
 from shipmate.store.transient_store import TransientStore
+from shipmate.thread.log import FileLog
+from shipmate.values.event import Outcome, TextEvent, encode_event
+from shipmate.values.message import user_message
+from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.disk.disk import DISK, locked
 from shipmate.workspace.layout import Layout
 from tests.support.sync import ImpatientDisk
 
 ROOM = "web:room:1"
+LEGACY_ROOM = "web:room:1"
+AT = "2026-01-01T00:00:00.000Z"
 
 
 @pytest.fixture
@@ -159,3 +168,99 @@ def test_a_grant_given_here_is_seen_though_the_clock_stands_still(layout: Layout
         grants.add(f"gr_{number}", {}, None)
         os.utime(layout.grants, (1000, 1000))
         assert len(grants.list()) == number + 1
+
+
+@pytest.fixture
+async def layout_legacy(tmp_path: Path) -> Layout:
+    """A workspace as the first version left it."""
+    layout_legacy = Layout(tmp_path)
+    await FileLog(layout_legacy).append(
+        ThreadId.parse(LEGACY_ROOM), [user_message("m1", "hello", {"timestamp": AT})]
+    )
+    event = TextEvent(
+        platform="web", thread_id=LEGACY_ROOM, user_id="ann", message_id="m2", timestamp=AT, text="waiting"
+    )
+    connection = sqlite3.connect(layout_legacy.state)
+    connection.executescript(f"{read_migrations(PACKAGE)[0].sql} PRAGMA user_version = 1;")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(
+        "INSERT INTO thread VALUES (?, 'Mine', 'person', 'ux', 1, 1, ?, ?, ?, 1, 0, '{\"a\":1}')",
+        (LEGACY_ROOM, AT, AT, AT),
+    )
+    connection.execute(
+        "INSERT INTO inbox (platform, message_id, thread_id, event, received_at) VALUES (?, ?, ?, ?, ?)",
+        ("web", "m2", LEGACY_ROOM, encode_event(event), AT),
+    )
+    connection.execute("INSERT INTO \"grant\" VALUES ('g1', ?, ?, NULL, NULL)", (b'{"x":1}', AT))
+    connection.execute("INSERT INTO \"grant\" VALUES ('g2', ?, ?, NULL, ?)", (b"{}", AT, AT))
+    connection.execute(
+        "INSERT INTO usage VALUES (1, ?, ?, 'ux', 'r', 1, 'm', 5, 6, 0, 0, NULL, 4, 9)", (AT, LEGACY_ROOM)
+    )
+    connection.commit()
+    connection.close()
+    return layout_legacy
+
+
+async def test_titles_marks_grants_usage_and_what_waits_are_carried_over(layout_legacy: Layout) -> None:
+    for _ in range(2):
+        store = open_store(layout_legacy)
+        (info,) = await store.threads.list(archived=True)
+        assert (info.title, info.member, info.settings, info.read_at) == ("Mine", "ux", {"a": 1}, AT)
+        assert [row.event.message_id for row in await store.inbox.open(LEGACY_ROOM)] == ["m2"]
+        assert [grant.id for grant in await store.consents.grants()] == ["g1"]
+        assert [grant.id for grant in await store.consents.grants(every=True)] == ["g1", "g2"]
+        assert [step.input_tokens for step in await store.ledger.usage("")] == [5]
+        await store.close()
+        # They stand in files now.
+        layout_legacy.state.unlink()
+
+
+async def test_a_kill_while_it_is_carried_over_carries_over_once(
+    layout_legacy: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class KilledError(Exception):
+        """The process ends here."""
+
+    def killed(*_: object) -> None:
+        raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shipmate.store.file_store._carry_inbox", killed)
+        with pytest.raises(KilledError):
+            open_store(layout_legacy)
+    store = open_store(layout_legacy)
+    assert len(await store.ledger.usage("")) == 1
+    assert [row.event.message_id for row in await store.inbox.open(LEGACY_ROOM)] == ["m2"]
+    await store.close()
+    assert (
+        msgspec.json.decode(layout_legacy.mark(ThreadId.parse(LEGACY_ROOM)).read_bytes())["title"] == "Mine"
+    )
+
+
+async def test_an_old_database_put_back_later_changes_nothing_that_files_say(layout_legacy: Layout) -> None:
+    copy = layout_legacy.state.read_bytes()
+    store = open_store(layout_legacy)
+    await store.threads.rename(LEGACY_ROOM, "Renamed since")
+    await store.inbox.finish(await store.inbox.open(LEGACY_ROOM), Outcome(run_id="run_1", status="replied"))
+    (step,) = await store.ledger.usage("")
+    await store.ledger.add_usage(step)
+    await store.close()
+    layout_legacy.state.write_bytes(copy)
+    store = open_store(layout_legacy)
+    assert [info.title for info in await store.threads.list(archived=True)] == ["Renamed since"]
+    assert await store.inbox.open(LEGACY_ROOM) == []
+    assert len(await store.ledger.usage("")) == 2
+    await store.close()
+
+
+async def test_what_was_answered_or_names_no_thread_is_not_carried_over(layout_legacy: Layout) -> None:
+    connection = sqlite3.connect(layout_legacy.state)
+    connection.execute("UPDATE inbox SET status = 'done'")
+    connection.execute("INSERT INTO thread SELECT 'no id', title, titled_by, member, message_count, "
+        "token_estimate, created_at, last_at, read_at, archived, binned, settings FROM thread")  # fmt: skip
+    connection.commit()
+    connection.close()
+    store = open_store(layout_legacy)
+    assert await store.inbox.open(LEGACY_ROOM) == []
+    assert [info.thread_id for info in await store.threads.list(archived=True)] == [LEGACY_ROOM]
+    await store.close()
