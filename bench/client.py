@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from bench.turn import provider
 from shipmate.models.port import ModelRequest, ToolSpec
 from shipmate.models.relay import relay
 from shipmate.models.wire.chat import ChatWire
@@ -19,14 +20,14 @@ from shipmate.models.wire.model import WireModel
 from shipmate.models.wire.wire import WireSettings
 from shipmate.values.message import UIMessage, user_message
 
-DELTAS = 20
 ROUNDS = 150
 IMPORT = "import time; t = time.process_time(); import {}; print(time.process_time() - t)"
 
 
 def measure() -> list[dict[str, Any]]:
-    """Time the CPU of one process for an answer of 20 pieces, after 0 and 200 messages."""
-    rows = asyncio.run(_measure())
+    """Time the CPU of one process for a short answer, after 0 and 200 messages."""
+    with provider() as url:
+        rows = asyncio.run(_measure(url))
     for name in ("httpcore2", "openai"):
         done = subprocess.run(
             [sys.executable, "-c", IMPORT.format(name)], capture_output=True, text=True, check=True
@@ -35,20 +36,13 @@ def measure() -> list[dict[str, Any]]:
     return rows
 
 
-async def _measure() -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "tests.support.provider_server", "--deltas", str(DELTAS)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
-        try:
-            rows: list[dict[str, Any]] = []
-            for length in (0, 200):
-                wire, sdk = await _compare(url, length)
-                rows.append({"name": f"wire, {length} messages, CPU", "value": wire, "unit": "ms"})
-                rows.append({"name": f"openai SDK, {length} messages, CPU", "value": sdk, "unit": "ms"})
-            return rows
-        finally:
-            server.terminate()
+async def _measure(url: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for length in (0, 200):
+        wire, sdk = await _compare(f"{url}/v1", length)
+        rows.append({"name": f"wire, {length} messages, CPU", "value": wire, "unit": "ms"})
+        rows.append({"name": f"openai SDK, {length} messages, CPU", "value": sdk, "unit": "ms"})
+    return rows
 
 
 async def _compare(url: str, length: int) -> tuple[float, float]:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.support.anthropic_rule import check_anthropic
+from tests.support.chat_rule import check_chat
 from tests.support.gemini_rule import check_gemini
 from tests.support.responses_rule import check_responses
 
 RULES: dict[str, Callable[[dict[str, Any]], None]] = {
     "anthropic": check_anthropic,
+    "chat": check_chat,
     "google": check_gemini,
     "responses": check_responses,
 }

@@ -125,6 +125,16 @@ def test_what_a_request_wants_wins_over_the_settings() -> None:
     assert body_of(hello(), setting("mistral"), sampling=sampling)["random_seed"] == 7
 
 
+def test_models_that_reason_are_not_sent_what_they_refuse() -> None:
+    sampling = {"temperature": 0.5, "top_p": 0.5, "stop": ["END"], "seed": 7}
+    reasons = WireSettings(provider="openai", model="o3", reasoning="none")
+    body = body_of(hello(), reasons, sampling=sampling)
+    assert not {"temperature", "top_p", "stop"} & set(body)
+    assert (body["seed"], body["reasoning_effort"]) == (7, "low")
+    other = WireSettings(provider="openai", model="gpt-4.1")
+    assert body_of(hello(), other, sampling=sampling)["temperature"] == 0.5
+
+
 def test_leaves_out_what_is_empty() -> None:
     body = body_of(hello(), setting("openai-compatible"), system=" ", tools=())
     assert body == {
@@ -180,7 +190,7 @@ def course_with_thought(signature: JsonObject) -> list[ModelMessage]:
                 ReasoningBlock("Hm.", signature),
                 TextBlock("I look."),
                 CallBlock("c1", "read", {"path": "a"}),
-                CallBlock("c2", "read", "not json"),
+                CallBlock("c2", "read", {"arguments": "not json"}),
             ],
         ),
         ModelMessage(

@@ -67,7 +67,6 @@ def _usage(usage: Any) -> Usage:
         input_tokens=usage.prompt_tokens,
         output_tokens=usage.completion_tokens,
         cache_read_tokens=usage.prompt_tokens_details.cached_tokens,
-        reasoning_tokens=usage.completion_tokens_details.reasoning_tokens,
     )
 
 

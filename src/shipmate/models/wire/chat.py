@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from shipmate.models.neutral import (
     Block,
     CallBlock,
@@ -20,11 +18,14 @@ from shipmate.models.port import ModelRequest, ToolSpec
 from shipmate.models.wire.chat_reader import ChatReader
 from shipmate.models.wire.dialect import PICTURES, Dialect, find_dialect, name_effort
 from shipmate.models.wire.file_kind import media_type_of, text_in
+from shipmate.models.wire.responses.openai_family import family_of
 from shipmate.models.wire.tool_schema import shape_schema
 from shipmate.models.wire.wire import WireSettings
 from shipmate.models.wording import WORDING
 from shipmate.values.message import JsonObject
 
+# What models that reason refuse; words to stop at are looked for by us as well.
+REFUSED = ("temperature", "top_p", "stop")
 SAMPLING = ("temperature", "top_p", "stop", "seed", "max_tokens")
 
 
@@ -48,7 +49,6 @@ class ChatWire:
         if dialect.asks_usage:
             body["stream_options"] = {"include_usage": True}
         body |= _write_sampling(request, settings, dialect)
-        body |= name_effort(dialect, settings.reasoning)
         if dialect.cache_key and request.cache_key:
             body["prompt_cache_key"] = request.cache_key[:64]
         if request.tools:
@@ -69,8 +69,15 @@ class ChatWire:
 def _write_sampling(request: ModelRequest, settings: WireSettings, dialect: Dialect) -> JsonObject:
     given = {"temperature": settings.temperature, "top_p": settings.top_p, "max_tokens": settings.max_tokens}
     wanted = {**given, **request.sampling}
+    effort = settings.reasoning
+    if dialect.has_families:
+        family = family_of(settings.model)
+        effort = family.effort_for(effort)
+        if not family.takes_sampling(effort):
+            wanted |= dict.fromkeys(REFUSED)
     names = {"max_tokens": dialect.max_tokens, "seed": dialect.seed}
-    return {names.get(key, key): wanted[key] for key in SAMPLING if wanted.get(key) is not None}
+    fields = {names.get(key, key): wanted[key] for key in SAMPLING if wanted.get(key) is not None}
+    return fields | name_effort(dialect, effort)
 
 
 def _write_tool(tool: ToolSpec) -> JsonObject:
@@ -150,8 +157,4 @@ def _write_thoughts(blocks: Sequence[ReasoningBlock], dialect: Dialect) -> JsonO
 
 
 def _write_call(block: CallBlock) -> JsonObject:
-    # Servers that fill in a template read the arguments, and fail where those are no object.
-    is_empty = isinstance(block.arguments, str) and not block.arguments.strip()
-    arguments = {} if is_empty else block.arguments
-    function = {"name": block.name, "arguments": msgspec.json.encode(arguments).decode()}
-    return {"id": block.id, "type": "function", "function": function}
+    return {"id": block.id, "type": "function", "function": {"name": block.name, "arguments": block.text}}

@@ -30,6 +30,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     cache_key: bool = False
     # What says how hard to think: by the settings' word for it, "" standing for any other.
     effort: Mapping[str, JsonObject] = {}
+    # Whether its models are OpenAI's own, whose names say what they take.
+    has_families: bool = False
     # The name of the seed.
     seed: str = "seed"
 
@@ -51,6 +53,7 @@ DIALECTS: dict[str, Dialect] = {
         max_tokens="max_completion_tokens",
         cache_key=True,
         effort=_name_effort(),
+        has_families=True,
     ),
     "openrouter": Dialect(
         parts=True,

@@ -73,11 +73,15 @@ class WireModel:
 
     def _make_reader(self, request: ModelRequest) -> AnswerReader:
         reader = self._wire.reader(self._settings)
-        if not self._settings.text_calls or not request.tools:
-            return reader
-        from shipmate.models.wire.text_call_reader import TextCallReader
+        if words := _list_stops(request):
+            from shipmate.models.wire.stop_reader import StopReader
 
-        return TextCallReader(reader, request.tools)
+            reader = StopReader(reader, words)
+        if self._settings.text_calls and request.tools:
+            from shipmate.models.wire.text_call_reader import TextCallReader
+
+            reader = TextCallReader(reader, request.tools)
+        return reader
 
     async def _receive(self, request: ModelRequest, reader: AnswerReader) -> AsyncGenerator[ModelEvent]:
         async with self._client.send(
@@ -125,3 +129,9 @@ class WireModel:
             cost = find_cost(self._settings.provider, self._settings.model, usage)
             usage = msgspec.structs.replace(usage, cost=cost)
         return msgspec.structs.replace(finish, usage=usage, model=self.name)
+
+
+def _list_stops(request: ModelRequest) -> list[str]:
+    stop = request.sampling.get("stop")
+    given = [stop] if isinstance(stop, str) else stop if isinstance(stop, list) else []
+    return [word for word in given if isinstance(word, str) and word]
