@@ -179,6 +179,7 @@ def _wire_settings(llm: Llm, provider: str, model: str) -> WireSettings:
         temperature=llm.temperature,
         top_p=llm.top_p,
         max_tokens=llm.max_tokens,
+        reasoning=llm.reasoning,
         text_calls=is_own if llm.text_calls is None else llm.text_calls,
     )
 

@@ -17,7 +17,7 @@ from shipmate.models.wire.endpoint import Endpoint, join_path
 from shipmate.models.wire.reading import read_answer
 from shipmate.models.wire.refusal import read_refusal
 from shipmate.models.wire.trouble import HttpFault
-from shipmate.models.wire.wire import AnswerReader, Wire, WireFault, WireSettings
+from shipmate.models.wire.wire import AnswerReader, Wire, WireError, WireSettings
 from shipmate.values.message import JsonObject
 from shipmate.workspace.secret.setting import address_secrets
 
@@ -51,7 +51,7 @@ class WireModel:
                 async for event in events:
                     begun = True
                     yield self._sign(event)
-        except (WireFault, HttpFault) as fault:
+        except (WireError, HttpFault) as fault:
             raise explain(fault, self.name, self._secrets, begun=begun) from None
 
     async def close(self) -> None:

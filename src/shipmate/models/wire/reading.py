@@ -12,7 +12,7 @@ from shipmate.models.port import ModelEvent
 from shipmate.models.wire.refusal import find_fault, read_markup
 from shipmate.models.wire.sse import BOM, EventParser, EventTooLongError, ServerEvent
 from shipmate.models.wire.trouble import HttpFault
-from shipmate.models.wire.wire import AnswerReader, WireFault
+from shipmate.models.wire.wire import AnswerReader, WireError
 from shipmate.values.nesting import check_nesting
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _read_whole(body: bytes, reader: AnswerReader) -> Iterator[ModelEvent]:
     try:
         found: Any = msgspec.json.decode(check_nesting(body))
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
-        raise WireFault(read_markup(body), code="no-json") from None
+        raise WireError(read_markup(body), code="no-json") from None
     if (fault := find_fault(found)) is not None:
         raise fault
     for each in found if isinstance(found, list) else [found]:
