@@ -16,7 +16,7 @@ from shipmate.orchestrator.reduce import Reducer
 from shipmate.thread.service import Thread
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
-from shipmate.values.event import Outcome, OutcomeStatus
+from shipmate.values.event import Outcome, OutcomeStatus, RunOptions
 from shipmate.values.message import (
     JsonObject,
     UIMessage,
@@ -69,6 +69,7 @@ class Turn:
         notice: str | None = None,
         extra_context: str | None = None,
         model: str | None = None,
+        options: RunOptions | None = None,
         control: Control | None = None,
         count_attempt: Callable[[int], Awaitable[None]] = _count_nothing,
         # Records that an approved call will not run, and why.
@@ -84,6 +85,9 @@ class Turn:
         self.control = control or Control()
         # The model that answers, when the question named one.
         self.model = model
+        self.options = options or RunOptions()
+        # Tools of the program that asks: it makes their calls, nothing runs here.
+        self.client_tools = frozenset(tool.name for tool in self.options.tools)
         # The guides told in this run, also those that are not in the message yet.
         self.guides: set[str] = set()
         self._count_attempt = count_attempt
@@ -136,6 +140,11 @@ class Turn:
         """Return whether an acting call was claimed: it may have acted, and must not run again."""
         begun = metadata_of(self.message).get("begun")
         return isinstance(begun, dict) and bool(begun.get(call_id))
+
+    def is_clients(self, call_id: str) -> bool:
+        """Return whether a call is of a tool of the program that asks."""
+        theirs = metadata_of(self.message).get("clientCalls")
+        return isinstance(theirs, dict) and call_id in theirs
 
     async def claim(self, call_id: str) -> bool:
         """Put on disk that an acting call begins; False means that it had begun before."""
@@ -216,10 +225,9 @@ class Turn:
     async def reply(self, reason: str) -> Outcome:
         """End the run with what was said; an ending that is none is told with what to do."""
         told: list[Chunk] = []
-        ending: JsonObject = {}
+        ending: JsonObject = {} if reason == "stop" else {"ending": reason}
         if reason in ENDINGS:
             told.append(chunks.data("notice", {"kind": reason, "text": ENDINGS[reason]}))
-            ending = {"ending": reason}
         await self.commit(*told, chunks.message_metadata({"outcome": "replied", **ending}))
         self.tell(chunks.finish_step(), chunks.finish(reason))
         return self.outcome("replied")
@@ -255,8 +263,10 @@ class Turn:
     async def fail(self, error: ShipmateError, calls: str = NOT_RUN) -> Outcome:
         """End the run with an error that the thread shows; `calls` says what became of open calls."""
         self.start()
-        retryable = isinstance(error, ModelError) and error.retryable
-        shown = chunks.data("error", {"message": str(error), "retryable": retryable})
+        trouble = {"retryable": False}
+        if isinstance(error, ModelError):
+            trouble = {"retryable": error.retryable, "kind": error.kind}
+        shown = chunks.data("error", {"message": str(error), **trouble})
         await self._abandon_approved(f"{error} Nothing ran.")
         await self.commit(*self._close_all(calls), shown, chunks.message_metadata({"outcome": "failed"}))
         self.tell(chunks.error(str(error)), chunks.finish("error"))
@@ -297,6 +307,7 @@ def describe_outcome(message: UIMessage, run_id: str, status: OutcomeStatus) -> 
         ending=metadata_of(message).get("ending"),
         error=error.get("message"),
         retryable=error.get("retryable", False),
+        kind=error.get("kind"),
     )
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shipmate.models.port import Finish, ModelEvent, TextDelta, ToolCall
-from shipmate.models.wire.chat_reader import ChatReader
-from shipmate.models.wire.dialect import COMMON
+from shipmate.models.wire.chat.chat_reader import ChatReader
+from shipmate.models.wire.chat.dialect import COMMON
 from shipmate.models.wire.stop_reader import StopReader
 from shipmate.models.wire.wire import WireFault
 from tests.support.chat_stream import choice, chunk

@@ -15,14 +15,19 @@ from shipmate.errors import ModelStreamError, ShipmateError, StorageError
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed, Run
 from shipmate.orchestrator.lane.ingress import (
+    NOT_WAITED_FOR,
     answered_message,
     decision_rows,
     initiators_of,
     is_kept,
     is_outdated,
+    member_of,
+    one_turn,
+    options_of,
     outcome_of,
     replaced_row,
     reply_row,
+    result_row,
     run_of,
     speaker_of,
     user_message_id,
@@ -43,6 +48,7 @@ from shipmate.values.event import (
     Outcome,
     RetryEvent,
     TextEvent,
+    ToolResultEvent,
 )
 from shipmate.values.message import UIMessage, metadata_of, new_id
 from shipmate.values.thread_id import ThreadId
@@ -127,10 +133,13 @@ class Lane:
         await self._settle_decided(thread)
         if await self._go_on(thread, rows):
             return
-        rows = _one_turn(rows)
+        rows = one_turn(rows)
         for row in rows:
             if isinstance(row.event, NoteEvent):
                 await self._note(thread, row, row.event)
+                return
+            if isinstance(row.event, ToolResultEvent):
+                await self._bring(thread, row, row.event)
                 return
             if is_outdated(thread, row.event):
                 await self._finish(thread, [row], OUTDATED)
@@ -220,6 +229,16 @@ class Lane:
         else:
             await self._finish(thread, [row], Outcome(run_id=run_id, status="replied", text=words or ""))
 
+    async def _bring(self, thread: Thread, row: InboxRow, event: ToolResultEvent) -> None:
+        """Put what a program's tools brought into the thread, and go on with the run that called them."""
+        run_id = self._run_of(thread, thread.messages[-1]["id"] if thread.messages else None)
+        kept = result_row(thread, event, run_id)
+        if kept is None:
+            await self._finish(thread, [row], NOT_WAITED_FOR)
+            return
+        await thread.append(kept)
+        await self._converse(thread, [row], run_id)
+
     def _run_of(self, thread: Thread, message_id: str | None) -> str:
         """Return the run that goes on with a message: its own while it is the last word, else a new one."""
         last = thread.messages[-1] if thread.messages else None
@@ -247,7 +266,7 @@ class Lane:
         await self._append_said(thread, rows, run_id)
         initiators = initiators_of(thread, answered_message(thread, event))
         # What was begun goes on with the member that began it, whoever is named beside the answer.
-        member = _member_of(written) or (event.member if written is None else None) or own
+        member = member_of(written) or (event.member if written is None else None) or own
         turn = Turn(
             thread,
             self._feed,
@@ -260,6 +279,7 @@ class Lane:
             message=written,
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
             model=event.model if isinstance(event, TextEvent) else None,
+            options=options_of(event),
             count_attempt=partial(self._store.inbox.ask, run_id),
             abandon=self._approvals.abandon,
         )
@@ -280,7 +300,7 @@ class Lane:
         for row in rows:
             if isinstance(row.event, RetryEvent):
                 said += await self._replace_last(thread, run_id, row.event)
-            elif not isinstance(row.event, NoteEvent) and not is_kept(thread, row.event):
+            elif not isinstance(row.event, NoteEvent | ToolResultEvent) and not is_kept(thread, row.event):
                 said.append(user_row(row.event, thread, run_id))
         if said:
             # The inbox tells these again until the answer, which waits for the disk, stands behind them.
@@ -343,7 +363,7 @@ class Lane:
                 turn.run_id,
                 user_id=turn.user_id,
                 initiators=initiators_of(turn.thread, message["id"]),
-                equip=partial(self._equip, _member_of(message) or own),
+                equip=partial(self._equip, member_of(message) or own),
                 message=message,
                 control=turn.control,
                 abandon=self._approvals.abandon,
@@ -382,19 +402,3 @@ class Lane:
             await self._store.threads.create(str(self.thread_id), member=named)
         self._member = info.member if info is not None else named
         return self._member
-
-
-def _member_of(message: UIMessage | None) -> str | None:
-    """Return whose message it is, when it is not of the member the thread belongs to."""
-    found = metadata_of(message).get("member") if message is not None else None
-    return found if isinstance(found, str) else None
-
-
-def _one_turn(rows: list[InboxRow]) -> list[InboxRow]:
-    """Return the rows that make one turn.
-
-    A retry has its own: behind new words its answer is not last. So has what opens a course: words before it
-    belong to the course it closes.
-    """
-    alone = (place for place, row in enumerate(rows) if isinstance(row.event, RetryEvent | NoteEvent))
-    return rows[: next(alone, len(rows))] or rows[:1]

@@ -20,7 +20,7 @@ from shipmate.models.port import (
     ToolCallDelta,
     Usage,
 )
-from shipmate.models.wire.block import object_of, text_of
+from shipmate.models.wire.answer_block import object_of, text_of
 from shipmate.models.wire.gemini.gemini_signature import SignedStretch
 from shipmate.models.wire.refusal import find_fault
 from shipmate.models.wire.wire import WireFault, WireSettings
