@@ -14,7 +14,7 @@ from shipmate.errors import (
     ModelRequestError,
     ModelStreamError,
 )
-from shipmate.models.wire.trouble import HttpFault
+from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wire.wire import WireError
 from shipmate.workspace.secret.secret import Mask
 

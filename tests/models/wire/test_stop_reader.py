@@ -9,14 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shipmate.models.port import Finish, ModelEvent, TextDelta, ToolCall
-from shipmate.models.wire.chat_reader import ChatReader
-from shipmate.models.wire.dialect import COMMON
+from shipmate.models.wire.chat.chat_reader import ChatReader
+from shipmate.models.wire.chat.dialect import COMMON
 from shipmate.models.wire.stop_reader import StopReader
 from shipmate.models.wire.wire import WireError
 from tests.support.chat_stream import choice, chunk
 from tests.support.provider_case import ask, collect
 from tests.support.provider_server import ProviderServer
 from tests.support.provider_wire import say
+from tests.support.wire_case import connect
 
 
 def read(pieces: list[str], words: list[str]) -> tuple[str, list[ModelEvent]]:
@@ -62,8 +63,6 @@ def test_what_was_held_back_is_told_before_a_call_and_before_trouble() -> None:
 
 
 async def test_a_provider_that_ignores_stop_is_stopped() -> None:
-    from tests.models.wire.test_model import connect
-
     async with ProviderServer() as server, connect("chat", server.url) as model:
         server.script(say("One two END three four " * 20, deltas=50))
         events = await collect(model, ask(sampling={"stop": ["END"]}))

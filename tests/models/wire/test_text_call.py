@@ -16,8 +16,8 @@ from shipmate.models.port import (
     ToolCallDelta,
     ToolSpec,
 )
-from shipmate.models.wire.chat_reader import ChatReader
-from shipmate.models.wire.dialect import COMMON
+from shipmate.models.wire.chat.chat_reader import ChatReader
+from shipmate.models.wire.chat.dialect import COMMON
 from shipmate.models.wire.text_call import find_calls
 from shipmate.models.wire.text_call_reader import TextCallReader, may_be_call
 from shipmate.models.wire.wire import WireError

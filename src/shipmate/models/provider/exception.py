@@ -8,7 +8,7 @@ from pydantic_ai import exceptions as theirs
 
 from shipmate.errors import ModelError
 from shipmate.models import failure
-from shipmate.models.wire.trouble import HttpFault
+from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wire.wire import WireError
 
 # Their names for trouble, the narrower ones first, and the code that stands for each.

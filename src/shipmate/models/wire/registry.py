@@ -10,7 +10,7 @@ def find_wire(name: WireName) -> Wire:
     """Return the wire of a protocol."""
     match name:
         case "chat":
-            from shipmate.models.wire.chat import ChatWire
+            from shipmate.models.wire.chat.chat import ChatWire
 
             return ChatWire()
         case "responses":

@@ -42,6 +42,10 @@ class StopReader:
 
     def release(self) -> Iterator[ModelEvent]:
         """Tell what is held back, for an answer that ends here."""
+        yield from self._flush()
+        yield from getattr(self._inner, "release", tuple)()
+
+    def _flush(self) -> Iterator[ModelEvent]:
         held, self._held = self._held, ""
         if held:
             yield TextDelta(held)
@@ -53,12 +57,12 @@ class StopReader:
                     yield from self._say(self._held + event.text)
                 else:
                     if not isinstance(event, ReasoningDelta | ReasoningEnd):
-                        yield from self.release()
+                        yield from self._flush()
                     yield event
                 if self._is_over:
                     return
         except WireError:
-            yield from self.release()
+            yield from self._flush()
             raise
 
     def _say(self, text: str) -> Iterator[ModelEvent]:

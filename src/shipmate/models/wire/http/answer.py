@@ -10,8 +10,8 @@ from typing import Protocol, cast
 
 import httpcore2
 
-from shipmate.models.wire.http_failure import FAILURES, explain_failure
-from shipmate.models.wire.trouble import HttpFault
+from shipmate.models.wire.http.http_failure import FAILURES, explain_failure
+from shipmate.models.wire.http.trouble import HttpFault
 
 # What may still come after all that was wanted, so that the connection can be used again.
 REST_SECONDS = 0.25

@@ -15,12 +15,13 @@ from shipmate.models.neutral import (
     TextBlock,
 )
 from shipmate.models.port import ModelRequest, ToolSpec
-from shipmate.models.wire.chat_reader import ChatReader
-from shipmate.models.wire.dialect import PICTURES, Dialect, find_dialect, name_effort
+from shipmate.models.wire.chat.chat_reader import ChatReader
+from shipmate.models.wire.chat.dialect import PICTURES, Dialect, find_dialect, name_effort
+from shipmate.models.wire.chat.think_reader import ThinkReader
 from shipmate.models.wire.file_kind import media_type_of, text_in
 from shipmate.models.wire.responses.openai_family import family_of
 from shipmate.models.wire.tool_schema import shape_schema
-from shipmate.models.wire.wire import WireSettings
+from shipmate.models.wire.wire import AnswerReader, WireSettings
 from shipmate.models.wording import WORDING
 from shipmate.values.message import JsonObject
 
@@ -61,9 +62,11 @@ class ChatWire:
         body["messages"] = said
         return body
 
-    def reader(self, settings: WireSettings) -> ChatReader:
+    def reader(self, settings: WireSettings) -> AnswerReader:
         """Return a reader for one answer."""
-        return ChatReader(find_dialect(settings.provider))
+        dialect = find_dialect(settings.provider)
+        reader = ChatReader(dialect)
+        return ThinkReader(reader) if dialect.has_tags else reader
 
 
 def _write_sampling(request: ModelRequest, settings: WireSettings, dialect: Dialect) -> JsonObject:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipmate.models.port import Finish, ToolCall, Usage
-from shipmate.models.wire.chat_reader import ChatReader
-from shipmate.models.wire.dialect import COMMON, DIALECTS, Dialect
+from shipmate.models.wire.chat.chat_reader import ChatReader
+from shipmate.models.wire.chat.dialect import COMMON, DIALECTS, Dialect
 from shipmate.models.wire.wire import WireError
 from tests.support.chat_stream import (
     Json,

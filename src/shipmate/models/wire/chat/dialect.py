@@ -30,6 +30,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     cache_key: bool = False
     # What says how hard to think: by the settings' word for it, "" standing for any other.
     effort: Mapping[str, JsonObject] = {}
+    # Whether it may send thinking as words in tags.
+    has_tags: bool = True
     # Whether its models are OpenAI's own, whose names say what they take.
     has_families: bool = False
     # The name of the seed.
@@ -48,6 +50,7 @@ SWITCH: dict[str, JsonObject] = {
 COMMON = Dialect()
 DIALECTS: dict[str, Dialect] = {
     "openai": Dialect(
+        has_tags=False,
         parts=True,
         files=(*PICTURES, "application/pdf"),
         max_tokens="max_completion_tokens",
@@ -56,6 +59,7 @@ DIALECTS: dict[str, Dialect] = {
         has_families=True,
     ),
     "openrouter": Dialect(
+        has_tags=False,
         parts=True,
         files=(*PICTURES, "application/pdf"),
         thought="reasoning_details",
@@ -63,17 +67,22 @@ DIALECTS: dict[str, Dialect] = {
             level: {"reasoning": {"effort": level}} for level in ("none", "minimal", "low", "medium", "high")
         },
     ),
-    "deepseek": Dialect(files=(), thought="reasoning_content", needs_thought=True, effort=SWITCH),
-    "moonshotai": Dialect(thought="reasoning_content", needs_thought=True, cache_key=True, effort=SWITCH),
-    "zai": Dialect(thought="reasoning_content", effort=SWITCH),
+    "deepseek": Dialect(
+        has_tags=False, files=(), thought="reasoning_content", needs_thought=True, effort=SWITCH
+    ),
+    "moonshotai": Dialect(
+        has_tags=False, thought="reasoning_content", needs_thought=True, cache_key=True, effort=SWITCH
+    ),
+    "zai": Dialect(has_tags=False, thought="reasoning_content", effort=SWITCH),
     "alibaba": Dialect(
+        has_tags=False,
         thought="reasoning_content",
         effort={"none": {"enable_thinking": False}, "": {"enable_thinking": True}},
     ),
     # It tells the tokens unasked, and refuses fields it does not know.
-    "mistral": Dialect(asks_usage=False, seed="random_seed"),
+    "mistral": Dialect(has_tags=False, asks_usage=False, seed="random_seed"),
     "groq": Dialect(effort=_name_effort("reasoning_effort", "low", "medium", "high")),
-    "xai": Dialect(parts=True, effort=_name_effort("reasoning_effort", "low", "high")),
+    "xai": Dialect(has_tags=False, parts=True, effort=_name_effort("reasoning_effort", "low", "high")),
     "ollama": Dialect(effort=_name_effort("reasoning_effort", "none", "low", "medium", "high")),
     "vllm": Dialect(
         thought="reasoning_content", effort=_name_effort("reasoning_effort", "low", "medium", "high")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shipmate.models.wire.proxy import find_proxy
+from shipmate.models.wire.http.proxy import find_proxy
 
 HTTPS = {"HTTPS_PROXY": "http://proxy:3128"}
 

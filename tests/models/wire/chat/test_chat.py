@@ -18,8 +18,8 @@ from shipmate.models.neutral import (
     TextBlock,
 )
 from shipmate.models.to_model import to_model_messages
-from shipmate.models.wire.chat import ChatWire
-from shipmate.models.wire.dialect import DIALECTS
+from shipmate.models.wire.chat.chat import ChatWire
+from shipmate.models.wire.chat.dialect import DIALECTS
 from shipmate.models.wire.wire import WireSettings
 from shipmate.values.message import JsonObject
 from tests.support.chat_rule import check_chat

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpcore2
 
-from shipmate.models.wire.trouble import HttpFault, explain_certificate
+from shipmate.models.wire.http.trouble import HttpFault, explain_certificate
 
 # How much is kept of what nobody has read yet before the sender is told to wait.
 UNREAD_LIMIT = 256_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpcore2
 
-from shipmate.models.wire.trouble import HttpFault
+from shipmate.models.wire.http.trouble import HttpFault
 
 FAILURES = (
     HttpFault,

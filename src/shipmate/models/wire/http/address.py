@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
-from shipmate.models.wire.trouble import HttpFault
+from shipmate.models.wire.http.trouble import HttpFault
 
 PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 # What a path or query may hold as it is; anything else is written in per cent.

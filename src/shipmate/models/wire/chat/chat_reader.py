@@ -18,7 +18,7 @@ from shipmate.models.port import (
     ToolCallDelta,
     Usage,
 )
-from shipmate.models.wire.dialect import Dialect
+from shipmate.models.wire.chat.dialect import Dialect
 from shipmate.models.wire.refusal import find_fault
 from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
