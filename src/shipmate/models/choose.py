@@ -9,14 +9,19 @@ from importlib.util import find_spec
 from msgspec.structs import replace
 
 from shipmate.errors import ConfigError
-from shipmate.models.catalog import ALIASES, PROVIDERS
+from shipmate.models.catalog import ALIASES, NO_KEY, PROVIDERS, ProviderEntry
 from shipmate.models.fallback import FallbackModel
 from shipmate.models.ollama import find_ollama, locate_ollama
 from shipmate.models.port import Model
 from shipmate.models.provider.provider import ProviderModel
 from shipmate.models.provider.recipe import Recipe
 from shipmate.models.retry import RetryingModel
-from shipmate.models.source import check_source, find_source
+from shipmate.models.source import Source, check_source, find_source
+from shipmate.models.wire.client import Patience
+from shipmate.models.wire.endpoint import Endpoint, join_home, write_headers
+from shipmate.models.wire.model import WireModel
+from shipmate.models.wire.registry import find_wire
+from shipmate.models.wire.wire import WireSettings
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Llm
 from shipmate.workspace.load import VARIABLE
@@ -39,16 +44,15 @@ def _choose_one(llm: Llm, environ: Mapping[str, str]) -> Model:
         llm = discover(llm, environ)
     if lacks := _find_unset(llm):
         # It can be named, and whatever asks no model goes on.
-        unnamed = Recipe(provider=llm.provider or "unknown", model=llm.model or "unknown", lacks=lacks)
-        return ProviderModel(unnamed)
+        unnamed = WireSettings(provider=llm.provider or "unknown", model=llm.model or "unknown")
+        return WireModel(find_wire("chat"), unnamed, Endpoint(base_url="", lacks=lacks))
     provider, model = _name(llm)
     if provider == "rehearsal":
         from shipmate.models.rehearsal.rehearsal import RehearsalModel
 
         return RehearsalModel()
     _check_library(provider)
-    recipe = _recipe(llm, provider, model, environ)
-    return RetryingModel(ProviderModel(recipe), llm.max_retries)
+    return RetryingModel(_make(llm, provider, model, environ), llm.max_retries)
 
 
 def name_model(llm: Llm, environ: Mapping[str, str]) -> tuple[str, str]:
@@ -60,15 +64,22 @@ def name_model(llm: Llm, environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def find_overlooked(llm: Llm, environ: Mapping[str, str]) -> list[str]:
-    """Tell of keys that would be used if the provider's library were installed."""
+    """Tell of keys that nothing uses: their provider needs a library, or a model to be named."""
     if llm.provider or llm.model or llm.base_url:
         return []
     return [
-        f"{key} is set, but {name} needs a library that is not installed: pip install '{entry.extra}'"
+        f"{key} is set, but {name} {_find_lack(name)}"
         for name, entry in PROVIDERS.items()
         for key in entry.keys
-        if entry.model and environ.get(key) and not _has_library(name)
+        if environ.get(key) and _find_lack(name)
     ]
+
+
+def _find_lack(name: str) -> str:
+    entry = PROVIDERS[name]
+    if not _has_library(name):
+        return f"needs a library that is not installed: pip install '{entry.extra}'"
+    return "" if entry.model else f'is asked only when it is named: set llm.model to "{name}:…" in ship.json'
 
 
 def _find_unset(llm: Llm) -> str:
@@ -112,11 +123,11 @@ def _name(llm: Llm) -> tuple[str, str | None]:
 
 
 def _has_library(provider: str) -> bool:
-    needs = PROVIDERS[provider].needs
-    if needs is None:
+    entry = PROVIDERS[provider]
+    if entry.wire is not None or provider == "rehearsal":
         return True
     try:
-        return find_spec(needs) is not None
+        return find_spec(entry.needs) is not None
     except ModuleNotFoundError:
         return False
 
@@ -129,7 +140,7 @@ def _check_library(provider: str) -> None:
         )
 
 
-def _recipe(llm: Llm, provider: str, model: str | None, environ: Mapping[str, str]) -> Recipe:
+def _make(llm: Llm, provider: str, model: str | None, environ: Mapping[str, str]) -> Model:
     entry = PROVIDERS[provider]
     source = find_source(provider, environ, llm.api_key)
     base_url = llm.base_url or source.address
@@ -138,11 +149,18 @@ def _recipe(llm: Llm, provider: str, model: str | None, environ: Mapping[str, st
     if provider == "ollama":
         base_url = llm.base_url or f"{locate_ollama(source.address)}/v1"
         model = model or _first_ollama_model(base_url)
-    if provider in ("openai-compatible", "vllm") and not base_url:
+    if entry.wire and not (base_url or entry.home):
         raise ConfigError(f"llm.baseUrl is missing: {provider} needs the address of a server.")
     model = model or (entry.model if llm.base_url is None else None)
     if not model:
         raise ConfigError(f"llm.model is missing: say which model of {provider} answers.")
+    if entry.wire is None:
+        return ProviderModel(_recipe(llm, provider, model, base_url, source))
+    endpoint = _endpoint(llm, provider, base_url, source, environ)
+    return WireModel(find_wire(entry.wire), _wire_settings(llm, provider, model), endpoint)
+
+
+def _recipe(llm: Llm, provider: str, model: str, base_url: str | None, source: Source) -> Recipe:
     return Recipe(
         provider=provider,
         model=model,
@@ -150,6 +168,41 @@ def _recipe(llm: Llm, provider: str, model: str | None, environ: Mapping[str, st
         api_key=source.key,
         settings=_settings(llm),
         more=source.more,
+    )
+
+
+def _wire_settings(llm: Llm, provider: str, model: str) -> WireSettings:
+    is_own = PROVIDERS[provider].is_keyless
+    return WireSettings(
+        provider=provider,
+        model=model,
+        temperature=llm.temperature,
+        top_p=llm.top_p,
+        max_tokens=llm.max_tokens,
+        text_calls=is_own if llm.text_calls is None else llm.text_calls,
+    )
+
+
+def _endpoint(
+    llm: Llm, provider: str, base_url: str | None, source: Source, environ: Mapping[str, str]
+) -> Endpoint:
+    entry = PROVIDERS[provider]
+    key = None if source.key == NO_KEY else source.key
+    needs_key = bool(entry.keys) and not entry.is_keyless and not base_url
+    return Endpoint(
+        base_url=join_home(provider, base_url, entry.home or ""),
+        key=key,
+        headers=write_headers(source.more),
+        patience=Patience(first=llm.timeout_seconds, stall=llm.timeout_seconds),
+        environ=environ,
+        lacks=_ask_key(provider, entry) if needs_key and not key else "",
+    )
+
+
+def _ask_key(provider: str, entry: ProviderEntry) -> str:
+    return (
+        f'{provider} has no key. Set llm.apiKey to "${{{entry.keys[0]}}}" in ship.json, '
+        f"or {entry.keys[0]} in the environment."
     )
 
 

@@ -13,20 +13,6 @@ from shipmate.models.catalog import ALIASES, NO_KEY, PROVIDERS
 from shipmate.models.source import find_source
 from shipmate.workspace.config import Llm
 
-# Where the provider itself answers.
-OWN = {
-    "anthropic": "https://api.anthropic.com",
-    "openai": "https://api.openai.com",
-    "openai-responses": "https://api.openai.com",
-    "google": "https://generativelanguage.googleapis.com",
-    "openrouter": "https://openrouter.ai",
-    "deepseek": "https://api.deepseek.com",
-    "moonshotai": "https://api.moonshot.ai",
-    "zai": "https://api.z.ai",
-    "mistral": "https://api.mistral.ai",
-    "groq": "https://api.groq.com",
-    "xai": "https://api.x.ai",
-}
 PORTS = {"http": 80, "https": 443}
 
 
@@ -84,12 +70,16 @@ def _own_origin(llm: Llm, environ: Mapping[str, str]) -> Origin | None:
     if llm.base_url:
         return find_origin(llm.base_url)
     provider = _provider(llm)
-    address = _named_address(provider, environ) or OWN.get(provider)
+    address = _named_address(provider, environ) or _home(provider)
     return find_origin(address) if address else None
 
 
 def _named_address(provider: str, environ: Mapping[str, str]) -> str | None:
-    return find_source(provider, environ).address if provider in OWN else None
+    return find_source(provider, environ).address if _home(provider) else None
+
+
+def _home(provider: str) -> str | None:
+    return PROVIDERS[provider].home if provider in PROVIDERS else None
 
 
 def _provider(llm: Llm) -> str:

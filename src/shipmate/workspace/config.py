@@ -36,6 +36,13 @@ class Llm(_Section, frozen=True, kw_only=True):
     max_retries: Annotated[
         int, Meta(ge=0, le=10, description="attempts after the first, with growing pauses")
     ] = 3
+    text_calls: Annotated[
+        bool | None,
+        Meta(
+            description="take calls that the model writes as text for calls; "
+            "by default of servers of your own only"
+        ),
+    ] = None
     context_window: Annotated[int, Meta(ge=1000, description="tokens the model can read at once")] = 128_000
     fallback: Annotated[
         tuple[Llm, ...], Meta(description="tried in order when this model stays unavailable")

@@ -17,8 +17,10 @@ from shipmate.models.neutral import (
     TextBlock,
 )
 from shipmate.models.port import ModelRequest, ToolSpec
+from shipmate.models.wire.attachment import media_type_of, text_in
 from shipmate.models.wire.chat_reader import ChatReader
 from shipmate.models.wire.dialect import PICTURES, Dialect, find_dialect, name_effort
+from shipmate.models.wire.tool_schema import shape_schema
 from shipmate.models.wire.wire import WireSettings
 from shipmate.models.wording import WORDING
 from shipmate.values.message import JsonObject
@@ -72,7 +74,11 @@ def _write_sampling(request: ModelRequest, settings: WireSettings, dialect: Dial
 
 
 def _write_tool(tool: ToolSpec) -> JsonObject:
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": shape_schema(tool.schema),
+    }
     return {"type": "function", "function": function}
 
 
@@ -108,12 +114,13 @@ def _write_part(block: Block, dialect: Dialect) -> JsonObject | None:
         return {"type": "text", "text": block.text}
     if not isinstance(block, FileBlock):
         return None
-    if block.media_type not in dialect.files:
-        return {"type": "text", "text": block.line}
-    url = f"data:{block.media_type};base64,{block.data}"
-    if block.media_type in PICTURES:
+    kind = media_type_of(block)
+    if kind not in dialect.files:
+        return {"type": "text", "text": text_in(block)}
+    url = f"data:{kind};base64,{block.data}"
+    if kind in PICTURES:
         return {"type": "image_url", "image_url": {"url": url}}
-    return {"type": "file", "file": {"filename": block.name or "file", "file_data": url}}
+    return {"type": "file", "file": {"filename": block.name or "file.pdf", "file_data": url}}
 
 
 def _write_answer(blocks: Sequence[Block], dialect: Dialect) -> JsonObject:

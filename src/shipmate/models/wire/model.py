@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
 import msgspec
@@ -11,7 +11,8 @@ from shipmate.errors import ModelAuthError
 from shipmate.models.failure import explain
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, ReasoningEnd, ToolCall
 from shipmate.models.to_model import to_model_messages
-from shipmate.models.wire.client import HttpClient, Patience
+from shipmate.models.wire.client import HttpClient
+from shipmate.models.wire.endpoint import Endpoint, join_path
 from shipmate.models.wire.reading import read_answer
 from shipmate.models.wire.refusal import read_refusal
 from shipmate.models.wire.trouble import HttpFault
@@ -20,19 +21,6 @@ from shipmate.values.message import JsonObject
 from shipmate.workspace.secret.setting import address_secrets
 
 REFUSAL_LIMIT = 65_536
-
-
-class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a model is asked, and with which key."""
-
-    base_url: str
-    key: str | None = None
-    headers: Mapping[str, str] = {}
-    patience: Patience = Patience()
-    # Variables that say how to get there: proxies and certificates.
-    environ: Mapping[str, str] = {}
-    # Why it cannot be asked, when something is missing that only the asking needs.
-    lacks: str = ""
 
 
 class WireModel:
@@ -73,7 +61,7 @@ class WireModel:
         reader = self._wire.reader(self._settings)
         async with self._client.send(
             "POST",
-            self._endpoint.base_url.rstrip("/") + self._wire.path(self._settings),
+            join_path(self._endpoint.base_url, self._wire.path(self._settings)),
             headers=self._write_headers(),
             content=self._write_body(request),
             may_repeat=True,
