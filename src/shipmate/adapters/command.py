@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from shipmate.values.event import CourseEvent, IngressEvent, PinEvent, TextEvent
+from shipmate.values.event import CourseEvent, IngressEvent, ModelEvent, PinEvent, TextEvent
 
 # In groups some platforms put the name of the one who is meant behind the command.
-COMMAND = re.compile(r"/(new|pin|pins|unpin)(?:@\w+)?(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
+COMMAND = re.compile(r"/(new|pin|pins|unpin|model)(?:@\w+)?(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
+# What follows /model when it is meant for the member, not the thread.
+MEMBER_SCOPE = "--member"
 
 
 def read_command(event: IngressEvent) -> IngressEvent:
@@ -29,6 +31,11 @@ def read_command(event: IngressEvent) -> IngressEvent:
         case "unpin":
             # What is no number is the number of no pin; the answer says which there are.
             return PinEvent(**_common(event), number=int(rest) if re.fullmatch(r"[0-9]{1,9}", rest) else 0)
+        case "model":
+            words = rest.split()
+            scope = "member" if MEMBER_SCOPE in words else "thread"
+            name = " ".join(word for word in words if word != MEMBER_SCOPE)
+            return ModelEvent(**_common(event), name=name, scope=scope)
         case _:
             return event
 

@@ -140,7 +140,18 @@ def _check_library(provider: str) -> None:
         )
 
 
-def _make(llm: Llm, provider: str, model: str | None, environ: Mapping[str, str]) -> Model:
+def locate(llm: Llm, environ: Mapping[str, str]) -> tuple[str, Endpoint]:
+    """Return whose models would be asked, and where; raise ConfigError when nobody can be."""
+    if lacks := _find_unset(llm):
+        raise ConfigError(lacks)
+    provider, _ = _name(llm)
+    if PROVIDERS[provider].wire is None:
+        raise ConfigError(f"{provider} is asked through a library, which does not list its models.")
+    base_url, source = _find_address(llm, provider, environ)
+    return provider, _endpoint(llm, provider, base_url, source, environ)
+
+
+def _find_address(llm: Llm, provider: str, environ: Mapping[str, str]) -> tuple[str | None, Source]:
     entry = PROVIDERS[provider]
     source = find_source(provider, environ, llm.api_key)
     base_url = llm.base_url or source.address
@@ -148,9 +159,16 @@ def _make(llm: Llm, provider: str, model: str | None, environ: Mapping[str, str]
         check_source(provider, environ, source)
     if provider == "ollama":
         base_url = llm.base_url or f"{locate_ollama(source.address)}/v1"
-        model = model or _first_ollama_model(base_url)
     if entry.wire and not (base_url or entry.home):
         raise ConfigError(f"llm.baseUrl is missing: {provider} needs the address of a server.")
+    return base_url, source
+
+
+def _make(llm: Llm, provider: str, model: str | None, environ: Mapping[str, str]) -> Model:
+    entry = PROVIDERS[provider]
+    base_url, source = _find_address(llm, provider, environ)
+    if provider == "ollama" and base_url:
+        model = model or _first_ollama_model(base_url)
     model = model or (entry.model if llm.base_url is None else None)
     if not model:
         raise ConfigError(f"llm.model is missing: say which model of {provider} answers.")

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from shipmate.approvals.service import ApprovalService
+from shipmate.context.budget import fit_tools
 from shipmate.context.request import Context, ContextRequest, Section
 from shipmate.context.snapshot import Sent, SnapshotLog
 from shipmate.context.trace import Trace
@@ -171,21 +172,25 @@ class AgentOrchestrator:
         messages = turn.thread.history()
         said = next((text_of(message) for message in reversed(messages) if message["role"] == "user"), "")
         equipment = turn.equipment
+        model = equipment.models.named(turn.model).name
+        window = (await equipment.models.window(turn.model)).tokens
+        turn.tools = fit_tools(equipment.toolset.specs(), window)
         context = equipment.context.build(
             ContextRequest(
                 thread_id=turn.thread_id,
                 user_id=turn.user_id,
                 platform=turn.thread.id.platform,
-                model=equipment.models.named(turn.model).name,
-                tools=equipment.toolset.specs(),
+                model=model,
+                tools=turn.tools,
                 last_text=said,
                 extra_context=turn.extra_context,
+                window=window,
             )
         )
         sent = Sent(
-            model=equipment.models.named(turn.model).name,
+            model=model,
             course=turn.thread.course,
-            tools=equipment.toolset.specs(),
+            tools=turn.tools,
             messages=messages,
             files=self._attachments.count_named(turn.thread),
         )
@@ -210,7 +215,7 @@ class AgentOrchestrator:
         return ModelRequest(
             system=context.lasting,
             messages=self._attachments.show(turn.thread),
-            tools=turn.equipment.toolset.specs(),
+            tools=turn.tools,
             sidecars=await self._ledger.sidecars(turn.thread_id),
             zone=context.zone,
             cache_key=turn.thread_id,

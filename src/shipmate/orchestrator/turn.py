@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import Literal
 
 from shipmate.errors import ModelError, ShipmateError
 from shipmate.models.history import RESUMED
+from shipmate.models.port import ToolSpec
 from shipmate.orchestrator.control import Control
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed
@@ -84,6 +85,8 @@ class Turn:
         self.control = control or Control()
         # The model that answers, when the question named one.
         self.model = model
+        # The tools on offer: as many as the model's window has room for.
+        self.tools: Sequence[ToolSpec] = ()
         # The guides told in this run, also those that are not in the message yet.
         self.guides: set[str] = set()
         self._count_attempt = count_attempt

@@ -87,7 +87,17 @@ class PinEvent(_Event, frozen=True, kw_only=True, tag="pin"):
     source: str | None = None
 
 
-IngressEvent: TypeAlias = TextEvent | VoiceEvent | ApprovalReplyEvent | RetryEvent | CourseEvent | PinEvent
+class ModelEvent(_Event, frozen=True, kw_only=True, tag="model"):
+    """The wish for another model, from the next turn on; without a name, the question which one answers."""
+
+    # As provider:model, or a model of the provider in use; "default" takes the choice back.
+    name: str = ""
+    scope: Literal["thread", "member"] = "thread"
+
+
+IngressEvent: TypeAlias = (
+    TextEvent | VoiceEvent | ApprovalReplyEvent | RetryEvent | CourseEvent | PinEvent | ModelEvent
+)
 
 
 class EgressMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

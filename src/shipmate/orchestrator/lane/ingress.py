@@ -5,6 +5,7 @@ from __future__ import annotations
 from shipmate.approvals.value import Decision
 from shipmate.orchestrator.lane.note import NoteEvent, outcome_of_note
 from shipmate.orchestrator.turn import describe_outcome, message_id_of, run_id_of
+from shipmate.store.port import InboxRow
 from shipmate.thread.course import read_course
 from shipmate.thread.pin import is_pin_row
 from shipmate.thread.service import Thread
@@ -12,6 +13,7 @@ from shipmate.values.event import (
     ApprovalReplyEvent,
     Attachment,
     IngressEvent,
+    ModelEvent,
     Outcome,
     RetryEvent,
     TextEvent,
@@ -25,6 +27,9 @@ from shipmate.values.message import (
     tool_parts,
 )
 from shipmate.values.surface import surface_of
+
+# What makes a turn of its own, with nothing beside it.
+ALONE = RetryEvent | NoteEvent | ModelEvent
 
 
 def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread, run_id: str) -> UIMessage:
@@ -245,3 +250,19 @@ def reply_row(
     if say:
         parts.append(data_part("notice", {"text": say}, f"notice-{user_message_id(event)}"))
     return {"id": message_id, "role": "assistant", "parts": parts}
+
+
+def member_of(message: UIMessage | None) -> str | None:
+    """Return whose message it is, when it is not of the member the thread belongs to."""
+    found = metadata_of(message).get("member") if message is not None else None
+    return found if isinstance(found, str) else None
+
+
+def take_one_turn(rows: list[InboxRow]) -> list[InboxRow]:
+    """Return the rows that make one turn.
+
+    A retry has its own: behind new words its answer is not last. So has what opens a course: words before it
+    belong to the course it closes.
+    """
+    alone = (place for place, row in enumerate(rows) if isinstance(row.event, ALONE))
+    return rows[: next(alone, len(rows))] or rows[:1]

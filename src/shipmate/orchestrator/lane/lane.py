@@ -20,15 +20,18 @@ from shipmate.orchestrator.lane.ingress import (
     initiators_of,
     is_kept,
     is_outdated,
+    member_of,
     outcome_of,
     replaced_row,
     reply_row,
     run_of,
     speaker_of,
+    take_one_turn,
     user_message_id,
     user_row,
 )
 from shipmate.orchestrator.lane.note import NoteEvent, make_note
+from shipmate.orchestrator.lane.switch import Switch, model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.orchestrator.turn import UNKNOWN, Turn, message_id_of
 from shipmate.orchestrator.work import is_cancelled
@@ -40,6 +43,7 @@ from shipmate.values.event import (
     ApprovalReplyEvent,
     EgressMessage,
     IngressEvent,
+    ModelEvent,
     Outcome,
     RetryEvent,
     TextEvent,
@@ -47,6 +51,7 @@ from shipmate.values.event import (
 from shipmate.values.message import UIMessage, metadata_of, new_id
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
+from shipmate.workspace.load import Loaded
 
 MAX_ATTEMPTS = 5
 OUTDATED = Outcome(
@@ -76,6 +81,8 @@ class Lane:
         feed: Feed,
         sends: Callable[[ThreadId, Outcome], Sequence[EgressMessage]],
         finished: Callable[[Sequence[InboxRow], Outcome], None],
+        # The settings of the workspace, with the models they name by now.
+        settings: Callable[[], Loaded],
     ) -> None:
         self.thread_id = thread_id
         self._threads = threads
@@ -86,6 +93,7 @@ class Lane:
         self._feed = feed
         self._sends = sends
         self._finished = finished
+        self._settings = settings
         self._turn: Turn | None = None
         self._run: asyncio.Task[Outcome] | None = None
         self._is_leaving = False
@@ -125,10 +133,13 @@ class Lane:
         await self._settle_decided(thread)
         if await self._go_on(thread, rows):
             return
-        rows = _one_turn(rows)
+        rows = take_one_turn(rows)
         for row in rows:
             if isinstance(row.event, NoteEvent):
                 await self._note(thread, row, row.event)
+                return
+            if isinstance(row.event, ModelEvent):
+                await self._switch(thread, row, row.event)
                 return
             if is_outdated(thread, row.event):
                 await self._finish(thread, [row], OUTDATED)
@@ -183,6 +194,17 @@ class Lane:
             told = chunks.data("notice", {"text": note.outcome.text}, transient=True)
             self._feed.publish(str(thread.id), row_id, told)
         await self._finish(thread, [row], note.outcome)
+
+    async def _switch(self, thread: Thread, row: InboxRow, event: ModelEvent) -> None:
+        """Choose another model for the thread or its member, once it has answered; no run."""
+        equipment = self._equip(event.member or await self._own_member(thread, event))
+        info = await self._store.threads.find(str(self.thread_id))
+        switch = Switch(self._store, equipment, info, self._approvals.language)
+        outcome = await switch.answer(event, self._settings())
+        if outcome.text:
+            told = chunks.data("notice", {"text": outcome.text}, transient=True)
+            self._feed.publish(str(thread.id), user_message_id(event), told)
+        await self._finish(thread, [row], outcome)
 
     async def _read_answer(self, thread: Thread, row: InboxRow) -> ReplyEffect:
         """Read a row as an answer to approvals, if it can be one."""
@@ -243,9 +265,10 @@ class Lane:
         event = rows[-1].event
         own = await self._own_member(thread, event)
         await self._append_said(thread, rows, run_id)
+        chosen = model_of(await self._store.threads.find(str(self.thread_id)))
         initiators = initiators_of(thread, answered_message(thread, event))
         # What was begun goes on with the member that began it, whoever is named beside the answer.
-        member = _member_of(written) or (event.member if written is None else None) or own
+        member = member_of(written) or (event.member if written is None else None) or own
         turn = Turn(
             thread,
             self._feed,
@@ -257,7 +280,7 @@ class Lane:
             member=None if member == own else member,
             message=written,
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
-            model=event.model if isinstance(event, TextEvent) else None,
+            model=(event.model if isinstance(event, TextEvent) else None) or chosen,
             count_attempt=partial(self._store.inbox.ask, run_id),
             abandon=self._approvals.abandon,
         )
@@ -278,7 +301,7 @@ class Lane:
         for row in rows:
             if isinstance(row.event, RetryEvent):
                 said += await self._replace_last(thread, run_id, row.event)
-            elif not isinstance(row.event, NoteEvent) and not is_kept(thread, row.event):
+            elif not isinstance(row.event, NoteEvent | ModelEvent) and not is_kept(thread, row.event):
                 said.append(user_row(row.event, thread, run_id))
         if said:
             await thread.append(*said)
@@ -340,7 +363,7 @@ class Lane:
                 turn.run_id,
                 user_id=turn.user_id,
                 initiators=initiators_of(turn.thread, message["id"]),
-                equip=partial(self._equip, _member_of(message) or own),
+                equip=partial(self._equip, member_of(message) or own),
                 message=message,
                 control=turn.control,
                 abandon=self._approvals.abandon,
@@ -378,19 +401,3 @@ class Lane:
         if member != CAPTAIN and not thread.messages:
             await self._store.threads.create(str(self.thread_id), member=member)
         return member
-
-
-def _member_of(message: UIMessage | None) -> str | None:
-    """Return whose message it is, when it is not of the member the thread belongs to."""
-    found = metadata_of(message).get("member") if message is not None else None
-    return found if isinstance(found, str) else None
-
-
-def _one_turn(rows: list[InboxRow]) -> list[InboxRow]:
-    """Return the rows that make one turn.
-
-    A retry has its own: behind new words its answer is not last. So has what opens a course: words before it
-    belong to the course it closes.
-    """
-    alone = (place for place, row in enumerate(rows) if isinstance(row.event, RetryEvent | NoteEvent))
-    return rows[: next(alone, len(rows))] or rows[:1]
