@@ -41,7 +41,10 @@ def answers(draw: st.DrawFn) -> list[Json]:
     """Make the chunks of one answer that comes to its end."""
     chunks: list[Json] = []
     for _ in range(draw(st.integers(0, 6))):
-        candidate: Json = {"index": 0, "content": {"role": "model", "parts": draw(st.lists(parts(), max_size=3))}}
+        candidate: Json = {
+            "index": 0,
+            "content": {"role": "model", "parts": draw(st.lists(parts(), max_size=3))},
+        }
         chunk: Json = {"candidates": [candidate], "modelVersion": "gemini-3-flash", "responseId": "r-1"}
         if draw(st.booleans()):
             chunk["usageMetadata"] = {"promptTokenCount": 9, "totalTokenCount": 9}
@@ -50,7 +53,12 @@ def answers(draw: st.DrawFn) -> list[Json]:
     counts = st.integers(0, 10_000)
     usage = {
         key: draw(counts)
-        for key in ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount")
+        for key in (
+            "promptTokenCount",
+            "candidatesTokenCount",
+            "thoughtsTokenCount",
+            "cachedContentTokenCount",
+        )
         if draw(st.booleans()) or key == "promptTokenCount"
     }
     chunks.append({"candidates": [{"finishReason": reason, "index": 0}], "usageMetadata": usage})

@@ -64,22 +64,43 @@ def name_model(llm: Llm, environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def find_overlooked(llm: Llm, environ: Mapping[str, str]) -> list[str]:
-    """Tell of keys that nothing uses: their provider needs a library, or a model to be named."""
-    if llm.provider or llm.model or llm.base_url:
-        return []
+    """Tell of keys that cannot be used: their provider needs a library, or to be named while nobody is."""
+    is_open = not (llm.provider or llm.model or llm.base_url)
     return [
-        f"{key} is set, but {name} {_find_lack(name)}"
+        f"{key} is set, but {name} {lack}"
         for name, entry in PROVIDERS.items()
         for key in entry.keys
-        if environ.get(key) and _find_lack(name)
+        if environ.get(key)
+        and not name.endswith("-responses")
+        and (lack := _find_lack(name, is_open=is_open))
     ]
 
 
-def _find_lack(name: str) -> str:
+def find_idle(llm: Llm, environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return keys that could be used and are not, each with its provider: another one is chosen."""
+    try:
+        used = {
+            _name(each)[0] for each in _flatten(llm if llm.provider or llm.model else discover(llm, environ))
+        }
+    except ConfigError:
+        return []
+    taken = {key for name in used for key in PROVIDERS[name].keys}
+    found = {
+        key: name
+        for name, entry in reversed(PROVIDERS.items())
+        for key in entry.keys
+        if environ.get(key) and key not in taken and not _find_lack(name, is_open=False)
+    }
+    return [(key, found[key]) for key in reversed(found)]
+
+
+def _find_lack(name: str, *, is_open: bool) -> str:
     entry = PROVIDERS[name]
     if not _has_library(name):
         return f"needs a library that is not installed: pip install '{entry.extra}'"
-    return "" if entry.model else f'is asked only when it is named: set llm.model to "{name}:…" in ship.json'
+    if entry.model or not is_open:
+        return ""
+    return f'is asked only when it is named: set llm.model to "{name}:…" in ship.json'
 
 
 def _find_unset(llm: Llm) -> str:

@@ -21,6 +21,7 @@ from shipmate.workspace.env_file import check_value, set_variable
 from shipmate.workspace.environ import Environ, list_places
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded
+from shipmate.workspace.secret.secret import Mask
 
 TEST_SECONDS = 20.0
 # For servers that have no variable of their own.
@@ -64,9 +65,10 @@ def read_selection(name: str, base_url: str | None = None, key: str | None = Non
     head, _, model = name.partition(":")
     provider = ALIASES.get(head, head)
     if provider not in PROVIDERS:
-        raise UserError(
-            f"{head!r} is no provider. Write PROVIDER:MODEL; `shipmate model list` shows the providers."
-        )
+        # Whoever puts a key here must not find it in a log.
+        shown = Mask(())(head[:40])
+        hint = "Write PROVIDER:MODEL; `shipmate model list` shows the providers."
+        raise UserError(f"{shown!r} is no provider. {hint}")
     return Selection(provider=provider, model=model or None, base_url=base_url, key=key)
 
 

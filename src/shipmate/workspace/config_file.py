@@ -87,8 +87,9 @@ def _find_entries(text: str) -> tuple[list[_Entry], int]:
 def _remove(text: str, entries: list[_Entry], at: int) -> str:
     if at + 1 < len(entries):
         return text[: entries[at].start] + text[entries[at + 1].start :]
-    start = entries[at - 1].end if at else entries[at].start
-    return text[:start] + text[entries[at].end :]
+    if not at:
+        return text[: text.index("{") + 1] + text[text.index("}", entries[at].end) :]
+    return text[: entries[at - 1].end] + text[entries[at].end :]
 
 
 def _find_indent(text: str, entries: list[_Entry]) -> str | None:
