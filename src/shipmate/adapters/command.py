@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 from shipmate.values.event import CourseEvent, IngressEvent, ModelEvent, PinEvent, TextEvent
 
@@ -32,12 +32,17 @@ def read_command(event: IngressEvent) -> IngressEvent:
             # What is no number is the number of no pin; the answer says which there are.
             return PinEvent(**_common(event), number=int(rest) if re.fullmatch(r"[0-9]{1,9}", rest) else 0)
         case "model":
-            words = rest.split()
-            scope = "member" if MEMBER_SCOPE in words else "thread"
-            name = " ".join(word for word in words if word != MEMBER_SCOPE)
+            name, scope = read_model_words(rest)
             return ModelEvent(**_common(event), name=name, scope=scope)
         case _:
             return event
+
+
+def read_model_words(rest: str) -> tuple[str, Literal["thread", "member"]]:
+    """Return the model that stands behind /model, and for whom it is meant."""
+    words = rest.split()
+    name = " ".join(word for word in words if word != MEMBER_SCOPE)
+    return name, "member" if MEMBER_SCOPE in words else "thread"
 
 
 def _common(event: TextEvent) -> dict[str, Any]:

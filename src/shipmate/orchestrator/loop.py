@@ -229,7 +229,7 @@ class AgentOrchestrator:
             await self._ledger.keep_signatures(turn.thread_id, turn.message["id"], step, signed)
 
     async def _record(self, turn: Turn, finish: Finish, context: Context, milliseconds: int) -> None:
-        model = finish.model or turn.equipment.models.named(turn.model).name
+        model = turn.answered_by = finish.model or turn.equipment.models.named(turn.model).name
         estimated = context.tokens + self._history.tokens(turn.thread)
         turn.equipment.context.calibrate(model, estimated, finish.usage.input_tokens)
         await self._ledger.add_usage(

@@ -85,6 +85,8 @@ class Turn:
         self.control = control or Control()
         # The model that answers, when the question named one.
         self.model = model
+        # The model that answered last.
+        self.answered_by = ""
         # The tools on offer: as many as the model's window has room for.
         self.tools: Sequence[ToolSpec] = ()
         # The guides told in this run, also those that are not in the message yet.
@@ -223,7 +225,8 @@ class Turn:
         if reason in ENDINGS:
             told.append(chunks.data("notice", {"kind": reason, "text": ENDINGS[reason]}))
             ending = {"ending": reason}
-        await self.commit(*told, chunks.message_metadata({"outcome": "replied", **ending}))
+        by = {"model": self.answered_by} if self.answered_by else {}
+        await self.commit(*told, chunks.message_metadata({"outcome": "replied", **by, **ending}))
         self.tell(chunks.finish_step(), chunks.finish(reason))
         return self.outcome("replied")
 

@@ -119,7 +119,9 @@ class Conversation:
                 self._say_lines(format_threads(found) or [EMPTY])
             case "thread":
                 await self._switch(slash.rest)
-            case "course" | "pin" | "unpin":
+            case "course" | "pin" | "unpin" | "model":
+                # A model chosen for the thread comes before the one of the command line.
+                self._model = None if slash.name == "model" and slash.rest else self._model
                 event = read_note(self.thread_id, slash, self._member)
                 self._start(await hand_over(self._ship, event, self._screen.say))
             case "pins":
