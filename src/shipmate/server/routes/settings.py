@@ -90,9 +90,11 @@ class ProviderView(Answer):
     """A provider as a list shows it."""
 
     name: str
-    # The variable that holds its key; none for servers that need none.
-    variable: str | None
+    # The variable that holds its key.
+    variable: str
     has_key: bool
+    # Whether it can do without a key.
+    is_keyless: bool
     needs_url: bool
     model: str | None
     # Where a server on this machine answered.
@@ -288,8 +290,9 @@ def _view(name: str, environ: Mapping[str, str], found: Mapping[str, str]) -> Pr
     entry = PROVIDERS[name]
     return ProviderView(
         name=name,
-        variable=None if entry.is_keyless and not entry.keys else variable_of(name),
+        variable=variable_of(name),
         has_key=any(environ.get(key) for key in entry.keys),
+        is_keyless=entry.is_keyless,
         needs_url=not entry.home and name != "ollama" and name not in found,
         model=entry.model,
         found_at=found.get(name),
