@@ -151,21 +151,45 @@ def test_u11_every_variable_a_library_reads_is_known(provider: str) -> None:
 
 def test_u11_a_key_whose_library_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choose, "find_spec", lambda name: None)
-    environ = {"OLLAMA_HOST": "127.0.0.1:1", "GEMINI_API_KEY": "sk-secret"}
+    environ = {"OLLAMA_HOST": "127.0.0.1:1", "CO_API_KEY": "sk-secret"}
     (line,) = find_overlooked(Llm(), environ)
-    assert "GEMINI_API_KEY is set" in line
-    assert "pip install 'shipmate[google]'" in line
+    assert "CO_API_KEY is set" in line
+    assert "pip install 'pydantic-ai-slim[cohere]'" in line
     said = findings(Llm(), environ)
     assert [found.level for found in said] == ["warn", "warn"]
-    assert "shipmate[google]" in said[0].fix
-    assert find_overlooked(Llm(provider="rehearsal"), environ) == []
+    assert "[cohere]" in said[0].fix
+    # Whatever is chosen, a key that cannot be used is named.
+    assert find_overlooked(Llm(provider="rehearsal"), environ) == [line]
+
+
+def test_u11_gemini_keys_are_used_without_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "find_spec", lambda name: None)
+    environ = {"OLLAMA_HOST": "127.0.0.1:1", "GEMINI_API_KEY": "sk-secret"}
+    assert choose_model(Llm(), environ).name.startswith("google:")
+    assert find_overlooked(Llm(), environ) == []
+
+
+def test_u11_keys_of_one_provider_that_differ_are_named() -> None:
+    environ = {"GEMINI_API_KEY": "sk-one-secret", "GOOGLE_API_KEY": "sk-two-secret"}
+    (first, *_) = findings(Llm(), environ)
+    assert first.level == "warn"
+    assert "GEMINI_API_KEY and GOOGLE_API_KEY differ" in first.message
+    assert not [each for each in findings(Llm(), dict.fromkeys(environ, "sk-same")) if each.level == "warn"]
+
+
+def test_u11_a_key_that_another_choice_leaves_idle_is_named() -> None:
+    environ = {"GEMINI_API_KEY": "sk-one-secret", "OPENAI_API_KEY": "sk-two-secret"}
+    (said,) = [each for each in findings(Llm(provider="openai"), environ) if each.subject == "keys"]
+    assert "GEMINI_API_KEY (google)" in said.message
+    assert "OPENAI_API_KEY" not in said.message
+    assert "secret" not in said.message
 
 
 def test_u11_the_one_who_asks_is_told_of_it(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(choose, "find_spec", lambda name: None)
-    environ = {"OLLAMA_HOST": "127.0.0.1:1", "GOOGLE_API_KEY": "sk-secret"}
+    environ = {"OLLAMA_HOST": "127.0.0.1:1", "CO_API_KEY": "sk-secret"}
     assert "rehearsal" in ModelChoice(Llm(), environ).default.name
-    assert "shipmate[google]" in caplog.text
+    assert "[cohere]" in caplog.text
     assert "sk-secret" not in caplog.text

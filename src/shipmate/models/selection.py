@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 
 import msgspec
 from msgspec.structs import replace
@@ -67,7 +68,8 @@ def read_selection(name: str, base_url: str | None = None, key: str | None = Non
     if provider not in PROVIDERS:
         # Whoever puts a key here must not find it in a log.
         shown = Mask(())(head[:40])
-        hint = "Write PROVIDER:MODEL; `shipmate model list` shows the providers."
+        near = get_close_matches(head, [*PROVIDERS, *ALIASES], n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else "`shipmate model list` shows the providers."
         raise UserError(f"{shown!r} is no provider. {hint}")
     return Selection(provider=provider, model=model or None, base_url=base_url, key=key)
 

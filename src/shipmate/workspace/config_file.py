@@ -104,7 +104,7 @@ def _find_indent(text: str, entries: list[_Entry]) -> str | None:
 def _write(value: Any, indent: str | None) -> str:
     if indent is None:
         return json.dumps(value, ensure_ascii=False)
-    lines = json.dumps(value, ensure_ascii=False, indent=indent or "  ").splitlines()
+    lines = json.dumps(value, ensure_ascii=False, indent=indent or "  ").split("\n")
     return "\n".join([lines[0], *(f"{indent}{line}" for line in lines[1:])])
 
 

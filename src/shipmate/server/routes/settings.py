@@ -53,6 +53,7 @@ CODES: tuple[tuple[type[Exception], str], ...] = (
     (ModelBusyError, "busy"),
     (ModelDownError, "down"),
     (ConfigError, "config"),
+    (UserError, "config"),
 )
 router = APIRouter(tags=["settings"])
 
