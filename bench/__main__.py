@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
-    *("turn", "context", "priming", "server", "search", "index", "hostile", "command", "keeper"),
+    *("turn", "wire", "context", "priming", "server", "search", "index", "hostile", "command", "keeper"),
     *("agentdojo", "house"),
 )
 ARTEFACT = Path("artefacts/bench.json")

@@ -13,8 +13,8 @@ from shipmate.cli.workspace.doctor import examine
 from shipmate.cli.workspace.init import EXAMPLES
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, TextDelta
 from shipmate.server.guard.access_token import Token
-from shipmate.server.listen import serve
 from shipmate.server.site import Site
+from shipmate.server.web import serve
 from shipmate.tools.toolset import Toolset
 
 

@@ -13,7 +13,6 @@ ROOMS = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name !
 CROSSING = {
     "cli/test_foreign_folder.py": "folders made for other programs, through the command line",
     "cli/test_help.py": "every command describes itself",
-    "cli/test_model.py": "which model answers, whatever the command",
     "context/test_bad_input.py": "whatever stands in a workspace, a prompt is made",
     "context/test_document_001.py": "document 001 to the letter",
     "context/test_golden.py": "the profiles against the documents",

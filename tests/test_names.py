@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import shipmate
-from shipmate.values.surface import SURFACES
+from shipmate.values.event import SURFACES
 
 SOURCE = Path(shipmate.__file__).parent
 # Every room may have one door and one service, and a command or a route is named after the thing it is about.
@@ -22,16 +22,6 @@ NAMED_AFTER_A_THING = (
     "store/sqlite",
     "store/journal",
 )
-# Module names that still mean two things, with where they stand.
-MODULES_TO_RENAME = {
-    "attachment": {"orchestrator", "tools/file"},
-    "command": {"adapters", "tools/exec"},
-    "folder": {"skills", "store/journal"},
-    "mark": {"store/journal", "thread"},
-    "note": {"cli/terminal", "orchestrator/lane"},
-    "upload": {"server/routes", "workspace"},
-    "wording": {"approvals", "context", "models"},
-}
 CROWD = 15
 # A function's docstring says what it returns or does, a class's what it is.
 VOICE = {
@@ -40,7 +30,7 @@ VOICE = {
     ast.ClassDef: ("Give ", "Be ", "Hold ", "Carry ", "State ", "Name ", "Say ", "Keep ", "Describe "),
     ast.Module: ("Give ", "Be "),
 }
-# Where no platform may be known by its name: what it shows is asked of `values/surface.py`.
+# Where no platform may be known by its name: what it shows is asked of `values/event.py`.
 CORE = ("approvals", "context", "memory", "orchestrator", "priming", "store", "thread")
 PICTURES = re.compile(r"clerk|doorman|silence", re.IGNORECASE)
 
@@ -78,7 +68,7 @@ def same_modules() -> dict[str, set[str]]:
 
 def is_one_thing(name: str, folders: set[str]) -> bool:
     """Tell whether all but one of the folders hold a view of the thing the module is named after."""
-    return len(folders) < 2 or (name not in MODULES_TO_RENAME and len(folders - set(NAMED_AFTER_A_THING)) < 2)
+    return len(folders) < 2 or len(folders - set(NAMED_AFTER_A_THING)) < 2
 
 
 def crowds() -> dict[str, int]:
@@ -111,7 +101,7 @@ def test_h1_no_public_class_name_is_defined_twice() -> None:
 
 
 def test_h1_no_module_name_means_two_things() -> None:
-    assert same_modules() == MODULES_TO_RENAME, "rename the new one; a name that is gone leaves the list"
+    assert same_modules() == {}, "rename the new one"
 
 
 def test_h2_no_room_is_crowded() -> None:
@@ -126,6 +116,17 @@ def test_h1_no_name_hides_its_job_behind_a_picture() -> None:
         if PICTURES.search(name)
     }
     assert names == set()
+
+
+def test_h1_policy_has_one_word_for_what_it_says_and_people_one_for_what_they_say() -> None:
+    synonyms = {
+        f"{path.relative_to(SOURCE)}: {name}"
+        for path in modules()
+        if path.relative_to(SOURCE).parts[0] in ("approvals", "orchestrator", "server", "cli")
+        for name in {path.stem, *defined(tree_of(path))}
+        if re.search(r"judge?ment|ruling", name, re.IGNORECASE)
+    }
+    assert synonyms == set(), "a policy has a Verdict, a person a Decision"
 
 
 def test_h1_docstrings_speak_the_plain_voice() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -75,9 +76,15 @@ def test_a_module_imports_only_from_rooms_above_it(path: Path) -> None:
     assert wrong == set(), f"{room} may not import from {wrong}"
 
 
-def test_only_the_models_room_imports_pydantic_ai() -> None:
-    users = {room_of(path) for path in modules() if "pydantic_ai" in path.read_text("utf-8")}
-    assert users == {"models"}
+def test_only_one_room_imports_pydantic_ai_and_none_an_sdk() -> None:
+    users = {
+        path.parent.relative_to(Path(shipmate.__file__).parent).as_posix()
+        for path in modules()
+        if re.search(r"^\s*(from|import) pydantic_ai", path.read_text("utf-8"), re.MULTILINE)
+    }
+    assert users == {"models/provider"}
+    sdk = re.compile(r"^\s*(from|import) (openai|anthropic|google|genai_prices)\b", re.MULTILINE)
+    assert [path for path in modules() if sdk.search(path.read_text("utf-8"))] == []
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,8 @@ if TYPE_CHECKING:
     from shipmate.models.rehearsal.rehearsal import RehearsalModel
     from shipmate.models.scripted import ScriptedModel, call
     from shipmate.models.to_model import to_model_messages
-    from shipmate.orchestrator.feed import FeedEvent
+    from shipmate.orchestrator.feed import FeedEvent, Receipt
     from shipmate.orchestrator.loop import AgentOrchestrator
-    from shipmate.orchestrator.receipt import Receipt
     from shipmate.orchestrator.reduce import to_ui_messages_delta
     from shipmate.store.transient_store import TransientStore
     from shipmate.thread.memory_log import MemoryLog
@@ -103,7 +102,7 @@ _HOMES = {
     "PathError": "errors",
     "PrimingError": "errors",
     "PinEvent": "values.event",
-    "Receipt": "orchestrator.receipt",
+    "Receipt": "orchestrator.feed",
     "RehearsalModel": "models.rehearsal.rehearsal",
     "RetryEvent": "values.event",
     "RewindError": "errors",

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from shipmate.adapters.command import read_command
+from shipmate.adapters.chat_command import read_command
 from shipmate.approvals.reply.suggest import Suggester
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.builder import ContextBuilder
@@ -21,15 +21,13 @@ from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
 from shipmate.models.window import Windows
 from shipmate.orchestrator.equipment import Equipment
-from shipmate.orchestrator.feed import Feed
+from shipmate.orchestrator.feed import LocalFeed, Receipt
 from shipmate.orchestrator.keeper.keeping import Keeping
-from shipmate.orchestrator.keeper.local import LocalKeeper
 from shipmate.orchestrator.keeper.socket import Socket
 from shipmate.orchestrator.keeper.unix_socket import UnixSocket
 from shipmate.orchestrator.lane.lane import Lane
-from shipmate.orchestrator.lane.lanes import Lanes
+from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
 from shipmate.orchestrator.loop import AgentOrchestrator
-from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.file_store import open_store
 from shipmate.store.port import Store
 from shipmate.thread.log import FileLog
@@ -37,8 +35,7 @@ from shipmate.thread.service import ThreadService
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.change.changeset import recover
 from shipmate.tools.toolset import Toolset, default_servers, default_toolset
-from shipmate.values.event import EgressMessage, IngressEvent, Outcome
-from shipmate.values.surface import surface_of
+from shipmate.values.event import EgressMessage, IngressEvent, Outcome, surface_of
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.disk.disk import DISK, Disk
@@ -126,6 +123,10 @@ class Shipmate:
     ) -> Shipmate:
         layout = Layout.find(root)
         loaded = load_config(layout, environ)
+        for finding in loaded.findings:
+            # A misspelt limit limits nothing; whoever starts must not have to ask the doctor for that.
+            if finding.level == "warn":
+                log.warning("%s: %s%s", finding.subject, finding.message, finding.fix and f"; {finding.fix}")
         ship = cls(layout, loaded, open_store(layout), Sandbox(layout), model=model, toolset=toolset)
         try:
             await ship.keeper.open()
@@ -192,7 +193,7 @@ class Shipmate:
         await asyncio.to_thread(_take_up, self.layout)
         await self.store.inbox.load()
         await self.store.outbox.load()
-        feed = Feed()
+        feed = LocalFeed()
         make_lane: Callable[..., Lane] = partial(
             Lane,
             threads=self.threads,

@@ -132,7 +132,7 @@ def test_what_is_kept_shows_no_secret_and_hides_nothing(tmp_path: Path) -> None:
     (entry,) = entries_of(tmp_path)
     assert entry.what.startswith("curl -u x:••• \\u{202e} host yyy")
     assert len(entry.what) <= 301
-    audit.refused(made, Verdict("deny", "no hunter2hunter2 \u202e", rule="exec(x hunter2hunter2)"))
+    audit.refused(made, Verdict("deny", reason="no hunter2hunter2 \u202e", rule="exec(x hunter2hunter2)"))
     refused = entries_of(tmp_path)[-1]
     assert (refused.reason, refused.rule) == ("no ••• \\u{202e}", "exec(x •••)")
 

@@ -15,9 +15,9 @@ import pytest
 
 from shipmate.approvals.approval_file import ApprovalFiles
 from shipmate.approvals.policy.grant import describe_scope
+from shipmate.approvals.question import describe
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Approval, Call, Suggestion
-from shipmate.approvals.wording import describe
 from shipmate.errors import ModelDownError, NotFoundError, StorageError, TargetChangedError
 from shipmate.store.file_store import FileStore, open_store
 from shipmate.tools.tool import Picture, ToolContext

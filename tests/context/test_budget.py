@@ -11,7 +11,7 @@ from shipmate.context.budget import CUT_ORDER, Calibration, split_ends, weigh
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.request import ContextRequest
 from shipmate.context.section import section_kinds
-from shipmate.values.token import estimate_tokens
+from shipmate.values.message import estimate_tokens
 from shipmate.workspace.config import Config, ContextSettings
 from tests.support.prompt import MOMENT, open_example, write_files
 from tests.support.search import examples

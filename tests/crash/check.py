@@ -13,8 +13,7 @@ from shipmate.approvals.approval_file import ApprovalFiles
 from shipmate.approvals.audit import Audit
 from shipmate.approvals.value import Approval
 from shipmate.orchestrator.turn import message_id_of
-from shipmate.thread.merge import merge_rows
-from shipmate.thread.row import split_lines
+from shipmate.thread.row import merge_rows, split_lines
 from shipmate.values.message import UIMessage, is_settled, metadata_of, text_of, tool_parts
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
@@ -126,7 +125,7 @@ class Check:
             if effect.call_id not in calls:
                 yield f"{effect} stands in no thread"
             asked = approvals.get(effect.call_id)
-            if effect.tool == "seal" and (asked is None or asked.status != "approved" or not asked.ruling):
+            if effect.tool == "seal" and (asked is None or asked.status != "approved" or not asked.decision):
                 yield f"{effect} had no leave: {asked}"
         for call_id, part in calls.items():
             is_done = part["state"] == "output-available" and part["type"] != "tool-look"

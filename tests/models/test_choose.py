@@ -136,9 +136,22 @@ def test_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> Non
         return None
 
     monkeypatch.setattr(choose, "find_spec", find_nothing)
-    with pytest.raises(ConfigError, match=r"pip install 'shipmate\[google\]'"):
-        choose_model(Llm(provider="google"), NOBODY)
-    assert "rehearsal" in choose_model(Llm(), {**NOBODY, "GEMINI_API_KEY": KEY}).name
+    with pytest.raises(ConfigError, match=r"pip install 'shipmate\[providers\]'"):
+        choose_model(Llm(provider="azure", model="m"), NOBODY)
+    with pytest.raises(ConfigError, match=r"pip install 'pydantic-ai-slim\[cohere\]'"):
+        choose_model(Llm(provider="cohere", model="m"), NOBODY)
+
+
+@pytest.mark.parametrize("name", [name for name, entry in PROVIDERS.items() if entry.wire])
+def test_u11_what_a_wire_speaks_needs_no_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "find_spec", lambda name: None)
+    llm = Llm(provider=name, model="m", base_url="http://127.0.0.1:1/v1")
+    assert choose_model(llm, NOBODY).name == f"{name}:m"
+
+
+def test_u11_a_gemini_key_on_a_core_install_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "find_spec", lambda name: None)
+    assert choose_model(Llm(), {**NOBODY, "GEMINI_API_KEY": KEY}).name.startswith("google:")
 
 
 def test_every_provider_pydantic_ai_knows_is_listed() -> None:
@@ -147,6 +160,7 @@ def test_every_provider_pydantic_ai_knows_is_listed() -> None:
     known = set(re.findall(r"'([a-z0-9-]+)'", cases))
     speak_no_chat = {"elevenlabs", "voyageai", "sentence-transformers", "system-one", "typesafe"}
     assert known - speak_no_chat - {"openai-chat", "openai-decisions"} == set(PROVIDERS) - {
+        "lmstudio",
         "openai-compatible",
         "rehearsal",
     }

@@ -34,6 +34,8 @@ from tests.support.workspace import (
     tools_of,
 )
 
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+
 
 async def test_a_turn_is_kept_as_it_was_seen(tmp_path: Path) -> None:
     model = ScriptedModel([[think("hm"), say("Look"), say("ing."), call("look", mark="a")], "Done."])

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from shipmate.app import Shipmate
+from shipmate.approvals.question import describe
 from shipmate.approvals.value import Approval
-from shipmate.approvals.wording import describe
 from shipmate.models.scripted import ScriptedModel, call
 from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.file.change.changeset import MARK

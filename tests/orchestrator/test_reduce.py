@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipmate.orchestrator.reduce import Reducer
-from shipmate.thread.merge import merge_rows
+from shipmate.thread.row import merge_rows
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import UIMessage
 from tests.support.chunk_strategy import streams

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
+from shipmate.app import Shipmate
 from shipmate.errors import ToolError, ToolInputError
 from shipmate.models.scripted import ScriptedModel, call
+from shipmate.tools.toolset import Toolset
 from shipmate.values.message import JsonObject, UIMessage, new_id
 from shipmate.values.thread_id import ThreadId
-from tests.support.workspace import ROOM, Mark, Probe, open_workspace, talk
+from tests.support.workspace import ROOM, Mark, Probe, course, open_workspace, said, talk
 
 
 async def test_a_result_that_comes_late_into_an_earlier_message_taints(tmp_path: Path) -> None:
@@ -54,6 +57,34 @@ async def test_c11_taint_outlives_a_course(tmp_path: Path) -> None:
             assert len(thread.current()) == 1
         outcome = await talk(app, "now act")
     assert (outcome.status, act.marks) == ("suspended", [])
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_c11_taint_stays_when_one_process_opens_a_course_while_another_decides(
+    tmp_path: Path, is_first: bool
+) -> None:
+    """The row of the course may say untainted: the strangers' words come into a message before it."""
+    fetch, act = Probe("fetch", acts=True, untrusted=True), Probe("act", acts=True)
+    tools = [fetch, act]
+    later = ScriptedModel(["Understood.", [call("act")], "never"])
+    model = ScriptedModel([[call("fetch")], "Fetched.", [call("act")], "never"])
+    async with open_workspace(tmp_path, model, tools, allow=["act"]) as keeper:
+        attached = await Shipmate.open(tmp_path, model=later, environ={}, toolset=Toolset(tools))
+        await talk(keeper, "go")
+        opening, deciding = attached.receive(course()), keeper.receive(said("yes"))
+        receipts = await asyncio.gather(*((opening, deciding) if is_first else (deciding, opening)))
+        for receipt in receipts:
+            await receipt.outcome()
+        outcome = await talk(attached, "now act")
+    assert (fetch.marks, outcome.status, act.marks) == ([""], "suspended", [])
+    # The other process keeps now, and has looked at nothing before.
+    try:
+        await talk(attached, "no")
+        assert (await talk(attached, "act anyway")).status == "suspended"
+        thread = await attached.threads.read(ThreadId.parse(ROOM))
+    finally:
+        await attached.close()
+    assert (act.marks, thread.course) == ([], 2)
 
 
 async def test_c11_taint_stays_however_much_is_said_after(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from shipmate.errors import UserError
 from shipmate.orchestrator.equipment import Equipment
-from shipmate.orchestrator.feed import Feed
-from shipmate.orchestrator.turn import INTERRUPTED, NOT_RUN, Turn
+from shipmate.orchestrator.feed import LocalFeed
+from shipmate.orchestrator.turn import INTERRUPTED, NOT_RUN, Control, Turn
 from shipmate.thread.memory_log import MemoryLog
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.values import chunk as chunks
@@ -20,7 +20,7 @@ def nobody() -> Equipment:
 
 
 async def begin(thread: Thread, message: UIMessage | None = None) -> Turn:
-    turn = Turn(thread, Feed(), "run_1", user_id="ann", equip=nobody, message=message)
+    turn = Turn(thread, LocalFeed(), "run_1", user_id="ann", equip=nobody, message=message)
     if message is None:
         turn.start()
         told = [chunks.tool_input_available(each, "act", {}) for each in ("one", "two")]
@@ -54,3 +54,12 @@ async def test_a_turn_goes_on_with_a_call_that_had_begun_though_another_waits_fo
         assert not turn.is_decided
         await turn.claim("one")
         assert turn.is_decided
+
+
+async def test_a_run_is_quiet_when_the_last_call_that_acts_has_ended() -> None:
+    control = Control()
+    async with control.acting():
+        async with control.acting():
+            assert not control.is_quiet.is_set()
+        assert not control.is_quiet.is_set()
+    assert control.is_quiet.is_set()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shipmate.models.to_model import to_model_messages
 from shipmate.models.scripted import ScriptedModel, call
+from shipmate.models.to_model import to_model_messages
 from shipmate.priming.export import save_script
 from shipmate.priming.library import Library
 from shipmate.priming.ref import ScriptRef

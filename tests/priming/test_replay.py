@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 from shipmate.app import Shipmate
 from shipmate.errors import NotFoundError, PrimingError, StorageError, UserError
-from shipmate.models.to_model import to_model_messages
 from shipmate.models.scripted import ScriptedModel
+from shipmate.models.to_model import to_model_messages
 from shipmate.priming.convert import to_messages, to_records
 from shipmate.priming.library import Library
 from shipmate.priming.recent import Recents

@@ -11,9 +11,8 @@ from shipmate.orchestrator.lane.lane import MAX_ATTEMPTS, GaveUpError
 from shipmate.orchestrator.lane.note import NoteEvent
 from shipmate.orchestrator.turn import message_id_of, run_id_of
 from shipmate.thread.course import read_course
-from shipmate.thread.merge import merge_rows
 from shipmate.thread.pin import pins_of
-from shipmate.thread.row import split_lines
+from shipmate.thread.row import merge_rows, split_lines
 from shipmate.values.event import TextEvent
 from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, text_of, tool_parts
 from tests.simulation.outside import Act, Said
@@ -48,7 +47,8 @@ class Check:
         for thread_id, messages in self.threads.items():
             yield from self._order(thread_id, messages)
             yield from self._messages(thread_id, messages)
-            yield from _courses(thread_id, messages, is_whole=not self._world.has_failed)
+            is_whole = not (self._world.has_failed and self._world.starts > 1)
+            yield from _courses(thread_id, messages, is_whole=is_whole)
         yield from self._acts()
         for run_id, thread_id in self._outside.stopped.items():
             found = [each for each in self.threads[thread_id] if each["id"] == message_id_of(run_id)]
@@ -220,7 +220,9 @@ def _courses(thread_id: str, messages: list[UIMessage], *, is_whole: bool) -> It
         if opened is not None and opened.closes is not None and opened.closes.course != current:
             yield f"{thread_id} {message['id']} closes another course than {current}"
         current = opened.course if opened is not None else current
-        # The disk may have refused the line that said it.
+        # The first line of a message says it, and others build on that line once it can be read. One that the
+        # disk neither synced nor took back can be read, no later sync looks at it again, and a power cut may
+        # take it away from under the others. It held more than the number, so repeating that saves nothing.
         if course != current and (is_whole or course is not None):
             yield f"{thread_id} {message['id']} is of course {course} and stands in {current}"
         pins.update(part["data"]["number"] for part in message["parts"] if part["type"] == "data-pin")

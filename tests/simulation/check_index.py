@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from shipmate.approvals.audit import Audit
 from shipmate.store.file_store import FileStore
 from shipmate.store.port import Store, ThreadInfo
-from shipmate.thread.merge import merge_rows
-from shipmate.thread.row import split_lines
+from shipmate.thread.row import merge_rows, split_lines
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

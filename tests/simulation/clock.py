@@ -70,7 +70,7 @@ def installed(
         put(database, "_boot_id", start)
         # The prompt is not what is simulated, and takes long to build.
         put(ContextBuilder, "build", lambda _builder, _request: PROMPT)
-        put(SnapshotLog, "record", lambda _log, _thread_id, _run_id, _context: None)
+        put(SnapshotLog, "record", lambda _log, _thread_id, _run_id, _context, _sent: None)
         put(os, "urandom", chance.randbytes)
         put(secrets, "token_hex", lambda size=16: chance.randbytes(size).hex())
         put(secrets, "token_bytes", lambda size=16: chance.randbytes(size))

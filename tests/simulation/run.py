@@ -98,7 +98,7 @@ def remember_paths() -> None:
     for name, member in list(vars(Layout).items()):
         if isinstance(member, property) and member.fget is not None:
             setattr(Layout, name, property(lru_cache(64)(member.fget)))
-    for name in ("thread", "thread_bin", "thread_lock", "signatures", "mark", "approval"):
+    for name in ("thread", "thread_bin", "thread_lock", "sidecar", "mark", "approval"):
         setattr(Layout, name, lru_cache(10_000)(getattr(Layout, name)))
 
 

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from shipmate.approvals.service import ApprovalService
-from shipmate.store.consent import JournalConsents
-from shipmate.store.file_store import FileStore, open_store
+from shipmate.store.file_store import FileStore, JournalConsents, open_store
 from shipmate.workspace.config import Permissions
 from shipmate.workspace.layout import Layout
 from tests.support.approval import THREAD, make_call, say

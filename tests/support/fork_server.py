@@ -32,7 +32,7 @@ IMPORTED = (
         f"shipmate.cli.{name}"
         for name in ("approvals", "ask", "chat", "terminal.conversation", "group", "serve")
     ),
-    *("shipmate.app", "shipmate.server.listen", "tests.support.sailor", "tests.support.stamp"),
+    *("shipmate.app", "shipmate.server.web", "tests.support.sailor", "tests.support.stamp"),
 )
 
 

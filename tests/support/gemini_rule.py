@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import importlib
+import json
 import warnings
 from typing import Any
 
@@ -14,6 +15,7 @@ with warnings.catch_warnings():
     types: Any = importlib.import_module("google.genai.types")
     models: Any = importlib.import_module("google.genai.models")
 
+CLIENT = genai.Client(api_key="k")
 Json = dict[str, Any]
 PARTS = {"text", "functionCall", "functionResponse", "inlineData"}
 # What Gemini reads of JSON Schema.
@@ -26,8 +28,7 @@ KEYWORDS = {
 
 def check_request(body: Json, *, is_strict: bool = True) -> None:
     """Fail where Gemini would answer 400; `is_strict` says that it wants signatures (Gemini 3 and later)."""
-    assert set(body) <= {"generationConfig", "tools", "systemInstruction", "contents"}
-    assert next(reversed(body)) == "contents"
+    assert set(body) <= {"generationConfig", "tools", "toolConfig", "systemInstruction", "contents"}
     contents = body["contents"]
     assert contents, "contents are missing"
     assert [content["role"] for content in contents] == [
@@ -41,8 +42,15 @@ def check_request(body: Json, *, is_strict: bool = True) -> None:
     for before, after in zip(contents, [*contents[1:], {"parts": []}], strict=True):
         check_calls(before["parts"], after["parts"], is_strict=is_strict)
     for tool in body.get("tools", []):
+        names = [declared["name"] for declared in tool["functionDeclarations"]]
+        assert len(set(names)) == len(names), "duplicate function declaration found; names must be unique"
         for declared in tool["functionDeclarations"]:
             check_schema(declared.get("parametersJsonSchema", {"type": "object"}), is_top=True)
+
+
+def check_gemini(body: Json) -> None:
+    """Fail where any Gemini would answer 400."""
+    check_request(body, is_strict=False)
 
 
 def check_part(part: Json) -> None:
@@ -88,17 +96,16 @@ def check_schema(schema: Any, *, is_top: bool = False) -> None:
 
 def send_through_sdk(body: Json, model: str) -> Json:
     """Return the body that google-genai sends when it is asked for the same."""
-    client = genai.Client(api_key="k")
     config: Json = dict(body.get("generationConfig", {}))
     for key in ("tools", "systemInstruction"):
         if key in body:
             config[key] = body[key]
     asked = types._GenerateContentParameters(
         model=model,
-        contents=[types.Content.model_validate_json(_dump(content)) for content in body["contents"]],
+        contents=[types.Content.model_validate_json(json.dumps(content)) for content in body["contents"]],
         config=types.GenerateContentConfig.model_validate(config),
     )
-    made: Json = models._GenerateContentParameters_to_mldev(client._api_client, asked)
+    made: Json = models._GenerateContentParameters_to_mldev(CLIENT._api_client, asked)
     made.pop("_url")
     return _plain(made)
 
@@ -107,12 +114,6 @@ def read_through_sdk(chunk: Json) -> Any:
     """Return a chunk of an answer as google-genai parses it."""
     made = models._GenerateContentResponse_from_mldev(chunk)
     return types.GenerateContentResponse._from_response(response=made, kwargs={})
-
-
-def _dump(value: Any) -> str:
-    import json
-
-    return json.dumps(value)
 
 
 def _plain(value: Any) -> Any:

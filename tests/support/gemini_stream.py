@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from hypothesis import strategies as st
 
-from shipmate.models.port import ModelEvent, ReasoningDelta, ReasoningEnd, TextDelta, ToolCall
+from shipmate.models.port import ModelEvent
+from shipmate.orchestrator.reduce import Reducer
+from shipmate.orchestrator.step import StepReader
 from shipmate.values.message import UIMessage
 from shipmate.values.sidecar import Sidecar
 from tests.support.thread_strategy import json_values
@@ -65,40 +67,18 @@ def answers(draw: st.DrawFn) -> list[Json]:
     return chunks
 
 
-def fold(events: Iterable[ModelEvent], model: str) -> tuple[UIMessage, Sidecar]:
-    """Make a row of an answer, and what stands beside it; every call has run."""
-    row: list[Json] = []
-    signed: list[Json] = []
-    open_kind = ""
-    for event in events:
-        match event:
-            case TextDelta(text) | ReasoningDelta(text):
-                kind = "text" if isinstance(event, TextDelta) else "reasoning"
-                if open_kind != kind:
-                    row.append({"type": kind, "text": ""})
-                    open_kind = kind
-                row[-1]["text"] += text
-            case ReasoningEnd(signature):
-                if open_kind != "reasoning":
-                    row.append({"type": "reasoning", "text": ""})
-                open_kind = ""
-                signed.append({"by": model, **signature} if signature else {})
-            case ToolCall(call_id, name, arguments, signature):
-                open_kind = ""
-                row.append(_call(call_id, name, arguments))
-                signed.append({"by": model, "call": call_id, **(signature or {})})
-            case _:
-                open_kind = ""
-    return {"id": "a1", "role": "assistant", "parts": row}, Sidecar(signatures=tuple(signed))
+async def fold(events: Iterable[ModelEvent], model: str) -> tuple[UIMessage, Sidecar]:
+    """Make a row of an answer as the loop does, and what stands beside it; every call has run."""
 
+    async def told() -> AsyncIterator[ModelEvent]:
+        for event in events:
+            yield event
 
-def _call(call_id: str, name: str, arguments: str) -> Json:
-    import json
-
-    return {
-        "type": f"tool-{name}",
-        "toolCallId": call_id,
-        "state": "output-available",
-        "input": json.loads(arguments),
-        "output": "done",
-    }
+    reducer = Reducer({"id": "a1", "role": "assistant", "parts": []})
+    reducer.apply({"type": "start-step"})
+    reader = StepReader(reducer.apply, set(), "t")
+    await reader.read(told())
+    for call in reader.calls:
+        reducer.apply({"type": "tool-output-available", "toolCallId": call.call_id, "output": "done"})
+    signed = tuple({"by": model, "step": 1, **each} for each in reader.signatures)
+    return reducer.message, Sidecar(signatures=signed)

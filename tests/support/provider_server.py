@@ -23,7 +23,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
-from tests.support.provider_wire import Call, Json, Reply, encode, error_body, say
+from tests.support.provider_rule import find_breach
+from tests.support.provider_wire import Call, Json, Reply, encode, error_body, refuse, say
 
 CALL = re.compile(r"\bcall (\w+) (\{.*\})", re.DOTALL)
 Answer = Callable[["Recorded"], Reply]
@@ -139,6 +140,12 @@ class ProviderServer:
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open[writer] = asyncio.get_running_loop().create_task(self._serve(reader, writer))
 
+    def _reply(self, request: Recorded) -> Reply:
+        """Answer as the provider would, who refuses what breaks its rules."""
+        if breach := find_breach(request.protocol, request.body):
+            return refuse(400, breach)
+        return self._script.popleft() if self._script else self._answer(request)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while (request := await read_request(reader)) is not None:
@@ -147,7 +154,7 @@ class ProviderServer:
                     await send_route(writer, request, self.routes)
                     continue
                 self.requests.append(request)
-                reply = self._script.popleft() if self._script else self._answer(request)
+                reply = self._reply(request)
                 if not await send(writer, request, reply):
                     break
         except (ConnectionError, asyncio.IncompleteReadError):

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from shipmate import Shipmate
-from shipmate.orchestrator.receipt import Receipt
+from shipmate.orchestrator.feed import Receipt
 from shipmate.values.event import decode_event
 
 

@@ -17,10 +17,9 @@ from shipmate.cli.workspace.init import EXAMPLES
 from shipmate.models.port import Model
 from shipmate.server.guard.access_token import Token
 from shipmate.server.guard.host import AllowedHosts
-from shipmate.server.listen import WebListener
 from shipmate.server.port import Ship
 from shipmate.server.site import Opener, Site
-from shipmate.server.web import make_app
+from shipmate.server.web import WebListener, make_app
 
 AGENT = "# Mate\n\nYou are Mate, who answers tests.\n"
 

@@ -266,3 +266,12 @@ def test_m4_a_link_that_stays_inside_is_read(tmp_path: Path) -> None:
     folder = write_member(tmp_path, "eve")
     (folder / "Agent.md").symlink_to("../nina/Agent.md")
     assert crew.find("eve").name == "Nina"
+
+
+def test_m4_a_member_that_is_nothing_but_a_link_to_nowhere_is_said_to_be_one(tmp_path: Path) -> None:
+    crew, _ = open_crew(tmp_path)
+    (tmp_path / "members/eve").mkdir(parents=True)
+    (tmp_path / "members/eve/Agent.md").symlink_to("gone.md")
+    assert crew.ids() == ["captain", "eve"]
+    with pytest.raises(ConfigError, match="a link that leads nowhere"):
+        crew.choose("eve")

@@ -124,7 +124,7 @@ class Audit:
 
     def decided(self, approval: Approval) -> None:
         """Record what became of a question: a person's word, or that its time was over."""
-        basis = self._person(approval) if approval.ruling is not None else {"by": "policy"}
+        basis = self._person(approval) if approval.decision is not None else {"by": "policy"}
         known = {**basis, "outcome": approval.status, "approval_id": approval.id}
         self._note_approval("decided", approval, known)
 
@@ -169,17 +169,17 @@ class Audit:
         if verdict is None:
             return {"by": "policy"}
         why = verdict.why
-        rule = verdict.rule or (why.what if why is not None and why.key in RULED else None)
+        rule = verdict.rule or (why.what if why.key in RULED else None)
         by: Basis = "policy"
         if verdict.grant_id is not None:
             by = "grant"
         elif rule is not None:
             by = "rule"
-        elif why is not None and why.key in MODES:
+        elif why.key in MODES:
             by = "mode"
         return {
             "by": by,
-            "why": why.key if why is not None else None,
+            "why": why.key or None,
             "reason": self._line(verdict.reason),
             "rule": self._line(rule) if rule is not None else None,
             "grant_id": verdict.grant_id,
@@ -187,18 +187,18 @@ class Audit:
 
     def _person(self, approval: Approval) -> JsonObject:
         """Say who decided, where, in which words, and what that person was shown."""
-        ruling = approval.ruling
+        decision = approval.decision
         known: JsonObject = {"approval_id": approval.id, "shown": _hash(approval.preview)}
-        if ruling is None:
+        if decision is None:
             return known
         return {
             **known,
             "by": "person",
-            "who": self._line(ruling.by),
-            "where": ruling.thread_id,
-            "words": self._line(ruling.words),
-            "reason": self._line(ruling.reason) if ruling.reason else None,
-            "grant_id": ruling.grant_id,
+            "who": self._line(decision.by),
+            "where": decision.thread_id,
+            "words": self._line(decision.words),
+            "reason": self._line(decision.reason) if decision.reason else None,
+            "grant_id": decision.grant_id,
         }
 
     def _what(self, tool: str, given: JsonObject) -> str:

@@ -9,19 +9,17 @@ from typing import TypeAlias
 
 import msgspec
 
-from shipmate.approvals.approval_file import ApprovalFiles
+from shipmate.approvals.approval_file import ApprovalFiles, ApprovalRecords, DecisionLog
 from shipmate.approvals.audit import Audit
-from shipmate.approvals.authority import may_decide
-from shipmate.approvals.decision import DecisionLog
 from shipmate.approvals.policy.grant import Lease, make_grant
-from shipmate.approvals.policy.judgement import Judgement
 from shipmate.approvals.policy.preference import MemberPolicy
-from shipmate.approvals.reply.reply import ReplyService
+from shipmate.approvals.question import explain, say
+from shipmate.approvals.reply.reply import ReplyService, may_decide
 from shipmate.approvals.value import (
     Approval,
     Call,
     Coverage,
-    Decision,
+    DecidedCall,
     Grant,
     ReplyEffect,
     Status,
@@ -29,7 +27,6 @@ from shipmate.approvals.value import (
     Verdict,
     decision_of,
 )
-from shipmate.approvals.wording import explain, say
 from shipmate.errors import NotFoundError, TargetChangedError, ToolError
 from shipmate.store.port import Store
 from shipmate.tools.tool import Picture, ToolResult
@@ -73,13 +70,15 @@ class ApprovalService:
         # Says what else forms a member here.
         config: Config | None = None,
         disk: Disk = DISK,
+        # Where approvals are kept; files of the workspace unless said otherwise.
+        records: ApprovalRecords | None = None,
     ) -> None:
         self.language = language
         self.policy = MemberPolicy(layout, permissions, sandbox_works=sandbox_works, config=config)
         self._permissions = permissions
         self._consents = store.consents
         self.audit = Audit(layout, mask, disk)
-        self._records = ApprovalFiles(layout, self.audit, disk)
+        self._records: ApprovalRecords = records or ApprovalFiles(layout, self.audit, disk)
         self._clock = clock
         self._decisions = DecisionLog(self._records, self._consents, clock)
         self._replies = ReplyService(
@@ -97,13 +96,12 @@ class ApprovalService:
     async def judge(self, call: Call) -> Verdict:
         """Return whether a call may run, must be asked about, or may not run at all."""
         try:
-            judgement = self.policy.judge(call, await self._grants_for(call))
+            verdict = self.policy.judge(call, await self._grants_for(call))
         except ToolError as error:
-            return Verdict("deny", str(error))
-        reason = self._explain(call, judgement.why)
-        if judgement.action == "ask":
-            return await self._ask(call, judgement)
-        return Verdict(judgement.action, reason, judgement.grant_id, why=judgement.why, rule=judgement.rule)
+            return Verdict("deny", reason=str(error))
+        if verdict.action == "ask":
+            return await self._ask(call, verdict)
+        return msgspec.structs.replace(verdict, reason=self._explain(call, verdict.why))
 
     def _explain(self, call: Call, why: Why) -> str:
         """Return a reason in the language of the member whose call it is."""
@@ -115,16 +113,16 @@ class ApprovalService:
         meaning = await call.tool.meaning() if found else None
         return [grant for grant in found if grant.meaning == meaning]
 
-    async def _ask(self, call: Call, judgement: Judgement) -> Verdict:
-        why, forbids = judgement.why, partial(self.policy.forbids, call)
-        context = msgspec.structs.replace(call.context, is_tried=not judgement.by_words, forbids=forbids)
+    async def _ask(self, call: Call, verdict: Verdict) -> Verdict:
+        why, forbids = verdict.why, partial(self.policy.forbids, call)
+        context = msgspec.structs.replace(call.context, is_tried=not verdict.by_words, forbids=forbids)
         try:
             picture = await call.tool.picture(call.arguments, context)
         except ToolError as error:
             # Nobody should be asked about a call that can only fail; the model is told why instead.
-            return Verdict("deny", str(error))
+            return Verdict("deny", reason=str(error))
         why = why if picture.result is None else Why("tried")
-        return Verdict("ask", self._explain(call, why), why=why, picture=picture)
+        return Verdict("ask", why, reason=self._explain(call, why), picture=picture)
 
     async def request(self, call: Call, verdict: Verdict, *, round_number: int = 1) -> Approval:
         """Put a call to a person; the question is on disk when this returns."""
@@ -142,10 +140,10 @@ class ApprovalService:
         Returns the call's result when it was tried again and there is nothing left to ask about.
         """
         old = await self.get(approval_id)
-        judgement = self.policy.judge(call, ())
-        if judgement.action == "deny":
-            raise ToolError(f"not allowed: {self._explain(call, judgement.why)}")
-        verdict = await self._ask(call, msgspec.structs.replace(judgement, why=Why("changed")))
+        verdict = self.policy.judge(call, ())
+        if verdict.action == "deny":
+            raise ToolError(f"not allowed: {self._explain(call, verdict.why)}")
+        verdict = await self._ask(call, msgspec.structs.replace(verdict, why=Why("changed")))
         if verdict.action == "deny":
             raise ToolError(f"not allowed: {verdict.reason}")
         await self._decisions.complete()
@@ -206,11 +204,11 @@ class ApprovalService:
 
     def forbid(self, call: Call) -> Verdict | None:
         """Return why an approved call may not run after all: by a rule or mode that no answer lifts."""
-        judgement = self.policy.judge(call, ())
-        if judgement.action != "deny":
+        verdict = self.policy.judge(call, ())
+        if verdict.action != "deny":
             return None
-        reason = self._explain(call, judgement.why)
-        return Verdict("deny", reason, why=judgement.why, rule=judgement.rule)
+        reason = self._explain(call, verdict.why)
+        return msgspec.structs.replace(verdict, reason=reason)
 
     async def confirm(self, approval_id: str, call: Call) -> Call | None:
         """Return the call with the target it must find, if a stored decision approves it; None if none does.
@@ -218,7 +216,7 @@ class ApprovalService:
         Asked right before it runs. Raises `TargetChangedError` when its target is not what was shown.
         """
         approval = self._records.read(approval_id)
-        if approval is None or approval.ruling is None or not _is_about(approval, call):
+        if approval is None or approval.decision is None or not _is_about(approval, call):
             return None
         if approval.status == "superseded":
             # A crash came between the withdrawal of this answer and the question that follows it.
@@ -272,7 +270,7 @@ class ApprovalService:
         if (found := self._records.read(approval_id)) is not None:
             self.audit.abandoned(found, why)
 
-    async def decisions_for(self, thread_id: str) -> list[Decision]:
+    async def decisions_for(self, thread_id: str) -> list[DecidedCall]:
         """List what was decided in a thread lately, so that calls still shown as waiting can be settled."""
         await self.pending(thread_id)
         ids = await self._consents.approvals(thread_id=thread_id, limit=RECENT)
@@ -357,9 +355,9 @@ class ApprovalService:
     def _read_all(self, ids: Sequence[str]) -> list[Approval]:
         return [found for each in ids if (found := self._records.read(each)) is not None]
 
-    def _decision(self, approval: Approval) -> Decision:
+    def _decision(self, approval: Approval) -> DecidedCall:
         decision = decision_of(approval)
-        if approval.ruling is not None:
+        if approval.decision is not None:
             return decision
         return msgspec.structs.replace(decision, reason=say(self.language, f"{approval.status}-reason"))
 

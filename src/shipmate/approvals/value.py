@@ -55,11 +55,15 @@ class Verdict(msgspec.Struct, frozen=True):
     """What policy makes of a call, and why."""
 
     action: Action
-    reason: str
+    # Without a key where the words of an error are all there is to say.
+    why: Why = Why("")
     grant_id: str | None = None
-    why: Why | None = None
-    # The text of the rule that decided.
+    # The text of the rule of ship.json that decided.
     rule: str | None = None
+    # A rule may speak of what the command reads: a person is asked before it is even tried.
+    by_words: bool = False
+    # Why, in the words of the member's language.
+    reason: str = ""
     # What to show a person where they are asked.
     picture: Picture | None = None
 
@@ -71,7 +75,7 @@ class Coverage(msgspec.Struct, frozen=True, omit_defaults=True):
     rule: str | None = None
 
 
-class Ruling(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Decision(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Who decided, when, where and in which words."""
 
     by: str
@@ -120,7 +124,8 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     tone: str = "plain"
     # As files had it that knew one only.
     initiator: str = ""
-    ruling: Ruling | None = None
+    # The key files have had from the beginning.
+    decision: Decision | None = msgspec.field(default=None, name="ruling")
     proposed: Proposal | None = None
     # What the call acts on, and how that stood when it was shown.
     target: JsonObject = {}
@@ -149,7 +154,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
         return self.is_open and now >= self.expires_at
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
+class DecidedCall(msgspec.Struct, frozen=True, kw_only=True):
     """What was decided about one call, as the loop is told it."""
 
     approval_id: str
@@ -162,7 +167,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 class ReplyEffect(msgspec.Struct, frozen=True, kw_only=True):
     """What a person's message did: decisions, words back, and whether it was an answer at all."""
 
-    decisions: list[Decision] = []
+    decisions: list[DecidedCall] = []
     # Also where it was no answer: what would have been one.
     say: str | None = None
     consumed: bool = False
@@ -214,10 +219,10 @@ class Suggestion(msgspec.Struct, frozen=True):
     approval_ids: tuple[str, ...]
 
 
-def decision_of(approval: Approval) -> Decision:
+def decision_of(approval: Approval) -> DecidedCall:
     """Return the decision an approval that is no longer open amounts to."""
-    reason = approval.ruling.reason if approval.ruling else approval.status
-    return Decision(
+    reason = approval.decision.reason if approval.decision else approval.status
+    return DecidedCall(
         approval_id=approval.id,
         call_id=approval.call_id,
         message_id=approval.message_id,

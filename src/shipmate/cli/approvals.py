@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
+from shipmate.approvals.question import describe, describe_grant, moment, summarise
 from shipmate.approvals.reply.parser import parse
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Approval
-from shipmate.approvals.wording import describe, describe_grant, moment, summarise
 from shipmate.cli.place import PLATFORM, find_layout, open_records
 from shipmate.cli.ship import local_user, open_ship
 from shipmate.cli.terminal.card import clean
@@ -55,9 +55,11 @@ def list_approvals(context: click.Context, every: bool, as_json: bool) -> None:
         click.echo("Nothing waits for an answer.")
     for each in found:
         click.echo(reveal(f"{each.id}  {each.status:<10}  {each.thread_id}  {each.tool}: {summarise(each)}"))
-        if each.ruling is not None:
-            words = f" “{each.ruling.words}”" if each.ruling.words else ""
-            click.echo(reveal(f"    {each.status} by {each.ruling.by} on {moment(each.ruling.at)}{words}"))
+        if each.decision is not None:
+            words = f" “{each.decision.words}”" if each.decision.words else ""
+            click.echo(
+                reveal(f"    {each.status} by {each.decision.by} on {moment(each.decision.at)}{words}")
+            )
 
 
 @command.command()
@@ -76,8 +78,8 @@ def show(context: click.Context, approval_id: str, as_json: bool) -> None:
         _print_json(approval)
         return
     click.echo(reveal(words))
-    if approval.ruling is not None:
-        click.echo(f"\n{approval.status} by {reveal(approval.ruling.by)} on {moment(approval.ruling.at)}")
+    if approval.decision is not None:
+        click.echo(f"\n{approval.status} by {reveal(approval.decision.by)} on {moment(approval.decision.at)}")
 
 
 @command.command()
@@ -138,7 +140,7 @@ async def _answer(layout: Layout, approval_id: str, words: str) -> tuple[Approva
             outcome = await (await ship.receive(event)).outcome()
             told = [queue.get_nowait() for _ in range(queue.qsize())]
         decided = await ship.approvals.get(approval.id)
-    if decided.ruling is None or decided.ruling.message_id != event.message_id:
+    if decided.decision is None or decided.decision.message_id != event.message_id:
         raise ApprovalError(outcome.text or None)
     notices = [
         each.chunk["data"]["text"] for each in told if each.chunk and each.chunk["type"] == "data-notice"

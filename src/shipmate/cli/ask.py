@@ -162,7 +162,7 @@ async def _ask(
 
 async def _read_questions(ship: Shipmate, asked: list[str]) -> list[str]:
     """Write what waits for a person: nobody is told how to say yes to what they were not shown."""
-    from shipmate.approvals.wording import describe
+    from shipmate.approvals.question import describe
 
     found = [await ship.approvals.get(approval_id) for approval_id in asked]
     return [describe(approval, ship.config.language) for approval in found if approval.is_open]

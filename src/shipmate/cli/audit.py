@@ -9,7 +9,7 @@ import msgspec
 
 from shipmate.approvals.audit import Audit
 from shipmate.approvals.audit_call import AuditCall, fold
-from shipmate.approvals.wording import moment
+from shipmate.approvals.question import moment
 from shipmate.cli.place import find_layout, parse_thread_id
 from shipmate.errors import UserError
 from shipmate.values.message import timestamp

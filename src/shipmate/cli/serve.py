@@ -48,8 +48,8 @@ async def _serve(
     from shipmate.cli.workspace.doctor import examine
     from shipmate.server.guard.access_token import Token
     from shipmate.server.guard.host import is_loopback
-    from shipmate.server.listen import quiet_logs, serve
     from shipmate.server.site import Site
+    from shipmate.server.web import quiet_logs, serve
     from shipmate.workspace.load import load_config
 
     quiet_logs()

@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from shipmate.context.request import ToolDescription
-from shipmate.values.token import estimate_tokens
+from shipmate.values.message import estimate_tokens
 
 Described = TypeVar("Described", bound=ToolDescription)
 

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from shipmate.context.budget import Calibration, find_budget
-from shipmate.context.clock import find_zone, tell_time
 from shipmate.context.media import read_images
 from shipmate.context.piece import join_pieces, limit_pieces, weigh_tools, write_pieces
 from shipmate.context.profile import MEMORY, Profile, choose_profile
 from shipmate.context.request import Context, ContextRequest, ToolDescription, offered_tools
-from shipmate.context.section import Scene
+from shipmate.context.section import Scene, find_zone, tell_time
 from shipmate.errors import WorkspaceError
 from shipmate.memory.reader import MemoryReader
 from shipmate.skills.loader import SkillsLoader

@@ -11,7 +11,7 @@ from shipmate.context.budget import CUT_ORDER, FLOOR_TOKENS, split_ends, weigh
 from shipmate.context.profile import Profile
 from shipmate.context.request import Context, Section, Stability, ToolDescription
 from shipmate.context.section import Draft, Omission, Scene, SectionKind, section_kinds
-from shipmate.context.wording import find_wording, word
+from shipmate.context.style import find_wording, word
 from shipmate.values.saying import fill
 
 # The constitution may shrink, but a member without it would be someone else.

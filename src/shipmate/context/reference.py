@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from shipmate.workspace.file import FileCache, FileText
-from shipmate.workspace.secret.secret_file import holds_secrets
+from shipmate.workspace.secret.secret import holds_secrets
 
 COUNT_LIMIT = 50
 DEPTH_LIMIT = 5

@@ -101,8 +101,8 @@ PROVIDERS: dict[str, ProviderEntry] = {
         ("AZURE_OPENAI_API_KEY",), addresses=("AZURE_OPENAI_ENDPOINT",), more=AZURE
     ),
     # Amazon's and Google's own libraries sign in by files, profiles and machines, from the environment alone.
-    "bedrock": ProviderEntry(needs="boto3", extra="pydantic-ai-slim[bedrock]"),
-    "bedrock-mantle": ProviderEntry(needs="botocore", extra="pydantic-ai-slim[bedrock-mantle]"),
+    "bedrock": ProviderEntry(needs="boto3"),
+    "bedrock-mantle": ProviderEntry(needs="botocore"),
     "cerebras": ProviderEntry(("CEREBRAS_API_KEY",), wire="chat", home="https://api.cerebras.ai/v1"),
     "cohere": ProviderEntry(
         ("CO_API_KEY",), addresses=("CO_BASE_URL",), needs="cohere", extra="pydantic-ai-slim[cohere]"
@@ -120,7 +120,7 @@ PROVIDERS: dict[str, ProviderEntry] = {
         addresses=("GITHUB_COPILOT_BASE_URL", "COPILOT_API_URL", "GITHUB_COPILOT_API_BASE"),
         more={"integration_id": "GITHUB_COPILOT_INTEGRATION_ID"},
     ),
-    "google-cloud": ProviderEntry(needs="google.genai", extra="shipmate[google]"),
+    "google-cloud": ProviderEntry(needs="google.genai"),
     "heroku": ProviderEntry(
         ("HEROKU_INFERENCE_KEY",),
         wire="chat",

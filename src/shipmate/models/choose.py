@@ -64,43 +64,39 @@ def name_model(llm: Llm, environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def find_overlooked(llm: Llm, environ: Mapping[str, str]) -> list[str]:
-    """Tell of keys that cannot be used: their provider needs a library, or to be named while nobody is."""
-    is_open = not (llm.provider or llm.model or llm.base_url)
+    """Tell of keys that nothing uses while no model is named: their provider needs a library, or a name."""
+    if llm.provider or llm.model or llm.base_url:
+        return []
     return [
-        f"{key} is set, but {name} {lack}"
+        f"{key} is set, but {name} {_find_lack(name)}"
         for name, entry in PROVIDERS.items()
         for key in entry.keys
-        if environ.get(key)
-        and not name.endswith("-responses")
-        and (lack := _find_lack(name, is_open=is_open))
+        if environ.get(key) and _find_lack(name) and not name.endswith("-responses")
     ]
 
 
 def find_idle(llm: Llm, environ: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return keys that could be used and are not, each with its provider: another one is chosen."""
+    """Return the keys that are not used because another model is chosen, each with its provider."""
+    is_open = not (llm.provider or llm.model or llm.base_url)
     try:
-        used = {
-            _name(each)[0] for each in _flatten(llm if llm.provider or llm.model else discover(llm, environ))
-        }
+        used = {_name(each)[0] for each in _flatten(discover(llm, environ) if is_open else llm)}
     except ConfigError:
         return []
     taken = {key for name in used for key in PROVIDERS[name].keys}
     found = {
         key: name
-        for name, entry in reversed(PROVIDERS.items())
+        for name, entry in PROVIDERS.items()
         for key in entry.keys
-        if environ.get(key) and key not in taken and not _find_lack(name, is_open=False)
+        if environ.get(key) and key not in taken and not name.endswith("-responses")
     }
-    return [(key, found[key]) for key in reversed(found)]
+    return [(key, name) for key, name in found.items() if not (is_open and _find_lack(name))]
 
 
-def _find_lack(name: str, *, is_open: bool) -> str:
+def _find_lack(name: str) -> str:
     entry = PROVIDERS[name]
     if not _has_library(name):
         return f"needs a library that is not installed: pip install '{entry.extra}'"
-    if entry.model or not is_open:
-        return ""
-    return f'is asked only when it is named: set llm.model to "{name}:…" in ship.json'
+    return "" if entry.model else f'is asked only when it is named: set llm.model to "{name}:…" in ship.json'
 
 
 def _find_unset(llm: Llm) -> str:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from operator import is_
 from typing import Any, Literal
 
-from shipmate.context.clock import tell_time
+from shipmate.context.section import tell_time
 from shipmate.models.content import describe_file, read_arguments, read_file, settle_call
 from shipmate.models.neutral import Block, CallBlock, ModelMessage, ReasoningBlock, ResultBlock, TextBlock
 from shipmate.models.wording import WORDING

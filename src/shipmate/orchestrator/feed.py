@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol
 
 import msgspec
 
 from shipmate.orchestrator.reduce import MessageSnapshot, Reducer
+from shipmate.store.port import InboxRow
 from shipmate.values.chunk import Chunk
 from shipmate.values.event import Outcome
 from shipmate.values.message import UIMessage
@@ -40,8 +42,25 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     message_id: str
 
 
-class Feed:
-    """The watchers of each thread, and what they were told of the run in flight."""
+class Feed(Protocol):
+    """What the runs of a workspace tell, and whoever watches them."""
+
+    # Hears of every run that begins, and with None of its end.
+    on_run: Callable[[str, Run | None], None]
+
+    def runs(self) -> dict[str, Run]: ...
+    def running(self, thread_id: str) -> Run | None: ...
+    def begin(self, thread_id: str, run: Run) -> None: ...
+    def open(self, thread_id: str, message: UIMessage) -> None: ...
+    def publish(self, thread_id: str, message_id: str, chunk: Chunk) -> None: ...
+    def end(self, thread_id: str, outcome: Outcome) -> None: ...
+    def subscribe(
+        self, thread_id: str, queue: asyncio.Queue[FeedEvent] | None = None
+    ) -> AbstractAsyncContextManager[asyncio.Queue[FeedEvent]]: ...
+
+
+class LocalFeed:
+    """The watchers of each thread in this process, and what they were told of the run in flight."""
 
     def __init__(self) -> None:
         # In the order they came: whoever came first is told first.
@@ -49,7 +68,6 @@ class Feed:
         self._runs: dict[str, Run] = {}
         # What was told of each message of the run in flight, by thread and message.
         self._told: dict[str, dict[str, Reducer]] = {}
-        # Hears of every run that begins, and with None of its end.
         self.on_run: Callable[[str, Run | None], None] = lambda _thread_id, _run: None
 
     def runs(self) -> dict[str, Run]:
@@ -133,3 +151,15 @@ def _stand(run: Run, told: Reducer) -> FeedEvent:
     return FeedEvent(
         run_id=run.run_id, message_id=told.message["id"], answers=run.answers, snapshot=told.snapshot()
     )
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """The confirmation that an event is stored; await `outcome` for how its run ends."""
+
+    row: InboxRow
+    is_new: bool
+    _future: asyncio.Future[Outcome]
+
+    async def outcome(self) -> Outcome:
+        """Wait for the run that answers the event; a repeat gets the stored outcome at once."""
+        return await asyncio.shield(self._future)

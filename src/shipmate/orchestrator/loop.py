@@ -16,7 +16,7 @@ from shipmate.context.snapshot import Sent, SnapshotLog
 from shipmate.context.trace import Trace
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError, UserError
 from shipmate.models.port import Finish, ModelRequest
-from shipmate.orchestrator.attachment import Attachments
+from shipmate.orchestrator.carried_file import Attachments
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
@@ -25,8 +25,7 @@ from shipmate.thread.service import Thread
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import Outcome
-from shipmate.values.message import UIMessage, text_of, timestamp
-from shipmate.values.token import message_tokens
+from shipmate.values.message import UIMessage, message_tokens, text_of, timestamp
 from shipmate.workspace.layout import Layout
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from shipmate.thread.merge import merge_objects
+from shipmate.thread.row import merge_objects
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, UIMessage
 

@@ -101,7 +101,7 @@ class Worker:
             await self._ask_anew(turn, call)
             return None
         except ToolError as error:
-            await self._refuse(turn, call, Verdict("deny", str(error)), str(error))
+            await self._refuse(turn, call, Verdict("deny", reason=str(error)), str(error))
             return None
         except ShipmateError:
             raise
@@ -109,11 +109,11 @@ class Worker:
         except Exception as error:
             log.exception("tool %s cannot be shown", call.tool.name)
             words = f"{call.tool.name} cannot be shown any more: {type(error).__name__}. It did not run."
-            await self._refuse(turn, call, Verdict("deny", words), words)
+            await self._refuse(turn, call, Verdict("deny", reason=words), words)
             return None
         if confirmed is None:
             words = "the stored approval does not cover this call, so it did not run"
-            await self._refuse(turn, call, Verdict("deny", words), words)
+            await self._refuse(turn, call, Verdict("deny", reason=words), words)
             return None
         return replace(confirmed, approval=await self._approvals.get(part["approval"]["id"]))
 
@@ -129,7 +129,7 @@ class Worker:
         try:
             approval = await self._approvals.renew(part["approval"]["id"], call)
         except ToolError as error:
-            await self._refuse(turn, call, Verdict("deny", str(error)), str(error))
+            await self._refuse(turn, call, Verdict("deny", reason=str(error)), str(error))
             return
         if isinstance(approval, ToolResult):
             await self._tell_tried(turn, call, approval)
@@ -164,7 +164,7 @@ class Worker:
         # The tool boundary: what cannot be shown to a person cannot run; it is told in the thread and logged.
         except Exception as error:
             log.exception("tool %s cannot be judged", call.tool.name)
-            return Verdict("deny", f"{call.tool.name} cannot be judged: {type(error).__name__}")
+            return Verdict("deny", reason=f"{call.tool.name} cannot be judged: {type(error).__name__}")
 
     def _call(self, turn: Turn, part: JsonObject) -> Call | str:
         """Make a call of a stored part; a text says why there is none."""

@@ -7,8 +7,8 @@ from typing import Protocol
 from shipmate.approvals.service import ApprovalService
 from shipmate.models.port import Model
 from shipmate.orchestrator.equipment import Equipment
+from shipmate.orchestrator.feed import Receipt
 from shipmate.orchestrator.keeper.port import Keeper
-from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.port import Store
 from shipmate.thread.service import ThreadService
 from shipmate.workspace.config import Config

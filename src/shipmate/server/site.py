@@ -141,12 +141,17 @@ def get_site(request: Request) -> Site:
     return site
 
 
+# FastAPI sends what is not async to a thread, which takes longer than all of it.
+async def _get_site(request: Request) -> Site:
+    return get_site(request)
+
+
 async def get_ship(request: Request) -> Ship:
     """Find the composed workspace, or say that it must be set up first."""
     return await get_site(request).ship()
 
 
-TheSite: TypeAlias = Annotated[Site, Depends(get_site)]
+TheSite: TypeAlias = Annotated[Site, Depends(_get_site)]
 TheShip: TypeAlias = Annotated[Ship, Depends(get_ship)]
 
 

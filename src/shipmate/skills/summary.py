@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from shipmate.skills.location import PREFIX
 from shipmate.skills.skill import Skill
-from shipmate.values.token import estimate_tokens
+from shipmate.values.message import estimate_tokens
 
 # No entry is shorter than its own tags.
 LEAST = 25

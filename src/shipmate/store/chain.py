@@ -14,8 +14,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shipmate.errors import StorageError
-from shipmate.store.seal import NOTHING, ChainLink, decode, encode, link_of, seal
-from shipmate.store.verification import FileCheck, Verification, check_file, compare_end, join_checks
+from shipmate.store.verification import (
+    NOTHING,
+    ChainLink,
+    FileCheck,
+    Verification,
+    check_file,
+    compare_end,
+    decode,
+    encode,
+    join_checks,
+    link_of,
+    seal,
+)
 from shipmate.values.message import JsonObject, timestamp
 from shipmate.workspace.disk.disk import (
     DISK,

@@ -2,26 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import re
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from shipmate.store.consent import JournalConsents
+import msgspec
+
+from shipmate.errors import ThreadIdError
+from shipmate.store.entry import stamp_of
 from shipmate.store.index import Index
-from shipmate.store.journal.grant import GrantFiles
-from shipmate.store.journal.inbox import JournalInbox
+from shipmate.store.journal.grant import FolderWatch, GrantFiles
+from shipmate.store.journal.inbox import Accept, InboxBegin, JournalInbox
+from shipmate.store.journal.lines import LineFile
 from shipmate.store.journal.mark import MarkFiles
 from shipmate.store.journal.outbox import JournalOutbox
 from shipmate.store.journal.sidecar import SidecarFiles
 from shipmate.store.journal.usage import UsageFiles
 from shipmate.store.ledger import JournalLedger
-from shipmate.store.legacy import carry_over
-from shipmate.store.port import Reconciled
+from shipmate.store.port import GrantRow, Reconciled, SearchHit, StepUsage, ThreadInfo
+from shipmate.store.sqlite.approval import ApprovalEntry, ApprovalTable
 from shipmate.store.sqlite.database import Database
-from shipmate.store.thread_index import IndexedSearch, IndexedThreads
-from shipmate.workspace.disk.disk import DISK, Disk
-from shipmate.workspace.layout import Layout
+from shipmate.thread.mark import ThreadMark
+from shipmate.values.event import decode_event
+from shipmate.values.message import JsonObject, UIMessage, timestamp
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.disk.disk import (
+    DISK,
+    Disk,
+    exists,
+    names_in,
+    read_file,
+    refusals,
+    replace_file,
+    stat_of,
+)
+from shipmate.workspace.layout import CAPTAIN, Layout
+
+# How often a list is read anew because it showed what has no file.
+LIST_TRIES = 3
+log = logging.getLogger(__name__)
+PLAIN = re.compile(r"\w{1,100}", re.ASCII)
+REQUESTED = "requested"
+_decoder = msgspec.json.Decoder(ApprovalEntry)
 
 
 class FileStore:
@@ -72,3 +101,278 @@ def open_store(
     """Open what a workspace keeps; `database` is another place for the index."""
     carry = partial(carry_over, layout, disk)
     return FileStore(layout, disk, Database(layout, database, carry), clock)
+
+
+class IndexedThreads:
+    """The list of threads and their marks; a thread is listed while it has a file."""
+
+    def __init__(self, index: Index, marks: MarkFiles) -> None:
+        self._index = index
+        self._marks = marks
+
+    async def create(
+        self,
+        thread_id: str,
+        *,
+        title: str = "",
+        member: str = CAPTAIN,
+        settings: JsonObject | None = None,
+        is_new: bool = False,
+    ) -> None:
+        """Put the marks of a new thread on disk; `note` lists it once its file is there."""
+        if settings is None:
+            # A person may have chosen a model for it before anything was said.
+            known = self._marks.read(ThreadId.parse(thread_id))
+            settings = known.settings if known is not None else {}
+        mark = ThreadMark(
+            title=title, member=member, settings=settings, created_at=timestamp(), is_new=is_new
+        )
+        self._marks.create(ThreadId.parse(thread_id), mark)
+        await self._index.mark_changed(thread_id)
+
+    async def note(self, thread_id: str, messages: Sequence[UIMessage], *, member: str = CAPTAIN) -> None:
+        """Bring list and search up to date with all messages of a thread, by whoever holds it."""
+        await self._index.note(thread_id, messages, member)
+
+    async def refresh(self, thread_id: str) -> None:
+        """Bring list and search up to date with a thread's file: there, in the bin, or gone."""
+        await self._index.refresh(thread_id)
+
+    async def find(self, thread_id: str) -> ThreadInfo | None:
+        """Return a thread that has a file."""
+        found = await self._index.find(thread_id)
+        return found.info if found else None
+
+    async def list(
+        self,
+        *,
+        query: str = "",
+        archived: bool | None = False,
+        binned: bool = False,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> list[ThreadInfo]:
+        """List threads, the one that changed last first; `before` is the `cursor` of the last one seen."""
+        found: list[ThreadInfo] = []
+        for _ in range(LIST_TRIES):
+            found = await self._index.ask(
+                lambda: self._index.threads.list(query, archived, binned, before, limit)
+            )
+            ghosts = [each for each in found if not self._index.has_file(each.thread_id, binned=binned)]
+            for ghost in ghosts:
+                await self._index.refresh(ghost.thread_id)
+            if not ghosts:
+                break
+        return [each for each in found if self._index.has_file(each.thread_id, binned=binned)]
+
+    async def rename(self, thread_id: str, title: str) -> None:
+        """Set a thread's title; without words it has its first words as title again."""
+        await self._change(thread_id, {"title": title})
+
+    async def set(
+        self,
+        thread_id: str,
+        *,
+        archived: bool | None = None,
+        read_at: str | None = None,
+        settings: JsonObject | None = None,
+    ) -> None:
+        """Change what is given of a thread's marks."""
+        given = {"archived": archived, "read_at": read_at, "settings": settings}
+        await self._change(thread_id, {name: value for name, value in given.items() if value is not None})
+
+    async def remove(self, thread_id: str) -> None:
+        """Take back the marks of a thread that came to nothing."""
+        self._marks.remove(ThreadId.parse(thread_id))
+        await self._index.mark_changed(thread_id)
+
+    async def _change(self, thread_id: str, values: dict[str, object]) -> None:
+        self._marks.change(ThreadId.parse(thread_id), values)
+        await self._index.mark_changed(thread_id)
+
+
+class IndexedSearch:
+    """The search for messages by words, in any language."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    async def find(self, query: str, limit: int = 50) -> list[SearchHit]:
+        """Find messages that have all words of a query, in threads outside the bin."""
+        hits = await self._index.ask(lambda: self._index.search.find(query, limit))
+        present = {each: self._index.has_file(each, binned=False) for each in {hit.thread_id for hit in hits}}
+        return [hit for hit in hits if present[hit.thread_id]]
+
+
+class JournalConsents:
+    """The list of approvals and the grants, kept in journals."""
+
+    def __init__(self, layout: Layout, disk: Disk, database: Database, grants: GrantFiles) -> None:
+        self._layout = layout
+        self._disk = disk
+        self._database = database
+        self._grants = grants
+        self._table = ApprovalTable(database)
+        self._watch = FolderWatch(disk, layout.approvals)
+        self._serial = 0
+
+    async def put_approval(
+        self, approval_id: str, thread_id: str, status: str, requested_at: str, expires_at: str | None
+    ) -> None:
+        """Bring an approval whose file was just written into the list."""
+        entry = ApprovalEntry(
+            id=approval_id,
+            thread_id=thread_id,
+            status=status,
+            requested_at=requested_at,
+            expires_at=expires_at,
+        )
+        self._database.do(lambda: self._table.put(entry, self._stamp(self._name(approval_id))))
+
+    async def approvals(
+        self, *, status: str | None = None, thread_id: str | None = None, limit: int = 500
+    ) -> list[str]:
+        """List approval ids, newest first."""
+
+        def work() -> list[str]:
+            self._catch_up(every=False)
+            return self._table.list(status, thread_id, limit)
+
+        with self._refusals():
+            return self._database.do(work)
+
+    async def waiting(self) -> dict[str, int]:
+        """Count the approvals that wait, by thread."""
+
+        def work() -> dict[str, int]:
+            self._catch_up(every=False)
+            return self._table.waiting()
+
+        with self._refusals():
+            return self._database.do(work)
+
+    async def add_grant(self, grant_id: str, data: JsonObject, until: str | None) -> None:
+        """Put a grant on disk."""
+        self._grants.add(grant_id, data, until)
+
+    async def grants(self, *, every: bool = False) -> list[GrantRow]:
+        """List the grants that were not taken back, over or not, or every one there ever was."""
+        return [row for row in self._grants.list() if every or row.revoked_at is None]
+
+    async def revoke_grant(self, grant_id: str) -> bool:
+        """Take a grant back; tell whether it was in force."""
+        return self._grants.revoke(grant_id)
+
+    def catch_up(self) -> None:
+        """Bring the list up to date with every file."""
+        with self._refusals():
+            self._database.do(lambda: self._catch_up(every=True))
+
+    def _refusals(self) -> AbstractContextManager[None]:
+        return refusals(self._layout.approvals, self._layout.root)
+
+    def clear(self) -> None:
+        """Empty the list of approvals."""
+        self._database.do(self._table.clear)
+        self._watch.forget()
+
+    def _catch_up(self, *, every: bool) -> None:
+        """Bring the list up to date: what is new, gone or was open; or every one that differs.
+
+        A question that the index does not know would be taken for nothing, so this is never put off.
+        """
+        is_other = self._database.serial != self._serial
+        if not self._watch.look() and not is_other and not every:
+            return
+        names = {name for name in names_in(self._disk, self._layout.approvals) if _is_approval(name)}
+        known = {self._name(each): (each, *rest) for each, rest in self._table.known().items()}
+        read = [name for name in sorted(names) if name not in known or known[name][1] == REQUESTED]
+        if every or is_other:
+            read += [name for name in names & known.keys() if known[name][2] != self._stamp(name)]
+        gone = [each for name, (each, *_) in known.items() if name not in names]
+        if read or gone:
+            with self._database.transaction():
+                for approval_id in gone:
+                    self._table.drop(approval_id)
+                for name in dict.fromkeys(read):
+                    self._read(name)
+        self._serial = self._database.serial
+
+    def _read(self, name: str) -> None:
+        path = self._layout.approvals / name
+        stamp = self._stamp(name)
+        try:
+            self._table.put(_decoder.decode(read_file(self._disk, path)), stamp)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            log.warning("%s is not a readable approval (%s)", self._layout.name_of(path), error)
+        except FileNotFoundError:
+            pass
+
+    def _stamp(self, name: str) -> str:
+        status = stat_of(self._disk, self._layout.approvals / name)
+        return "" if status is None else stamp_of(status)
+
+    def _name(self, approval_id: str) -> str:
+        return (
+            f"{approval_id}.json" if PLAIN.fullmatch(approval_id) else self._layout.approval(approval_id).name
+        )
+
+
+def _is_approval(name: str) -> bool:
+    return name.endswith(".json") and not name.startswith(".")
+
+
+def carry_over(layout: Layout, disk: Disk, connection: sqlite3.Connection) -> None:
+    """Write marks, grants, usage and what waits into their files; what is there already stays.
+
+    A kill in between carries over again: the tables are dropped only after this.
+    """
+    connection.row_factory = sqlite3.Row
+    _carry_marks(MarkFiles(layout, disk), connection)
+    grants = GrantFiles(layout, disk)
+    for row in connection.execute('SELECT * FROM "grant" ORDER BY created_at'):
+        grants.add(row["id"], msgspec.json.decode(row["data"]), row["until"])
+        if row["revoked_at"]:
+            grants.revoke(row["id"])
+    _carry_usage(layout, disk, connection)
+    if not exists(disk, layout.inbox):
+        _carry_inbox(LineFile(layout, layout.inbox, disk), connection)
+
+
+def _carry_marks(marks: MarkFiles, connection: sqlite3.Connection) -> None:
+    for row in connection.execute("SELECT * FROM thread"):
+        settings: dict[str, Any] = msgspec.json.decode(row["settings"])
+        mark = ThreadMark(
+            title=row["title"] if row["titled_by"] == "person" else "",
+            member=row["member"] or CAPTAIN,
+            archived=bool(row["archived"]),
+            read_at=row["read_at"],
+            settings=settings,
+        )
+        try:
+            thread_id = ThreadId.parse(row["thread_id"])
+        except ThreadIdError:
+            continue
+        if mark != ThreadMark() and not marks.stamp(thread_id):
+            marks.create(thread_id, msgspec.structs.replace(mark, created_at=row["created_at"]))
+
+
+def _carry_usage(layout: Layout, disk: Disk, connection: sqlite3.Connection) -> None:
+    months: defaultdict[str, list[bytes]] = defaultdict(list)
+    for row in connection.execute("SELECT * FROM usage ORDER BY id"):
+        step = StepUsage(**{key: row[key] for key in StepUsage.__struct_fields__})
+        months[step.at[:7]].append(msgspec.json.encode(step) + b"\n")
+    for month, lines in months.items():
+        path = layout.usage / f"{month}.jsonl"
+        if not exists(disk, path):
+            replace_file(disk, path, b"".join(lines))
+
+
+def _carry_inbox(file: LineFile, connection: sqlite3.Connection) -> None:
+    """Take what waits as accepted; a run that was going on is begun anew from its thread."""
+    rows = connection.execute("SELECT * FROM inbox WHERE status IN ('waiting', 'running') ORDER BY seq")
+    waiting = [
+        Accept(seq=row["seq"], at=row["received_at"], event=decode_event(row["event"])) for row in rows
+    ]
+    if waiting:
+        file.replace([InboxBegin(next=waiting[-1].seq + 1), *waiting])

@@ -23,11 +23,9 @@ from shipmate.store.sqlite.database import Database
 from shipmate.store.sqlite.search import SearchTable
 from shipmate.store.sqlite.thread import ThreadEntry, ThreadTable
 from shipmate.thread.log import FileLog, Position, thread_ids
-from shipmate.thread.merge import merge_row
-from shipmate.thread.row import split_lines
-from shipmate.values.message import UIMessage
+from shipmate.thread.row import merge_row, split_lines
+from shipmate.values.message import UIMessage, message_tokens
 from shipmate.values.thread_id import ThreadId
-from shipmate.values.token import message_tokens
 from shipmate.workspace.disk.disk import Disk, names_in, opened, refusals, stat_of
 from shipmate.workspace.layout import CAPTAIN, Layout
 
@@ -160,6 +158,8 @@ class Index:
             await self.refresh(thread_id)
         elif found is not None and found.mark_stamp != self._marks.stamp(parsed):
             await self.mark_changed(thread_id)
+        else:
+            return found
         return self._database.do(lambda: self.threads.find(thread_id))
 
     def has_file(self, thread_id: str, *, binned: bool) -> bool:

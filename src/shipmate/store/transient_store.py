@@ -12,9 +12,8 @@ from shipmate.store.index import Index
 from shipmate.store.port import Reconciled
 from shipmate.store.sqlite.database import Database
 from shipmate.store.sqlite.thread import ThreadEntry
-from shipmate.values.message import UIMessage, timestamp
+from shipmate.values.message import UIMessage, message_tokens, timestamp
 from shipmate.values.thread_id import ThreadId
-from shipmate.values.token import message_tokens
 from shipmate.workspace.disk.memory_disk import MemoryDisk
 from shipmate.workspace.layout import CAPTAIN, Layout
 

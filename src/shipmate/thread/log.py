@@ -8,6 +8,7 @@ import fcntl
 import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -32,6 +33,7 @@ from shipmate.workspace.disk.disk import (
     read_from,
     refusals,
 )
+from shipmate.workspace.disk.pace import pace_of
 from shipmate.workspace.layout import Layout
 
 LOCK_POLL_SECONDS = 0.02
@@ -63,7 +65,10 @@ class Log(Protocol):
     async def exists(self, thread_id: ThreadId) -> bool: ...
     async def ids(self) -> list[ThreadId]: ...
     async def read(self, thread_id: ThreadId, position: Position) -> Tail: ...
-    async def append(self, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None: ...
+    async def append(self, thread_id: ThreadId, rows: Sequence[UIMessage], *, waits: bool = True) -> None:
+        """Append rows; what does not wait for the disk survives a crash of the process, not a power cut."""
+        ...
+
     async def create(self, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None: ...
     async def is_binned(self, thread_id: ThreadId) -> bool: ...
     async def bin(self, thread_id: ThreadId) -> None: ...
@@ -135,12 +140,16 @@ class FileLog:
         except (OSError, ValueError):
             return False
 
-    async def append(self, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:
+    async def append(self, thread_id: ThreadId, rows: Sequence[UIMessage], *, waits: bool = True) -> None:
         """Append rows and put them on disk; a failed write leaves the file as it was."""
         path = self._layout.thread(thread_id)
         data = b"".join(map(encode_row, rows))
         with self._refusals(path):
-            append_to(self._disk, path, data, is_whole=_is_row)
+            write = partial(append_to, self._disk, path, data, waits=waits, is_whole=_is_row)
+            if waits:
+                await pace_of(self._disk).wait(write)
+            else:
+                write()
 
     async def create(self, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:
         """Make a thread with all its first rows, or none."""

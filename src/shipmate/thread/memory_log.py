@@ -39,7 +39,7 @@ class MemoryLog:
         start = 0 if restarted else position.line
         return Tail([decode_row(line) for line in lines[start:]], [], Position(0, len(lines)), restarted)
 
-    async def append(self, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:
+    async def append(self, thread_id: ThreadId, rows: Sequence[UIMessage], *, waits: bool = True) -> None:
         self._rows.setdefault(thread_id, []).extend(map(encode_row, rows))
 
     async def create(self, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:

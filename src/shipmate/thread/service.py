@@ -11,9 +11,8 @@ from weakref import WeakValueDictionary
 from shipmate.errors import NotFoundError
 from shipmate.thread.course import OpenCall, carry, read_course
 from shipmate.thread.log import Log, Position
-from shipmate.thread.merge import merge_row
 from shipmate.thread.pin import PinList
-from shipmate.thread.row import RowProblem
+from shipmate.thread.row import RowProblem, merge_row
 from shipmate.values.message import UIMessage, is_settled, metadata_of, tool_parts
 from shipmate.values.thread_id import ThreadId
 
@@ -79,9 +78,12 @@ class Thread:
         place = self._places.get(message_id)
         return None if place is None else self.messages[place]
 
-    async def append(self, *rows: UIMessage) -> None:
-        """Put rows on disk, then take them over as they were read back."""
-        await self._log.append(self.id, rows)
+    async def append(self, *rows: UIMessage, waits: bool = True) -> None:
+        """Put rows on disk, then take them over as they were read back.
+
+        Only rows that something else on disk tells again, up to the next row that waits, need not wait.
+        """
+        await self._log.append(self.id, rows, waits=waits)
         await self.refresh()
 
     async def refresh(self) -> None:

@@ -6,11 +6,14 @@ type, a field) survives reading and writing untouched.
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+import msgspec
 
 JsonObject: TypeAlias = dict[str, Any]
 Role = Literal["system", "user", "assistant"]
@@ -25,6 +28,10 @@ ToolState = Literal[
 ]
 
 SETTLED_STATES: frozenset[str] = frozenset({"output-available", "output-error", "output-denied"})
+# Compiled when first needed: a class of so many characters takes milliseconds.
+CJK = r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+FIRST_CJK = "\u2e80"
+CHARACTERS_PER_TOKEN = 3.6
 
 
 class Metadata(TypedDict, total=False):
@@ -122,3 +129,26 @@ def metadata_of(message: UIMessage) -> JsonObject:
     """Return a message's metadata, empty when it has none."""
     found = message.get("metadata")
     return found if isinstance(found, dict) else {}
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate how many tokens a text takes; a text of any length takes at least one."""
+    if not text:
+        return 0
+    is_narrow = text.isascii() or max(text) < FIRST_CJK
+    wide = 0 if is_narrow else len(re.findall(CJK, text))
+    return max(1, round(wide + (len(text) - wide) / CHARACTERS_PER_TOKEN))
+
+
+def message_tokens(message: UIMessage) -> int:
+    """Estimate the tokens of one message: its words, and what its calls took and gave."""
+    return sum(estimate_tokens(_part_text(part)) for part in message["parts"])
+
+
+def _part_text(part: JsonObject) -> str:
+    text = part.get("text")
+    if isinstance(text, str):
+        return text
+    if "toolCallId" in part:
+        return msgspec.json.encode([part.get("input"), part.get("output"), part.get("errorText")]).decode()
+    return ""

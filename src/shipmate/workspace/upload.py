@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from shipmate.values.message import new_id
+from shipmate.values.message import JsonObject, new_id
 from shipmate.workspace.layout import Layout, write_private
 
 # Where a kept file is asked for; parts of stored messages name it by this address.
@@ -73,3 +73,9 @@ def find_file(layout: Layout, upload_id: str) -> tuple[Upload, Path] | None:
 
 def _description(layout: Layout, upload_id: str) -> Path:
     return layout.upload(f"{upload_id}.json")
+
+
+def attach(layout: Layout, data: bytes, filename: str) -> JsonObject:
+    """Keep a copy of a file as it is now, and give the AI SDK part that names it."""
+    kept = keep_file(layout, data, filename)
+    return {"type": "file", "mediaType": kept.media_type, "url": kept.url, "filename": kept.filename}

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from shipmate.approvals.policy.policy import Judgement, Policy, findings
+from shipmate.approvals.policy.policy import Policy, findings
 from shipmate.approvals.policy.rule import parse_rule
-from shipmate.approvals.value import Grant
+from shipmate.approvals.value import Grant, Verdict
 from shipmate.tools.exec.exec import Exec
 from shipmate.tools.exec.job import Jobs
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
@@ -98,12 +98,12 @@ def judge(
     grants: tuple[Grant, ...] = (),
     sandbox: bool = True,
     **permissions: Any,
-) -> Judgement:
+) -> Verdict:
     policy = Policy(Permissions(**permissions), sandbox_works=lambda: sandbox)
     return policy.judge(make_call(root, tool, arguments, tainted=tainted), grants)
 
 
-def run(root: Path, command: str, **more: Any) -> Judgement:
+def run(root: Path, command: str, **more: Any) -> Verdict:
     return judge(root, "exec", {"command": command}, **more)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from shipmate.approvals.policy.preference import findings, read_preferences, tighten
+from shipmate.approvals.question import describe
 from shipmate.approvals.service import ApprovalService
-from shipmate.approvals.wording import describe
 from shipmate.store.file_store import FileStore, open_store
 from shipmate.workspace.config import Permissions
 from shipmate.workspace.file import FileText

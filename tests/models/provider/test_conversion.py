@@ -43,7 +43,8 @@ def test_everything_arrives_in_its_place() -> None:
     messages = [
         ModelMessage("user", [TextBlock("One."), FileBlock("image/png", "aGk=", "a.png", "[a.png]")]),
         ModelMessage(
-            "assistant", [ReasoningBlock("Hm.", SIGNED), TextBlock("Yes."), CallBlock("c1", "read", '{"pa')]
+            "assistant",
+            [ReasoningBlock("Hm.", SIGNED), TextBlock("Yes."), CallBlock("c1", "read", {"path": "a"})],
         ),
         ModelMessage(
             "user", [ResultBlock("c1", "read", "No.", "denied"), TextBlock("Two."), TextBlock("3.")]
@@ -59,7 +60,7 @@ def test_everything_arrives_in_its_place() -> None:
     assert isinstance(thought, ThinkingPart)
     assert (thought.content, thought.signature, thought.provider_name) == ("Hm.", "c2ln", "bedrock")
     assert isinstance(call, ToolCallPart)
-    assert (call.tool_call_id, call.args) == ("c1", '{"pa')
+    assert (call.tool_call_id, call.args) == ("c1", {"path": "a"})
     result, words = last.parts
     assert isinstance(result, ToolReturnPart)
     assert (result.outcome, result.content) == ("denied", "No.")

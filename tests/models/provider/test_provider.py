@@ -52,7 +52,8 @@ def text_in(events: list[ModelEvent]) -> str:
 
 
 def beside(message_id: str, signatures: list[JsonObject | None]) -> dict[str, Sidecar]:
-    return {message_id: Sidecar(signatures=tuple(filter(None, signatures)))}
+    signed = ({"step": 1, "stretch": place, **each} for place, each in enumerate(signatures) if each)
+    return {message_id: Sidecar(signatures=tuple(signed))}
 
 
 async def collect_into(events: list[ModelEvent], model: Model) -> None:
@@ -150,7 +151,8 @@ async def test_resumes_openai_reasoning_with_its_encrypted_content(server: Provi
         events = await collect(model)
         signed = [event.signature for event in events if isinstance(event, ReasoningEnd)]
         assert signed == [{"by": model.name, "provider": "openai", "id": "rs_1", "signature": "c2lnbmF0dXJl"}]
-        turn: UIMessage = {"id": "a1", "role": "assistant", "parts": [{"type": "reasoning", "text": "Hm."}]}
+        parts = [{"type": "step-start"}, {"type": "reasoning", "text": "Hm."}]
+        turn: UIMessage = {"id": "a1", "role": "assistant", "parts": parts}
         await collect(model, ask(user_message("u1", "Hello."), turn, sidecars=beside("a1", signed)))
     reasoning = [item for item in server.requests[1].body["input"] if item.get("type") == "reasoning"]
     assert [item["encrypted_content"] for item in reasoning] == ["c2lnbmF0dXJl"]

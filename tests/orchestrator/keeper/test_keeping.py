@@ -15,8 +15,8 @@ from shipmate.models.scripted import ScriptedModel, call, hold, say
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.orchestrator.keeper import keeping
 from shipmate.orchestrator.keeper.keeping import PATIENCE_SECONDS
-from shipmate.orchestrator.keeper.local import LocalKeeper
 from shipmate.orchestrator.keeper.unix_socket import StreamLink, UnixSocket
+from shipmate.orchestrator.lane.lanes import LocalKeeper
 from shipmate.store.journal.inbox import JournalInbox
 from shipmate.tools.toolset import Toolset
 from shipmate.values.message import text_of, tool_parts

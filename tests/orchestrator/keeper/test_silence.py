@@ -15,7 +15,7 @@ from shipmate.orchestrator.keeper import frame as frames
 from shipmate.orchestrator.keeper.attached import AttachedKeeper, KeeperGoneError
 from shipmate.orchestrator.keeper.frame import Frame
 from shipmate.orchestrator.keeper.keeping import Keeping
-from shipmate.orchestrator.keeper.local import LocalKeeper
+from shipmate.orchestrator.lane.lanes import LocalKeeper
 from shipmate.store.port import InboxRow
 from tests.support.wait import LONG
 from tests.support.workspace import ROOM, said

@@ -367,10 +367,10 @@ async def test_d13_a_full_disk_counts_for_nothing_however_often_it_refuses(
 ) -> None:
     append = FileLog.append
 
-    async def refuse(log: FileLog, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:
+    async def refuse(log: FileLog, thread_id: ThreadId, rows: Sequence[UIMessage], *, waits: bool) -> None:
         if any(row["role"] == "assistant" for row in rows):
             raise StorageError("full")
-        await append(log, thread_id, rows)
+        await append(log, thread_id, rows, waits=waits)
 
     async with open_workspace(tmp_path, ScriptedModel({"": ["Answer."]})) as app:
         monkeypatch.setattr(FileLog, "append", refuse)

@@ -13,7 +13,7 @@ import pytest
 
 from shipmate.errors import StorageError
 from shipmate.models.scripted import ScriptedModel, call, hold, say
-from shipmate.orchestrator.feed import Feed
+from shipmate.orchestrator.feed import LocalFeed
 from shipmate.orchestrator.lane import lanes
 from shipmate.orchestrator.lane.lane import Lane
 from shipmate.orchestrator.lane.lanes import Lanes
@@ -56,7 +56,7 @@ async def test_lanes_close_though_one_ends_in_the_same_moment(tmp_path: Path) ->
             """Wait for nothing."""
 
     async with open_workspace(tmp_path, ScriptedModel([])) as app:
-        lanes = Lanes(app.store, app.threads, Feed(), lambda *_, **__: cast("Lane", BriefLane()))
+        lanes = Lanes(app.store, app.threads, LocalFeed(), lambda *_, **__: cast("Lane", BriefLane()))
         receipt = await lanes.receive(said("go"))
         await lanes.close()
         assert (await asyncio.wait_for(receipt.outcome(), LONG)).retryable is True
@@ -167,7 +167,7 @@ async def test_a_lane_may_come_to_its_end_while_all_are_left(tmp_path: Path) -> 
         return lane
 
     async with open_workspace(tmp_path, ScriptedModel([])) as app:
-        lanes = Lanes(app.store, app.threads, Feed(), make_lane)
+        lanes = Lanes(app.store, app.threads, LocalFeed(), make_lane)
         receipt = await lanes.receive(said("go"))
         await asyncio.sleep(0)
         # It ends in the next tick, which is before anything that closing starts.
@@ -317,11 +317,13 @@ async def test_d13_a_sweep_takes_up_a_thread_whose_lane_broke_each_time_later(
     async with open_workspace(tmp_path, ScriptedModel(["Answer."])) as app:
         append, threads = FileLog.append, app.store.inbox.threads
 
-        async def refuse(log: FileLog, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:
+        async def refuse(
+            log: FileLog, thread_id: ThreadId, rows: Sequence[UIMessage], *, waits: bool
+        ) -> None:
             tries.append(asyncio.get_running_loop().time())
             if len(tries) < 5:
                 raise StorageError("full")
-            await append(log, thread_id, rows)
+            await append(log, thread_id, rows, waits=waits)
 
         async def refuse_once() -> list[str]:
             monkeypatch.setattr(app.store.inbox, "threads", threads)

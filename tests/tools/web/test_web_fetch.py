@@ -13,8 +13,7 @@ import pytest
 from shipmate.errors import ToolError
 from shipmate.tools.tool import ToolContext
 from shipmate.tools.web import fetcher as module
-from shipmate.tools.web.address import resolve_public
-from shipmate.tools.web.fetcher import Fetcher
+from shipmate.tools.web.fetcher import Fetcher, resolve_public
 from shipmate.tools.web.web_fetch import WebFetch
 
 PAGE = """<html><head><title>Tides &amp; winds</title></head><body><nav>Menu Home About</nav>

@@ -178,3 +178,35 @@ def test_m1_broken_settings_around_a_workspace_are_named_from_both_folders(tmp_p
     for start in (tmp_path, tmp_path / "workspace"):
         root = Layout.find(start).root
         assert [each.what for each in survey(root)].count(f"../{name}") == 1
+
+
+RULE = "---\ndescription: Tests\nglobs: *.test.ts\n---\nWrite them first.\n"
+
+
+def test_a_rule_for_some_files_is_found_in_projects_and_beside_an_agent(tmp_path: Path) -> None:
+    rules = {".cursor/rules/a.mdc": ("*.test.ts",)}
+    put(tmp_path / "project", **{".cursor/rules/a.mdc": RULE})
+    project = recognise(tmp_path / "project")
+    put(tmp_path / "agent", **{".cursor/rules/a.mdc": RULE, "SOUL.md": "You are Ada.", "AGENTS.md": "x"})
+    agent = recognise(tmp_path / "agent")
+    assert project is not None
+    assert agent is not None
+    assert (project.kind, agent.kind) == ("project", "agent")
+    assert (project.rules, agent.rules, project.instructions, project.unused) == (rules, rules, (), ())
+
+
+def test_a_rule_for_some_files_beside_our_own_agent_is_named(tmp_path: Path) -> None:
+    put(tmp_path, **{"Agent.md": "# Ada", ".cursor/rules/a.mdc": RULE})
+    (found,) = survey(tmp_path)
+    assert (found.what, found.lines) == (
+        ".cursor/rules/a.mdc",
+        {"context": {"instructions": [".cursor/rules/a.mdc"]}},
+    )
+
+
+def test_an_agent_whose_id_is_the_captains_is_named(tmp_path: Path) -> None:
+    put(tmp_path, **{"CLAUDE.md": "# Ada", ".claude/agents/captain.md": "x", ".claude/agents/bo.md": "x"})
+    found = recognise(tmp_path)
+    assert found is not None
+    assert [each.what for each in found.unused] == [".claude/agents/captain.md"]
+    assert [name for name, _ in Layout.find(tmp_path).homes] == ["bo"]

@@ -7,9 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from shipmate.approvals.policy.forming import forms_by_name
-from shipmate.approvals.policy.judgement import Judgement
-from shipmate.approvals.policy.operand import doubt_command, doubt_reading, hold_operands, refuse_operands
-from shipmate.approvals.policy.path import EDITING, PathRules, judge_writing, refuse_project
+from shipmate.approvals.policy.path import (
+    EDITING,
+    PathRules,
+    doubt_command,
+    doubt_reading,
+    hold_operands,
+    judge_writing,
+    refuse_operands,
+    refuse_project,
+)
 from shipmate.approvals.policy.rule import PermissionRule, is_idle, parse_rules
 from shipmate.approvals.policy.subject import (
     CommandSubject,
@@ -19,7 +26,7 @@ from shipmate.approvals.policy.subject import (
     find_subject,
     locate,
 )
-from shipmate.approvals.value import Call, Grant
+from shipmate.approvals.value import Call, Grant, Verdict
 from shipmate.tools.exec.shell import COMMAND_LIMIT
 from shipmate.tools.file.protection import refuse_reading, refuse_writing
 from shipmate.values.message import JsonObject
@@ -50,7 +57,7 @@ class Policy:
         """List the rules that cannot be read, and why."""
         return [*self._broken_deny, *self._broken_ask, *self._broken_allow]
 
-    def judge(self, call: Call, grants: Sequence[Grant]) -> Judgement:
+    def judge(self, call: Call, grants: Sequence[Grant]) -> Verdict:
         """Return the verdict on a call; `grants` are those in force."""
         acts = call.tool.labels_for(call.arguments).acts
         subject = find_subject(call.tool.name, given_arguments(call), call.context.folder)
@@ -61,10 +68,10 @@ class Policy:
         if not acts:
             return self._judge_reading(call, subject, grants)
         if isinstance(subject, CommandSubject):
-            judgement = self._judge_command(call, subject, grants)
+            verdict = self._judge_command(call, subject, grants)
             # What a trial prints reaches the model with no question, so it must show nothing rules keep back.
-            by_words = judgement.rule is not None or doubt_reading(subject, [*self.deny, *self.ask])
-            return msgspec.structs.replace(judgement, by_words=by_words)
+            by_words = verdict.rule is not None or doubt_reading(subject, [*self.deny, *self.ask])
+            return msgspec.structs.replace(verdict, by_words=by_words)
         return self._judge_acting(call, subject, grants)
 
     def forbids(self, call: Call, parts: Sequence[str]) -> bool:
@@ -75,21 +82,21 @@ class Policy:
             or refuse_project(place, call) is not None
         )
 
-    def _refuse(self, call: Call, subject: Subject | None, acts: bool) -> Judgement | None:
+    def _refuse(self, call: Call, subject: Subject | None, acts: bool) -> Verdict | None:
         """Find what no answer can lift."""
         if acts and self.broken:
             rule, problem = self.broken[0]
-            return Judgement("deny", Why("broken", f"{rule}: {problem}"), rule=rule)
+            return Verdict("deny", Why("broken", f"{rule}: {problem}"), rule=rule)
         if rule := _first(self.deny, call, subject):
-            return Judgement("deny", Why("denied", rule.text), rule=rule.text)
+            return Verdict("deny", Why("denied", rule.text), rule=rule.text)
         if isinstance(subject, PathSubject) and (why := self._refuse_path(call, subject)):
-            return Judgement("deny", why)
+            return Verdict("deny", why)
         if isinstance(subject, CommandSubject):
             if len(subject.text) > COMMAND_LIMIT:
-                return Judgement("deny", Why("too-long", f"{COMMAND_LIMIT:,}"))
+                return Verdict("deny", Why("too-long", f"{COMMAND_LIMIT:,}"))
             if found := refuse_operands(subject, call, self.deny):
-                return Judgement("deny", found[0], rule=found[1])
-        return Judgement("deny", Why("read-only")) if acts and self.mode == "read-only" else None
+                return Verdict("deny", found[0], rule=found[1])
+        return Verdict("deny", Why("read-only")) if acts and self.mode == "read-only" else None
 
     def _refuse_path(self, call: Call, subject: PathSubject) -> Why | None:
         is_writing = call.tool.name in EDITING
@@ -98,29 +105,29 @@ class Policy:
             return Why("protected", subject.text)
         return refuse_project(subject, call) if is_writing else None
 
-    def _judge_yolo(self, call: Call, subject: Subject | None) -> Judgement:
+    def _judge_yolo(self, call: Call, subject: Subject | None) -> Verdict:
         if rule := _first(self.ask, call, subject):
-            return Judgement("ask", Why("asked", rule.text), rule=rule.text)
+            return Verdict("ask", Why("asked", rule.text), rule=rule.text)
         if isinstance(subject, CommandSubject) and (why := doubt_command(subject, [*self.deny, *self.ask])):
-            return Judgement("ask", why, rule=why.what)
-        return Judgement("allow", Why("yolo"))
+            return Verdict("ask", why, rule=why.what)
+        return Verdict("allow", Why("yolo"))
 
-    def _judge_reading(self, call: Call, subject: Subject | None, grants: Sequence[Grant]) -> Judgement:
+    def _judge_reading(self, call: Call, subject: Subject | None, grants: Sequence[Grant]) -> Verdict:
         """Let reading pass, but for what lies outside, what a rule asks about, and a tainted way out."""
         # An address can carry private data out as well as bring a page in.
         is_way_out = call.tainted and isinstance(subject, HostSubject)
         rule = _first(self.ask, call, subject)
         if rule is None and isinstance(subject, PathSubject) and not subject.is_inside:
-            return Judgement("ask", Why("outside", subject.text))
+            return Verdict("ask", Why("outside", subject.text))
         if rule is None and not is_way_out:
-            return Judgement("allow", Why("reads"))
+            return Verdict("allow", Why("reads"))
         if granted := find_grant(grants, call, subject, exact=call.tainted):
             return granted
-        return _ask_for(rule) if rule else Judgement("ask", Why("tainted"))
+        return _ask_for(rule) if rule else Verdict("ask", Why("tainted"))
 
-    def _judge_command(self, call: Call, subject: CommandSubject, grants: Sequence[Grant]) -> Judgement:
+    def _judge_command(self, call: Call, subject: CommandSubject, grants: Sequence[Grant]) -> Verdict:
         if not self.sandbox_works():
-            return Judgement("ask", Why("no-sandbox"))
+            return Verdict("ask", Why("no-sandbox"))
         beyond = _beyond_words(call)
         doubt = doubt_command(subject, self.deny)
         granted = find_grant(grants, call, subject, exact=call.tainted or beyond is not None)
@@ -131,14 +138,14 @@ class Policy:
             return _ask_for(rule)
         covering = self._find_rule(call, subject)
         if isinstance(covering, Why):
-            return Judgement("ask", Why("tainted") if call.tainted else beyond or covering)
+            return Verdict("ask", Why("tainted") if call.tainted else beyond or covering)
         if call.tainted and not (_carries_nothing_out(call, subject) and beyond is None):
-            return Judgement("ask", Why("tainted"))
+            return Verdict("ask", Why("tainted"))
         if doubt is None and subject.invocation is not None:
             doubt = doubt_command(subject, self.ask)
         if why := beyond or doubt:
-            return Judgement("ask", why)
-        return Judgement("allow", Why("allowed", covering.text), rule=covering.text)
+            return Verdict("ask", why)
+        return Verdict("allow", Why("allowed", covering.text), rule=covering.text)
 
     def _find_rule(self, call: Call, subject: CommandSubject) -> PermissionRule | Why:
         """Return the rule that covers a command, or what the first one stumbled over."""
@@ -152,9 +159,9 @@ class Policy:
             stumble = stumble or found or None
         return stumble or Why("no-rule")
 
-    def _judge_acting(self, call: Call, subject: Subject | None, grants: Sequence[Grant]) -> Judgement:
+    def _judge_acting(self, call: Call, subject: Subject | None, grants: Sequence[Grant]) -> Verdict:
         if isinstance(subject, PathSubject) and not subject.is_inside:
-            return Judgement("ask", Why("outside", subject.text))
+            return Verdict("ask", Why("outside", subject.text))
         if granted := find_grant(grants, call, subject, exact=call.tainted):
             return granted
         if rule := _first(self.ask, call, subject):
@@ -162,11 +169,11 @@ class Policy:
         if isinstance(subject, PathSubject) and call.tool.name in EDITING:
             return judge_writing(self._paths, call.tool.name, subject, call)
         if call.tainted:
-            return Judgement("ask", Why("tainted"))
+            return Verdict("ask", Why("tainted"))
         for rule in self.allow:
             if rule.covers(call.tool.name, subject) is True:
-                return Judgement("allow", Why("allowed", rule.text), rule=rule.text)
-        return Judgement("ask", Why("no-rule"))
+                return Verdict("allow", Why("allowed", rule.text), rule=rule.text)
+        return Verdict("ask", Why("no-rule"))
 
 
 def given_arguments(call: Call) -> JsonObject:
@@ -178,11 +185,11 @@ def given_arguments(call: Call) -> JsonObject:
 
 def find_grant(
     grants: Sequence[Grant], call: Call, subject: Subject | None, *, exact: bool
-) -> Judgement | None:
+) -> Verdict | None:
     """Return leave by a grant; an exact one was given for this very call, arguments included."""
     for grant in grants:
         if grant_covers(grant, call, subject, exact=exact):
-            return Judgement("allow", Why("granted", grant.rule), grant.id)
+            return Verdict("allow", Why("granted", grant.rule), grant.id)
     return None
 
 
@@ -216,8 +223,8 @@ def _carries_nothing_out(call: Call, subject: CommandSubject) -> bool:
     return subject.invocation is not None and subject.invocation.only_reads and not reaches_out
 
 
-def _ask_for(rule: PermissionRule) -> Judgement:
-    return Judgement("ask", Why("asked", rule.text), rule=rule.text)
+def _ask_for(rule: PermissionRule) -> Verdict:
+    return Verdict("ask", Why("asked", rule.text), rule=rule.text)
 
 
 def _first(rules: Iterable[PermissionRule], call: Call, subject: Subject | None) -> PermissionRule | None:

@@ -8,9 +8,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from shipmate.approvals.policy.forming import Forming
-from shipmate.approvals.policy.policy import Judgement, Policy
+from shipmate.approvals.policy.policy import Policy
 from shipmate.approvals.policy.rule import parse_rules
-from shipmate.approvals.value import Call, Grant
+from shipmate.approvals.value import Call, Grant, Verdict
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Config, Permissions
 from shipmate.workspace.file import FileCache, FileText
@@ -120,7 +120,7 @@ class MemberPolicy:
         # By member: the policy its own settings state, with the settings it was made from.
         self._own: dict[str, tuple[Permissions, Policy]] = {}
 
-    def judge(self, call: Call, grants: Sequence[Grant]) -> Judgement:
+    def judge(self, call: Call, grants: Sequence[Grant]) -> Verdict:
         """Return the verdict on a call; `grants` are those in force."""
         verdicts = [policy.judge(call, grants) for policy in self._of(call.context.member)]
         return min(verdicts, key=lambda each: STRICTNESS.index(each.action))

@@ -5,36 +5,32 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, time, timedelta
 
 import msgspec
 
-from shipmate.approvals.approval_file import ApprovalFiles
-from shipmate.approvals.authority import shows_calls
-from shipmate.approvals.decision import DecisionLog, Wish
+from shipmate.approvals.approval_file import ApprovalRecords, DecisionLog, Wish
 from shipmate.approvals.policy.grant import WINDOW_LIMIT_DAYS, Lease, make_grant
+from shipmate.approvals.question import describe_covered, explain, is_shown_whole, list_items, moment, say
 from shipmate.approvals.reply.line import REPLY_LIMIT
-from shipmate.approvals.reply.naming import names_of
+from shipmate.approvals.reply.naming import ReplyProblem, Selection, names_of, resolve
 from shipmate.approvals.reply.reading import Clause, Reply
-from shipmate.approvals.reply.resolve import ReplyProblem, Selection, resolve
-from shipmate.approvals.reply.window import minutes_until
 from shipmate.approvals.value import (
     Approval,
+    DecidedCall,
     Decision,
     Grant,
     Proposal,
     ReplyEffect,
-    Ruling,
     Suggestion,
     decision_of,
 )
-from shipmate.approvals.wording import describe_covered, explain, is_shown_whole, list_items, moment, say
 from shipmate.errors import ModelError
 from shipmate.store.port import Consents
-from shipmate.values.event import ApprovalReplyEvent, TextEvent
+from shipmate.values.event import ApprovalReplyEvent, TextEvent, surface_of
 from shipmate.values.message import timestamp
 from shipmate.values.reason import Why
-from shipmate.values.surface import surface_of
+from shipmate.workspace.config import Permissions
 
 Event = TextEvent | ApprovalReplyEvent
 ORDINARY = ReplyEffect()
@@ -48,7 +44,7 @@ class ReplyService:
 
     def __init__(
         self,
-        records: ApprovalFiles,
+        records: ApprovalRecords,
         consents: Consents,
         decisions: DecisionLog,
         *,
@@ -131,7 +127,7 @@ class ReplyService:
         reply = _pressed(event)
         if len(approvals) < len(found) or reply is None:
             return self._refuse("elsewhere")
-        if all(_is_ruled_by(each, event) for each in approvals):
+        if all(_is_decided_by(each, event) for each in approvals):
             return ReplyEffect(decisions=[decision_of(each) for each in approvals], consumed=True)
         now = timestamp(self._clock())
         if closed := [each for each in approvals if not each.is_open or each.has_expired(now)]:
@@ -140,22 +136,22 @@ class ReplyService:
         return await self._decide(event, reply, [Selection(each, reply.approves) for each in approvals])
 
     def _answered_before(self, event: Event, approval: Approval) -> ReplyEffect:
-        ruling = approval.ruling
-        if ruling is None:
+        decision = approval.decision
+        if decision is None:
             status = "expired" if approval.is_open else approval.status
             return self._refuse(f"already-{status}", at=moment(approval.expires_at))
-        if _is_ruled_by(approval, event):
+        if _is_decided_by(approval, event):
             return ReplyEffect(decisions=[decision_of(approval)], consumed=True)
-        return self._refuse(f"already-{approval.status}", by=ruling.by, at=moment(ruling.at))
+        return self._refuse(f"already-{approval.status}", by=decision.by, at=moment(decision.at))
 
-    async def _repeated(self, event: Event) -> list[Decision]:
+    async def _repeated(self, event: Event) -> list[DecidedCall]:
         """Find the decisions this very message made before a crash kept the thread from showing them."""
-        decided: list[Decision] = []
+        decided: list[DecidedCall] = []
         for approval_id in await self._consents.approvals(thread_id=event.thread_id, limit=RECENT):
             approval = self._records.read(approval_id)
             if approval is None or approval.is_open:
                 continue
-            if not _is_ruled_by(approval, event):
+            if not _is_decided_by(approval, event):
                 break
             decided.append(decision_of(approval))
         return decided[::-1]
@@ -254,7 +250,7 @@ class ReplyService:
 
     def _wish(self, event: Event, reply: Reply, choice: Selection, made: Grant | Why | None) -> Wish:
         grant = made if isinstance(made, Grant) else None
-        ruling = Ruling(
+        decision = Decision(
             by=_who(event),
             at=timestamp(self._clock()),
             platform=event.platform,
@@ -264,7 +260,7 @@ class ReplyService:
             reason=reply.reason,
             grant_id=grant.id if grant else None,
         )
-        return Wish(approval_id=choice.approval.id, approved=choice.approved, ruling=ruling, grant=grant)
+        return Wish(approval_id=choice.approval.id, approved=choice.approved, decision=decision, grant=grant)
 
     def _unseen(self, event: Event, approvals: Sequence[Approval]) -> ReplyEffect | None:
         """Refuse consent to what a person could not see whole, or not at all."""
@@ -302,9 +298,12 @@ def _sees_whole(event: Event) -> bool:
     return names_calls and surface_of(event.platform).shows_whole
 
 
-def _is_ruled_by(approval: Approval, event: Event) -> bool:
-    ruling = approval.ruling
-    return ruling is not None and (ruling.platform, ruling.message_id) == (event.platform, event.message_id)
+def _is_decided_by(approval: Approval, event: Event) -> bool:
+    decision = approval.decision
+    return decision is not None and (decision.platform, decision.message_id) == (
+        event.platform,
+        event.message_id,
+    )
 
 
 def _pressed(event: Event) -> Reply | None:
@@ -336,3 +335,43 @@ def _parse(text: str, names: Sequence[str] = ()) -> Reply | None:
     from shipmate.approvals.reply.parser import parse
 
     return parse(text, names)
+
+
+def minutes_until(point: str, now: datetime, zone: str) -> int:
+    """Return the minutes to the next `midnight` or time of day (`18:00`) in a zone, at least one."""
+    # Only answers with such a point need time zones.
+    from shipmate.context.section import tell_time
+
+    here = tell_time(now, zone)
+    at = time() if point == "midnight" else time.fromisoformat(point)
+    aim = datetime.combine(here.date(), at, here.tzinfo)
+    if aim <= here:
+        aim = datetime.combine(here.date() + timedelta(days=1), at, here.tzinfo)
+    # In UTC: a day on which the clocks change is not 24 hours long.
+    left = aim.astimezone(UTC) - here.astimezone(UTC)
+    return max(1, int(left.total_seconds() // 60))
+
+
+def may_decide(permissions: Permissions, event: TextEvent | ApprovalReplyEvent, approval: Approval) -> bool:
+    """Return whether the person who sent an event may answer an approval."""
+    is_owner = surface_of(event.platform).is_owner
+    if permissions.deciders == "anyone" or is_owner or is_admin(permissions, event):
+        return True
+    if permissions.deciders == "admins" or not event.user_id:
+        return False
+    # Ids are only unique within a platform; that of the thread goes without saying.
+    is_same_platform = approval.thread_id.partition(":")[0] == event.platform
+    called = event.user_id if is_same_platform else f"{event.platform}:{event.user_id}"
+    return called in approval.initiators
+
+
+def shows_calls(event: TextEvent | ApprovalReplyEvent) -> bool:
+    """Return whether an event comes from where calls are shown, so that it can approve one."""
+    return surface_of(event.platform).shows_calls
+
+
+def is_admin(permissions: Permissions, event: TextEvent | ApprovalReplyEvent) -> bool:
+    """Return whether a person is listed, as `platform:id` or by an id alone."""
+    return bool(event.user_id) and not {event.user_id, f"{event.platform}:{event.user_id}"}.isdisjoint(
+        permissions.admins
+    )

@@ -10,7 +10,7 @@ import time
 from collections.abc import Coroutine
 
 from shipmate.app import Shipmate
-from shipmate.approvals.wording import describe
+from shipmate.approvals.question import describe
 from shipmate.cli.place import new_thread_id, parse_thread_id
 from shipmate.cli.ship import YOLO, make_text
 from shipmate.cli.terminal.card import clean, describe_time, shorten

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from shipmate.approvals.wording import fence
+from shipmate.approvals.question import fence
 from shipmate.cli.terminal.card import describe_call
 from shipmate.models.rehearsal.outcome import text_output
 from shipmate.thread.pin import list_pins, read_pin, without_words

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from shipmate.approvals.wording import literal
+from shipmate.approvals.question import literal
 from shipmate.cli.terminal.card import clean, describe_call, shorten
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, tool_name, tool_parts

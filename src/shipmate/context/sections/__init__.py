@@ -1,1 +1,1 @@
-"""Hold the kinds of section, one small module each; a module put here is found by itself."""
+"""Hold the kinds of section; the `KINDS` of a module put here are found by themselves."""

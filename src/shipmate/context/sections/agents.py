@@ -15,7 +15,7 @@ from shipmate.context.section import (
     draft_file,
     read_bootstrap,
 )
-from shipmate.context.wording import word
+from shipmate.context.style import word
 from shipmate.workspace.file import FileText
 
 AGENTS = "AGENTS.md"

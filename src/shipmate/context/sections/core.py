@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from shipmate.context.section import Draft, Scene, SectionKind, read_bootstrap
-from shipmate.context.wording import find_wording
+from shipmate.context.style import find_wording
 from shipmate.workspace.layout import CAPTAIN
 
 _TITLE = re.compile(r"^#[ \t]+(\S.{0,79})$", re.MULTILINE)

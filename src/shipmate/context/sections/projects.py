@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shipmate.context.section import FILE_TOKENS, Draft, Omission, Scene, SectionKind
-from shipmate.context.wording import word
+from shipmate.context.style import word
 from shipmate.workspace.project import read_projects
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 
 from shipmate.context.section import FILE_TOKENS, Draft, Omission, Scene, SectionKind
-from shipmate.context.wording import word
+from shipmate.context.style import word
 from shipmate.skills.ranking import rank
 from shipmate.skills.skill import Skill
 from shipmate.skills.summary import names_within, summarise, summary_cost, take

@@ -25,8 +25,7 @@ from shipmate.models.rehearsal.intent import Intent, parse_request
 from shipmate.models.rehearsal.language import language_of, load_words, say
 from shipmate.models.rehearsal.offline import count_steps, derive_call_id
 from shipmate.models.rehearsal.outcome import describe_outcomes, is_all_done, last_calls
-from shipmate.values.message import UIMessage, text_of
-from shipmate.values.token import estimate_tokens
+from shipmate.values.message import UIMessage, estimate_tokens, text_of
 
 # Deltas of a few words each, as a provider sends them.
 PIECE = re.compile(r".{1,24}(?:\s+|$)|.{1,12}", re.DOTALL)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shipmate.models.neutral import (
-    Block,
     CallBlock,
     FileBlock,
     ModelMessage,
@@ -31,6 +30,7 @@ CACHED: JsonObject = {"type": "ephemeral"}
 PICTURE_LIMIT = 5 * 1024 * 1024
 PDF_LIMIT = 30 * 1024 * 1024
 TITLE_LIMIT = 200
+NO_TOOL: JsonObject = {"name": "none", "input_schema": {"type": "object", "properties": {}}}
 
 
 class AnthropicWire:
@@ -58,6 +58,9 @@ class AnthropicWire:
         body |= _settings(request, messages, settings, family)
         if request.tools:
             body["tools"] = [_tool(tool) for tool in request.tools]
+        elif any(isinstance(block, CallBlock) for message in messages for block in message.blocks):
+            # Calls of the past want tools, even where none is on offer any more.
+            body |= {"tool_choice": {"type": "none"}, "tools": [NO_TOOL]}
         if request.system.strip():
             body["system"] = [{"type": "text", "text": request.system, "cache_control": CACHED}]
         body["messages"] = _messages(messages, has_thinking=family.returns_thinking(settings.reasoning))
@@ -132,7 +135,8 @@ def _positive(value: Any) -> int | None:
 
 
 def _tool(tool: ToolSpec) -> JsonObject:
-    return {"name": tool.name, "description": tool.description, "input_schema": shape_schema(tool.schema)}
+    described = {"description": tool.description} if tool.description.strip() else {}
+    return {"name": tool.name, **described, "input_schema": shape_schema(tool.schema)}
 
 
 def _messages(messages: Sequence[ModelMessage], *, has_thinking: bool) -> list[JsonObject]:
@@ -152,11 +156,12 @@ def _messages(messages: Sequence[ModelMessage], *, has_thinking: bool) -> list[J
 def _content(message: ModelMessage, *, has_thinking: bool) -> list[JsonObject]:
     content: list[JsonObject] = []
     for block in message.blocks:
-        if isinstance(block, ReasoningBlock):
-            if has_thinking and (thinking := _thinking(block)):
-                content.append(thinking)
-        else:
+        if isinstance(block, TextBlock):
+            content.append({"type": "text", "text": block.text})
+        elif not isinstance(block, ReasoningBlock):
             content.append(_block(block))
+        elif has_thinking and (thinking := _thinking(block)):
+            content.append(thinking)
     # Thinking that came to nothing may not end a message.
     while content and content[-1]["type"] in THINKING_TYPES:
         content.pop()
@@ -172,19 +177,13 @@ def _thinking(block: ReasoningBlock) -> JsonObject | None:
     return None
 
 
-def _block(block: Block) -> JsonObject:
-    match block:
-        case TextBlock(text):
-            return {"type": "text", "text": text}
-        case FileBlock():
-            return _file(block)
-        case CallBlock(id=call_id, name=name):
-            return {"type": "tool_use", "id": call_id, "name": name, "input": block.arguments}
-        case ResultBlock():
-            result: JsonObject = {"type": "tool_result", "tool_use_id": block.id, "content": block.text}
-            return result if block.outcome == "success" else {**result, "is_error": True}
-        case ReasoningBlock(text):
-            return {"type": "text", "text": text}
+def _block(block: FileBlock | CallBlock | ResultBlock) -> JsonObject:
+    if isinstance(block, CallBlock):
+        return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.arguments}
+    if isinstance(block, ResultBlock):
+        result: JsonObject = {"type": "tool_result", "tool_use_id": block.id, "content": block.text}
+        return result if block.outcome == "success" else {**result, "is_error": True}
+    return _file(block)
 
 
 def _file(block: FileBlock) -> JsonObject:

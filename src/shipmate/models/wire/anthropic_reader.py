@@ -24,6 +24,7 @@ from shipmate.models.wire.block import (
     read_event,
     text_of,
 )
+from shipmate.models.wire.refusal import find_fault
 from shipmate.models.wire.wire import WireFault
 from shipmate.values.message import JsonObject
 
@@ -62,6 +63,13 @@ class AnthropicReader:
         self._reason: str | None = None
         self._is_over = False
         self._last = -1
+
+    @property
+    def done(self) -> bool:
+        """Return whether the answer has come to its end."""
+        return self._is_over
+
+    finished = done
 
     def take(self, event: str, data: bytes) -> Iterable[ModelEvent]:
         """Read one server-sent event; raise `WireFault` for an error inside it or for what is no JSON."""
@@ -102,8 +110,22 @@ class AnthropicReader:
                 self._count(object_of(body, "usage"))
             case "message_stop":
                 self._is_over = True
+            case "message":
+                yield from self._take_whole(body)
             case _:
                 pass  # A ping, or what later versions of the protocol add.
+
+    def _take_whole(self, message: JsonObject) -> Iterator[ModelEvent]:
+        """Read an answer that came in one piece, from a server that does not stream."""
+        self._model = text_of(message, "model")
+        content: Any = message.get("content")
+        for place, block in enumerate(content if isinstance(content, list) else []):
+            if isinstance(block, dict):
+                yield from self._begin(place, block)
+                yield from self._end(place)
+        self._reason = text_of(message, "stop_reason")
+        self._count(object_of(message, "usage"))
+        self._is_over = True
 
     def _place(self, body: JsonObject, *, is_new: bool = False) -> int:
         """Return which block an event is about; servers that do not number them mean the last one."""
@@ -193,14 +215,10 @@ class AnthropicReader:
 
 def read_fault(body: JsonObject) -> WireFault:
     """Return what an error of this protocol says."""
-    error: Any = body.get("error")
-    if not isinstance(error, dict):
-        error = {"message": error} if isinstance(error, str) else body
-    code = text_of(error, "type")
-    status = STATUS.get(code)
-    if status is None and 400 <= count_of(error, "code") < 600:
-        status = count_of(error, "code")
-    return WireFault(text_of(error, "message"), status=status, code=code)
+    fault = find_fault(body) or WireFault("the answer ended in an error", code="error")
+    if fault.status is None:
+        fault.status = STATUS.get(fault.code)
+    return fault
 
 
 def _whole_input(content: JsonObject) -> str:

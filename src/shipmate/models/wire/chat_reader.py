@@ -53,6 +53,7 @@ class ChatReader:
         self._reason = ""
         self._usage = Usage()
         self._has_answer = False
+        self._is_refused = False
         # Whether nothing more is to come.
         self.done = False
 
@@ -89,8 +90,8 @@ class ChatReader:
         reason = REASONS.get(self._reason, "other" if self._reason else "stop")
         if self._calls:
             reason = "tool-calls"
-        elif reason == "tool-calls":
-            reason = "stop"
+        elif reason in ("stop", "tool-calls"):
+            reason = "content-filter" if self._is_refused else "stop"
         yield Finish(reason, self._usage)
 
     def _choose(self, choice: JsonObject) -> Iterator[ModelEvent]:
@@ -141,7 +142,9 @@ class ChatReader:
         if isinstance(content, list):
             content = "".join(_words_in(content))
         text = content if isinstance(content, str) else ""
-        text = text or _first_text(delta, "refusal")
+        if refusal := _first_text(delta, "refusal"):
+            self._is_refused = True
+            text += refusal
         if text:
             yield from self._end_thinking()
             yield TextDelta(text)
@@ -220,7 +223,6 @@ class _Call:
 def read_usage(usage: JsonObject) -> Usage:
     """Read the tokens that were used, under the names that servers have for them."""
     read = _dict(usage.get("prompt_tokens_details"))
-    written = _dict(usage.get("completion_tokens_details"))
     cached = _count(read, "cached_tokens") or _count(usage, "prompt_cache_hit_tokens", "cached_tokens")
     cost = usage.get("cost")
     return Usage(

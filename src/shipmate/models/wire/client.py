@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from shipmate.models.wire.address import Address, read_address
+from shipmate.models.wire.address import PORTS, Address, read_address
 from shipmate.models.wire.proxy import find_proxy
 from shipmate.models.wire.trouble import HttpFault
 
@@ -104,9 +104,9 @@ class HttpClient:
             return await pool.handle_async_request(request)
         except FAILURES as error:
             fault = explain_failure(error, address.host, patience.first)
-            if is_fresh or fault.kind != "cut" or not may_repeat:
+            if is_fresh or fault.kind not in ("cut", "protocol") or not may_repeat:
                 raise fault from None
-        # The server had closed a kept connection just as it was used again.
+        # The server had closed a kept connection just as it was used again, or left something on it.
         return await self._exchange(address, request, patience, may_repeat=False)
 
     def _find_pool(self, address: Address) -> httpcore2.AsyncConnectionPool:
@@ -163,7 +163,8 @@ def _make_request(
         lines = [(name.encode("ascii"), value.encode("ascii")) for name, value in wanted.items()]
     except UnicodeEncodeError:
         raise HttpFault("header", "the key or another header holds characters that cannot be sent") from None
-    target = httpcore2.URL(scheme=address.scheme, host=address.host, port=address.port, target=address.target)
+    port = None if address.port == PORTS[address.scheme] else address.port
+    target = httpcore2.URL(scheme=address.scheme, host=address.host, port=port, target=address.target)
     return httpcore2.Request(method, target, headers=lines, content=content, extensions=extensions)
 
 

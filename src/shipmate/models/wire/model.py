@@ -10,13 +10,14 @@ import msgspec
 from shipmate.errors import ModelAuthError
 from shipmate.models.failure import explain
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, ReasoningEnd, ToolCall
+from shipmate.models.price import find_cost
 from shipmate.models.to_model import to_model_messages
 from shipmate.models.wire.client import HttpClient
 from shipmate.models.wire.endpoint import Endpoint, join_path
 from shipmate.models.wire.reading import read_answer
 from shipmate.models.wire.refusal import read_refusal
 from shipmate.models.wire.trouble import HttpFault
-from shipmate.models.wire.wire import Wire, WireFault, WireSettings
+from shipmate.models.wire.wire import AnswerReader, Wire, WireFault, WireSettings
 from shipmate.values.message import JsonObject
 from shipmate.workspace.secret.setting import address_secrets
 
@@ -58,12 +59,32 @@ class WireModel:
         await self._client.close()
 
     async def _ask(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        reader = self._make_reader(request)
+        try:
+            async with aclosing(self._receive(request, reader)) as events:
+                async for event in events:
+                    yield event
+        except HttpFault:
+            # What was held back was said all the same.
+            if (release := getattr(reader, "release", None)) is not None:
+                for event in release():
+                    yield event
+            raise
+
+    def _make_reader(self, request: ModelRequest) -> AnswerReader:
         reader = self._wire.reader(self._settings)
+        if not self._settings.text_calls or not request.tools:
+            return reader
+        from shipmate.models.wire.text_call_reader import TextCallReader
+
+        return TextCallReader(reader, request.tools)
+
+    async def _receive(self, request: ModelRequest, reader: AnswerReader) -> AsyncGenerator[ModelEvent]:
         async with self._client.send(
             "POST",
             join_path(self._endpoint.base_url, self._wire.path(self._settings)),
             headers=self._write_headers(),
-            content=self._write_body(request),
+            content=self.write_body(request),
             may_repeat=True,
         ) as answer:
             if answer.status >= 300:
@@ -85,7 +106,8 @@ class WireModel:
         }
         return {**headers, **self._wire.headers(self._endpoint.key), **self._endpoint.headers}
 
-    def _write_body(self, request: ModelRequest) -> bytes:
+    def write_body(self, request: ModelRequest) -> bytes:
+        """Return the bytes that a request is sent as."""
         messages = to_model_messages(
             request.messages, sidecars=request.sidecars, model=self.name, zone=request.zone
         )
@@ -95,4 +117,11 @@ class WireModel:
         if isinstance(event, ReasoningEnd | ToolCall) and event.signature:
             signature: JsonObject = {**event.signature, "by": self.name}
             return msgspec.structs.replace(event, signature=signature)
-        return msgspec.structs.replace(event, model=self.name) if isinstance(event, Finish) else event
+        return self._price(event) if isinstance(event, Finish) else event
+
+    def _price(self, finish: Finish) -> Finish:
+        usage = finish.usage
+        if usage.cost is None:
+            cost = find_cost(self._settings.provider, self._settings.model, usage)
+            usage = msgspec.structs.replace(usage, cost=cost)
+        return msgspec.structs.replace(finish, usage=usage, model=self.name)

@@ -15,6 +15,8 @@ from shipmate.models.wire.trouble import HttpFault, explain_certificate
 
 # How much is kept of what nobody has read yet before the sender is told to wait.
 UNREAD_LIMIT = 256_000
+HEAD_END = b"\r\n\r\n"
+HEAD_LIMIT = 16_000
 # How long an address of a host is tried alone before the next one is tried beside it.
 NEXT_ADDRESS_SECONDS = 0.25
 
@@ -64,9 +66,13 @@ class NetworkStream(httpcore2.AsyncNetworkStream):
     def __init__(self, protocol: _Protocol, host: str) -> None:
         self._protocol = protocol
         self._host = host
+        # The head of a request, kept until its body can go along: one packet less for each request.
+        self._unsent = b""
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Return what has come, nothing at the end; raise `ReadTimeout` when nothing comes in time."""
+        if self._unsent:
+            await self._flush(b"", timeout)
         if self._protocol.is_waiting:
             try:
                 async with asyncio.timeout(timeout):
@@ -77,11 +83,16 @@ class NetworkStream(httpcore2.AsyncNetworkStream):
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send; what the other side says when it takes no more is read afterwards."""
-        if not buffer:
-            return
+        if not self._unsent and buffer.endswith(HEAD_END) and len(buffer) < HEAD_LIMIT:
+            self._unsent = buffer
+        elif buffer:
+            await self._flush(buffer, timeout)
+
+    async def _flush(self, buffer: bytes, timeout: float | None) -> None:
+        unsent, self._unsent = self._unsent, b""
         try:
             async with asyncio.timeout(timeout):
-                await self._protocol.send(buffer)
+                await self._protocol.send(unsent + buffer)
         except TimeoutError:
             raise httpcore2.WriteTimeout from None
         except OSError:

@@ -22,6 +22,6 @@ def find_wire(name: WireName) -> Wire:
 
             return AnthropicWire()
         case "gemini":
-            from shipmate.models.wire.gemini import GeminiWire
+            from shipmate.models.wire.gemini.gemini import GeminiWire
 
             return GeminiWire()

@@ -91,8 +91,9 @@ def _cache_key(key: str) -> str:
 
 
 def _tool(tool: ToolSpec) -> JsonObject:
+    described = {"description": tool.description} if tool.description.strip() else {}
     shape = {"parameters": shape_schema(tool.schema), "strict": False}
-    return {"type": "function", "name": tool.name, "description": tool.description, **shape}
+    return {"type": "function", "name": tool.name, **described, **shape}
 
 
 def _items(message: ModelMessage, family: OpenAIFamily) -> list[JsonObject]:
@@ -104,15 +105,12 @@ def _said(blocks: Sequence[Block]) -> list[JsonObject]:
     items: list[JsonObject] = []
     content: list[JsonObject] = []
     for block in blocks:
-        match block:
-            case ResultBlock():
-                items.append({"type": "function_call_output", "call_id": block.id, "output": block.text})
-            case FileBlock():
-                content.append(_file(block))
-            case TextBlock(text):
-                content.append({"type": "input_text", "text": text})
-            case CallBlock() | ReasoningBlock():
-                pass
+        if isinstance(block, TextBlock):
+            content.append({"type": "input_text", "text": block.text})
+        elif isinstance(block, ResultBlock):
+            items.append({"type": "function_call_output", "call_id": block.id, "output": block.text})
+        elif isinstance(block, FileBlock):
+            content.append(_file(block))
     return [*items, {"role": "user", "content": content}] if content else items
 
 
@@ -121,19 +119,16 @@ def _answer(blocks: Sequence[Block], family: OpenAIFamily) -> list[JsonObject]:
     calls = [place for place, block in enumerate(blocks) if isinstance(block, CallBlock)]
     items: list[JsonObject] = []
     for place, block in enumerate(blocks):
-        match block:
-            case ReasoningBlock():
-                items += _reasoning(block)
-            case CallBlock():
-                call = {"call_id": block.id, "name": block.name, "arguments": block.text}
-                items.append({"type": "function_call", **call})
-            case TextBlock(text):
-                item: JsonObject = {"role": "assistant", "content": text}
-                if family.phase:
-                    item["phase"] = "commentary" if calls and place < calls[-1] else "final_answer"
-                items.append(item)
-            case FileBlock() | ResultBlock():
-                pass
+        if isinstance(block, TextBlock):
+            item: JsonObject = {"role": "assistant", "content": block.text}
+            if family.phase:
+                item["phase"] = "commentary" if calls and place < calls[-1] else "final_answer"
+            items.append(item)
+        elif isinstance(block, CallBlock):
+            call = {"call_id": block.id, "name": block.name, "arguments": block.text}
+            items.append({"type": "function_call", **call})
+        elif isinstance(block, ReasoningBlock):
+            items += _reasoning(block)
     while items and items[-1].get("type") == "reasoning":
         items.pop()
     return items

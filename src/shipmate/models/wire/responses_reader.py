@@ -23,6 +23,7 @@ from shipmate.models.wire.block import (
     read_event,
     text_of,
 )
+from shipmate.models.wire.refusal import find_fault
 from shipmate.models.wire.wire import WireFault
 from shipmate.values.message import JsonObject
 
@@ -57,6 +58,13 @@ class ResponsesReader:
         self._model = ""
         self._end: JsonObject | None = None
 
+    @property
+    def done(self) -> bool:
+        """Return whether the answer has come to its end."""
+        return self._end is not None
+
+    finished = done
+
     def take(self, event: str, data: bytes) -> Iterable[ModelEvent]:
         """Read one server-sent event; raise `WireFault` for an error inside it or for what is no JSON."""
         if not data.strip() or data.strip() == b"[DONE]":
@@ -77,6 +85,9 @@ class ResponsesReader:
     def _take(self, kind: str, body: JsonObject) -> Iterator[ModelEvent]:
         if kind == "error" or (body.get("error") and not kind.startswith("response.")):
             raise read_fault(body)
+        if body.get("object") == "response":
+            # It came in one piece, from a server that does not stream.
+            yield from self._conclude(body)
         match kind.removeprefix("response."):
             case "created" | "in_progress" | "queued":
                 self._model = text_of(object_of(body, "response"), "model") or self._model
@@ -191,16 +202,13 @@ class ResponsesReader:
 
 def read_fault(body: JsonObject) -> WireFault:
     """Return what an error of this protocol says."""
-    error: Any = body.get("error")
-    if not isinstance(error, dict):
-        error = {"message": error} if isinstance(error, str) else body
-    kind = text_of(error, "type").removeprefix("error")
-    code = text_of(error, "code") or kind
-    status = STATUS.get(code) or STATUS.get(kind)
-    if status is None:
-        number = count_of(error, "code") or count_of(error, "status")
-        status = number if 400 <= number < 600 else 400 if code else None
-    return WireFault(text_of(error, "message"), status=status, code=code)
+    fault = find_fault(body) or WireFault("the answer ended in an error", code="server_error")
+    if fault.code == "error":
+        # The name of the event, when the error has none.
+        fault.code = ""
+    if fault.status is None and fault.code:
+        fault.status = STATUS.get(fault.code) or STATUS.get(text_of(object_of(body, "error"), "type"), 400)
+    return fault
 
 
 def _signature(item: JsonObject) -> JsonObject | None:

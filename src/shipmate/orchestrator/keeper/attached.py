@@ -9,11 +9,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from shipmate.errors import KeeperError
-from shipmate.orchestrator.feed import FeedEvent, Run
+from shipmate.orchestrator.feed import FeedEvent, Receipt, Run
 from shipmate.orchestrator.keeper import frame as frames
 from shipmate.orchestrator.keeper.frame import Frame
 from shipmate.orchestrator.keeper.socket import Link
-from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.port import InboxRow
 from shipmate.values.event import IngressEvent, Outcome, encode_event
 

@@ -9,13 +9,12 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from shipmate.errors import KeeperError, ShipmateError
-from shipmate.orchestrator.feed import HANDED_OVER, FeedEvent, Run
+from shipmate.orchestrator.feed import HANDED_OVER, FeedEvent, Receipt, Run
 from shipmate.orchestrator.keeper.attached import AttachedKeeper, KeeperGoneError
 from shipmate.orchestrator.keeper.listener import Listener
-from shipmate.orchestrator.keeper.local import LocalKeeper
 from shipmate.orchestrator.keeper.port import Keeper
 from shipmate.orchestrator.keeper.socket import Socket
-from shipmate.orchestrator.receipt import Receipt
+from shipmate.orchestrator.lane.lanes import LocalKeeper
 from shipmate.store.port import InboxRow
 from shipmate.values.event import IngressEvent, Outcome
 

@@ -12,8 +12,8 @@ from shipmate.errors import ShipmateError
 from shipmate.orchestrator.feed import Run
 from shipmate.orchestrator.keeper import frame as frames
 from shipmate.orchestrator.keeper.frame import Frame
-from shipmate.orchestrator.keeper.local import LocalKeeper
 from shipmate.orchestrator.keeper.socket import Link
+from shipmate.orchestrator.lane.lanes import LocalKeeper
 
 # How many bytes an attached process may fall behind: it may be halted while long answers are told.
 BACKLOG = 64 << 20

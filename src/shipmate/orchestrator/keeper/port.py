@@ -6,8 +6,7 @@ import asyncio
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from shipmate.orchestrator.feed import FeedEvent, Run
-from shipmate.orchestrator.receipt import Receipt
+from shipmate.orchestrator.feed import FeedEvent, Receipt, Run
 from shipmate.store.port import InboxRow
 from shipmate.values.event import IngressEvent
 

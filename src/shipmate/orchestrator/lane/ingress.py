@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shipmate.approvals.value import Decision
+from shipmate.approvals.value import DecidedCall
 from shipmate.orchestrator.lane.note import NoteEvent, outcome_of_note
 from shipmate.orchestrator.turn import describe_outcome, message_id_of, run_id_of
 from shipmate.store.port import InboxRow
@@ -18,15 +18,16 @@ from shipmate.values.event import (
     RetryEvent,
     TextEvent,
     VoiceEvent,
+    surface_of,
 )
 from shipmate.values.message import (
     JsonObject,
     UIMessage,
     data_part,
     metadata_of,
+    new_id,
     tool_parts,
 )
-from shipmate.values.surface import surface_of
 
 # What makes a turn of its own, with nothing beside it.
 ALONE = RetryEvent | NoteEvent | ModelEvent
@@ -102,6 +103,14 @@ def run_of(thread: Thread, event: IngressEvent) -> str | None:
         by = part["data"].get("by")
         known = run_id_of(by) if isinstance(by, str) else part["data"].get("runId")
     return known if isinstance(known, str) else None
+
+
+def run_to_resume(thread: Thread, message_id: str | None) -> str:
+    """Return the run that goes on with a message: its own while it is the last word, else a new one."""
+    last = thread.messages[-1] if thread.messages else None
+    known = metadata_of(last) if last is not None and last["id"] == message_id else {}
+    suspended = known.get("runId") if "outcome" not in known else None
+    return suspended if isinstance(suspended, str) else new_id("run")
 
 
 def outcome_of(thread: Thread, event: IngressEvent) -> Outcome | None:
@@ -213,7 +222,7 @@ def answered_message(thread: Thread, event: IngressEvent) -> str | None:
     return None
 
 
-def decision_rows(thread: Thread, decisions: list[Decision]) -> list[UIMessage]:
+def decision_rows(thread: Thread, decisions: list[DecidedCall]) -> list[UIMessage]:
     """Make the rows that put decisions into the tool parts they are about."""
     rows: list[UIMessage] = []
     for decision in decisions:
@@ -229,7 +238,7 @@ def decision_rows(thread: Thread, decisions: list[Decision]) -> list[UIMessage]:
     return rows
 
 
-def _waiting_part(message: UIMessage, decision: Decision) -> JsonObject | None:
+def _waiting_part(message: UIMessage, decision: DecidedCall) -> JsonObject | None:
     for part in tool_parts(message):
         if part["state"] == "approval-requested" and part["approval"]["id"] == decision.approval_id:
             return part

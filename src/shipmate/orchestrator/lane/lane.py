@@ -8,9 +8,9 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from shipmate.approvals.question import say
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import ReplyEffect
-from shipmate.approvals.wording import say
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed, Run
@@ -25,6 +25,7 @@ from shipmate.orchestrator.lane.ingress import (
     replaced_row,
     reply_row,
     run_of,
+    run_to_resume,
     speaker_of,
     take_one_turn,
     user_message_id,
@@ -35,7 +36,7 @@ from shipmate.orchestrator.lane.switch import Switch, model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.orchestrator.turn import UNKNOWN, Turn, message_id_of
 from shipmate.orchestrator.work import is_cancelled
-from shipmate.store.port import InboxRow, Store
+from shipmate.store.port import InboxRow, Store, ThreadInfo
 from shipmate.thread.course import read_course
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.values import chunk as chunks
@@ -48,7 +49,7 @@ from shipmate.values.event import (
     RetryEvent,
     TextEvent,
 )
-from shipmate.values.message import UIMessage, metadata_of, new_id
+from shipmate.values.message import UIMessage, new_id
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 from shipmate.workspace.load import Loaded
@@ -97,6 +98,11 @@ class Lane:
         self._turn: Turn | None = None
         self._run: asyncio.Task[Outcome] | None = None
         self._is_leaving = False
+        # The model a person chose for the thread, once it was looked up.
+        self._chosen: str | None = None
+        self._is_known = False
+        # Whose thread it is, once that was looked up.
+        self._member: str | None = None
 
     async def drain(self) -> None:
         """Take turns until nothing waits."""
@@ -191,20 +197,23 @@ class Lane:
         note = make_note(thread, event, row_id, tainted=tainted, language=self._approvals.language)
         if note.row is not None:
             await thread.append(note.row)
-            told = chunks.data("notice", {"text": note.outcome.text}, transient=True)
-            self._feed.publish(str(thread.id), row_id, told)
+            self._tell(row_id, note.outcome.text)
         await self._finish(thread, [row], note.outcome)
 
     async def _switch(self, thread: Thread, row: InboxRow, event: ModelEvent) -> None:
         """Choose another model for the thread or its member, once it has answered; no run."""
-        equipment = self._equip(event.member or await self._own_member(thread, event))
-        info = await self._store.threads.find(str(self.thread_id))
-        switch = Switch(self._store, equipment, info, self._approvals.language)
+        own = await self._own_member(thread, event)
+        switch = Switch(self._store, self._equip(event.member or own), self._approvals.language)
         outcome = await switch.answer(event, self._settings())
-        if outcome.text:
-            told = chunks.data("notice", {"text": outcome.text}, transient=True)
-            self._feed.publish(str(thread.id), user_message_id(event), told)
+        self._know(await self._store.threads.find(str(self.thread_id)))
+        self._tell(user_message_id(event), outcome.text)
         await self._finish(thread, [row], outcome)
+
+    def _tell(self, message_id: str, words: str | None) -> None:
+        """Show words to those who watch; the thread does not keep them."""
+        if words:
+            told = chunks.data("notice", {"text": words}, transient=True)
+            self._feed.publish(str(self.thread_id), message_id, told)
 
     async def _read_answer(self, thread: Thread, row: InboxRow) -> ReplyEffect:
         """Read a row as an answer to approvals, if it can be one."""
@@ -227,25 +236,15 @@ class Lane:
         here = [each.message_id for each in answer.decisions if thread.find(each.message_id) is not None]
         words = say(self._approvals.language, "elsewhere") if answer.decisions and not here else answer.say
         about = here[-1] if here else next(reversed(thread.waiting), None)
-        run_id = self._run_of(thread, about)
+        run_id = run_to_resume(thread, about)
         if about is not None:
             kept = reply_row(about, event, words, run_id if here else None)
             await thread.append(*decision_rows(thread, answer.decisions), kept)
-        if words:
-            self._feed.publish(
-                str(thread.id), about or "", chunks.data("notice", {"text": words}, transient=True)
-            )
+        self._tell(about or "", words)
         if here:
             await self._converse(thread, [row], run_id)
         else:
             await self._finish(thread, [row], Outcome(run_id=run_id, status="replied", text=words or ""))
-
-    def _run_of(self, thread: Thread, message_id: str | None) -> str:
-        """Return the run that goes on with a message: its own while it is the last word, else a new one."""
-        last = thread.messages[-1] if thread.messages else None
-        known = metadata_of(last) if last is not None and last["id"] == message_id else {}
-        suspended = known.get("runId") if "outcome" not in known else None
-        return suspended if isinstance(suspended, str) else new_id("run")
 
     async def _converse(
         self,
@@ -265,7 +264,9 @@ class Lane:
         event = rows[-1].event
         own = await self._own_member(thread, event)
         await self._append_said(thread, rows, run_id)
-        chosen = model_of(await self._store.threads.find(str(self.thread_id)))
+        if not self._is_known:
+            # A model may have been chosen before the first words.
+            self._know(await self._store.threads.find(str(self.thread_id)))
         initiators = initiators_of(thread, answered_message(thread, event))
         # What was begun goes on with the member that began it, whoever is named beside the answer.
         member = member_of(written) or (event.member if written is None else None) or own
@@ -280,7 +281,7 @@ class Lane:
             member=None if member == own else member,
             message=written,
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
-            model=(event.model if isinstance(event, TextEvent) else None) or chosen,
+            model=(event.model if isinstance(event, TextEvent) else None) or self._chosen,
             count_attempt=partial(self._store.inbox.ask, run_id),
             abandon=self._approvals.abandon,
         )
@@ -304,7 +305,8 @@ class Lane:
             elif not isinstance(row.event, NoteEvent | ModelEvent) and not is_kept(thread, row.event):
                 said.append(user_row(row.event, thread, run_id))
         if said:
-            await thread.append(*said)
+            # The inbox tells these again until the answer, which waits for the disk, stands behind them.
+            await thread.append(*said, waits=False)
             if len(thread.messages) == len(said):
                 # Lists show a thread while its first run is still going on.
                 await self._list(thread)
@@ -394,10 +396,15 @@ class Lane:
 
     async def _own_member(self, thread: Thread, event: IngressEvent | None = None) -> str:
         """Return whose thread this is: a new one belongs to the member it begins with."""
+        if self._member is not None:
+            return self._member
         info = await self._store.threads.find(str(self.thread_id))
-        if info is not None:
-            return info.member
-        member = (event.member if event else None) or CAPTAIN
-        if member != CAPTAIN and not thread.messages:
-            await self._store.threads.create(str(self.thread_id), member=member)
-        return member
+        named = (event.member if event else None) or CAPTAIN
+        if info is None and named != CAPTAIN and not thread.messages:
+            await self._store.threads.create(str(self.thread_id), member=named)
+        self._member = info.member if info is not None else named
+        self._know(info)
+        return self._member
+
+    def _know(self, info: ThreadInfo | None) -> None:
+        self._chosen, self._is_known = model_of(info), info is not None

@@ -6,14 +6,14 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 
 import msgspec
 
 from shipmate.errors import KeeperError, ShipmateError, StorageError
-from shipmate.orchestrator.feed import Feed
+from shipmate.orchestrator.feed import Feed, FeedEvent, Receipt, Run
 from shipmate.orchestrator.lane.ingress import is_kept, outcome_of
 from shipmate.orchestrator.lane.lane import Lane
-from shipmate.orchestrator.receipt import Receipt
 from shipmate.store.port import InboxRow, Store
 from shipmate.thread.service import ThreadService
 from shipmate.values import chunk as chunks
@@ -224,3 +224,33 @@ class Lanes:
                 self._waiting.pop(thread_id, None)
             if found is not None and not found.future.done():
                 found.future.set_result(outcome)
+
+
+class LocalKeeper:
+    """The keeper itself: its lanes and their feed."""
+
+    def __init__(self, lanes: Lanes, feed: Feed) -> None:
+        self.lanes = lanes
+        self.feed = feed
+        # Never done: as long as this process lives, its keeper is there.
+        self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def receive(self, event: IngressEvent) -> Receipt:
+        return await self.lanes.receive(event)
+
+    async def withdraw(self, thread_id: str, message_id: str) -> bool:
+        return await self.lanes.withdraw(thread_id, message_id)
+
+    async def stop(self, thread_id: str) -> bool:
+        return await self.lanes.stop(thread_id)
+
+    async def queue(self, thread_id: str) -> list[InboxRow]:
+        return await self.lanes.queue(thread_id)
+
+    def running(self, thread_id: str) -> Run | None:
+        return self.feed.running(thread_id)
+
+    def watch(
+        self, thread_id: str, queue: asyncio.Queue[FeedEvent] | None = None
+    ) -> AbstractAsyncContextManager[asyncio.Queue[FeedEvent]]:
+        return self.feed.subscribe(thread_id, queue)

@@ -24,14 +24,15 @@ def model_of(info: ThreadInfo | None) -> str | None:
 class Switch:
     """The switch of one thread: what a person asks for is tried first, then kept."""
 
-    def __init__(self, store: Store, equipment: Equipment, info: ThreadInfo | None, language: str) -> None:
+    def __init__(self, store: Store, equipment: Equipment, language: str) -> None:
         self._store = store
         self._equipment = equipment
-        self._info = info
+        self._info: ThreadInfo | None = None
         self._language = language
 
     async def answer(self, event: ModelEvent, loaded: Loaded) -> Outcome:
         """Say which model answers, or choose another; a name that does not work is refused."""
+        self._info = await self._store.threads.find(event.thread_id)
         name = event.name.strip()
         if not name:
             return _reply(self._describe())

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from shipmate.errors import NotFoundError
-from shipmate.priming.script.block import BLANKS, Block, BlockMetadata, cut_blocks, split_metadata
 from shipmate.priming.script.kind import FLAG, NAME, TEXT, Kind, one_of
 from shipmate.priming.script.record import Record, Script, ScriptError
 from shipmate.priming.script.record_rule import RULES, FieldError, check_record
@@ -27,6 +28,17 @@ _OPTIONAL: dict[str, Kind] = {
     "createdAt": TEXT,
     "priority": one_of("high", "medium", "low"),
 }
+RECORD_LIMIT = 200_000
+# The origin trims by JavaScript's notion of white space, which is not Python's.
+BLANKS = (
+    " \t\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+
+_HEADING = re.compile(rf"###[{BLANKS}]+record[{BLANKS}]+([A-Za-z0-9_]+)[{BLANKS}]*", re.IGNORECASE | re.ASCII)
+_NEAR_HEADING = re.compile(rf"#+[{BLANKS}]*record[{BLANKS}:]+\w+_record\b.*", re.IGNORECASE | re.ASCII)
+_OLD_HEADING = re.compile(rf"###[{BLANKS}]+(user|assistant)[{BLANKS}]*", re.IGNORECASE | re.ASCII)
+_OPENING = re.compile(rf"(`{{3,}}|~{{3,}})[{BLANKS}]*[^`~]*")
 
 
 def check_reminders(frontmatter: JsonObject) -> str:
@@ -233,3 +245,94 @@ def _find_line(parts: BlockMetadata, field: str, first: int) -> int:
         if field and line.lstrip(" \"'").startswith(field):
             return first + at
     return 0
+
+
+class Block(NamedTuple):
+    """The lines of one record, and where they stand (lines count from 1)."""
+
+    type: str
+    number: int
+    heading: int
+    start: int
+    lines: list[str]
+
+
+class BlockMetadata(NamedTuple):
+    """What stands between `---` lines (None when there are none), and the lines below."""
+
+    text: str | None
+    body: list[str]
+
+
+def split_metadata(lines: list[str]) -> BlockMetadata:
+    """Take the frontmatter off; it ends at the first later line that is exactly `---`."""
+    if lines and lines[0] == "---":
+        for at in range(2, len(lines)):
+            if lines[at] == "---":
+                return BlockMetadata("\n".join(lines[1:at]), lines[at + 1 :])
+    return BlockMetadata(None, lines)
+
+
+def cut_blocks(lines: list[str], first: int, path: str) -> Iterator[Block]:
+    """Find the record blocks in the lines below the frontmatter; `first` is the number of the first line."""
+    at = number = 0
+    while at < len(lines):
+        kind = _read_heading(lines[at], first + at, path, number + 1)
+        at += 1
+        if kind is None:
+            continue
+        number += 1
+        if number > RECORD_LIMIT:
+            raise ScriptError(
+                f"more than {RECORD_LIMIT} records; split the script", path=path, line=first + at - 1
+            )
+        heading = first + at - 1
+        while at < len(lines) and not lines[at].strip(BLANKS):
+            at += 1
+        fence = _OPENING.fullmatch(lines[at]) if at < len(lines) else None
+        start = at + 1 if fence else at
+        end = (
+            _find_closing(lines, start, fence[1], (path, heading, number, kind))
+            if fence
+            else _find_next_heading(lines, start, first, path, number + 1)
+        )
+        yield Block(kind, number, heading, first + start, lines[start:end])
+        at = end + 1 if fence else end
+
+
+def _read_heading(line: str, number: int, path: str, record: int) -> str | None:
+    """Return the record type a line names, None for any other line; refuse what was meant as a heading."""
+    if not line.startswith("#"):
+        return None
+    match = _HEADING.fullmatch(line)
+    if match is not None:
+        kind = match[1].lower()
+        if kind not in RULES:
+            near = difflib.get_close_matches(kind, RULES, 1) or ["human_text_record"]
+            problem = f"there is no record type `{match[1]}`. Write for example `### record {near[0]}`"
+            raise ScriptError(problem, path=path, line=number, record=record)
+        return kind
+    if old := _OLD_HEADING.fullmatch(line):
+        kind = "human_text_record" if old[1].lower() == "user" else "agent_words_record"
+        problem = f"`### {old[1]}` is no longer understood. Write `### record {kind}`"
+        raise ScriptError(problem, path=path, line=number, record=record)
+    if _NEAR_HEADING.fullmatch(line):
+        problem = f"`{line.strip()}` is no record heading. Write `### record <type>` and nothing else"
+        raise ScriptError(problem, path=path, line=number, record=record)
+    return None
+
+
+def _find_closing(lines: list[str], start: int, fence: str, place: tuple[str, int, int, str]) -> int:
+    for at in range(start, len(lines)):
+        if fence in lines[at] and lines[at].strip(BLANKS) == fence:
+            return at
+    path, heading, number, kind = place
+    problem = f"the block of this {kind} is not closed. Write {fence} alone on a line below its text"
+    raise ScriptError(problem, path=path, line=heading, record=number)
+
+
+def _find_next_heading(lines: list[str], start: int, first: int, path: str, record: int) -> int:
+    for at in range(start, len(lines)):
+        if _read_heading(lines[at], first + at, path, record) is not None:
+            return at
+    return len(lines)

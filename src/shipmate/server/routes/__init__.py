@@ -21,9 +21,11 @@ from shipmate.server.routes import (
 )
 from shipmate.server.routes.chat import chat
 
+# Requests are matched in this order: what is asked most comes first.
 ROUTERS = (
-    session.router,
     chat.router,
+    completion.router,
+    session.router,
     thread.router,
     run.router,
     course.router,
@@ -36,7 +38,6 @@ ROUTERS = (
     usage.router,
     settings.router,
     upload.router,
-    completion.router,
     system.router,
     system.page_router,
 )

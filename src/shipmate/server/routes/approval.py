@@ -11,8 +11,8 @@ from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool, StringConstraints
 from starlette.responses import Response
 
+from shipmate.approvals.question import describe, describe_grant, leads_to, measure, offer_scopes
 from shipmate.approvals.value import Approval, Grant, Status
-from shipmate.approvals.wording import describe, describe_grant, leads_to, measure, offer_scopes
 from shipmate.server.guard.error import ApiError, hide_root, invalid
 from shipmate.server.port import Ship
 from shipmate.server.shape import Answer, Json, Shape, Slot, empty, tells
@@ -145,7 +145,7 @@ async def decide(ship: TheShip, approval_id: str, body: DecisionBody) -> Respons
     event = reply_event(approval.thread_id, [approval_id], body.approved, body.reason, scope=body.scope)
     say = await _give_in(ship, event)
     after = await ship.approvals.get(approval_id)
-    if after.ruling is None or after.ruling.message_id != event.message_id:
+    if after.decision is None or after.decision.message_id != event.message_id:
         raise ApiError(409, "conflict", say or _decided(after).problem.message, "Look at it again.")
     return Json(Decided(approval=_show(ship, after), say=say))
 
@@ -162,7 +162,7 @@ async def decide_several(ship: TheShip, body: JointDecisionBody) -> Response:
     say = await _give_in(ship, event)
     after = [await ship.approvals.get(each.id) for each in asked]
     for each in after:
-        if each.ruling is None or each.ruling.message_id != event.message_id:
+        if each.decision is None or each.decision.message_id != event.message_id:
             raise ApiError(409, "conflict", say or _decided(each).problem.message, "Look at it again.")
     return Json(ApprovalList(approvals=[_show(ship, each) for each in after]))
 
@@ -222,7 +222,7 @@ def _decided(approval: Approval) -> ApiError:
 
 
 def _show(ship: Ship, approval: Approval) -> ApprovalView:
-    ruling = approval.ruling
+    decision = approval.decision
     root = str(ship.layout.root)
     lines, characters = measure(approval)
     offered = offer_scopes(approval, ship.config.language, reveal)
@@ -245,9 +245,9 @@ def _show(ship: Ship, approval: Approval) -> ApprovalView:
         reason=reveal(hide_root(approval.reason, root)),
         requested_at=approval.requested_at,
         expires_at=approval.expires_at,
-        decided_at=ruling.at if ruling else None,
-        decided_by=ruling.by if ruling else None,
-        words=reveal(ruling.words) if ruling else None,
+        decided_at=decision.at if decision else None,
+        decided_by=decision.by if decision else None,
+        words=reveal(decision.words) if decision else None,
     )
 
 

@@ -12,8 +12,8 @@ from msgspec import Meta
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from shipmate.approvals.question import reveal, summarise
 from shipmate.approvals.value import Approval
-from shipmate.approvals.wording import reveal, summarise
 from shipmate.server.guard.error import invalid
 from shipmate.server.port import Ship
 from shipmate.server.shape import Json, takes

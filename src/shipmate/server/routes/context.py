@@ -23,8 +23,7 @@ from shipmate.server.shape import Answer, Json, Slot, tells
 from shipmate.server.site import OWNER, PLATFORM, TheShip, thread_of
 from shipmate.store.port import ThreadInfo
 from shipmate.tools.toolset import Toolset
-from shipmate.values.message import UIMessage, text_of
-from shipmate.values.token import estimate_tokens
+from shipmate.values.message import UIMessage, estimate_tokens, text_of
 from shipmate.workspace.layout import CAPTAIN
 
 TURN_WORDS = 120

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import logging
+import time
+from pathlib import Path
 
 import msgspec
 
 from shipmate.errors import StorageError
-from shipmate.store.journal.folder import FolderWatch
 from shipmate.store.port import GrantRow
 from shipmate.values.message import JsonObject, timestamp
-from shipmate.workspace.disk.disk import Disk, exists, locked, names_in, read_file, refusals, replace_file
+from shipmate.workspace.disk.disk import (
+    Disk,
+    exists,
+    locked,
+    names_in,
+    read_file,
+    refusals,
+    replace_file,
+    stat_of,
+)
 from shipmate.workspace.layout import Layout
+
+# Two changes within one tick of the system's clock bear one time.
+TICK_NANOSECONDS = 100_000_000
 
 
 class _Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -97,3 +110,29 @@ class GrantFiles:
 
 def _is_grant(name: str) -> bool:
     return name.endswith(".json") and not name.startswith(".")
+
+
+class FolderWatch:
+    """One folder whose files are only ever replaced, made or removed whole."""
+
+    def __init__(self, disk: Disk, folder: Path) -> None:
+        self._disk = disk
+        self._folder = folder
+        self._seen: tuple[int, int] | None = None
+
+    def look(self) -> bool:
+        """Return whether the folder may have changed since the last look."""
+        status = stat_of(self._disk, self._folder)
+        if status is None:
+            self._seen = None
+            return True
+        stamp = (status.st_ino, status.st_mtime_ns)
+        if stamp == self._seen:
+            return False
+        is_settled = time.time_ns() - status.st_mtime_ns > TICK_NANOSECONDS
+        self._seen = stamp if is_settled else None
+        return True
+
+    def forget(self) -> None:
+        """Take the folder as changed."""
+        self._seen = None

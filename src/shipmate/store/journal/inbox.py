@@ -6,6 +6,7 @@ thread. Accepting, stopping and taking back wait for the disk. What a thread tel
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -97,6 +98,9 @@ class JournalInbox:
         self._outbox = outbox
         self._clock = clock
         self._is_loaded = False
+        # Two at once would get the same number, a repeat could come in between, and a file that is written
+        # anew meanwhile would not have the line.
+        self._accepting = asyncio.Lock()
         self._clear()
 
     def _clear(self) -> None:
@@ -108,6 +112,10 @@ class JournalInbox:
 
     async def load(self) -> None:
         """Read the file anew; what cannot be read is set aside, and the rest written without it."""
+        async with self._accepting:
+            self._read()
+
+    def _read(self) -> None:
         self._clear()
         has_broken = self._file.load(lambda line: self._apply(_decoder.decode(line)))
         self._is_loaded = True
@@ -117,15 +125,18 @@ class JournalInbox:
 
     async def accept(self, event: IngressEvent) -> tuple[InboxRow, bool]:
         """Store an event durably; return its row, and whether it is new."""
-        await self._ensure()
-        self._forget()
-        known = self._seqs.get(_key(event))
-        if known is not None:
-            return self._kept[known].row, False
         # Refuses what cannot be written down.
         encode_event(event)
-        self._write(Accept(seq=self._next, at=timestamp(self._clock()), event=event), waits=True)
-        return self._kept[self._next - 1].row, True
+        async with self._accepting:
+            self._read_if_needed()
+            self._forget()
+            known = self._seqs.get(_key(event))
+            if known is not None:
+                return self._kept[known].row, False
+            line = Accept(seq=self._next, at=timestamp(self._clock()), event=event)
+            await self._file.append_durably(line)
+            self._apply(line)
+            return self._kept[line.seq].row, True
 
     async def find(self, event: IngressEvent) -> InboxRow | None:
         """Return the row of an event of the same key, while it is remembered."""
@@ -190,11 +201,17 @@ class JournalInbox:
         if sends:
             await self._outbox.intend(outcome.run_id, f"{seqs[0]}", sends)
         self._write(FinishLine(seqs=seqs, at=timestamp(self._clock()), outcome=outcome), waits=False)
-        self._file.compact(len(self._kept) + 1, self._lines)
+        if not self._accepting.locked():
+            self._file.compact(len(self._kept) + 1, self._lines)
 
     async def _ensure(self) -> None:
         if not self._is_loaded or self._file.is_doubtful:
-            await self.load()
+            async with self._accepting:
+                self._read_if_needed()
+
+    def _read_if_needed(self) -> None:
+        if not self._is_loaded or self._file.is_doubtful:
+            self._read()
 
     def _write(self, line: Line, *, waits: bool) -> None:
         self._file.append(line, waits=waits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from shipmate.workspace.secret.secret_file import SECRET_NAMES, fold, is_secret, is_settings
+from shipmate.workspace.secret.secret import SECRET_NAMES, fold, is_secret, is_settings
 
 __all__ = [
     "SECRET_NAMES",

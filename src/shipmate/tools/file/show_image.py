@@ -9,10 +9,10 @@ import msgspec
 
 from shipmate.context.media import BYTES_LIMIT, check_image
 from shipmate.errors import MediaError, ToolError
-from shipmate.tools.file.attachment import attach
 from shipmate.tools.file.read import labels_by_path
 from shipmate.tools.file.target import read_target
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
+from shipmate.workspace.upload import attach
 
 
 class ShowImageArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

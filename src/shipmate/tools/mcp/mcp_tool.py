@@ -14,7 +14,6 @@ import msgspec
 
 from shipmate.errors import ToolError, ToolInputError
 from shipmate.models.port import ToolSpec
-from shipmate.tools.file.attachment import attach
 from shipmate.tools.file.target import check_target
 from shipmate.tools.mcp.link import TOOL_LIMIT, McpLink
 from shipmate.tools.output import keep
@@ -26,7 +25,7 @@ from shipmate.workspace.config import McpServer
 from shipmate.workspace.dimension import PIXEL_LIMIT, has_too_many_pixels
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
-from shipmate.workspace.upload import media_type_of
+from shipmate.workspace.upload import attach, media_type_of
 
 if TYPE_CHECKING:
     from mcp.types import ContentBlock

@@ -258,6 +258,8 @@ def append_to(
     is_new = not exists(disk, path)
     if is_new:
         make_folder(disk, path.parent)
+        # Another file may have had the name before; this one's is put on disk with its first line that waits.
+        _settled.setdefault(disk, set()).discard(path)
     with opened(disk, path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as handle:
         if is_shared:
             disk.flock(handle, fcntl.LOCK_EX)
@@ -267,9 +269,11 @@ def append_to(
             if waits:
                 disk.fdatasync(handle)
         except OSError:
-            disk.ftruncate(handle, size)
+            # What others appended behind it meanwhile stays.
+            if disk.fstat(handle).st_size <= size + len(data):
+                disk.ftruncate(handle, size)
             raise
-    if waits:
+    if waits and (is_new or path not in _settled.get(disk, ())):
         make_folder(disk, path.parent)
         settle(disk, path, is_new=is_new)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import TargetChangedError, ToolError
-from shipmate.tools.file.change import rename
+from shipmate.tools.file.change import replace
 from shipmate.tools.file.change.replace import replace_bytes
 from shipmate.tools.file.confine import locate
 from shipmate.tools.file.protection import refuse_writing
@@ -24,7 +24,7 @@ ROUNDS = 600
 def renaming(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Rename as this system does, and as one that cannot exchange two names."""
     if request.param == "plain":
-        monkeypatch.setattr(rename, "_call", lambda: None)
+        monkeypatch.setattr(replace, "_call", lambda: None)
     return str(request.param)
 
 
@@ -202,7 +202,7 @@ def test_c7_no_version_somebody_else_wrote_is_lost_unseen(root: Path) -> None:
             written.append(b"theirs-%d" % len(written))
             (root / "next").write_bytes(written[-1])
             # In exchange, so that it shows which version was replaced.
-            rename.exchange(handle, "next", "a.md")
+            replace.exchange(handle, "next", "a.md")
             seen.append((root / "next").read_bytes())
         os.close(handle)
 

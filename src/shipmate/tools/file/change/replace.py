@@ -5,14 +5,25 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import sys
+from functools import cache
+from typing import TYPE_CHECKING
 
 from shipmate.errors import TargetChangedError, ToolError
-from shipmate.tools.file.change.rename import LackingError, exchange, insert
 from shipmate.tools.file.confine import Place, is_reached
 from shipmate.tools.file.target import FileState, read_state_of
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 NEW_FILE_MODE = 0o644
 NEW_FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# The call that takes flags, by system.
+CALLS = {"linux": "renameat2", "darwin": "renameatx_np"}
+INTO_FREE = 4 if sys.platform == "darwin" else 1
+IN_EXCHANGE = 2
+# How systems and file systems say that they cannot rename this way.
+LACKING = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})
 
 
 def replace_bytes(place: Place, data: bytes, before: FileState | None) -> None:
@@ -151,3 +162,47 @@ def _insert_unlinked(folder: int, name: str, free: str) -> None:
         os.rename(name, free, src_dir_fd=folder, dst_dir_fd=folder)
     else:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), free)
+
+
+class LackingError(OSError):
+    """This file system cannot rename in that way."""
+
+
+def insert(folder: int, name: str, free: str) -> None:
+    """Rename a file to a name that must be free, or raise `FileExistsError`."""
+    _rename(folder, name, free, INTO_FREE)
+
+
+def exchange(folder: int, name: str, other: str) -> None:
+    """Let two names change places in one step; neither is followed when it is a link."""
+    _rename(folder, name, other, IN_EXCHANGE)
+
+
+def _rename(folder: int, name: str, other: str, flags: int) -> None:
+    call = _call()
+    if call is None:
+        raise LackingError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    number = call(folder, os.fsencode(name), folder, os.fsencode(other), flags)
+    if number in LACKING:
+        raise LackingError(number, os.strerror(number))
+    if number:
+        raise OSError(number, os.strerror(number), other)
+
+
+@cache
+def _call() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    """Return the system's call, made to return the error's number; None where there is none."""
+    # Only what changes files pays for loading it.
+    import ctypes
+
+    if sys.platform not in CALLS:
+        return None
+    function = getattr(ctypes.CDLL(None, use_errno=True), CALLS[sys.platform], None)
+    if function is None:
+        return None
+    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+
+    def call(folder: int, name: bytes, other_folder: int, other: bytes, flags: int) -> int:
+        return 0 if function(folder, name, other_folder, other, flags) == 0 else ctypes.get_errno()
+
+    return call

@@ -14,7 +14,6 @@ from msgspec import Meta
 from shipmate.decoding.worker import Work, call
 from shipmate.errors import DecodingError, DecodingLimitError, ToolError
 from shipmate.tools.file.read import labels_by_path
-from shipmate.tools.file.search.pattern import PATTERN_LIMIT, split_lines
 from shipmate.tools.file.search.tree import files_below
 from shipmate.tools.file.search.wildcard import Wildcard
 from shipmate.tools.file.target import real_path
@@ -31,11 +30,12 @@ MEMORY = 300_000_000
 BATCH_SIZE = 1_000_000
 BATCH_FILES = 200
 MATCH = Work(
-    function="shipmate.tools.file.search.pattern:find_lines",
+    function="shipmate.tools.file.search.grep:find_lines",
     subject="The files",
     seconds=SECONDS,
     memory=MEMORY,
 )
+PATTERN_LIMIT = 1_000
 
 
 class GrepArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -177,3 +177,36 @@ def _read_text(handle: int) -> bytes:
     with os.fdopen(os.dup(handle), "rb") as file:
         data = file.read(FILE_LIMIT + 1)
     return b"" if b"\0" in data[:8192] or len(data) > FILE_LIMIT else data
+
+
+def find_lines(data: bytes, *, pattern: str, ignore_case: bool, sizes: str, limit: int) -> bytes:
+    """Return the numbers of matching lines of texts of `sizes` bytes: a line of them for each text."""
+    import regex
+
+    try:
+        search = regex.compile(pattern, regex.IGNORECASE if ignore_case else 0).search
+    except (regex.error, RecursionError, OverflowError) as error:
+        raise ToolError(f"{pattern!r} is not a regular expression: {error}.") from error
+    except MemoryError as error:
+        raise ToolError(f"{pattern!r} repeats too much; give a simpler pattern.") from error
+    at, left = 0, limit
+    answers: list[str] = []
+    for size in map(int, sizes.split(",") if sizes else ()):
+        found: list[str] = []
+        for number, line in enumerate(split_lines(data[at : at + size]), 1):
+            if left <= 0:
+                break
+            if search(line) is not None:
+                found.append(str(number))
+                left -= 1
+        answers.append(" ".join(found))
+        at += size
+    return "\n".join(answers).encode()
+
+
+def split_lines(data: bytes) -> list[str]:
+    """Return the lines of a text without their ends."""
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    return [line.decode("utf-8", "replace").rstrip("\r") for line in lines]

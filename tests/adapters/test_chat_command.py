@@ -1,0 +1,56 @@
+"""Commands in a platform's chat are whole messages; everything else is something to say."""
+
+from __future__ import annotations
+
+import pytest
+
+from shipmate.adapters.chat_command import read_command
+from shipmate.values.event import Attachment, CourseEvent, PinEvent
+from tests.support.workspace import pressed, said
+
+GROUP = "telegram:group:7"
+
+
+@pytest.mark.parametrize("text", ["/new", "/NEW", "  /new\n", "/new@ship_bot"])
+def test_m6_new_opens_a_course(text: str) -> None:
+    event = said(
+        text, platform="telegram", thread_id=GROUP, message_id="9", user_id="ann", correlation_id="x"
+    )
+    read = read_command(event)
+    assert isinstance(read, CourseEvent)
+    kept = ("platform", "thread_id", "user_id", "message_id", "timestamp", "correlation_id")
+    assert [getattr(read, name) for name in kept] == [getattr(event, name) for name in kept]
+
+
+@pytest.mark.parametrize(
+    ("text", "pinned", "number"),
+    [
+        ("/pin The port is 8022.", "The port is 8022.", None),
+        ("/pin@ship_bot two\nlines", "two\nlines", None),
+        ("/pin", "", None),
+        ("/pins", "", None),
+        ("/unpin 12", "", 12),
+        ("/unpin", "", 0),
+        ("/unpin ²", "", 0),
+        ("/unpin -1", "", 0),
+    ],
+)
+def test_m6_pins_are_made_listed_and_taken_off(text: str, pinned: str, number: int | None) -> None:
+    read = read_command(said(text, platform="telegram"))
+    assert isinstance(read, PinEvent)
+    assert (read.text, read.number) == (pinned, number)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["new", "/newer", "say /new", "/new and then some", "//new", "/new/", "/pins 3", "／new", "> /new"],
+)
+def test_other_words_stay_what_they_are(text: str) -> None:
+    event = said(text, platform="telegram")
+    assert read_command(event) is event
+
+
+def test_what_was_heard_or_came_with_a_file_or_is_no_text_is_no_command() -> None:
+    picture = (Attachment(url="data:,", media_type="image/png"),)
+    for event in (said("/new", spoken=True), said("/new", attachments=picture), pressed("a", approved=True)):
+        assert read_command(event) is event
