@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shipmate.approvals.value import DecidedCall
+from shipmate.errors import ShipmateError
 from shipmate.orchestrator.lane.note import NoteEvent, outcome_of_note
 from shipmate.orchestrator.turn import describe_outcome, message_id_of, run_id_of
 from shipmate.store.port import InboxRow
@@ -31,6 +32,15 @@ from shipmate.values.message import (
 
 # What makes a turn of its own, with nothing beside it.
 ALONE = RetryEvent | NoteEvent | ModelEvent
+OUTDATED = Outcome(
+    run_id="",
+    status="failed",
+    error="that answer is no longer the last one of the thread, so it was not replaced",
+)
+
+
+class GaveUpError(ShipmateError):
+    """This run broke off five times at one point, so it was given up. Send the message anew."""
 
 
 def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread, run_id: str) -> UIMessage:

@@ -11,10 +11,12 @@ from functools import partial
 from shipmate.approvals.question import say
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import ReplyEffect
-from shipmate.errors import ModelStreamError, ShipmateError, StorageError
+from shipmate.errors import ModelStreamError, StorageError
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed, Run
 from shipmate.orchestrator.lane.ingress import (
+    OUTDATED,
+    GaveUpError,
     answered_message,
     decision_rows,
     initiators_of,
@@ -55,16 +57,7 @@ from shipmate.workspace.layout import CAPTAIN
 from shipmate.workspace.load import Loaded
 
 MAX_ATTEMPTS = 5
-OUTDATED = Outcome(
-    run_id="",
-    status="failed",
-    error="that answer is no longer the last one of the thread, so it was not replaced",
-)
 log = logging.getLogger(__name__)
-
-
-class GaveUpError(ShipmateError):
-    """This run broke off five times at one point, so it was given up. Send the message anew."""
 
 
 class Lane:
@@ -98,9 +91,7 @@ class Lane:
         self._turn: Turn | None = None
         self._run: asyncio.Task[Outcome] | None = None
         self._is_leaving = False
-        # The model a person chose for the thread, once it was looked up.
-        self._chosen: str | None = None
-        self._is_known = False
+        self._know(None)
         # Whose thread it is, once that was looked up.
         self._member: str | None = None
 
@@ -142,11 +133,9 @@ class Lane:
         rows = take_one_turn(rows)
         for row in rows:
             if isinstance(row.event, NoteEvent):
-                await self._note(thread, row, row.event)
-                return
+                return await self._note(thread, row, row.event)
             if isinstance(row.event, ModelEvent):
-                await self._switch(thread, row, row.event)
-                return
+                return await self._switch(thread, row, row.event)
             if is_outdated(thread, row.event):
                 await self._finish(thread, [row], OUTDATED)
                 return
@@ -202,8 +191,8 @@ class Lane:
 
     async def _switch(self, thread: Thread, row: InboxRow, event: ModelEvent) -> None:
         """Choose another model for the thread or its member, once it has answered; no run."""
-        own = await self._own_member(thread, event)
-        switch = Switch(self._store, self._equip(event.member or own), self._approvals.language)
+        equipment = self._equip(event.member or await self._own_member(thread, event))
+        switch = Switch(self._store, equipment, self._approvals.language)
         outcome = await switch.answer(event, self._settings())
         self._know(await self._store.threads.find(str(self.thread_id)))
         self._tell(user_message_id(event), outcome.text)
@@ -407,4 +396,5 @@ class Lane:
         return self._member
 
     def _know(self, info: ThreadInfo | None) -> None:
+        """Remember the model a person chose for the thread, once it is listed."""
         self._chosen, self._is_known = model_of(info), info is not None

@@ -7,9 +7,8 @@ from shipmate.models.selection import Selection, forget_selection, keep_plan, pl
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.store.port import Store, ThreadInfo
 from shipmate.thread.pin import say
-from shipmate.values.event import ModelEvent, Outcome
+from shipmate.values.event import ModelEvent, Outcome, surface_of
 from shipmate.values.message import JsonObject
-from shipmate.values.surface import surface_of
 from shipmate.workspace.load import Loaded
 
 DEFAULT = "default"
