@@ -29,6 +29,7 @@ CROSSING = {
     "orchestrator/test_forbidden.py": "rules that come late",
     "orchestrator/test_preview.py": "mode preview, through the product",
     "orchestrator/test_received.py": "what strangers sent",
+    "orchestrator/test_small_window.py": "what a model that reads little is sent",
     "orchestrator/test_row.py": "rows and streams, read by the AI SDK",
     "priming/test_cli.py": "the priming commands, with the fixtures of this room",
     "server/test_client.py": "the AI SDK's clients",

@@ -238,12 +238,15 @@ async def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--deltas", type=int, default=4, help="pieces an echoed text comes in")
     parser.add_argument("--pace", type=float, default=0, help="seconds between events")
+    parser.add_argument("--models", default="", help="names that are listed, with commas between them")
     options = parser.parse_args()
 
     def reply(request: Recorded) -> Reply:
         return answer(request, deltas=options.deltas, pace=options.pace)
 
     async with ProviderServer(reply, options.port) as server:
+        if options.models:
+            server.routes["/v1/models"] = {"data": [{"id": name} for name in options.models.split(",")]}
         print(server.port, flush=True)
         await asyncio.Event().wait()
 

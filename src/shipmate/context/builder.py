@@ -87,10 +87,11 @@ class ContextBuilder:
         profile = choose_profile(settings, request.profile)
         ratio = self._calibration.ratio(request.model)
         pieces = write_pieces(profile, self._scene(request, profile))
-        budget = find_budget(
-            request.window, settings.budget_tokens, lambda: round(weigh_tools(request.tools)[1] * ratio)
-        )
-        limit_pieces(pieces, settings.section_tokens, budget, ratio)
+        # A count that is too low must not let a prompt grow past what the model reads.
+        careful = max(1.0, ratio)
+        wanted = settings.budget_tokens
+        budget = find_budget(request.window, wanted, lambda: round(weigh_tools(request.tools)[1] * careful))
+        limit_pieces(pieces, settings.section_tokens, budget, ratio if budget == wanted else careful)
         return join_pieces(profile, pieces, request.tools, ratio, self.config.timezone)
 
     def calibrate(self, model: str, estimated: int, reported: int) -> None:

@@ -77,15 +77,26 @@ class ModelChoice:
             self._known[name] = found
         return found
 
+    def recall_window(self, name: str | None = None) -> Window:
+        """Return how many tokens a model reads, as far as it is known; nobody is asked."""
+        known = self._known.get(name)
+        if known is not None or self.named(name) is self._given:
+            return known or guess_window(self.named(name).name)
+        return self._windows.recall(self._llm_of(name), self.named(name).name, self._environ)
+
     async def _find_window(self, name: str | None, *, patient: bool) -> Window:
-        llm, model = self._llm if name is None else self._llm.named(name), self.named(name)
+        llm, model = self._llm_of(name), self.named(name)
         if model is self._given and llm.context_window is None:
             return guess_window(model.name)
-        # What was chosen by what this machine has is asked under the name it got.
-        provider, _, rest = model.name.partition(":")
-        if not (llm.provider or llm.model or llm.base_url):
-            llm = replace(llm, provider=provider, model=rest or None)
         return await self._windows.find(llm, model.name, self._environ, patient=patient)
+
+    def _llm_of(self, name: str | None) -> Llm:
+        """Return the settings of a model; one that was found on this machine has the name it got."""
+        llm = self._llm if name is None else self._llm.named(name)
+        if llm.provider or llm.model or llm.base_url:
+            return llm
+        provider, _, rest = self.named(name).name.partition(":")
+        return replace(llm, provider=provider, model=rest or None)
 
     async def close(self) -> None:
         """Close the models that hold connections."""

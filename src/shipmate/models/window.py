@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import ipaddress
 import logging
 from collections.abc import Mapping
 from functools import cache
@@ -72,11 +71,21 @@ class Windows:
         window = Window(tokens=told, source="server") if told else guess_window(model)
         return msgspec.structs.replace(window, is_final=is_final)
 
+    def recall(self, llm: Llm, model: str, environ: Mapping[str, str]) -> Window:
+        """Return the window as far as it is known here; nobody is asked."""
+        if llm.context_window is not None:
+            return Window(tokens=llm.context_window, source="ship.json")
+        try:
+            _, endpoint = locate(llm, environ)
+        except ConfigError:
+            return guess_window(model)
+        told = self._read().get(_name_place(endpoint, model))
+        return Window(tokens=told, source="server") if told else guess_window(model)
+
     async def _ask(
         self, provider: str, model: str, endpoint: Endpoint, *, patient: bool
     ) -> tuple[int | None, bool]:
-        # An address may hold a password.
-        place = f"{hashlib.sha256(endpoint.base_url.encode()).hexdigest()[:16]} {model}"
+        place = _name_place(endpoint, model)
         task = self._asking.get(place)
         if task is None:
             task = self._asking[place] = asyncio.create_task(self._learn(place, provider, model, endpoint))
@@ -215,6 +224,11 @@ def _families() -> dict[str, int]:
     return {line[0]: int(line[1]) for line in lines if len(line) == 2 and not line[0].startswith("#")}
 
 
+def _name_place(endpoint: Endpoint, model: str) -> str:
+    # An address may hold a password.
+    return f"{hashlib.sha256(endpoint.base_url.encode()).hexdigest()[:16]} {model}"
+
+
 def _tells(provider: str, endpoint: Endpoint) -> bool:
     entry = PROVIDERS[provider]
     return not endpoint.lacks and (
@@ -224,6 +238,9 @@ def _tells(provider: str, endpoint: Endpoint) -> bool:
 
 def _is_here(base_url: str) -> bool:
     """Return whether an address is of this machine."""
+    # Loaded only for servers of one's own.
+    import ipaddress
+
     host = urlsplit(base_url).hostname or ""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback

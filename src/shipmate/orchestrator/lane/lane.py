@@ -75,7 +75,6 @@ class Lane:
         feed: Feed,
         sends: Callable[[ThreadId, Outcome], Sequence[EgressMessage]],
         finished: Callable[[Sequence[InboxRow], Outcome], None],
-        # The settings of the workspace, with the models they name by now.
         settings: Callable[[], Loaded],
     ) -> None:
         self.thread_id = thread_id
@@ -133,9 +132,11 @@ class Lane:
         rows = take_one_turn(rows)
         for row in rows:
             if isinstance(row.event, NoteEvent):
-                return await self._note(thread, row, row.event)
+                await self._note(thread, row, row.event)
+                return
             if isinstance(row.event, ModelEvent):
-                return await self._switch(thread, row, row.event)
+                await self._switch(thread, row, row.event)
+                return
             if is_outdated(thread, row.event):
                 await self._finish(thread, [row], OUTDATED)
                 return
@@ -192,8 +193,9 @@ class Lane:
     async def _switch(self, thread: Thread, row: InboxRow, event: ModelEvent) -> None:
         """Choose another model for the thread or its member, once it has answered; no run."""
         equipment = self._equip(event.member or await self._own_member(thread, event))
-        switch = Switch(self._store, equipment, self._approvals.language)
-        outcome = await switch.answer(event, self._settings())
+        outcome = await Switch(self._store, equipment, self._approvals.language).answer(
+            event, self._settings()
+        )
         self._know(await self._store.threads.find(str(self.thread_id)))
         self._tell(user_message_id(event), outcome.text)
         await self._finish(thread, [row], outcome)
@@ -254,7 +256,6 @@ class Lane:
         own = await self._own_member(thread, event)
         await self._append_said(thread, rows, run_id)
         if not self._is_known:
-            # A model may have been chosen before the first words.
             self._know(await self._store.threads.find(str(self.thread_id)))
         initiators = initiators_of(thread, answered_message(thread, event))
         # What was begun goes on with the member that began it, whoever is named beside the answer.
@@ -396,5 +397,4 @@ class Lane:
         return self._member
 
     def _know(self, info: ThreadInfo | None) -> None:
-        """Remember the model a person chose for the thread, once it is listed."""
         self._chosen, self._is_known = model_of(info), info is not None
