@@ -13,7 +13,6 @@ ROOMS = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name !
 CROSSING = {
     "cli/test_foreign_folder.py": "folders made for other programs, through the command line",
     "cli/test_help.py": "every command describes itself",
-    "cli/test_model.py": "which model answers, whatever the command",
     "context/test_bad_input.py": "whatever stands in a workspace, a prompt is made",
     "context/test_document_001.py": "document 001 to the letter",
     "context/test_golden.py": "the profiles against the documents",
@@ -31,6 +30,7 @@ CROSSING = {
     "orchestrator/test_preview.py": "mode preview, through the product",
     "orchestrator/test_received.py": "what strangers sent",
     "orchestrator/test_server_tools.py": "tools of MCP servers through whole runs",
+    "orchestrator/test_small_window.py": "what a model that reads little is sent",
     "orchestrator/test_row.py": "rows and streams, read by the AI SDK",
     "priming/test_cli.py": "the priming commands, with the fixtures of this room",
     "server/routes/v1/test_client.py": "programs of others that speak OpenAI's protocol",

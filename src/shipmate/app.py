@@ -19,6 +19,7 @@ from shipmate.context.trace import Trace
 from shipmate.errors import StorageError
 from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
+from shipmate.models.window import Windows
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import LocalFeed, Receipt
 from shipmate.orchestrator.keeper.keeping import Keeping
@@ -69,6 +70,7 @@ class Shipmate:
         self._model = model
         self._servers = default_servers(captain_of(layout, self.config))
         self._toolset = toolset
+        self._windows = Windows(layout.windows)
         self._equipment: dict[str, Equipment] = {}
         # What members worked with before their settings changed.
         self._retired: list[Equipment] = []
@@ -121,6 +123,10 @@ class Shipmate:
     ) -> Shipmate:
         layout = Layout.find(root)
         loaded = load_config(layout, environ)
+        for finding in loaded.findings:
+            # A misspelt limit limits nothing; whoever starts must not have to ask the doctor for that.
+            if finding.level == "warn":
+                log.warning("%s: %s%s", finding.subject, finding.message, finding.fix and f"; {finding.fix}")
         ship = cls(layout, loaded, open_store(layout), Sandbox(layout), model=model, toolset=toolset)
         try:
             await ship.keeper.open()
@@ -151,11 +157,12 @@ class Shipmate:
             toolset = default_toolset(member, self.sandbox, self._servers)
         else:
             toolset = self._toolset.limited_to(member.tools)
+        environ = self.crew.loaded.environ
         return Equipment(
             member,
-            ModelChoice(member.config.llm, self.loaded.environ, given),
+            ModelChoice(member.config.llm, environ, given, self._windows),
             toolset,
-            ContextBuilder(member, environ=self.loaded.environ),
+            ContextBuilder(member, environ=environ),
         )
 
     @property
@@ -196,6 +203,7 @@ class Shipmate:
             approvals=self.approvals,
             feed=feed,
             sends=self._sends,
+            settings=lambda: self.crew.loaded,
         )
         self._reconciling = asyncio.create_task(self._reconcile())
         return LocalKeeper(Lanes(self.store, self.threads, feed, make_lane), feed)

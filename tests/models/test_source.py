@@ -158,8 +158,33 @@ def test_u11_a_key_whose_library_is_missing_is_said(monkeypatch: pytest.MonkeyPa
     assert "pip install 'pydantic-ai-slim[cohere]'" in line
     said = findings(Llm(), environ)
     assert [found.level for found in said] == ["warn", "warn"]
-    assert "pydantic-ai-slim[cohere]" in said[0].fix
+    assert "[cohere]" in said[0].fix
+    # Once a model is chosen, nobody is nagged at each start; the doctor names the key all the same.
     assert find_overlooked(Llm(provider="rehearsal"), environ) == []
+    assert "CO_API_KEY (cohere)" in str(findings(Llm(provider="rehearsal"), environ))
+
+
+def test_u11_gemini_keys_are_used_without_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "find_spec", lambda name: None)
+    environ = {"OLLAMA_HOST": "127.0.0.1:1", "GEMINI_API_KEY": "sk-secret"}
+    assert choose_model(Llm(), environ).name.startswith("google:")
+    assert find_overlooked(Llm(), environ) == []
+
+
+def test_u11_keys_of_one_provider_that_differ_are_named() -> None:
+    environ = {"GEMINI_API_KEY": "sk-one-secret", "GOOGLE_API_KEY": "sk-two-secret"}
+    (first, *_) = findings(Llm(), environ)
+    assert first.level == "warn"
+    assert "GEMINI_API_KEY and GOOGLE_API_KEY differ" in first.message
+    assert not [each for each in findings(Llm(), dict.fromkeys(environ, "sk-same")) if each.level == "warn"]
+
+
+def test_u11_a_key_that_another_choice_leaves_idle_is_named() -> None:
+    environ = {"GEMINI_API_KEY": "sk-one-secret", "OPENAI_API_KEY": "sk-two-secret"}
+    (said,) = [each for each in findings(Llm(provider="openai"), environ) if each.subject == "keys"]
+    assert "GEMINI_API_KEY (google)" in said.message
+    assert "OPENAI_API_KEY" not in said.message
+    assert "secret" not in said.message
 
 
 def test_u11_a_key_that_waits_for_a_models_name_is_said() -> None:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from shipmate.approvals.value import Approval
-from shipmate.orchestrator.lane.lane import MAX_ATTEMPTS, GaveUpError
+from shipmate.orchestrator.lane.ingress import GaveUpError
+from shipmate.orchestrator.lane.lane import MAX_ATTEMPTS
 from shipmate.orchestrator.lane.note import NoteEvent
 from shipmate.orchestrator.turn import message_id_of, run_id_of
 from shipmate.thread.course import read_course

@@ -37,6 +37,8 @@ class Recorded:
     path: str
     headers: dict[str, str]
     body: Json
+    method: str = "POST"
+    query: str = ""
 
     @property
     def protocol(self) -> str:
@@ -96,6 +98,9 @@ class ProviderServer:
 
     def __init__(self, answer: Answer = answer, port: int = 0) -> None:
         self.requests: list[Recorded] = []
+        # What was asked beside answers, and what such routes say: what is not here is not found.
+        self.asides: list[Recorded] = []
+        self.routes: dict[str, Any] = {}
         self._answer = answer
         self._port = port
         self._script: deque[Reply] = deque()
@@ -144,6 +149,10 @@ class ProviderServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while (request := await read_request(reader)) is not None:
+                if request.method == "GET" or request.path.startswith("/api/"):
+                    self.asides.append(request)
+                    await send_route(writer, request, self.routes)
+                    continue
                 self.requests.append(request)
                 reply = self._reply(request)
                 if not await send(writer, request, reply):
@@ -165,8 +174,26 @@ async def read_request(reader: asyncio.StreamReader) -> Recorded | None:
         name, _, value = line.decode("latin-1").partition(":")
         headers[name.strip().lower()] = value.strip()
     raw = await reader.readexactly(int(headers.get("content-length", "0")))
-    path = head.split()[1].decode().partition("?")[0]
-    return Recorded(path, headers, json.loads(raw) if raw else {})
+    method, target = head.split()[0].decode(), head.split()[1].decode()
+    path, _, query = target.partition("?")
+    return Recorded(path, headers, json.loads(raw) if raw else {}, method, query)
+
+
+async def send_route(writer: asyncio.StreamWriter, request: Recorded, routes: dict[str, Any]) -> None:
+    """Answer a request beside the answers: JSON, a status number, or what a function makes of it."""
+    found = routes.get(request.path, 404)
+    found = found(request) if callable(found) else found
+    if asyncio.iscoroutine(found):
+        found = await found
+    status, said = (
+        (found, {"error": {"message": "no such route"}}) if isinstance(found, int) else (200, found)
+    )
+    body = said.encode() if isinstance(said, str) else json.dumps(said).encode()
+    kind = "text/html" if isinstance(said, str) else "application/json"
+    writer.write(
+        f"HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
+    )
+    await writer.drain()
 
 
 async def send(writer: asyncio.StreamWriter, request: Recorded, reply: Reply) -> bool:
@@ -211,12 +238,15 @@ async def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--deltas", type=int, default=4, help="pieces an echoed text comes in")
     parser.add_argument("--pace", type=float, default=0, help="seconds between events")
+    parser.add_argument("--models", default="", help="names that are listed, with commas between them")
     options = parser.parse_args()
 
     def reply(request: Recorded) -> Reply:
         return answer(request, deltas=options.deltas, pace=options.pace)
 
     async with ProviderServer(reply, options.port) as server:
+        if options.models:
+            server.routes["/v1/models"] = {"data": [{"id": name} for name in options.models.split(",")]}
         print(server.port, flush=True)
         await asyncio.Event().wait()
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Literal
 
-from shipmate.values.event import CourseEvent, IngressEvent, PinEvent, TextEvent
+from shipmate.values.event import CourseEvent, IngressEvent, ModelSwitchEvent, PinEvent, TextEvent
 
 # In groups some platforms put the name of the one who is meant behind the command.
-COMMAND = re.compile(r"/(new|pin|pins|unpin)(?:@\w+)?(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
+COMMAND = re.compile(r"/(new|pin|pins|unpin|model)(?:@\w+)?(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
+# What follows /model when it is meant for the member, not the thread.
+MEMBER_SCOPE = "--member"
 
 
 def read_command(event: IngressEvent) -> IngressEvent:
@@ -29,8 +31,18 @@ def read_command(event: IngressEvent) -> IngressEvent:
         case "unpin":
             # What is no number is the number of no pin; the answer says which there are.
             return PinEvent(**_common(event), number=int(rest) if re.fullmatch(r"[0-9]{1,9}", rest) else 0)
+        case "model":
+            name, scope = read_model_words(rest)
+            return ModelSwitchEvent(**_common(event), name=name, scope=scope)
         case _:
             return event
+
+
+def read_model_words(rest: str) -> tuple[str, Literal["thread", "member"]]:
+    """Return the model that stands behind /model, and for whom it is meant."""
+    words = rest.split()
+    name = " ".join(word for word in words if word != MEMBER_SCOPE)
+    return name, "member" if MEMBER_SCOPE in words else "thread"
 
 
 def _common(event: TextEvent) -> dict[str, Any]:

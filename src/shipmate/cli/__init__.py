@@ -7,6 +7,7 @@ import sys
 COMMANDS = {
     "init": "Make a workspace: an Agent.md to begin with.",
     "adopt": "Show how a folder of another agent opens; make it lasting.",
+    "model": "Choose the model that answers; test it, list others.",
     "chat": "Talk to a member in the terminal.",
     "ask": "Ask one question and print the answer; made for pipes.",
     "stop": "Stop the run of a thread, whichever process works it.",

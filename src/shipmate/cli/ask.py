@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from shipmate.cli.place import find_layout, new_thread_id, parse_thread_id
-from shipmate.cli.ship import YOLO, make_text, open_ship, prime
+from shipmate.cli.ship import YOLO, make_text, open_ship, prime, read_names
 from shipmate.cli.terminal.card import clean
 from shipmate.cli.terminal.leaving import is_leaving, run
 from shipmate.cli.terminal.transcript import Transcript
@@ -40,7 +40,10 @@ if TYPE_CHECKING:
     "--prime", "refs", multiple=True, metavar="REF", help="Begin the new thread with this priming script."
 )
 @click.option("--model", default=None, metavar="PROVIDER:MODEL", help="Another model for this question.")
-@click.option("-m", "--member", default=None, metavar="ID", help="Who answers; else the thread's member.")
+@click.option("--member", default=None, metavar="ID", help="Who answers; else the thread's member.")
+@click.option(
+    "-m", "named", multiple=True, metavar="NAME", help="Short for either: a member, or PROVIDER:MODEL."
+)
 @click.pass_context
 def command(
     context: click.Context,
@@ -50,9 +53,11 @@ def command(
     refs: tuple[str, ...],
     model: str | None,
     member: str | None,
+    named: tuple[str, ...],
 ) -> int:
     """Ask one question and print the answer. Text piped in is added after the WORDS."""
     layout = find_layout(context)
+    model, member = read_names(named, model, member)
     text = join_input(words, None if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read())
     thread_id = parse_thread_id(thread) if thread else new_thread_id()
     printer = _Printer(as_json=as_json)

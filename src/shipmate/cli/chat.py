@@ -7,7 +7,7 @@ import sys
 import click
 
 from shipmate.cli.place import find_layout, new_thread_id, parse_thread_id
-from shipmate.cli.ship import open_ship, prime
+from shipmate.cli.ship import open_ship, prime, read_names
 from shipmate.cli.terminal.leaving import run
 from shipmate.errors import UserError
 from shipmate.values.thread_id import ThreadId
@@ -23,7 +23,10 @@ from shipmate.workspace.layout import CAPTAIN, Layout
 )
 @click.option("--hide-priming", is_flag=True, help="Do not show the replayed messages.")
 @click.option("--model", default=None, metavar="PROVIDER:MODEL", help="Another model for this chat.")
-@click.option("-m", "--member", default=None, metavar="ID", help="Who answers; else the thread's member.")
+@click.option("--member", default=None, metavar="ID", help="Who answers; else the thread's member.")
+@click.option(
+    "-m", "named", multiple=True, metavar="NAME", help="Short for either: a member, or PROVIDER:MODEL."
+)
 @click.pass_context
 def command(
     context: click.Context,
@@ -32,9 +35,11 @@ def command(
     hide_priming: bool,
     model: str | None,
     member: str | None,
+    named: tuple[str, ...],
 ) -> None:
     """Talk to a member in the terminal. Ctrl-C stops the run, Ctrl-D leaves."""
     layout = find_layout(context)
+    model, member = read_names(named, model, member)
     if hide_priming and not refs:
         raise UserError("--hide-priming needs --prime REF. `shipmate priming list` shows the scripts.")
     if not sys.stdin.isatty() or not sys.stdout.isatty():

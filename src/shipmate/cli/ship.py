@@ -83,6 +83,20 @@ def make_text(
     )
 
 
+def read_names(
+    named: tuple[str, ...], model: str | None, member: str | None
+) -> tuple[str | None, str | None]:
+    """Tell models from members among the names given with -m: a member's id has no colon."""
+    from shipmate.models.catalog import PROVIDERS
+
+    for name in named:
+        if ":" in name or name in PROVIDERS:
+            model = name
+        else:
+            member = name
+    return model, member
+
+
 def local_user() -> str:
     """Return the name of the person at this terminal."""
     try:

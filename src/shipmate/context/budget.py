@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Iterable
 from functools import lru_cache
+from typing import TypeVar
 
+import msgspec
+
+from shipmate.context.request import ToolDescription
 from shipmate.values.message import estimate_tokens
+
+Described = TypeVar("Described", bound=ToolDescription)
 
 HEAD_SHARE = 0.7
 TAIL_SHARE = 0.2
@@ -34,6 +41,43 @@ CUT_ORDER = (
     "agents",
     "agent",
 )
+
+
+# What of a model's window prompt and tools may take together, and the tools alone; the talk has the rest.
+SHARE = 0.55
+TOOLS_SHARE = 0.25
+# What a prompt is left at least, whatever the tools take.
+LEAST_TOKENS = 500
+# A model that reads more than this is offered every tool.
+SMALL_WINDOW = 32_768
+
+
+def find_budget(window: int | None, budget: int, tools: Callable[[], int]) -> int:
+    """Return the tokens a prompt may have: as set, but no more than its share of the window."""
+    if window is None or budget <= window * (SHARE - TOOLS_SHARE):
+        return budget
+    return min(budget, max(LEAST_TOKENS, int(window * SHARE) - tools()))
+
+
+def fit_tools(tools: Iterable[Described], window: int | None) -> list[Described]:
+    """Return the tools that fit their share of the window, the first ones first."""
+    found = list(tools)
+    if window is None or window > SMALL_WINDOW:
+        return found
+    room = int(window * TOOLS_SHARE)
+    kept: list[Described] = []
+    for tool in found:
+        room -= weigh_tool(tool)
+        if room < 0:
+            break
+        kept.append(tool)
+    return kept
+
+
+def weigh_tool(tool: ToolDescription) -> int:
+    """Estimate the tokens of a tool's description."""
+    said = {"name": tool.name, "description": tool.description, "schema": tool.schema}
+    return weigh(msgspec.json.encode(said).decode())[1]
 
 
 @lru_cache(maxsize=512)

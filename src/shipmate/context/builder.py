@@ -6,9 +6,9 @@ from collections.abc import Iterable, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shipmate.context.budget import Calibration
+from shipmate.context.budget import Calibration, find_budget
 from shipmate.context.media import read_images
-from shipmate.context.piece import join_pieces, limit_pieces, write_pieces
+from shipmate.context.piece import join_pieces, limit_pieces, weigh_tools, write_pieces
 from shipmate.context.profile import MEMORY, Profile, choose_profile
 from shipmate.context.request import Context, ContextRequest, ToolDescription, offered_tools
 from shipmate.context.section import Scene, find_zone, tell_time
@@ -87,7 +87,11 @@ class ContextBuilder:
         profile = choose_profile(settings, request.profile)
         ratio = self._calibration.ratio(request.model)
         pieces = write_pieces(profile, self._scene(request, profile))
-        limit_pieces(pieces, settings.section_tokens, settings.budget_tokens, ratio)
+        # A count that is too low must not let a prompt grow past what the model reads.
+        careful = max(1.0, ratio)
+        wanted = settings.budget_tokens
+        budget = find_budget(request.window, wanted, lambda: round(weigh_tools(request.tools)[1] * careful))
+        limit_pieces(pieces, settings.section_tokens, budget, ratio if budget == wanted else careful)
         return join_pieces(profile, pieces, request.tools, ratio, self.config.timezone)
 
     def calibrate(self, model: str, estimated: int, reported: int) -> None:

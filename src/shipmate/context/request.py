@@ -59,6 +59,8 @@ class ContextRequest(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     # The moment the prompt speaks of; now when not given.
     now: datetime | None = None
     profile: str | None = None
+    # How many tokens the model reads at once; None when nobody knows.
+    window: int | None = None
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, eq=False):

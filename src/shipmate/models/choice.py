@@ -5,20 +5,37 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
+from shipmate.models.catalog import ALIASES, PROVIDERS
 from shipmate.models.choose import choose_model, find_overlooked
 from shipmate.models.port import Model
+from shipmate.models.probe import Measured, ask_once
 from shipmate.models.relay import close_model
+from shipmate.models.window import Window, Windows, guess_window
 from shipmate.workspace.config import Llm
 
 log = logging.getLogger(__name__)
+REHEARSAL = "rehearsal"
+KNOWN = frozenset((*PROVIDERS, *ALIASES))
+CHECK_SECONDS = 20.0
 
 
 class ModelChoice:
     """Models by name, each made when first asked for and closed with the workspace."""
 
-    def __init__(self, llm: Llm, environ: Mapping[str, str], default: Model | None = None) -> None:
+    def __init__(
+        self,
+        llm: Llm,
+        environ: Mapping[str, str],
+        default: Model | None = None,
+        windows: Windows | None = None,
+    ) -> None:
         self._llm = llm
         self._environ = environ
+        self._windows = windows or Windows()
+        self._given = default
+        self._known: dict[str | None, Window] = {}
         self._models: dict[str | None, Model] = {} if default is None else {None: default}
 
     @property
@@ -35,7 +52,54 @@ class ModelChoice:
             self._models[name] = choose_model(llm, self._environ)
         return self._models[name]
 
+    def complete(self, name: str) -> str:
+        """Return a model's name with its provider: the one in use where none is named."""
+        head, colon, _ = name.partition(":")
+        if (colon and head in KNOWN) or head == REHEARSAL:
+            return name
+        return f"{self.default.name.partition(':')[0]}:{name}"
+
+    async def check(self, name: str) -> Measured:
+        """Ask a model one short question; raise a ShipmateError when it does not work."""
+        llm = replace(self._llm.named(name), fallback=(), max_retries=0, timeout_seconds=CHECK_SECONDS)
+        model = choose_model(llm, self._environ)
+        try:
+            return await ask_once(model)
+        finally:
+            await close_model(model)
+
+    async def window(self, name: str | None = None, *, patient: bool = False) -> Window:
+        """Return how many tokens a model reads at once; what its server is still to tell comes later."""
+        if (known := self._known.get(name)) is not None:
+            return known
+        found = await self._find_window(name, patient=patient)
+        if found.is_final:
+            self._known[name] = found
+        return found
+
+    def recall_window(self, name: str | None = None) -> Window:
+        """Return how many tokens a model reads, as far as it is known; nobody is asked."""
+        known = self._known.get(name)
+        if known is not None or self.named(name) is self._given:
+            return known or guess_window(self.named(name).name)
+        return self._windows.recall(self._llm_of(name), self.named(name).name, self._environ)
+
+    async def _find_window(self, name: str | None, *, patient: bool) -> Window:
+        llm, model = self._llm_of(name), self.named(name)
+        if model is self._given and llm.context_window is None:
+            return guess_window(model.name)
+        return await self._windows.find(llm, model.name, self._environ, patient=patient)
+
+    def _llm_of(self, name: str | None) -> Llm:
+        """Return the settings of a model; one that was found on this machine has the name it got."""
+        llm = self._llm if name is None else self._llm.named(name)
+        if llm.provider or llm.model or llm.base_url:
+            return llm
+        provider, _, rest = self.named(name).name.partition(":")
+        return replace(llm, provider=provider, model=rest or None)
+
     async def close(self) -> None:
         """Close the models that hold connections."""
+        await self._windows.close()
         for model in self._models.values():
             await close_model(model)

@@ -64,15 +64,32 @@ def name_model(llm: Llm, environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def find_overlooked(llm: Llm, environ: Mapping[str, str]) -> list[str]:
-    """Tell of keys that nothing uses: their provider needs a library, or a model to be named."""
+    """Tell of keys that nothing uses while no model is named: their provider needs a library, or a name."""
     if llm.provider or llm.model or llm.base_url:
         return []
     return [
         f"{key} is set, but {name} {_find_lack(name)}"
         for name, entry in PROVIDERS.items()
         for key in entry.keys
-        if environ.get(key) and _find_lack(name)
+        if environ.get(key) and _find_lack(name) and not name.endswith("-responses")
     ]
+
+
+def find_idle(llm: Llm, environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the keys that are not used because another model is chosen, each with its provider."""
+    is_open = not (llm.provider or llm.model or llm.base_url)
+    try:
+        used = {_name(each)[0] for each in _flatten(discover(llm, environ) if is_open else llm)}
+    except ConfigError:
+        return []
+    taken = {key for name in used for key in PROVIDERS[name].keys}
+    found = {
+        key: name
+        for name, entry in PROVIDERS.items()
+        for key in entry.keys
+        if environ.get(key) and key not in taken and not name.endswith("-responses")
+    }
+    return [(key, name) for key, name in found.items() if not (is_open and _find_lack(name))]
 
 
 def _find_lack(name: str) -> str:
@@ -140,7 +157,18 @@ def _check_library(provider: str) -> None:
         )
 
 
-def _make(llm: Llm, provider: str, model: str | None, environ: Mapping[str, str]) -> Model:
+def locate(llm: Llm, environ: Mapping[str, str]) -> tuple[str, Endpoint]:
+    """Return whose models would be asked, and where; raise ConfigError when nobody can be."""
+    if lacks := _find_unset(llm):
+        raise ConfigError(lacks)
+    provider, _ = _name(llm)
+    if PROVIDERS[provider].wire is None:
+        raise ConfigError(f"{provider} is asked through a library, which does not list its models.")
+    base_url, source = _find_address(llm, provider, environ)
+    return provider, _endpoint(llm, provider, base_url, source, environ)
+
+
+def _find_address(llm: Llm, provider: str, environ: Mapping[str, str]) -> tuple[str | None, Source]:
     entry = PROVIDERS[provider]
     source = find_source(provider, environ, llm.api_key)
     base_url = llm.base_url or source.address
@@ -148,9 +176,16 @@ def _make(llm: Llm, provider: str, model: str | None, environ: Mapping[str, str]
         check_source(provider, environ, source)
     if provider == "ollama":
         base_url = llm.base_url or f"{locate_ollama(source.address)}/v1"
-        model = model or _first_ollama_model(base_url)
     if entry.wire and not (base_url or entry.home):
         raise ConfigError(f"llm.baseUrl is missing: {provider} needs the address of a server.")
+    return base_url, source
+
+
+def _make(llm: Llm, provider: str, model: str | None, environ: Mapping[str, str]) -> Model:
+    entry = PROVIDERS[provider]
+    base_url, source = _find_address(llm, provider, environ)
+    if provider == "ollama" and base_url:
+        model = model or _first_ollama_model(base_url)
     model = model or (entry.model if llm.base_url is None else None)
     if not model:
         raise ConfigError(f"llm.model is missing: say which model of {provider} answers.")

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from shipmate.approvals.service import ApprovalService
+from shipmate.context.budget import fit_tools
 from shipmate.context.request import Context, ContextRequest, Section
 from shipmate.context.snapshot import Sent, SnapshotLog
 from shipmate.context.trace import Trace
@@ -177,21 +178,26 @@ class AgentOrchestrator:
         messages = turn.thread.history()
         said = next((text_of(message) for message in reversed(messages) if message["role"] == "user"), "")
         equipment = turn.equipment
+        model = equipment.models.named(turn.model).name
+        window = (await equipment.models.window(turn.model)).tokens
+        turn.window = window
+        tools = _offer(turn)
         context = equipment.context.build(
             ContextRequest(
                 thread_id=turn.thread_id,
                 user_id=turn.user_id,
                 platform=turn.thread.id.platform,
-                model=equipment.models.named(turn.model).name,
-                tools=_offer(turn),
+                model=model,
+                tools=tools,
                 last_text=said,
                 extra_context=turn.extra_context,
+                window=window,
             )
         )
         sent = Sent(
-            model=equipment.models.named(turn.model).name,
+            model=model,
             course=turn.thread.course,
-            tools=equipment.toolset.specs(),
+            tools=tools,
             messages=messages,
             files=self._attachments.count_named(turn.thread),
         )
@@ -231,7 +237,7 @@ class AgentOrchestrator:
             await self._ledger.keep_signatures(turn.thread_id, turn.message["id"], step, signed)
 
     async def _record(self, turn: Turn, finish: Finish, context: Context, milliseconds: int) -> None:
-        model = finish.model or turn.equipment.models.named(turn.model).name
+        model = turn.answered_by = finish.model or turn.equipment.models.named(turn.model).name
         estimated = context.tokens + self._history.tokens(turn.thread)
         turn.equipment.context.calibrate(model, estimated, finish.usage.input_tokens)
         await self._ledger.add_usage(
@@ -269,7 +275,8 @@ def _offer(turn: Turn) -> list[ToolSpec]:
     """
     if not turn.options.offers_tools:
         return []
-    own = [spec for spec in turn.equipment.toolset.specs() if spec.name not in turn.client_tools]
+    fitting = fit_tools(turn.equipment.toolset.specs(), turn.window)
+    own = [spec for spec in fitting if spec.name not in turn.client_tools]
     return [*own, *(ToolSpec(each.name, each.description, each.schema) for each in turn.options.tools)]
 
 

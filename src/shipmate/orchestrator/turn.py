@@ -88,6 +88,10 @@ class Turn:
         self.options = options or RunOptions()
         # Tools of the program that asks: it makes their calls, nothing runs here.
         self.client_tools = frozenset(tool.name for tool in self.options.tools)
+        # The model that answered last.
+        self.answered_by = ""
+        # How many tokens the model reads at once: tools are offered as far as they have room.
+        self.window: int | None = None
         # The guides told in this run, also those that are not in the message yet.
         self.guides: set[str] = set()
         self._count_attempt = count_attempt
@@ -228,7 +232,8 @@ class Turn:
         ending: JsonObject = {} if reason == "stop" else {"ending": reason}
         if reason in ENDINGS:
             told.append(chunks.data("notice", {"kind": reason, "text": ENDINGS[reason]}))
-        await self.commit(*told, chunks.message_metadata({"outcome": "replied", **ending}))
+        by = {"model": self.answered_by} if self.answered_by else {}
+        await self.commit(*told, chunks.message_metadata({"outcome": "replied", **by, **ending}))
         self.tell(chunks.finish_step(), chunks.finish(reason))
         return self.outcome("replied")
 

@@ -120,8 +120,12 @@ class IndexedThreads:
         is_new: bool = False,
     ) -> None:
         """Put the marks of a new thread on disk; `note` lists it once its file is there."""
+        if settings is None:
+            # A person may have chosen a model for it before anything was said.
+            known = self._marks.read(ThreadId.parse(thread_id))
+            settings = known.settings if known is not None else {}
         mark = ThreadMark(
-            title=title, member=member, settings=settings or {}, created_at=timestamp(), is_new=is_new
+            title=title, member=member, settings=settings, created_at=timestamp(), is_new=is_new
         )
         self._marks.create(ThreadId.parse(thread_id), mark)
         await self._index.mark_changed(thread_id)

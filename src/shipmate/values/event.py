@@ -113,8 +113,23 @@ class PinEvent(_Event, frozen=True, kw_only=True, tag="pin"):
     source: str | None = None
 
 
+class ModelSwitchEvent(_Event, frozen=True, kw_only=True, tag="model"):
+    """The wish for another model, from the next turn on; without a name, the question which one answers."""
+
+    # As provider:model, or a model of the provider in use; "default" takes the choice back.
+    name: str = ""
+    scope: Literal["thread", "member"] = "thread"
+
+
 IngressEvent: TypeAlias = (
-    TextEvent | VoiceEvent | ApprovalReplyEvent | ToolResultEvent | RetryEvent | CourseEvent | PinEvent
+    TextEvent
+    | VoiceEvent
+    | ApprovalReplyEvent
+    | ToolResultEvent
+    | RetryEvent
+    | CourseEvent
+    | PinEvent
+    | ModelSwitchEvent
 )
 
 

@@ -47,7 +47,10 @@ class Llm(_Section, frozen=True, kw_only=True):
             "by default of servers of your own only"
         ),
     ] = None
-    context_window: Annotated[int, Meta(ge=1000, description="tokens the model can read at once")] = 128_000
+    context_window: Annotated[
+        Annotated[int, Meta(ge=1000)] | None,
+        Meta(description="tokens the model can read at once; the server is asked by default"),
+    ] = None
     fallback: Annotated[
         tuple[Llm, ...], Meta(description="tried in order when this model stays unavailable")
     ] = ()
@@ -95,7 +98,9 @@ class ContextSettings(_Section, frozen=True, kw_only=True):
     instructions: Annotated[
         tuple[str, ...], Meta(description="files read as AGENTS.md is, such as CLAUDE.md")
     ] = ()
-    budget_tokens: Annotated[int, Meta(ge=500, description="the whole system prompt")] = 24_000
+    budget_tokens: Annotated[
+        int, Meta(ge=500, description="the whole system prompt; less where the model reads little")
+    ] = 24_000
     section_tokens: Annotated[dict[str, int], Meta(description="a limit for one section")] = {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from pathlib import Path
 
@@ -9,14 +10,16 @@ import msgspec
 
 from shipmate.errors import ConfigError, NotFoundError, ShipmateError, UserError
 from shipmate.values.message import JsonObject
+from shipmate.workspace.environ import list_places
 from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.foreign.program.claude_agent import take_settings
 from shipmate.workspace.layout import CAPTAIN, MEMBER_ID, Layout
-from shipmate.workspace.load import Loaded
+from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.member import Member, MemberSettings, make_member, read_settings
 from shipmate.workspace.secret.secret import secret_values
 
+log = logging.getLogger(__name__)
 # The files that say who a member is where there is no Agent.md.
 SELVES = ("IDENTITY.md", "SOUL.md")
 # Any one of these makes a folder of members/ a member.
@@ -30,8 +33,15 @@ class Crew:
         self.layout = layout
         self._loaded = loaded
         self._files = FileCache(layout.root)
+        self._settings = self._read_settings()
         # Each with the files it was read from.
         self._known: dict[str, tuple[tuple[FileText, ...], Member]] = {}
+
+    @property
+    def loaded(self) -> Loaded:
+        """The settings: which model answers is as the files say now, all else as they said at the start."""
+        self._follow_settings()
+        return self._loaded
 
     def ids(self) -> list[str]:
         """Return the ids of all members, the captain first."""
@@ -105,7 +115,27 @@ class Crew:
         is_home = any(own.root == self.layout.root / home for _, home in self.layout.homes)
         return is_home or any((own.root / name).is_file() for name in FILES)
 
+    def _read_settings(self) -> tuple[FileText, FileText]:
+        return self._files.read(self.layout.config), self._files.read(self.layout.env)
+
+    def _follow_settings(self) -> None:
+        """Take over another model, or another key, that ship.json and .env name by now."""
+        files = self._read_settings()
+        if [_said(each) for each in files] == [_said(each) for each in self._settings]:
+            return
+        self._settings = files
+        try:
+            fresh = load_config(self.layout, list_places(self._loaded.environ)[0].variables)
+        except ConfigError as error:
+            log.warning("the model stays as it was: %s", error)
+            return
+        config = msgspec.structs.replace(self._loaded.config, llm=fresh.config.llm)
+        self._loaded.mask.cover(secret_values(fresh.environ, msgspec.to_builtins(fresh.config)))
+        self._loaded = msgspec.structs.replace(self._loaded, config=config, environ=fresh.environ)
+        self._known.clear()
+
     def _read(self, member_id: str) -> Member:
+        self._follow_settings()
         own = self.layout.member(member_id)
         files = tuple(map(self._files.read, (own.agent, own.member_file, *map(own.bootstrap, SELVES))))
         known = self._known.get(member_id)

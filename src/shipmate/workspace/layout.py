@@ -107,6 +107,11 @@ class Layout:
         return self.ship / "ship.schema.json"
 
     @cached_property
+    def windows(self) -> Path:
+        """Return where it is kept how much models read at once, as their servers told."""
+        return self.ship / "windows.json"
+
+    @cached_property
     def env(self) -> Path:
         return self.root / ".env"
 

@@ -16,7 +16,7 @@ export const api = {
   thread: (id: string) => request<T.Thread>("GET", thread(id)),
   createThread: (body: { member?: string; title?: string; priming?: { scriptRefs: string[]; showInUi: boolean } }) =>
     request<{ threadId: string; messages: number }>("POST", "/api/threads", body),
-  changeThread: (id: string, body: { title?: string; archived?: boolean; read?: boolean }) =>
+  changeThread: (id: string, body: { title?: string; archived?: boolean; read?: boolean; model?: string }) =>
     request<T.Thread>("PATCH", thread(id), body),
   binThread: (id: string) => request<void>("DELETE", thread(id)),
   restoreThread: (id: string) => request<T.Thread>("POST", `${thread(id)}/restore`, {}),
@@ -81,8 +81,12 @@ export const api = {
   audit: (before?: number) => request<T.Audit>("GET", `/api/audit${query({ limit: 100, before })}`),
   doctor: () => request<{ findings: T.Finding[] }>("GET", "/api/doctor"),
   settings: () => request<T.Settings>("GET", "/api/settings"),
-  testKey: (body: { provider: string; model?: string; apiKey?: string; baseUrl?: string }) =>
-    request<T.KeyTest>("POST", "/api/settings/test-key", body),
+  providers: () => request<{ providers: T.Provider[] }>("GET", "/api/settings/providers"),
+  offers: (body: T.ModelChoice) =>
+    request<{ models: T.Offer[]; message: string | null }>("POST", "/api/settings/models", body),
+  testKey: (body: T.ModelChoice) => request<T.KeyTest>("POST", "/api/settings/test-key", body),
+  saveModel: (body: T.ModelChoice & { force?: boolean }) =>
+    request<T.ModelSaved>("PUT", "/api/settings/model", body),
 
   upload: (file: File) => {
     const form = new FormData();

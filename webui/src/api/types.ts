@@ -39,9 +39,13 @@ export interface Thread {
   unread: boolean;
   running: boolean;
   pendingApprovals: number;
+  /** The model chosen for this thread; null when its member's answers. */
+  model: string | null;
 }
 
 export interface Metadata {
+  /** The model that answered. */
+  model?: string;
   timestamp?: string;
   platform?: string;
   userId?: string;
@@ -307,8 +311,40 @@ export interface Settings {
   keyHint: { path: string; variables: string[] };
 }
 
+export interface Provider {
+  name: string;
+  variable: string;
+  hasKey: boolean;
+  isKeyless: boolean;
+  needsUrl: boolean;
+  model: string | null;
+  foundAt: string | null;
+}
+
+export interface Offer {
+  name: string;
+  window: number | null;
+}
+
+export interface ModelChoice {
+  provider: string;
+  model?: string;
+  apiKey?: string;
+  baseUrl?: string;
+}
+
+export interface ModelSaved {
+  test: KeyTest;
+  saved: boolean;
+  file: string | null;
+  variable: string | null;
+  before: unknown;
+}
+
 export interface KeyTest {
   ok: boolean;
+  inputTokens?: number;
+  outputTokens?: number;
   ms?: number;
   model?: string;
   reply?: string;

@@ -89,6 +89,7 @@ function AssistantMessage({ message, isLast, thread, memberName }: Props) {
       ))}
       {!isOpen && !isWaiting && (
         <footer className="message-tools">
+          {message.metadata?.model && <span className="faint mono">{message.metadata.model}</span>}
           {text && <CopyButton text={text} />}
           {text && <PinButton text={text} message={message} thread={thread} />}
           {message.metadata?.runId && changesFiles(message) && <Rewind run={message.metadata.runId} />}

@@ -3,6 +3,7 @@ import { api } from "../api/api";
 import { refreshThreads } from "../api/threads";
 import { DrawerButton } from "../app/drawer";
 import { go } from "../app/route";
+import { ChooseModel } from "../dialog/ChooseModel";
 import { PinFact } from "../dialog/PinFact";
 import { SavePriming } from "../dialog/SavePriming";
 import { useT } from "../i18n";
@@ -28,7 +29,7 @@ interface Props {
 export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onContext }: Props) {
   const t = useT();
   const format = useFormat();
-  const [open, setOpen] = useState<"save" | "rename" | "delete" | "pin">();
+  const [open, setOpen] = useState<"save" | "rename" | "delete" | "pin" | "model">();
   const { info } = thread;
   const close = () => setOpen(undefined);
   const change = (act: () => Promise<unknown>) => void act().catch(sayError).then(refreshThreads);
@@ -47,6 +48,7 @@ export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onC
           {info && info.tokenEstimate > 0 && (
             <span className="numeric wide-only">{t("tokens", { n: format.compact(info.tokenEstimate) })}</span>
           )}
+          {info?.model && <span className="badge mono truncate">{info.model}</span>}
           {info?.archived && <span className="badge">{t("archived")}</span>}
         </div>
       </div>
@@ -62,6 +64,7 @@ export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onC
         items={[
           { icon: "anchor", label: t("course.new"), onSelect: () => void thread.pins.openCourse() },
           { icon: "pin", label: t("pin"), onSelect: () => setOpen("pin") },
+          { icon: "spark", label: t("model.thread"), onSelect: () => setOpen("model") },
           { icon: "edit", label: t("rename"), onSelect: () => setOpen("rename") },
           {
             icon: "archive",
@@ -73,6 +76,7 @@ export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onC
       />
       {open === "save" && <SavePriming threadId={id} member={memberId} onClose={close} />}
       {open === "pin" && <PinFact text="" onPin={(text) => void thread.pins.pin(text)} onClose={close} />}
+      {open === "model" && <ChooseModel id={id} model={info?.model ?? null} onClose={close} />}
       {open === "rename" && <RenameThread id={id} title={info?.title ?? ""} onClose={close} />}
       {open === "delete" && (
         <Confirm

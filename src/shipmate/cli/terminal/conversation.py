@@ -119,7 +119,8 @@ class Conversation:
                 self._say_lines(format_threads(found) or [EMPTY])
             case "thread":
                 await self._switch(slash.rest)
-            case "course" | "pin" | "unpin":
+            case "course" | "pin" | "unpin" | "model":
+                self._model = None if slash.name == "model" and slash.rest else self._model
                 event = read_note(self.thread_id, slash, self._member)
                 self._start(await hand_over(self._ship, event, self._screen.say))
             case "pins":
@@ -331,6 +332,7 @@ class Conversation:
             platform=self.thread_id.platform,
             model=equipment.models.named(self._model).name,
             tools=tuple(equipment.toolset.specs()),
+            window=equipment.models.recall_window(self._model).tokens,
         )
         built = equipment.context.build(asked)
         lines = [f"{part.tokens:>6}  {part.name}" for part in built.sections if part.included]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
+from shipmate.adapters.chat_command import read_model_words
 from shipmate.cli.place import PLATFORM
 from shipmate.cli.ship import local_user
 from shipmate.cli.terminal.card import clean
@@ -12,16 +13,21 @@ from shipmate.cli.terminal.slash import Slash
 from shipmate.errors import UserError
 from shipmate.orchestrator.lane.note import make_course_event, make_pin_event
 from shipmate.thread.service import ThreadService
-from shipmate.values.event import CourseEvent, PinEvent
+from shipmate.values.event import CourseEvent, ModelSwitchEvent, PinEvent
+from shipmate.values.message import new_id, timestamp
 from shipmate.values.thread_id import ThreadId
 
 if TYPE_CHECKING:
     from shipmate.app import Shipmate
 
 
-def read_note(thread_id: ThreadId, slash: Slash, member: str | None = None) -> CourseEvent | PinEvent:
+def read_note(
+    thread_id: ThreadId, slash: Slash, member: str | None = None
+) -> CourseEvent | PinEvent | ModelSwitchEvent:
     """Return the event that a command of a chat means; a thread that it begins is the member's."""
     match slash.name:
+        case "model":
+            return model_here(thread_id, slash.rest, member)
         case "pin":
             return pin_here(thread_id, slash.rest, member=member)
         case "unpin" if slash.rest.isdecimal():
@@ -32,10 +38,27 @@ def read_note(thread_id: ThreadId, slash: Slash, member: str | None = None) -> C
             return course_here(thread_id)
 
 
+def model_here(thread_id: ThreadId, words: str, member: str | None = None) -> ModelSwitchEvent:
+    """Choose a model, or ask which one answers, as the person at this terminal."""
+    name, scope = read_model_words(words)
+    return ModelSwitchEvent(
+        platform=PLATFORM,
+        thread_id=str(thread_id),
+        user_id=local_user(),
+        message_id=new_id("model"),
+        timestamp=timestamp(),
+        member=member,
+        name=name,
+        scope=scope,
+    )
+
+
 async def hand_over(
-    ship: Shipmate, event: CourseEvent | PinEvent, say: Callable[[str, str], object]
+    ship: Shipmate, event: CourseEvent | PinEvent | ModelSwitchEvent, say: Callable[[str, str], object]
 ) -> Coroutine[None, None, None]:
     """Hand an event over; return what waits for trouble to say: the feed tells all else."""
+    if isinstance(event, ModelSwitchEvent) and event.name not in ("", "default"):
+        say(f"asking {clean(event.name)} a short question…", "dim")
     receipt = await ship.receive(event)
     if ship.keeper.running(event.thread_id) is not None:
         say("this is done when the run ends", "dim")

@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "steer": ("TEXT", "say something the running turn should heed at its next step"),
     "rewind": ("[RUN]", "put files back as they were before a run"),
     "member": ("[ID]", "show who answers, or let another member answer from here on"),
+    "model": ("[NAME]", "show which model answers, or choose one for this thread (default takes it back)"),
     "context": ("", "show what goes into the prompt"),
     "quit": ("", "leave, as Ctrl-D does"),
 }

@@ -10,6 +10,7 @@ import msgspec
 
 from shipmate.cli.place import PLATFORM, find_layout, open_records, parse_thread_id
 from shipmate.cli.workspace.inspection import describe, draw, draw_difference
+from shipmate.context.budget import fit_tools
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.difference import compare
 from shipmate.context.request import Context, ContextRequest, Section
@@ -68,7 +69,9 @@ def command(
 
 
 def _build(layout: Layout, thread_id: ThreadId | None, member: str | None, profile: str | None) -> Context:
+    from shipmate.models.choice import ModelChoice
     from shipmate.models.choose import name_model
+    from shipmate.models.window import Windows
     from shipmate.tools.toolset import default_toolset
 
     loaded = load_config(layout)
@@ -78,14 +81,17 @@ def _build(layout: Layout, thread_id: ThreadId | None, member: str | None, profi
     model, lacks = name_model(chosen.config.llm, loaded.environ)
     if lacks:
         click.echo(f"shipmate: {lacks}", err=True)
+    choice = ModelChoice(chosen.config.llm, loaded.environ, windows=Windows(layout.windows))
+    window = None if lacks else choice.recall_window().tokens
     request = ContextRequest(
         thread_id=str(thread_id) if thread_id else None,
         user_id=user,
         platform=thread_id.platform if thread_id else PLATFORM,
         model=model,
-        tools=default_toolset(chosen).specs(),
+        tools=fit_tools(default_toolset(chosen).specs(), window),
         last_text=said,
         profile=profile,
+        window=window,
     )
     return ContextBuilder(chosen, environ=loaded.environ).build(request)
 

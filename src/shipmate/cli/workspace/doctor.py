@@ -20,7 +20,7 @@ from shipmate.thread.row import RowProblem
 from shipmate.values.reveal import reveal
 from shipmate.workspace.file import FileCache
 from shipmate.workspace.finding import Finding
-from shipmate.workspace.layout import Layout, make_private
+from shipmate.workspace.layout import CAPTAIN, Layout, make_private
 from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.secret.exposure import findings as find_exposure
 from shipmate.workspace.secret.secret import Mask, secret_values
@@ -34,10 +34,11 @@ LOW_SPACE = 200 * 1024 * 1024
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--live", is_flag=True, help="Also ask the model: one question, and one call of a tool.")
 @click.pass_context
-def command(context: click.Context, as_json: bool) -> int:
+def command(context: click.Context, as_json: bool, live: bool) -> int:
     """Check the workspace and say what to mend; exit code 1 when something does not work."""
-    findings = asyncio.run(examine(find_layout(context)))
+    findings = asyncio.run(examine(find_layout(context), live=live))
     failed = any(finding.level == "error" for finding in findings)
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(findings)).decode())
@@ -50,8 +51,8 @@ def command(context: click.Context, as_json: bool) -> int:
     return int(failed)
 
 
-async def examine(layout: Layout) -> list[Finding]:
-    """Collect what every room finds; trouble in one check does not hide the others."""
+async def examine(layout: Layout, *, live: bool = False) -> list[Finding]:
+    """Collect what every room finds; trouble in one check does not hide the others. `live` asks the model."""
     findings = [
         Finding("ok", "shipmate", f"{__version__}, Python {sys.version.split()[0]}, {sys.platform}"),
         *await _guard("workspace", lambda: _check_agent(layout)),
@@ -65,7 +66,7 @@ async def examine(layout: Layout) -> list[Finding]:
         findings.append(Finding("error", "ship.json", str(error)))
     else:
         mask = loaded.mask
-        findings += await _check_rooms(layout, loaded)
+        findings += await _check_rooms(layout, loaded, live=live)
     findings += await _guard("secrets", lambda: find_exposure(layout))
     findings += await _guard("threads", lambda: _check_threads(layout))
     findings += await _guard("keeper", lambda: _check_keeper(layout))
@@ -74,10 +75,9 @@ async def examine(layout: Layout) -> list[Finding]:
     return [_cover(finding, mask) for finding in findings]
 
 
-async def _check_rooms(layout: Layout, loaded: Loaded) -> list[Finding]:
+async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Finding]:
     from shipmate.approvals.policy.policy import findings as find_permissions
     from shipmate.approvals.policy.preference import findings as find_preferences
-    from shipmate.models.readiness import findings as find_model
     from shipmate.priming.check import findings as find_priming
     from shipmate.priming.library import Library
     from shipmate.tools.exec.sandbox.sandbox import Sandbox
@@ -86,7 +86,7 @@ async def _check_rooms(layout: Layout, loaded: Loaded) -> list[Finding]:
     read = "read" if layout.config.exists() else "not there, so everything has its default"
     return [
         *(loaded.findings or [Finding("ok", "ship.json", read)]),
-        *await _guard("model", lambda: find_model(loaded.config.llm, loaded.environ)),
+        *await _guard("model", lambda: _check_model(layout, loaded, live=live)),
         *await _guard("members", lambda: _check_models(layout, loaded)),
         *await _guard("permissions", lambda: find_permissions(permissions)),
         *await _guard("Agent.md", lambda: find_preferences(layout)),
@@ -179,6 +179,20 @@ async def _check_servers(layout: Layout, loaded: Loaded) -> list[Finding]:
         return toolset.findings()
     finally:
         await toolset.close()
+
+
+async def _check_model(layout: Layout, loaded: Loaded, *, live: bool) -> list[Finding]:
+    """Say how the captain's model stands, and what it answers when it is asked."""
+    from shipmate.models.readiness import ask_live, findings
+    from shipmate.workspace.crew import Crew
+
+    llm = Crew(layout, loaded).find(CAPTAIN).config.llm
+    found = findings(llm, loaded.environ)
+    if not live:
+        return found
+    told = await ask_live(llm, loaded.environ)
+    unasked = [each for each in found if each.level != "ok" or each.subject != "model"]
+    return [*(unasked if told else found), *told]
 
 
 def _check_models(layout: Layout, loaded: Loaded) -> list[Finding]:

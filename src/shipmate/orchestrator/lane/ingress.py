@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shipmate.approvals.value import DecidedCall
+from shipmate.errors import ShipmateError
 from shipmate.orchestrator.lane.note import NoteEvent, outcome_of_note
 from shipmate.orchestrator.turn import describe_outcome, message_id_of, run_id_of
 from shipmate.store.port import InboxRow
@@ -13,6 +14,7 @@ from shipmate.values.event import (
     ApprovalReplyEvent,
     Attachment,
     IngressEvent,
+    ModelSwitchEvent,
     Outcome,
     RetryEvent,
     RunOptions,
@@ -27,10 +29,22 @@ from shipmate.values.message import (
     client_calls,
     data_part,
     metadata_of,
+    new_id,
     tool_parts,
 )
 
 NOT_WAITED_FOR = Outcome(run_id="", status="failed", error="no call waits for these results any more")
+# What makes a turn of its own, with nothing beside it.
+ALONE = RetryEvent | NoteEvent | ModelSwitchEvent | ToolResultEvent
+OUTDATED = Outcome(
+    run_id="",
+    status="failed",
+    error="that answer is no longer the last one of the thread, so it was not replaced",
+)
+
+
+class GaveUpError(ShipmateError):
+    """This run broke off five times at one point, so it was given up. Send the message anew."""
 
 
 def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread, run_id: str) -> UIMessage:
@@ -103,6 +117,14 @@ def run_of(thread: Thread, event: IngressEvent) -> str | None:
         by = part["data"].get("by")
         known = run_id_of(by) if isinstance(by, str) else part["data"].get("runId")
     return known if isinstance(known, str) else None
+
+
+def run_to_resume(thread: Thread, message_id: str | None) -> str:
+    """Return the run that goes on with a message: its own while it is the last word, else a new one."""
+    last = thread.messages[-1] if thread.messages else None
+    known = metadata_of(last) if last is not None and last["id"] == message_id else {}
+    suspended = known.get("runId") if "outcome" not in known else None
+    return suspended if isinstance(suspended, str) else new_id("run")
 
 
 def outcome_of(thread: Thread, event: IngressEvent) -> Outcome | None:
@@ -297,4 +319,4 @@ def one_turn(rows: list[InboxRow]) -> list[InboxRow]:
 
 
 def _stands_alone(event: IngressEvent) -> bool:
-    return isinstance(event, RetryEvent | NoteEvent | ToolResultEvent) or options_of(event) != RunOptions()
+    return isinstance(event, ALONE) or options_of(event) != RunOptions()

@@ -11,11 +11,13 @@ from functools import partial
 from shipmate.approvals.question import say
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import ReplyEffect
-from shipmate.errors import ModelStreamError, ShipmateError, StorageError
+from shipmate.errors import ModelStreamError, StorageError
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed, Run
 from shipmate.orchestrator.lane.ingress import (
     NOT_WAITED_FOR,
+    OUTDATED,
+    GaveUpError,
     answered_message,
     decision_rows,
     initiators_of,
@@ -29,15 +31,17 @@ from shipmate.orchestrator.lane.ingress import (
     reply_row,
     result_row,
     run_of,
+    run_to_resume,
     speaker_of,
     user_message_id,
     user_row,
 )
 from shipmate.orchestrator.lane.note import NoteEvent, make_note
+from shipmate.orchestrator.lane.switch import Switch, model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.orchestrator.turn import UNKNOWN, Turn, message_id_of
 from shipmate.orchestrator.work import is_cancelled
-from shipmate.store.port import InboxRow, Store
+from shipmate.store.port import InboxRow, Store, ThreadInfo
 from shipmate.thread.course import read_course
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.values import chunk as chunks
@@ -45,6 +49,7 @@ from shipmate.values.event import (
     ApprovalReplyEvent,
     EgressMessage,
     IngressEvent,
+    ModelSwitchEvent,
     Outcome,
     RetryEvent,
     TextEvent,
@@ -53,18 +58,10 @@ from shipmate.values.event import (
 from shipmate.values.message import UIMessage, metadata_of, new_id
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
+from shipmate.workspace.load import Loaded
 
 MAX_ATTEMPTS = 5
-OUTDATED = Outcome(
-    run_id="",
-    status="failed",
-    error="that answer is no longer the last one of the thread, so it was not replaced",
-)
 log = logging.getLogger(__name__)
-
-
-class GaveUpError(ShipmateError):
-    """This run broke off five times at one point, so it was given up. Send the message anew."""
 
 
 class Lane:
@@ -82,6 +79,7 @@ class Lane:
         feed: Feed,
         sends: Callable[[ThreadId, Outcome], Sequence[EgressMessage]],
         finished: Callable[[Sequence[InboxRow], Outcome], None],
+        settings: Callable[[], Loaded],
     ) -> None:
         self.thread_id = thread_id
         self._threads = threads
@@ -92,9 +90,11 @@ class Lane:
         self._feed = feed
         self._sends = sends
         self._finished = finished
+        self._settings = settings
         self._turn: Turn | None = None
         self._run: asyncio.Task[Outcome] | None = None
         self._is_leaving = False
+        self._know(None)
         # Whose thread it is, once that was looked up.
         self._member: str | None = None
 
@@ -140,6 +140,8 @@ class Lane:
                 return
             if isinstance(row.event, ToolResultEvent):
                 await self._bring(thread, row, row.event)
+            if isinstance(row.event, ModelSwitchEvent):
+                await self._switch(thread, row, row.event)
                 return
             if is_outdated(thread, row.event):
                 await self._finish(thread, [row], OUTDATED)
@@ -191,9 +193,24 @@ class Lane:
         note = make_note(thread, event, row_id, tainted=tainted, language=self._approvals.language)
         if note.row is not None:
             await thread.append(note.row)
-            told = chunks.data("notice", {"text": note.outcome.text}, transient=True)
-            self._feed.publish(str(thread.id), row_id, told)
+            self._tell(row_id, note.outcome.text)
         await self._finish(thread, [row], note.outcome)
+
+    async def _switch(self, thread: Thread, row: InboxRow, event: ModelSwitchEvent) -> None:
+        """Choose another model for the thread or its member, once it has answered; no run."""
+        equipment = self._equip(event.member or await self._own_member(thread, event))
+        outcome = await Switch(self._store, equipment, self._approvals.language).answer(
+            event, self._settings()
+        )
+        self._know(await self._store.threads.find(str(self.thread_id)))
+        self._tell(user_message_id(event), outcome.text)
+        await self._finish(thread, [row], outcome)
+
+    def _tell(self, message_id: str, words: str | None) -> None:
+        """Show words to those who watch; the thread does not keep them."""
+        if words:
+            told = chunks.data("notice", {"text": words}, transient=True)
+            self._feed.publish(str(self.thread_id), message_id, told)
 
     async def _read_answer(self, thread: Thread, row: InboxRow) -> ReplyEffect:
         """Read a row as an answer to approvals, if it can be one."""
@@ -216,14 +233,11 @@ class Lane:
         here = [each.message_id for each in answer.decisions if thread.find(each.message_id) is not None]
         words = say(self._approvals.language, "elsewhere") if answer.decisions and not here else answer.say
         about = here[-1] if here else next(reversed(thread.waiting), None)
-        run_id = self._run_of(thread, about)
+        run_id = run_to_resume(thread, about)
         if about is not None:
             kept = reply_row(about, event, words, run_id if here else None)
             await thread.append(*decision_rows(thread, answer.decisions), kept)
-        if words:
-            self._feed.publish(
-                str(thread.id), about or "", chunks.data("notice", {"text": words}, transient=True)
-            )
+        self._tell(about or "", words)
         if here:
             await self._converse(thread, [row], run_id)
         else:
@@ -264,6 +278,8 @@ class Lane:
         event = rows[-1].event
         own = await self._own_member(thread, event)
         await self._append_said(thread, rows, run_id)
+        if not self._is_known:
+            self._know(await self._store.threads.find(str(self.thread_id)))
         initiators = initiators_of(thread, answered_message(thread, event))
         # What was begun goes on with the member that began it, whoever is named beside the answer.
         member = member_of(written) or (event.member if written is None else None) or own
@@ -278,7 +294,7 @@ class Lane:
             member=None if member == own else member,
             message=written,
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
-            model=event.model if isinstance(event, TextEvent) else None,
+            model=(event.model if isinstance(event, TextEvent) else None) or self._chosen,
             options=options_of(event),
             count_attempt=partial(self._store.inbox.ask, run_id),
             abandon=self._approvals.abandon,
@@ -300,7 +316,9 @@ class Lane:
         for row in rows:
             if isinstance(row.event, RetryEvent):
                 said += await self._replace_last(thread, run_id, row.event)
-            elif not isinstance(row.event, NoteEvent | ToolResultEvent) and not is_kept(thread, row.event):
+            elif not isinstance(row.event, NoteEvent | ToolResultEvent | ModelSwitchEvent) and not is_kept(
+                thread, row.event
+            ):
                 said.append(user_row(row.event, thread, run_id))
         if said:
             # The inbox tells these again until the answer, which waits for the disk, stands behind them.
@@ -401,4 +419,8 @@ class Lane:
         if info is None and named != CAPTAIN and not thread.messages:
             await self._store.threads.create(str(self.thread_id), member=named)
         self._member = info.member if info is not None else named
+        self._know(info)
         return self._member
+
+    def _know(self, info: ThreadInfo | None) -> None:
+        self._chosen, self._is_known = model_of(info), info is not None

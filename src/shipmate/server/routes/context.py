@@ -10,6 +10,7 @@ import msgspec
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from shipmate.context.budget import fit_tools
 from shipmate.context.difference import SectionChange, compare
 from shipmate.context.request import Context, ContextRequest, Section, Stability
 from shipmate.context.snapshot import Snapshot, read_snapshots
@@ -219,15 +220,17 @@ def _build(
     equipment: Equipment, thread_id: str | None, history: list[UIMessage], profile: str | None
 ) -> Context:
     said = next((text_of(message) for message in reversed(history) if message["role"] == "user"), "")
+    window = equipment.models.recall_window().tokens
     return equipment.context.build(
         ContextRequest(
             thread_id=thread_id,
             user_id=OWNER,
             platform=thread_of(thread_id).platform if thread_id else PLATFORM,
             model=equipment.models.default.name,
-            tools=tuple(equipment.toolset.specs()),
+            tools=fit_tools(equipment.toolset.specs(), window),
             last_text=said,
             profile=profile,
+            window=window,
         )
     )
 

@@ -9,19 +9,22 @@ from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool
 from starlette.responses import Response
 
+from shipmate.orchestrator.lane.switch import model_of
 from shipmate.priming.replay import Priming, create_dialog, hides_priming
 from shipmate.server.guard.error import ApiError, missing
 from shipmate.server.port import Ship
 from shipmate.server.shape import Answer, Json, Shape, Slot, Words, empty, tells
-from shipmate.server.site import TheShip, TheSite, new_room, thread_at
+from shipmate.server.site import OWNER, PLATFORM, TheShip, TheSite, new_room, thread_at
 from shipmate.server.stream.view import run_of, without
 from shipmate.store.port import ThreadInfo
+from shipmate.values.event import ModelSwitchEvent
 from shipmate.values.message import (
     JsonObject,
     UIMessage,
     is_settled,
     is_tool,
     metadata_of,
+    new_id,
     text_of,
     timestamp,
 )
@@ -54,6 +57,8 @@ class ThreadChange(Shape):
     title: Slot | None = None
     archived: StrictBool | None = None
     read: StrictBool | None = None
+    # The model that answers here, once it has answered a test; "default" takes the choice back.
+    model: Slot | None = None
 
 
 class Branch(Shape):
@@ -87,6 +92,8 @@ class ThreadView(Answer):
     unread: bool
     running: bool
     pending_approvals: int
+    # The model chosen for this thread, None when its member's answers.
+    model: str | None = None
 
 
 class ThreadList(Answer):
@@ -190,8 +197,10 @@ async def read_thread(ship: TheShip, thread_id: str) -> Response:
 
 @router.patch("/api/threads/{thread_id}", openapi_extra=tells(ThreadView))
 async def change_thread(ship: TheShip, thread_id: str, body: ThreadChange) -> Response:
-    """Rename, archive or mark a thread as read."""
+    """Rename, archive or mark a thread as read, or choose the model that answers in it."""
     info = await find_thread(ship, thread_id)
+    if body.model is not None:
+        await _choose_model(ship, info.thread_id, body.model)
     threads = ship.store.threads
     if body.title is not None:
         await threads.rename(info.thread_id, body.title)
@@ -199,6 +208,20 @@ async def change_thread(ship: TheShip, thread_id: str, body: ThreadChange) -> Re
     if body.archived is not None or read_at is not None:
         await threads.set(info.thread_id, archived=body.archived, read_at=read_at)
     return Json(await show_thread(ship, await find_thread(ship, thread_id)))
+
+
+async def _choose_model(ship: Ship, thread_id: str, name: str) -> None:
+    event = ModelSwitchEvent(
+        platform=PLATFORM,
+        thread_id=thread_id,
+        user_id=OWNER,
+        message_id=new_id("model"),
+        timestamp=timestamp(),
+        name=name,
+    )
+    outcome = await (await ship.keeper.receive(event)).outcome()
+    if outcome.status == "failed":
+        raise ApiError(422, "model", outcome.error or "The model does not work.", "Choose another one.")
 
 
 @router.delete("/api/threads/{thread_id}", status_code=204)
@@ -304,6 +327,7 @@ def _describe(ship: Ship, info: ThreadInfo, waiting: dict[str, int]) -> ThreadVi
         unread=info.message_count > 0 and (info.read_at or "") < info.last_at,
         running=ship.keeper.running(info.thread_id) is not None,
         pending_approvals=waiting.get(info.thread_id, 0),
+        model=model_of(info),
     )
 
 
