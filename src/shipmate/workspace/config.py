@@ -32,6 +32,10 @@ class Llm(_Section, frozen=True, kw_only=True):
     temperature: float | None = None
     max_tokens: int | None = None
     top_p: float | None = None
+    reasoning: Annotated[
+        Literal["none", "minimal", "low", "medium", "high"] | None,
+        Meta(description="how hard the model thinks first; its provider decides when not set"),
+    ] = None
     timeout_seconds: float = 120
     max_retries: Annotated[
         int, Meta(ge=0, le=10, description="attempts after the first, with growing pauses")

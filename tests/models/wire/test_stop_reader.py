@@ -12,7 +12,7 @@ from shipmate.models.port import Finish, ModelEvent, TextDelta, ToolCall
 from shipmate.models.wire.chat.chat_reader import ChatReader
 from shipmate.models.wire.chat.dialect import COMMON
 from shipmate.models.wire.stop_reader import StopReader
-from shipmate.models.wire.wire import WireFault
+from shipmate.models.wire.wire import WireError
 from tests.support.chat_stream import choice, chunk
 from tests.support.provider_case import ask, collect
 from tests.support.provider_server import ProviderServer
@@ -57,7 +57,7 @@ def test_what_was_held_back_is_told_before_a_call_and_before_trouble() -> None:
     assert any(isinstance(event, ToolCall) for event in events)
     broken = StopReader(ChatReader(COMMON), ["END"])
     told = list(broken.take("", json.dumps(chunks[0]).encode()))
-    with pytest.raises(WireFault):
+    with pytest.raises(WireError):
         told.extend(broken.close())
     assert told == [TextDelta("One "), TextDelta("EN")]
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from shipmate.models.port import ModelEvent, ReasoningDelta, ReasoningEnd, TextDelta, ToolCall, ToolCallDelta
-from shipmate.models.wire.wire import WireFault
+from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
 
@@ -24,13 +24,13 @@ BLOCK_LIMIT = 10_000
 
 
 def read_event(data: bytes) -> JsonObject:
-    """Return the object that an event holds; raise `WireFault` for anything else."""
+    """Return the object that an event holds; raise `WireError` for anything else."""
     try:
         value: Any = msgspec.json.decode(check_nesting(data))
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise WireFault("an event of the answer is not JSON", code="not-json") from error
+        raise WireError("an event of the answer is not JSON", code="not-json") from error
     if not isinstance(value, dict):
-        raise WireFault("an event of the answer is not a JSON object", code="not-json")
+        raise WireError("an event of the answer is not a JSON object", code="not-json")
     return value
 
 
@@ -189,5 +189,5 @@ def _size(event: ModelEvent) -> int:
             return 1
 
 
-def _too_long() -> WireFault:
-    return WireFault("the answer is longer than anything we keep", code="too-long")
+def _too_long() -> WireError:
+    return WireError("the answer is longer than anything we keep", code="too-long")

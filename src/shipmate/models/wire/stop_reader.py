@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from shipmate.models.port import Finish, ModelEvent, ReasoningDelta, ReasoningEnd, TextDelta
-from shipmate.models.wire.wire import AnswerReader, WireFault
+from shipmate.models.wire.wire import AnswerReader, WireError
 
 
 class StopReader:
@@ -61,7 +61,7 @@ class StopReader:
                     yield event
                 if self._is_over:
                     return
-        except WireFault:
+        except WireError:
             yield from self._flush()
             raise
 

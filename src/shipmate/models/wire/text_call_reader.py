@@ -9,7 +9,7 @@ import msgspec
 
 from shipmate.models.port import Finish, ModelEvent, TextDelta, ToolCall, ToolCallDelta, ToolSpec
 from shipmate.models.wire.text_call import ARGUMENTS, BESIDE, LONGEST, NAMES, WRAPPERS, find_calls
-from shipmate.models.wire.wire import AnswerReader, WireFault
+from shipmate.models.wire.wire import AnswerReader, WireError
 
 # How much of a text tells whether it can be a call.
 BEGINNING = 400
@@ -73,7 +73,7 @@ class TextCallReader:
                     yield from self._finish(event)
                 else:
                     yield event
-        except WireFault:
+        except WireError:
             yield from self._flush()
             raise
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shipmate.models.port import Finish, ToolCall, ToolCallDelta, Usage
 from shipmate.models.wire.anthropic.anthropic_reader import AnthropicReader
-from shipmate.models.wire.wire import WireFault
+from shipmate.models.wire.wire import WireError
 from tests.support.anthropic_stream import accumulate, shapes, streams
 from tests.support.search import examples
 from tests.support.wire_course import Json, Told, read_all, read_bytes, write_stream
@@ -69,7 +69,7 @@ def _usage(message: ParsedMessage[None]) -> Usage:
 @given(streams())
 def test_a_stream_cut_after_any_event_broke_off(events: list[tuple[str, Json]]) -> None:
     for end in range(len(events)):
-        with pytest.raises(WireFault) as raised:
+        with pytest.raises(WireError) as raised:
             read_all(AnthropicReader(), events[:end])
         assert raised.value.code == "broken-off"
 
@@ -96,7 +96,7 @@ def test_blocks_that_come_mixed_are_told_one_after_the_other(
 @settings(max_examples=examples(120))
 @given(st.lists(st.tuples(st.sampled_from(("", "content_block_delta", "error")), st.binary(max_size=40))))
 def test_reads_or_refuses_any_bytes(events: list[tuple[str, bytes]]) -> None:
-    with pytest.raises(WireFault):
+    with pytest.raises(WireError):
         read_all(AnthropicReader(), events)
 
 
@@ -122,7 +122,7 @@ def test_reads_or_refuses_any_events(events: list[Json]) -> None:
 )
 def test_an_error_inside_an_answer_is_told_by_its_status(kind: str, status: int | None) -> None:
     error = {"type": "error", "error": {"type": kind, "message": "Overloaded"}}
-    with pytest.raises(WireFault) as raised:
+    with pytest.raises(WireError) as raised:
         AnthropicReader().take("error", json.dumps(error).encode())
     assert (raised.value.words, raised.value.code, raised.value.status) == ("Overloaded", kind, status)
 
@@ -131,7 +131,7 @@ def test_an_error_inside_an_answer_is_told_by_its_status(kind: str, status: int 
     "data", [b'{"error": "no such model"}', b'{"type":"error","message":"no such model"}']
 )
 def test_an_error_of_another_servers_shape_is_told_too(data: bytes) -> None:
-    with pytest.raises(WireFault, match="no such model"):
+    with pytest.raises(WireError, match="no such model"):
         AnthropicReader().take("", data)
 
 
@@ -175,7 +175,7 @@ def test_keeps_no_more_than_it_should() -> None:
     delta = json.dumps({"type": "content_block_delta", "index": 0, "delta": piece}).encode()
     for _ in range(32):
         reader.take("", delta)
-    with pytest.raises(WireFault) as raised:
+    with pytest.raises(WireError) as raised:
         reader.take("", delta)
     assert raised.value.code == "too-long"
 
@@ -193,7 +193,7 @@ def test_a_stream_cut_at_any_byte_goes_on_or_broke_off(events: list[tuple[str, J
 def _ending(raw: bytes) -> Told | str:
     try:
         return read_bytes(AnthropicReader(), raw)
-    except WireFault as fault:
+    except WireError as fault:
         return fault.code
 
 

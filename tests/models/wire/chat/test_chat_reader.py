@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shipmate.models.port import Finish, ToolCall, Usage
 from shipmate.models.wire.chat.chat_reader import ChatReader
 from shipmate.models.wire.chat.dialect import COMMON, DIALECTS, Dialect
-from shipmate.models.wire.wire import WireFault
+from shipmate.models.wire.wire import WireError
 from tests.support.chat_stream import (
     Json,
     accumulate,
@@ -77,7 +77,7 @@ def test_cut_at_any_byte_it_goes_on_the_same_or_broke_off(chunks: list[Json]) ->
     whole = read_pieces(ChatReader(COMMON), raw)
     for place in range(0, len(raw), max(1, len(raw) // 50)):
         assert read_pieces(ChatReader(COMMON), raw[:place], raw[place:]) == whole
-        with suppress(WireFault):
+        with suppress(WireError):
             cut = read_pieces(ChatReader(COMMON), raw[:place])
             # Only what was used may be missing once the end was told.
             assert (cut.parts, cut.calls) == (whole.parts, whole.calls)
@@ -89,7 +89,7 @@ def test_whatever_comes_it_tells_or_raises_a_fault(chunks: list[Json]) -> None:
     for dialect in (COMMON, DIALECTS["openrouter"], DIALECTS["deepseek"]):
         try:
             told = tell(*chunks, dialect=dialect)
-        except WireFault:
+        except WireError:
             continue
         assert told.finish is not None
         assert len({each.call_id for each in told.calls}) == len(told.calls)
@@ -101,13 +101,13 @@ def test_whatever_comes_it_tells_or_raises_a_fault(chunks: list[Json]) -> None:
 )
 def test_any_bytes_are_told_or_a_fault(data: bytes) -> None:
     reader = ChatReader(COMMON)
-    with suppress(WireFault):
+    with suppress(WireError):
         list(reader.take("", data))
         list(reader.close())
 
 
 def test_deep_nesting_is_a_fault() -> None:
-    with pytest.raises(WireFault):
+    with pytest.raises(WireError):
         list(ChatReader(COMMON).take("", b'{"choices":' + b"[" * 100_000))
 
 
@@ -159,7 +159,7 @@ def test_an_old_function_call_is_a_call() -> None:
 
 
 def test_a_call_that_names_no_tool_is_a_fault() -> None:
-    with pytest.raises(WireFault, match="names no tool"):
+    with pytest.raises(WireError, match="names no tool"):
         tell(call(0, "a", None, "{}"), chunk(choice({}, "tool_calls")))
 
 
@@ -248,10 +248,10 @@ def test_a_server_that_ignores_stream_is_read_whole() -> None:
 
 def test_the_end_is_a_reason_or_the_last_line() -> None:
     assert read_pieces(ChatReader(COMMON), write_chunks([say("Ok.", None)])).finish == Finish("stop")
-    with pytest.raises(WireFault) as caught:
+    with pytest.raises(WireError) as caught:
         read_pieces(ChatReader(COMMON), write_chunks([say("Ok.", None)], end=False))
     assert caught.value.code == "broken-off"
-    with pytest.raises(WireFault):
+    with pytest.raises(WireError):
         read_pieces(ChatReader(COMMON), write_chunks([]))
 
 
@@ -267,7 +267,7 @@ def test_the_end_is_a_reason_or_the_last_line() -> None:
     ],
 )
 def test_an_error_inside_is_a_fault(body: Json, words: str, code: str, status: int | None) -> None:
-    with pytest.raises(WireFault) as caught:
+    with pytest.raises(WireError) as caught:
         list(ChatReader(COMMON).take("", json.dumps(body).encode()))
     assert (caught.value.words, caught.value.code, caught.value.status) == (words, code, status)
 

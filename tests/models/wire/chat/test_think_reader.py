@@ -10,7 +10,7 @@ from shipmate.models.port import Finish, ModelEvent, ReasoningDelta, ReasoningEn
 from shipmate.models.wire.chat.chat_reader import ChatReader
 from shipmate.models.wire.chat.dialect import COMMON
 from shipmate.models.wire.chat.think_reader import ThinkReader
-from shipmate.models.wire.wire import WireFault
+from shipmate.models.wire.wire import WireError
 from tests.support.chat_stream import choice, chunk
 
 
@@ -57,6 +57,6 @@ def test_nothing_is_lost(text: str, size: int) -> None:
 def test_what_was_thought_is_told_before_trouble() -> None:
     reader = ThinkReader(ChatReader(COMMON))
     events = list(reader.take("", json.dumps(chunk(choice({"content": "<think>Hm</th"}))).encode()))
-    with pytest.raises(WireFault):
+    with pytest.raises(WireError):
         events.extend(reader.close())
     assert sum_up(events) == ("Hm</th", "", 1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shipmate.models.port import Finish, ToolCall, Usage
 from shipmate.models.wire.responses.responses_reader import ResponsesReader
-from shipmate.models.wire.wire import WireFault
+from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
 from tests.support.responses_stream import accumulate, shapes, streams
 from tests.support.search import examples
@@ -64,7 +64,7 @@ def _usage(response: Any) -> Usage:
 @given(streams())
 def test_a_stream_cut_after_any_event_broke_off(events: list[tuple[str, Json]]) -> None:
     for end in range(len(events)):
-        with pytest.raises(WireFault) as raised:
+        with pytest.raises(WireError) as raised:
             read_all(ResponsesReader(), events[:end])
         assert raised.value.code == "broken-off"
 
@@ -119,7 +119,7 @@ def _short(told: Told) -> tuple[Any, ...]:
 def test_reads_or_refuses_any_bytes(events: list[tuple[str, bytes]]) -> None:
     try:
         read_all(ResponsesReader(), events)
-    except WireFault:
+    except WireError:
         return
 
 
@@ -166,7 +166,7 @@ def test_reads_or_refuses_any_events(events: list[Json]) -> None:
     ],
 )
 def test_an_error_inside_an_answer_is_told_by_its_status(body: Json, code: str, status: int | None) -> None:
-    with pytest.raises(WireFault) as raised:
+    with pytest.raises(WireError) as raised:
         ResponsesReader().take("", json.dumps(body).encode())
     assert (raised.value.words, raised.value.code, raised.value.status) == ("No.", code, status)
 
@@ -201,7 +201,7 @@ def test_a_stream_cut_at_any_byte_goes_on_or_broke_off(events: list[tuple[str, J
 def _ending(raw: bytes) -> Told | str:
     try:
         return read_bytes(ResponsesReader(), raw)
-    except WireFault as fault:
+    except WireError as fault:
         return fault.code
 
 

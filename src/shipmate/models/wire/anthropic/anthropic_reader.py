@@ -24,8 +24,8 @@ from shipmate.models.wire.answer_block import (
     read_event,
     text_of,
 )
-from shipmate.models.wire.refusal import find_fault
-from shipmate.models.wire.wire import WireFault
+from shipmate.models.wire.provider_fault import find_fault
+from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
 
 REASONS: dict[str, FinishReason] = {
@@ -72,16 +72,16 @@ class AnthropicReader:
     finished = done
 
     def take(self, event: str, data: bytes) -> Iterable[ModelEvent]:
-        """Read one server-sent event; raise `WireFault` for an error inside it or for what is no JSON."""
+        """Read one server-sent event; raise `WireError` for an error inside it or for what is no JSON."""
         if not data.strip() or data.strip() == b"[DONE]":
             return ()
         body = read_event(data)
         return list(self._take(text_of(body, "type") or event, body))
 
     def close(self) -> Iterable[ModelEvent]:
-        """End the answer: the complete calls, then `Finish`; raise `WireFault` if it broke off."""
+        """End the answer: the complete calls, then `Finish`; raise `WireError` if it broke off."""
         if not self._is_over:
-            raise WireFault("the answer ended before its last event", code="broken-off")
+            raise WireError("the answer ended before its last event", code="broken-off")
         reason = REASONS.get(self._reason, "other") if self._reason else "stop"
         told = list(self._blocks.close())
         calls = list(self._blocks.calls(is_cut=reason in ("length", "content-filter")))
@@ -213,9 +213,9 @@ class AnthropicReader:
         )
 
 
-def read_fault(body: JsonObject) -> WireFault:
+def read_fault(body: JsonObject) -> WireError:
     """Return what an error of this protocol says."""
-    fault = find_fault(body) or WireFault("the answer ended in an error", code="error")
+    fault = find_fault(body) or WireError("the answer ended in an error", code="error")
     if fault.status is None:
         fault.status = STATUS.get(fault.code)
     return fault

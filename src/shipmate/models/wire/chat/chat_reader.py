@@ -19,8 +19,8 @@ from shipmate.models.port import (
     Usage,
 )
 from shipmate.models.wire.chat.dialect import Dialect
-from shipmate.models.wire.refusal import find_fault
-from shipmate.models.wire.wire import WireFault
+from shipmate.models.wire.provider_fault import find_fault
+from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
 
@@ -69,10 +69,10 @@ class ChatReader:
             return
         chunk = _decode(data)
         if event == "error" or chunk.get("error") or chunk.get("object") == "error":
-            raise find_fault(chunk, status=None) or WireFault(code="error")
+            raise find_fault(chunk, status=None) or WireError(code="error")
         choices = chunk.get("choices")
         if not isinstance(choices, list | None):
-            raise WireFault("an answer without choices", code="rubbish")
+            raise WireError("an answer without choices", code="rubbish")
         self._count(chunk)
         for choice in choices or ():
             if isinstance(choice, dict) and not choice.get("index"):
@@ -81,11 +81,11 @@ class ChatReader:
     def close(self) -> Iterator[ModelEvent]:
         """End the answer."""
         if not self._reason and not (self.done and self._has_answer):
-            raise WireFault(code="broken-off")
+            raise WireError(code="broken-off")
         yield from self._end_thinking()
         for call in self._calls:
             if not call.name:
-                raise WireFault("a call that names no tool", code="rubbish")
+                raise WireError("a call that names no tool", code="rubbish")
             yield ToolCall(call.id, call.name, "".join(call.pieces))
         reason = REASONS.get(self._reason, "other" if self._reason else "stop")
         if self._calls:
@@ -96,7 +96,7 @@ class ChatReader:
 
     def _choose(self, choice: JsonObject) -> Iterator[ModelEvent]:
         if error := choice.get("error"):
-            raise find_fault({"error": error}) or WireFault(code="error")
+            raise find_fault({"error": error}) or WireError(code="error")
         # A server that does not stream sends the whole message at once.
         delta = choice.get("delta") or choice.get("message")
         if isinstance(delta, dict):
@@ -107,7 +107,7 @@ class ChatReader:
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             if reason in BROKEN:
-                raise WireFault(code="server-gave-up" if reason == "error" else reason)
+                raise WireError(code="server-gave-up" if reason == "error" else reason)
             self._reason = reason
 
     def _think(self, delta: JsonObject) -> Iterator[ModelEvent]:
@@ -238,9 +238,9 @@ def _decode(data: bytes) -> JsonObject:
     try:
         chunk = msgspec.json.decode(check_nesting(data))
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
-        raise WireFault("an answer that is no JSON", code="rubbish") from None
+        raise WireError("an answer that is no JSON", code="rubbish") from None
     if not isinstance(chunk, dict):
-        raise WireFault("an answer that is no object", code="rubbish")
+        raise WireError("an answer that is no object", code="rubbish")
     return chunk
 
 

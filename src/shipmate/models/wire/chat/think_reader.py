@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from shipmate.models.port import ModelEvent, ReasoningDelta, ReasoningEnd, TextDelta
-from shipmate.models.wire.wire import AnswerReader, WireFault
+from shipmate.models.wire.wire import AnswerReader, WireError
 
 OPEN, CLOSE = "<think>", "</think>"
 
@@ -58,7 +58,7 @@ class ThinkReader:
                     yield event
                 else:
                     yield from self._read(self._held + self._skip(event.text))
-        except WireFault:
+        except WireError:
             yield from self.release()
             raise
 

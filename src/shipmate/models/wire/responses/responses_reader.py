@@ -23,8 +23,8 @@ from shipmate.models.wire.answer_block import (
     read_event,
     text_of,
 )
-from shipmate.models.wire.refusal import find_fault
-from shipmate.models.wire.wire import WireFault
+from shipmate.models.wire.provider_fault import find_fault
+from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
 
 REASONS: dict[str, FinishReason] = {"max_output_tokens": "length", "content_filter": "content-filter"}
@@ -66,16 +66,16 @@ class ResponsesReader:
     finished = done
 
     def take(self, event: str, data: bytes) -> Iterable[ModelEvent]:
-        """Read one server-sent event; raise `WireFault` for an error inside it or for what is no JSON."""
+        """Read one server-sent event; raise `WireError` for an error inside it or for what is no JSON."""
         if not data.strip() or data.strip() == b"[DONE]":
             return ()
         body = read_event(data)
         return list(self._take(text_of(body, "type") or event, body))
 
     def close(self) -> Iterable[ModelEvent]:
-        """End the answer: the complete calls, then `Finish`; raise `WireFault` if it broke off."""
+        """End the answer: the complete calls, then `Finish`; raise `WireError` if it broke off."""
         if self._end is None:
-            raise WireFault("the answer ended before its last event", code="broken-off")
+            raise WireError("the answer ended before its last event", code="broken-off")
         reason = self._reason(self._end)
         told = list(self._blocks.close())
         calls = list(self._blocks.calls(is_cut=text_of(self._end, "status") == "incomplete"))
@@ -200,9 +200,9 @@ class ResponsesReader:
         return "stop" if text_of(end, "status") in ("completed", "") else "other"
 
 
-def read_fault(body: JsonObject) -> WireFault:
+def read_fault(body: JsonObject) -> WireError:
     """Return what an error of this protocol says."""
-    fault = find_fault(body) or WireFault("the answer ended in an error", code="server_error")
+    fault = find_fault(body) or WireError("the answer ended in an error", code="server_error")
     if fault.code == "error":
         # The name of the event, when the error has none.
         fault.code = ""

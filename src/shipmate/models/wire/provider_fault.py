@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from shipmate.models.wire.wire import WireFault
+from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
 
@@ -25,14 +25,14 @@ def read_refusal(
     headers: Mapping[str, str],
     body: bytes,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
-) -> WireFault:
+) -> WireError:
     """Return the fault that an answer with an error's status tells of."""
     try:
         found: Any = msgspec.json.decode(check_nesting(body))
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
-        fault = WireFault(read_markup(body), status=status)
+        fault = WireError(read_markup(body), status=status)
     else:
-        fault = find_fault(found, status=status) or WireFault(status=status)
+        fault = find_fault(found, status=status) or WireError(status=status)
     if (wait := read_wait(headers, now)) is not None:
         fault.retry_after = wait
     return fault
@@ -46,7 +46,7 @@ def read_markup(body: bytes) -> str:
     return body[:2000].decode(errors="replace")
 
 
-def find_fault(found: Any, *, status: int | None = None) -> WireFault | None:
+def find_fault(found: Any, *, status: int | None = None) -> WireError | None:
     """Return the error in a decoded body or event, None when it holds none."""
     if isinstance(found, list):
         return find_fault(found[0], status=status) if found else None
@@ -59,8 +59,8 @@ def find_fault(found: Any, *, status: int | None = None) -> WireFault | None:
         return None
     if not isinstance(error, dict):
         words = error if isinstance(error, str) else str(found.get("message") or "")
-        return WireFault(words, status=status, code=_first_text(found, "code", "type"))
-    return WireFault(
+        return WireError(words, status=status, code=_first_text(found, "code", "type"))
+    return WireError(
         _find_words(error),
         status=status or _read_status(error),
         code=_first_text(error, "code", "type", "status", "reason"),
