@@ -8,8 +8,8 @@ from typing import Any
 
 from shipmate.models.catalog import WireName
 from shipmate.models.wire.client import Patience
-from shipmate.models.wire.endpoint import Endpoint
 from shipmate.models.wire.model import WireModel
+from shipmate.models.wire.model_endpoint import Endpoint
 from shipmate.models.wire.registry import find_wire
 from shipmate.models.wire.wire import WireSettings
 from tests.support.provider_case import KEY, PROTOCOLS

@@ -18,8 +18,8 @@ from shipmate.models.provider.recipe import Recipe
 from shipmate.models.retry import RetryingModel
 from shipmate.models.source import Source, check_source, find_source
 from shipmate.models.wire.client import Patience
-from shipmate.models.wire.endpoint import Endpoint, join_home, write_headers
 from shipmate.models.wire.model import WireModel
+from shipmate.models.wire.model_endpoint import Endpoint, join_home, write_headers
 from shipmate.models.wire.registry import find_wire
 from shipmate.models.wire.wire import WireSettings
 from shipmate.values.message import JsonObject

@@ -55,8 +55,8 @@ async def ask_once(model: Model, *, with_tool: bool = False) -> Measured:
     )
     if model.name != "rehearsal":
         # Loaded before the clock starts, which measures the model.
-        import shipmate.models.wire.answer
-        import shipmate.models.wire.network  # noqa: F401
+        import shipmate.models.wire.http.answer
+        import shipmate.models.wire.http.network  # noqa: F401
     began = time.perf_counter()
     first: float | None = None
     said = ""

@@ -27,7 +27,7 @@ from shipmate.models.wire.http.trouble import HttpFault
 if TYPE_CHECKING:
     import httpcore2
 
-    from shipmate.models.wire.http.answer import HttpAnswer
+    from shipmate.models.wire.http.http_answer import HttpAnswer
 
 # Idle connections that are kept, and for how long; a server that closes one earlier is noticed.
 IDLE_LIMIT = 20
@@ -69,7 +69,7 @@ class HttpClient:
         `may_repeat` lets a request that changes nothing be sent again when a kept connection turns out to be
         closed before anything came back.
         """
-        from shipmate.models.wire.http.answer import HttpAnswer
+        from shipmate.models.wire.http.http_answer import HttpAnswer
 
         patience = patience or self._patience
         address = read_address(url)

@@ -12,11 +12,11 @@ from shipmate.models.failure import explain
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, ReasoningEnd, ToolCall
 from shipmate.models.price import find_cost
 from shipmate.models.to_model import to_model_messages
+from shipmate.models.wire.answer_stream import read_answer
 from shipmate.models.wire.client import HttpClient
-from shipmate.models.wire.endpoint import Endpoint, join_path
 from shipmate.models.wire.http.trouble import HttpFault
-from shipmate.models.wire.reading import read_answer
-from shipmate.models.wire.refusal import read_refusal
+from shipmate.models.wire.model_endpoint import Endpoint, join_path
+from shipmate.models.wire.provider_fault import read_refusal
 from shipmate.models.wire.wire import AnswerReader, Wire, WireError, WireSettings
 from shipmate.values.message import JsonObject
 from shipmate.workspace.secret.setting import address_secrets

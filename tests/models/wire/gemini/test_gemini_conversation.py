@@ -13,10 +13,10 @@ from shipmate.errors import ModelAuthError, ModelBusyError, ModelRequestError, M
 from shipmate.models.choose import choose_model
 from shipmate.models.port import Finish, ModelEvent, TextDelta, ToolCall
 from shipmate.models.relay import close_model
-from shipmate.models.wire.endpoint import Endpoint
 from shipmate.models.wire.gemini.gemini import GeminiWire
 from shipmate.models.wire.gemini.gemini_reader import GeminiReader
 from shipmate.models.wire.model import WireModel
+from shipmate.models.wire.model_endpoint import Endpoint
 from shipmate.models.wire.wire import WireError, WireSettings
 from shipmate.values.message import user_message
 from shipmate.workspace.config import Llm

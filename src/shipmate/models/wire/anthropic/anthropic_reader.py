@@ -24,7 +24,7 @@ from shipmate.models.wire.answer_block import (
     read_event,
     text_of,
 )
-from shipmate.models.wire.refusal import find_fault
+from shipmate.models.wire.provider_fault import find_fault
 from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
 

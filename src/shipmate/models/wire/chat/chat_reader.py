@@ -19,7 +19,7 @@ from shipmate.models.port import (
     Usage,
 )
 from shipmate.models.wire.chat.dialect import Dialect
-from shipmate.models.wire.refusal import find_fault
+from shipmate.models.wire.provider_fault import find_fault
 from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting

@@ -22,7 +22,7 @@ from shipmate.models.port import (
 )
 from shipmate.models.wire.answer_block import object_of, text_of
 from shipmate.models.wire.gemini.gemini_signature import SignedStretch
-from shipmate.models.wire.refusal import find_fault
+from shipmate.models.wire.provider_fault import find_fault
 from shipmate.models.wire.wire import WireError, WireSettings
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting

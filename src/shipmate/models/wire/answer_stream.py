@@ -10,13 +10,13 @@ import msgspec
 
 from shipmate.models.port import ModelEvent
 from shipmate.models.wire.http.trouble import HttpFault
-from shipmate.models.wire.refusal import find_fault, read_markup
+from shipmate.models.wire.provider_fault import find_fault, read_markup
 from shipmate.models.wire.sse import BOM, EventParser, EventTooLongError, ServerEvent
 from shipmate.models.wire.wire import AnswerReader, WireError
 from shipmate.values.nesting import check_nesting
 
 if TYPE_CHECKING:
-    from shipmate.models.wire.http.answer import HttpAnswer
+    from shipmate.models.wire.http.http_answer import HttpAnswer
 
 # A whole answer in one piece, and all that may come in pieces.
 WHOLE_LIMIT = 32_000_000
