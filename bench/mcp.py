@@ -14,7 +14,7 @@ from typing import Any
 from bench.turn import REPOSITORY
 
 SERVERS = 8
-ROUNDS = 7
+ROUNDS = 9
 SERVER = """
 from mcp.server.mcpserver import MCPServer
 server = MCPServer("bench")
@@ -32,7 +32,6 @@ def measure() -> list[dict[str, Any]]:
         folder = Path(name)
         (folder / "Agent.md").write_text("# Captain\n\nYou help.\n")
         (folder / "server.py").write_text(SERVER)
-        without = [_first_turn(folder, 0) for _ in range(ROUNDS)]
         unknown, _ = _first_turn(folder, SERVERS)
         subprocess.run(
             [str(Path(sys.executable).parent / "shipmate"), "-C", name, "mcp", "list"],
@@ -40,15 +39,23 @@ def measure() -> list[dict[str, Any]]:
             capture_output=True,
             env={"PATH": os.environ["PATH"], "HOME": name},
         )
-        known = [_first_turn(folder, SERVERS) for _ in range(ROUNDS)]
-    wall, busy = (statistics.median(column) for column in zip(*without, strict=True))
-    wall_known, busy_known = (statistics.median(column) for column in zip(*known, strict=True))
+        # In turns, so that whatever else the machine does falls on both.
+        pairs = [(_first_turn(folder, 0), _first_turn(folder, SERVERS)) for _ in range(ROUNDS)]
+        without, known = zip(*pairs, strict=True)
+    wall, wall_known = (statistics.median(wall for wall, _ in rows) for rows in (without, known))
+    # The least disturbed ones: what others do on the machine only adds to it.
+    busy, busy_known = (min(busy for _, busy in rows) for rows in (without, known))
     what = f"… with {SERVERS} servers started before, over that"
     return [
         {"name": "open and first turn of a process without MCP servers", "value": wall, "unit": "ms"},
         {"name": what, "value": wall_known - wall, "unit": "ms"},
         {"name": f"{what}, CPU", "value": busy_known - busy, "unit": "ms", "bar": "<= 10"},
-        {"name": f"… with {SERVERS} never started before", "value": unknown, "unit": "ms", "bar": "<= 2500"},
+        {
+            "name": f"… with {SERVERS} never started before, over that",
+            "value": unknown - wall,
+            "unit": "ms",
+            "bar": "<= 2500",
+        },
     ]
 
 

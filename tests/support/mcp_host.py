@@ -119,7 +119,8 @@ async def script(handler: Handler, port: int = 0) -> AsyncGenerator[int]:
                 await writer.drain()
                 if asked.method == "GET" and asked.headers.get("accept") == "text/event-stream":
                     break
-        except (ConnectionError, asyncio.IncompleteReadError):
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            # The other side left, or the test is over.
             pass
         finally:
             tasks.discard(task)

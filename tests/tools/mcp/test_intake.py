@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import ToolError
-from shipmate.tools.mcp.mcp_content import BLOCK_LIMIT, PICTURE_LIMIT
+from shipmate.tools.mcp.mcp_content import BLOCK_LIMIT, FILE_LIMIT
 from shipmate.tools.mcp.offer import TOOL_LIMIT
 from shipmate.tools.mcp.servers import McpServers
 from shipmate.tools.tool import ToolContext, ToolResult
@@ -104,7 +104,7 @@ async def test_results_are_cut_and_point_at_the_whole(servers: McpServers, conte
 
 async def test_pictures_are_counted_and_measured(servers: McpServers, context: ToolContext) -> None:
     result = await run(servers, context, "pictures")
-    assert len(result.files) == PICTURE_LIMIT
+    assert len(result.files) == FILE_LIMIT
     assert "more than 80 million pixels" in result.output
     assert "is no PNG, JPEG, GIF or WebP" in result.output
     assert "20 are shown" in result.output

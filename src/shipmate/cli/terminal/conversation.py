@@ -129,7 +129,6 @@ class Conversation:
                 if not await self._ship.keeper.stop(str(self.thread_id)):
                     self._screen.say("nothing is running")
             case "prompt":
-                # The member's tool for prompts knows it by this name.
                 await self._say(f"/prompt {slash.rest}")
             case "steer":
                 await self._say(slash.rest, steer=True)

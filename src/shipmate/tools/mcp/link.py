@@ -104,6 +104,25 @@ class McpLink:
             await self._do(self._take_offer, repeatable=True)
         elif anew and not is_fresh:
             await self._do(self._take_tools, repeatable=True)
+        return self._find(tool)
+
+    async def call(
+        self, tool: str, arguments: JsonObject, check: Callable[[ForeignTool], None] | None
+    ) -> JsonObject:
+        """Call a tool; one that acts has a `check`, which raises where the tool is not what was meant.
+
+        The check is made in the very session the call is made in: a server that was begun anew since may have
+        given the name another meaning.
+        """
+
+        async def work(session: McpSession) -> JsonObject:
+            if check is not None:
+                check(self._find(tool))
+            return await session.request("tools/call", {"name": tool, "arguments": arguments})
+
+        return await self._do(work, repeatable=check is None)
+
+    def _find(self, tool: str) -> ForeignTool:
         found = self.offer.find(tool) if self.offer is not None else None
         if found is None:
             raise ToolError(f"MCP server {self.name} does not offer {tool!r} any more. Nothing ran.")
@@ -145,7 +164,7 @@ class McpLink:
             if not is_fresh:
                 await self._do(self._take_offer, repeatable=True)
         except ToolError as error:
-            self._fail(self.failure or str(error))
+            self._fail(self.failure or str(error).removeprefix(f"MCP server {self.name}: "))
         # The edge to a foreign program: nobody may be waiting for this task, so it is told by `failure`.
         except Exception as error:
             log.exception("MCP server %s cannot be asked", self.name)
@@ -280,6 +299,7 @@ class McpLink:
         return choose_tools(entries, self.server.tools)
 
     def _keep(self, offer: Offer) -> None:
+        self.failure = ""
         if offer != self.offer:
             self.offer, self._is_of_late = offer, False
         if not self._is_of_late:

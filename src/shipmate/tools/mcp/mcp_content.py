@@ -18,7 +18,6 @@ from shipmate.workspace.upload import attach, media_type_of
 # Blocks of one result that are read, and files of it that are kept; the rest is counted.
 BLOCK_LIMIT = 1_000
 FILE_LIMIT = 20
-PICTURE_LIMIT = FILE_LIMIT
 # What stands about a resource in one line.
 LABEL_LIMIT = 300
 

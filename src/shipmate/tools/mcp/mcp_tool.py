@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import partial
 
 import msgspec
 
@@ -61,22 +62,23 @@ class McpTool(Tool[McpArguments]):
 
     async def _target(self) -> JsonObject:
         """Ask the server what the tool is by now: it may have given the name another meaning."""
-        foreign = await self._link.find(self._foreign.name, anew=True)
+        return self._describe(await self._link.find(self._foreign.name, anew=True))
+
+    def _describe(self, foreign: ForeignTool) -> JsonObject:
         return {"server": self._link.name, "tool": foreign.name, "meaning": foreign.meaning}
 
     async def meaning(self) -> str:
         return (await self._target())["meaning"]
 
     async def run(self, arguments: McpArguments, context: ToolContext) -> ToolResult:
+        check = None
         if context.expected is not None:
             check_target(context, await self._target())
+            check = partial(self._check_approved, context)
         elif self.labels.acts:
-            await self._check_meaning()
-        result = await self._link.request(
-            "tools/call",
-            {"name": self._foreign.name, "arguments": arguments.values},
-            repeatable=not self.labels.acts,
-        )
+            await self._link.find(self._foreign.name)
+            check = self._check_told
+        result = await self._link.call(self._foreign.name, arguments.values, check)
         content = Content(context, self._link.cover)
         content.take(result.get("content", []))
         structured = result.get("structuredContent")
@@ -87,9 +89,12 @@ class McpTool(Tool[McpArguments]):
             raise ToolError(text or f"{self.name} failed and said nothing.")
         return ToolResult(output=text or "[no output]", files=tuple(content.files))
 
-    async def _check_meaning(self) -> None:
+    def _check_approved(self, context: ToolContext, by_now: ForeignTool) -> None:
+        """Raise where the tool is no longer what a person was shown."""
+        check_target(context, self._describe(by_now))
+
+    def _check_told(self, by_now: ForeignTool) -> None:
         """Raise where the tool is no longer what the model was told: it called something else."""
-        by_now = await self._link.find(self._foreign.name)
         if by_now.meaning != self._foreign.meaning:
             raise ToolError(
                 f"{self.name} is described otherwise by its server now. Read its description again before "
