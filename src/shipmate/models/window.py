@@ -18,7 +18,7 @@ from shipmate.models.catalog import PROVIDERS
 from shipmate.models.choose import locate
 from shipmate.models.offer import PATIENCE, fetch_json, list_entries, list_models, quote_name, read_window
 from shipmate.models.wire.client import HttpClient
-from shipmate.models.wire.endpoint import Endpoint
+from shipmate.models.wire.model_endpoint import Endpoint
 from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
