@@ -7,10 +7,10 @@ from pathlib import Path
 from shipmate.orchestrator.carried_file import Attachments
 from shipmate.thread.memory_log import MemoryLog
 from shipmate.thread.service import Thread
-from shipmate.workspace.upload import attach
 from shipmate.values.message import UIMessage, user_message
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.upload import attach
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
-from shipmate.adapters.command import read_model_words
+from shipmate.adapters.chat_command import read_model_words
 from shipmate.cli.place import PLATFORM
 from shipmate.cli.ship import local_user
 from shipmate.cli.terminal.card import clean
