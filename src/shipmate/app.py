@@ -19,7 +19,7 @@ from shipmate.context.trace import Trace
 from shipmate.errors import StorageError
 from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
-from shipmate.models.window import Windows
+from shipmate.models.selection.window import Windows
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import LocalFeed, Receipt
 from shipmate.orchestrator.keeper.keeping import Keeping

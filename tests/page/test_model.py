@@ -67,7 +67,7 @@ def test_5_a_thread_is_switched_from_its_menu(open_page: OpenPage, serving: Serv
     page.get_by_label("Model", exact=True).fill("large")
     watched.shoot("model-thread")
     page.get_by_role("button", name="Use it here").click()
-    expect(page.locator(".bar-sub .badge")).to_have_text("vllm:large")
+    expect(page.locator(".bar-sub .badge.mono")).to_have_text("vllm:large")
     page.get_by_role("textbox").first.fill("and now")
     page.keyboard.press("Enter")
     expect(page.locator(".message.assistant")).to_have_count(2)

@@ -18,9 +18,9 @@ from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, load_config
 
 if TYPE_CHECKING:
-    from shipmate.models.offer import Offer
-    from shipmate.models.probe import Measured
-    from shipmate.models.selection import Kept, Plan, Selection
+    from shipmate.models.selection.offer import Offer
+    from shipmate.models.selection.probe import Measured
+    from shipmate.models.selection.selection import KeptSelection, Plan, SelectedModel
 
 KEY_OPTION = (
     "no key is taken as an argument: others on this machine could read it there, and shells remember it."
@@ -69,7 +69,7 @@ def set_model(
     force: bool,
 ) -> int:
     """Test a model with one real request, then keep it: the key in .env, the rest in ship.json."""
-    from shipmate.models.selection import read_selection
+    from shipmate.models.selection.selection import read_selection
 
     if key:
         raise UserError(f"{KEY_OPTION} Use --key-stdin: shipmate model set PROVIDER:MODEL --key-stdin < FILE")
@@ -85,7 +85,7 @@ def set_model(
 @click.pass_context
 def unset_model(context: click.Context, member: str) -> None:
     """Take the choice out of the settings; keys stay in .env."""
-    from shipmate.models.selection import forget_selection
+    from shipmate.models.selection.selection import forget_selection
 
     layout = find_layout(context)
     kept = forget_selection(layout, _find_member(layout, member))
@@ -150,7 +150,7 @@ def show_model(context: click.Context, member: str, as_json: bool) -> None:
     from shipmate.models.choice import ModelChoice
     from shipmate.models.choose import name_model
     from shipmate.models.readiness import findings
-    from shipmate.models.window import Windows
+    from shipmate.models.selection.window import Windows
 
     layout = find_layout(context)
     loaded = load_config(layout)
@@ -197,9 +197,9 @@ def describe_measured(measured: Measured) -> str:
     )
 
 
-def _settle(layout: Layout, selection: Selection, member: str, *, force: bool, asks: bool) -> int:
+def _settle(layout: Layout, selection: SelectedModel, member: str, *, force: bool, asks: bool) -> int:
     """Test a selection and keep it; one that failed is kept only when that is wanted."""
-    from shipmate.models.selection import keep_plan, plan_selection, try_plan
+    from shipmate.models.selection.selection import keep_plan, plan_selection, try_plan
 
     who = _find_member(layout, member)
     loaded = load_config(layout)
@@ -218,7 +218,7 @@ def _settle(layout: Layout, selection: Selection, member: str, *, force: bool, a
     return 0
 
 
-def _tell_kept(layout: Layout, kept: Kept, loaded: Loaded) -> Iterable[str]:
+def _tell_kept(layout: Layout, kept: KeptSelection, loaded: Loaded) -> Iterable[str]:
     if kept.variable:
         yield f"Wrote {kept.variable} to .env (mode 0600)."
         if _is_tracked(layout):
@@ -269,9 +269,9 @@ def _find_member(layout: Layout, name: str) -> str:
 
 
 async def _list_models(loaded: Loaded, provider: str, base_url: str | None) -> list[Offer]:
-    from shipmate.models.offer import Offers
     from shipmate.models.origin import fill_key
-    from shipmate.models.selection import read_selection
+    from shipmate.models.selection.offer import Offers
+    from shipmate.models.selection.selection import read_selection
     from shipmate.workspace.config import Llm
 
     asked = Llm(provider=read_selection(provider).provider, base_url=base_url)
@@ -283,7 +283,7 @@ async def _list_models(loaded: Loaded, provider: str, base_url: str | None) -> l
 
 async def _check(llm: Any, loaded: Loaded, name: str | None) -> Measured:
     from shipmate.models.choice import ModelChoice
-    from shipmate.models.probe import ask_once
+    from shipmate.models.selection.probe import ask_once
 
     choice = ModelChoice(llm, loaded.environ)
     try:

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from shipmate.models.catalog import ALIASES, PROVIDERS
 from shipmate.models.choose import choose_model, find_overlooked
 from shipmate.models.port import Model
-from shipmate.models.probe import Measured, ask_once
 from shipmate.models.relay import close_model
-from shipmate.models.window import Window, Windows, guess_window
+from shipmate.models.selection.probe import Measured, ask_once
+from shipmate.models.selection.window import Window, Windows, guess_window
 from shipmate.workspace.config import Llm
 
 log = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from shipmate.errors import ModelError, ShipmateError
 from shipmate.models.catalog import ALIASES, PROVIDERS
 from shipmate.models.choose import choose_model, find_idle, find_overlooked, name_model
-from shipmate.models.probe import Measured, ask_once, is_right_call
 from shipmate.models.relay import close_model
+from shipmate.models.selection.probe import Measured, ask_once, is_right_call
 from shipmate.workspace.config import Llm
 from shipmate.workspace.finding import Finding
 

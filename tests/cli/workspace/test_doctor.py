@@ -15,7 +15,7 @@ def test_a_good_workspace_is_told_what_works_and_which_model_answers(workspace: 
     assert "✓ Agent.md: 20 characters" in done.stdout
     assert str(workspace) not in done.stdout
     assert "! model: the built-in rehearsal model" in done.stdout
-    assert "→ Set a key such as ANTHROPIC_API_KEY" in done.stdout
+    assert "set a key such as ANTHROPIC_API_KEY" in done.stdout
     assert "✓ threads: none yet" in done.stdout
 
 

@@ -19,6 +19,7 @@ export function ThreadView({ id, session }: { id: string; session: Session }) {
   const [isContextOpen, setContextOpen] = useState(false);
   const member = session.members.find((one) => one.id === thread.info?.member) ?? session.members[0];
   const memberName = member?.name || member?.id || t("member");
+  const chosen = thread.info?.model;
 
   if (thread.problem instanceof ApiError && thread.problem.status === 404) {
     return (
@@ -58,7 +59,7 @@ export function ThreadView({ id, session }: { id: string; session: Session }) {
                 onSteer={(text) => void thread.queue.steer(text)}
                 onStop={() => void thread.stop()}
               />
-              <RehearsalNote model={session.model} />
+              <RehearsalNote model={chosen ? { name: chosen, isRehearsal: chosen === "rehearsal" } : session.model} />
             </div>
           </footer>
         </section>

@@ -11,10 +11,10 @@ import msgspec
 from shipmate.cli.terminal.card import clean
 from shipmate.errors import ShipmateError
 from shipmate.models.catalog import ALIASES, PROVIDERS
-from shipmate.models.local import LocalServer, find_local
-from shipmate.models.offer import Offer, Offers
 from shipmate.models.origin import fill_key
-from shipmate.models.selection import Selection, variable_of
+from shipmate.models.selection.local import LocalServer, find_local
+from shipmate.models.selection.offer import Offer, Offers
+from shipmate.models.selection.selection import SelectedModel, variable_of
 from shipmate.models.source import find_source
 from shipmate.workspace.config import Llm
 from shipmate.workspace.load import Loaded
@@ -51,13 +51,13 @@ async def describe_providers(environ: Mapping[str, str]) -> list[Choosable]:
     return sorted(found, key=lambda each: each.note in ("", "a server of your own"))
 
 
-def choose(loaded: Loaded) -> Selection:
+def choose(loaded: Loaded) -> SelectedModel:
     """Ask for provider, key and model."""
     provider, server = _ask_provider(asyncio.run(describe_providers(loaded.environ)))
     base_url = server.base_url if server and provider != "ollama" else _ask_address(provider, loaded.environ)
     key = None if server else _ask_key(provider, loaded.environ)
     offers = server.models if server else _list(loaded, provider, base_url, key)
-    return Selection(provider=provider, model=_ask_model(provider, offers), base_url=base_url, key=key)
+    return SelectedModel(provider=provider, model=_ask_model(provider, offers), base_url=base_url, key=key)
 
 
 def _ask_provider(found: Sequence[Choosable]) -> tuple[str, LocalServer | None]:

@@ -71,7 +71,7 @@ def command(
 def _build(layout: Layout, thread_id: ThreadId | None, member: str | None, profile: str | None) -> Context:
     from shipmate.models.choice import ModelChoice
     from shipmate.models.choose import name_model
-    from shipmate.models.window import Windows
+    from shipmate.models.selection.window import Windows
     from shipmate.tools.toolset import default_toolset
 
     loaded = load_config(layout)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shipmate.errors import ModelError, ShipmateError, StorageError
-from shipmate.models.selection import Selection, forget_selection, keep_plan, plan_selection
+from shipmate.models.selection.selection import SelectedModel, forget_selection, keep_plan, plan_selection
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.store.port import Store, ThreadInfo
 from shipmate.thread.pin import say
@@ -55,7 +55,7 @@ class Switch:
             await self._set(event.thread_id, {"model": full})
             return self._say("model-thread", model=full)
         provider, _, model = full.partition(":")
-        plan = plan_selection(Selection(provider=provider, model=model or None), loaded)
+        plan = plan_selection(SelectedModel(provider=provider, model=model or None), loaded)
         kept = keep_plan(member.layout, plan, member.id)
         return self._say("model-member", model=full, member=member.name, file=kept.file)
 

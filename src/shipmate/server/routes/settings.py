@@ -23,11 +23,11 @@ from shipmate.errors import (
     UserError,
 )
 from shipmate.models.catalog import PROVIDERS
-from shipmate.models.local import find_local
-from shipmate.models.offer import Offer, Offers
 from shipmate.models.origin import fill_key
-from shipmate.models.probe import Measured
-from shipmate.models.selection import (
+from shipmate.models.selection.local import find_local
+from shipmate.models.selection.offer import Offer, Offers
+from shipmate.models.selection.probe import Measured
+from shipmate.models.selection.selection import (
     Plan,
     keep_plan,
     plan_selection,

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from shipmate.errors import ConfigError, ModelAuthError, ModelError, ModelRequestError
-from shipmate.models.offer import Offers
 from shipmate.models.origin import fill_key
+from shipmate.models.selection.offer import Offers
 from shipmate.workspace.config import Llm
 from tests.support.provider_server import ProviderServer, Recorded
 

@@ -4,7 +4,7 @@ import pytest
 
 from shipmate.errors import ModelAuthError
 from shipmate.models.choose import choose_model
-from shipmate.models.probe import ask_once, is_right_call
+from shipmate.models.selection.probe import ask_once, is_right_call
 from shipmate.workspace.config import Llm
 from tests.support.provider_server import ProviderServer
 from tests.support.provider_wire import Call, Reply, ask_tools, refuse, say

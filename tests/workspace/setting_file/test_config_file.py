@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shipmate.errors import ConfigError
-from shipmate.workspace.config_file import put_key, read_object, write_key
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.setting_file.config_file import put_key, read_object, write_key
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=8),

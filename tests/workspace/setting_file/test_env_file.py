@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shipmate.errors import UserError
-from shipmate.workspace.env_file import set_variable
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import read_env
+from shipmate.workspace.setting_file.env_file import set_variable
 
 KEYS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=60).filter(
     lambda key: not ("'" in key and '"' in key)

@@ -12,17 +12,17 @@ from shipmate.errors import ConfigError, UserError
 from shipmate.models.catalog import ALIASES, PROVIDERS
 from shipmate.models.choose import choose_model
 from shipmate.models.origin import fill_key
-from shipmate.models.probe import Measured, ask_once
 from shipmate.models.relay import close_model
+from shipmate.models.selection.probe import Measured, ask_once
 from shipmate.models.source import find_source
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Llm
-from shipmate.workspace.config_file import read_object, write_key
-from shipmate.workspace.env_file import check_value, set_variable
 from shipmate.workspace.environ import Environ, list_places
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded
 from shipmate.workspace.secret.secret import Mask
+from shipmate.workspace.setting_file.config_file import read_object, write_key
+from shipmate.workspace.setting_file.env_file import check_value, set_variable
 
 TEST_SECONDS = 20.0
 # For servers that have no variable of their own.
@@ -31,7 +31,7 @@ ANY_KEY = "LLM_API_KEY"
 OWN = ("provider", "model", "apiKey", "baseUrl", "contextWindow", "textCalls")
 
 
-class Selection(msgspec.Struct, frozen=True, kw_only=True):
+class SelectedModel(msgspec.Struct, frozen=True, kw_only=True):
     """The model a person chose; a key that was typed is kept, and one that was not is looked for."""
 
     provider: str
@@ -52,7 +52,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None = None
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class KeptSelection(msgspec.Struct, frozen=True, kw_only=True):
     """What was written where, and what stood there before."""
 
     file: str
@@ -61,7 +61,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     variable: str | None
 
 
-def read_selection(name: str, base_url: str | None = None, key: str | None = None) -> Selection:
+def read_selection(name: str, base_url: str | None = None, key: str | None = None) -> SelectedModel:
     """Read `provider:model`; raise UserError for a provider that is not known."""
     head, _, model = name.partition(":")
     provider = ALIASES.get(head, head)
@@ -71,10 +71,10 @@ def read_selection(name: str, base_url: str | None = None, key: str | None = Non
         near = get_close_matches(head, [*PROVIDERS, *ALIASES], n=1)
         hint = f"Did you mean {near[0]!r}?" if near else "`shipmate model list` shows the providers."
         raise UserError(f"{shown!r} is no provider. {hint}")
-    return Selection(provider=provider, model=model or None, base_url=base_url, key=key)
+    return SelectedModel(provider=provider, model=model or None, base_url=base_url, key=key)
 
 
-def plan_selection(selection: Selection, loaded: Loaded) -> Plan:
+def plan_selection(selection: SelectedModel, loaded: Loaded) -> Plan:
     """Say how a selection is tried and what would be written; raise ConfigError when it cannot be."""
     provider = selection.provider
     asked = Llm(
@@ -112,7 +112,7 @@ async def try_plan(plan: Plan) -> Measured:
         await close_model(model)
 
 
-def keep_plan(layout: Layout, plan: Plan, member: str = CAPTAIN) -> Kept:
+def keep_plan(layout: Layout, plan: Plan, member: str = CAPTAIN) -> KeptSelection:
     """Write a plan: the key into .env first, then the settings that name it."""
     if plan.variable and plan.key:
         set_variable(layout, plan.variable, plan.key)
@@ -120,24 +120,24 @@ def keep_plan(layout: Layout, plan: Plan, member: str = CAPTAIN) -> Kept:
         before = _llm_in(read_object(layout.config))
         stated = join_settings(before, plan.stated, is_fresh=plan.key is not None)
         write_key(layout, layout.config, "llm", stated)
-        return Kept(file="ship.json", stated=stated, before=before or None, variable=plan.variable)
+        return KeptSelection(file="ship.json", stated=stated, before=before or None, variable=plan.variable)
     path = layout.member(member).member_file
     before = read_object(path).get("model")
     write_key(layout, path, "model", plan.stated)
-    return Kept(file=layout.name_of(path), stated=plan.stated, before=before, variable=plan.variable)
+    return KeptSelection(file=layout.name_of(path), stated=plan.stated, before=before, variable=plan.variable)
 
 
-def forget_selection(layout: Layout, member: str = CAPTAIN) -> Kept:
+def forget_selection(layout: Layout, member: str = CAPTAIN) -> KeptSelection:
     """Take the choice of a model out of the settings; keys stay in .env."""
     if member == CAPTAIN:
         before = _llm_in(read_object(layout.config))
         rest = {key: value for key, value in before.items() if key not in OWN}
         write_key(layout, layout.config, "llm", rest or None)
-        return Kept(file="ship.json", stated=rest, before=before or None, variable=None)
+        return KeptSelection(file="ship.json", stated=rest, before=before or None, variable=None)
     path = layout.member(member).member_file
     before = read_object(path).get("model")
     write_key(layout, path, "model", None)
-    return Kept(file=layout.name_of(path), stated={}, before=before, variable=None)
+    return KeptSelection(file=layout.name_of(path), stated={}, before=before, variable=None)
 
 
 def join_settings(before: JsonObject, stated: JsonObject, *, is_fresh: bool = False) -> JsonObject:

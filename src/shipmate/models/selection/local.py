@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from shipmate.errors import ModelError
-from shipmate.models.offer import Offer, list_models
 from shipmate.models.ollama import locate_ollama
+from shipmate.models.selection.offer import Offer, list_models
 from shipmate.models.wire.model_endpoint import Endpoint
 
 CONNECT_SECONDS = 0.15

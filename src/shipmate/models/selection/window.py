@@ -16,10 +16,17 @@ import msgspec
 from shipmate.errors import ConfigError, ShipmateError
 from shipmate.models.catalog import PROVIDERS
 from shipmate.models.choose import locate
-from shipmate.models.offer import PATIENCE, fetch_json, list_entries, list_models, quote_name, read_window
+from shipmate.models.selection.offer import (
+    PATIENCE,
+    fetch_json,
+    list_entries,
+    list_models,
+    quote_name,
+    read_window,
+)
 from shipmate.models.wire.client import HttpClient
-from shipmate.models.wire.model_endpoint import Endpoint
 from shipmate.models.wire.http.trouble import HttpFault
+from shipmate.models.wire.model_endpoint import Endpoint
 from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Llm
@@ -132,7 +139,7 @@ class Windows:
                 log.debug("the context window of a model was not kept: %s", error)
 
     async def close(self) -> None:
-        """Give up asking."""
+        """Stop asking."""
         for task in self._asking.values():
             task.cancel()
         await asyncio.gather(*self._asking.values(), return_exceptions=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.models.choice import ModelChoice
-from shipmate.models.window import Window, Windows, guess_window
+from shipmate.models.selection.window import Window, Windows, guess_window
 from shipmate.workspace.config import Llm
 from tests.support.provider_server import ProviderServer, Recorded
 

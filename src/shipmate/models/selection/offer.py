@@ -15,9 +15,9 @@ from shipmate.models.catalog import PROVIDERS
 from shipmate.models.choose import locate
 from shipmate.models.failure import explain
 from shipmate.models.wire.client import HttpClient, Patience
-from shipmate.models.wire.model_endpoint import Endpoint, join_path
 from shipmate.models.wire.http.trouble import HttpFault
-from shipmate.models.wire.refusal import read_refusal
+from shipmate.models.wire.model_endpoint import Endpoint, join_path
+from shipmate.models.wire.provider_fault import read_refusal
 from shipmate.models.wire.registry import find_wire
 from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject

@@ -1,0 +1,1 @@
+"""Changing settings in their files, where nothing else may change."""
