@@ -19,10 +19,10 @@ from shipmate.models import choose
 from shipmate.models.catalog import PROVIDERS
 from shipmate.models.choose import choose_model
 from shipmate.models.fallback import FallbackModel
-from shipmate.models.ollama import locate_ollama
 from shipmate.models.port import Finish
 from shipmate.models.relay import close_model
 from shipmate.models.retry import RetryingModel
+from shipmate.models.selection.ollama import locate_ollama
 from shipmate.workspace.config import Llm
 from tests.support.provider_case import KEY, ask, collect
 from tests.support.provider_server import ProviderServer

@@ -18,7 +18,7 @@ from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, load_config
 
 if TYPE_CHECKING:
-    from shipmate.models.selection.offer import Offer
+    from shipmate.models.selection.listing import OfferedModel
     from shipmate.models.selection.probe import Measured
     from shipmate.models.selection.selection import KeptSelection, Plan, SelectedModel
 
@@ -149,7 +149,7 @@ def show_model(context: click.Context, member: str, as_json: bool) -> None:
     """Show which model answers, by what it was chosen, and how much it reads at once."""
     from shipmate.models.choice import ModelChoice
     from shipmate.models.choose import name_model
-    from shipmate.models.readiness import findings
+    from shipmate.models.selection.readiness import findings
     from shipmate.models.selection.window import Windows
 
     layout = find_layout(context)
@@ -268,15 +268,15 @@ def _find_member(layout: Layout, name: str) -> str:
     return Crew(layout, load_config(layout)).choose(name).id
 
 
-async def _list_models(loaded: Loaded, provider: str, base_url: str | None) -> list[Offer]:
-    from shipmate.models.origin import fill_key
-    from shipmate.models.selection.offer import Offers
+async def _list_models(loaded: Loaded, provider: str, base_url: str | None) -> list[OfferedModel]:
+    from shipmate.models.selection.listing import OfferedModels
+    from shipmate.models.selection.origin import fill_key
     from shipmate.models.selection.selection import read_selection
     from shipmate.workspace.config import Llm
 
     asked = Llm(provider=read_selection(provider).provider, base_url=base_url)
     try:
-        return await Offers().list(fill_key(asked, loaded.config.llm, loaded.environ), loaded.environ)
+        return await OfferedModels().list(fill_key(asked, loaded.config.llm, loaded.environ), loaded.environ)
     except ModelError as error:
         raise UserError(loaded.mask(str(error))) from None
 

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from shipmate.errors import ConfigError
 from shipmate.models.catalog import ALIASES, NO_KEY, PROVIDERS, ProviderEntry
 from shipmate.models.fallback import FallbackModel
-from shipmate.models.ollama import find_ollama, locate_ollama
 from shipmate.models.port import Model
 from shipmate.models.provider.provider import ProviderModel
 from shipmate.models.provider.recipe import Recipe
 from shipmate.models.retry import RetryingModel
-from shipmate.models.source import Source, check_source, find_source
+from shipmate.models.selection.ollama import find_ollama, locate_ollama
+from shipmate.models.selection.source import Source, check_source, find_source
 from shipmate.models.wire.client import Patience
 from shipmate.models.wire.model import WireModel
 from shipmate.models.wire.model_endpoint import Endpoint, join_home, write_headers

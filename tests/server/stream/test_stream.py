@@ -9,7 +9,7 @@ import pytest
 from starlette.types import Message
 
 from shipmate.orchestrator.feed import FeedEvent
-from shipmate.server.stream.stream import BACKLOG, Streams, Wire
+from shipmate.server.stream.stream import BACKLOG, OpenResponse, Streams
 from shipmate.values.chunk import Chunk
 
 
@@ -40,7 +40,7 @@ async def test_h4_a_reader_too_far_behind_is_cut_off(behind: int, is_served: boo
     queue: asyncio.Queue[FeedEvent] = asyncio.Queue()
     for _ in range(behind):
         queue.put_nowait(FeedEvent(run_id="r"))
-    await Wire(stay, reader.send, streams).follow(queue, reader.choose)
+    await OpenResponse(stay, reader.send, streams).follow(queue, reader.choose)
     assert (reader.asked == 1, bool(reader.sent)) == (is_served, is_served)
     assert streams.open == set()
 
@@ -48,7 +48,7 @@ async def test_h4_a_reader_too_far_behind_is_cut_off(behind: int, is_served: boo
 async def test_a_stopping_server_says_that_the_answer_goes_on() -> None:
     reader, streams = Reader(), Streams()
     queue: asyncio.Queue[FeedEvent] = asyncio.Queue()
-    wire = Wire(stay, reader.send, streams)
+    wire = OpenResponse(stay, reader.send, streams)
     # The server stops as soon as the stream is open.
     asyncio.get_running_loop().call_soon(streams.leave)
     await wire.follow(queue, reader.choose)

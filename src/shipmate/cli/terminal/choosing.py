@@ -11,11 +11,11 @@ import msgspec
 from shipmate.cli.terminal.card import clean
 from shipmate.errors import ShipmateError
 from shipmate.models.catalog import ALIASES, PROVIDERS
-from shipmate.models.origin import fill_key
+from shipmate.models.selection.listing import OfferedModel, OfferedModels
 from shipmate.models.selection.local import LocalServer, find_local
-from shipmate.models.selection.offer import Offer, Offers
+from shipmate.models.selection.origin import fill_key
 from shipmate.models.selection.selection import SelectedModel, variable_of
-from shipmate.models.source import find_source
+from shipmate.models.selection.source import find_source
 from shipmate.workspace.config import Llm
 from shipmate.workspace.load import Loaded
 
@@ -103,18 +103,18 @@ def _ask_key(provider: str, environ: Mapping[str, str]) -> str | None:
         click.echo("paste the key; Ctrl-C leaves")
 
 
-def _list(loaded: Loaded, provider: str, base_url: str | None, key: str | None) -> Sequence[Offer]:
+def _list(loaded: Loaded, provider: str, base_url: str | None, key: str | None) -> Sequence[OfferedModel]:
     """Ask the provider for its models; without a list the name is typed."""
     asked = Llm(provider=provider, base_url=base_url, api_key=key)
     try:
         llm = fill_key(asked, loaded.config.llm, loaded.environ)
-        return asyncio.run(Offers().list(llm, loaded.environ))
+        return asyncio.run(OfferedModels().list(llm, loaded.environ))
     except ShipmateError as error:
         click.echo(clean(loaded.mask(str(error).replace(key, "•••") if key else str(error))))
         return ()
 
 
-def _ask_model(provider: str, offers: Sequence[Offer]) -> str:
+def _ask_model(provider: str, offers: Sequence[OfferedModel]) -> str:
     names = [each.name for each in offers]
     usual = PROVIDERS[provider].model
     default = usual if usual and (usual in names or not names) else (names[0] if len(names) == 1 else usual)

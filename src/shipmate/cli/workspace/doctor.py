@@ -183,7 +183,7 @@ async def _check_servers(layout: Layout, loaded: Loaded) -> list[Finding]:
 
 async def _check_model(layout: Layout, loaded: Loaded, *, live: bool) -> list[Finding]:
     """Say how the captain's model stands, and what it answers when it is asked."""
-    from shipmate.models.readiness import ask_live, findings
+    from shipmate.models.selection.readiness import ask_live, findings
     from shipmate.workspace.crew import Crew
 
     llm = Crew(layout, loaded).find(CAPTAIN).config.llm
@@ -197,7 +197,7 @@ async def _check_model(layout: Layout, loaded: Loaded, *, live: bool) -> list[Fi
 
 def _check_models(layout: Layout, loaded: Loaded) -> list[Finding]:
     """Name the members whose own model cannot answer."""
-    from shipmate.models.readiness import findings as find_model
+    from shipmate.models.selection.readiness import findings as find_model
     from shipmate.workspace.crew import Crew
 
     own = [each for each in Crew(layout, loaded).list() if each.settings.model is not None]

@@ -147,7 +147,7 @@ def draw_difference(found: Difference, before: Snapshot, after: Snapshot, turns:
 
 
 def tell_break(broken_by: str | None) -> str:
-    """Say whether a request began with the whole of the one before it, and else what had changed."""
+    """Return in words whether a request began with the one before it, and else what had changed."""
     if broken_by is None:
         return "whether the request began with the one before it is not known: the process was started since"
     if not broken_by:

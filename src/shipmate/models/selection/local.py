@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from shipmate.errors import ModelError
-from shipmate.models.ollama import locate_ollama
-from shipmate.models.selection.offer import Offer, list_models
+from shipmate.models.selection.listing import OfferedModel, list_models
+from shipmate.models.selection.ollama import locate_ollama
 from shipmate.models.wire.model_endpoint import Endpoint
 
 CONNECT_SECONDS = 0.15
@@ -27,7 +27,7 @@ class LocalServer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     provider: str
     base_url: str
-    models: tuple[Offer, ...]
+    models: tuple[OfferedModel, ...]
 
 
 async def find_local(

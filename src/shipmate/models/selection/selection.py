@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from shipmate.errors import ConfigError, UserError
 from shipmate.models.catalog import ALIASES, PROVIDERS
 from shipmate.models.choose import choose_model
-from shipmate.models.origin import fill_key
 from shipmate.models.relay import close_model
+from shipmate.models.selection.origin import fill_key
 from shipmate.models.selection.probe import Measured, ask_once
-from shipmate.models.source import find_source
+from shipmate.models.selection.source import find_source
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Llm
 from shipmate.workspace.environ import Environ, list_places

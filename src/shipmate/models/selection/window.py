@@ -16,7 +16,7 @@ import msgspec
 from shipmate.errors import ConfigError, ShipmateError
 from shipmate.models.catalog import PROVIDERS
 from shipmate.models.choose import locate
-from shipmate.models.selection.offer import (
+from shipmate.models.selection.listing import (
     PATIENCE,
     fetch_json,
     list_entries,

@@ -23,9 +23,9 @@ from shipmate.errors import (
     UserError,
 )
 from shipmate.models.catalog import PROVIDERS
-from shipmate.models.origin import fill_key
+from shipmate.models.selection.listing import OfferedModel, OfferedModels
 from shipmate.models.selection.local import find_local
-from shipmate.models.selection.offer import Offer, Offers
+from shipmate.models.selection.origin import fill_key
 from shipmate.models.selection.probe import Measured
 from shipmate.models.selection.selection import (
     Plan,
@@ -46,7 +46,7 @@ from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.secret.secret import Mask, secret_values
 from shipmate.workspace.secret.setting import hide_secrets
 
-OFFERS = Offers()
+OFFERS = OfferedModels()
 CODES: tuple[tuple[type[Exception], str], ...] = (
     (ModelAuthError, "auth"),
     (ModelRequestError, "request"),
@@ -83,7 +83,7 @@ class ModelSelection(KeyTest):
 class OfferList(Answer):
     """The models a provider offers; `message` says why there is no list."""
 
-    models: list[Offer]
+    models: list[OfferedModel]
     message: str | None = None
 
 

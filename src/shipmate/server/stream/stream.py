@@ -38,7 +38,7 @@ class Streams:
     """The open streams of one server, and a count of what went through them."""
 
     def __init__(self) -> None:
-        self.open: set[Wire] = set()
+        self.open: set[OpenResponse] = set()
         self.chunks = 0
 
     def leave(self) -> None:
@@ -47,7 +47,7 @@ class Streams:
             wire.leave()
 
 
-class Wire:
+class OpenResponse:
     """One open response. `encode` makes the bytes of a chunk; the default is the AI SDK's stream."""
 
     def __init__(

@@ -12,7 +12,7 @@ from shipmate.server.routes.chat.admission import Admission, admit
 from shipmate.server.routes.chat.chat_body import ChatBody, read_chat, read_key
 from shipmate.server.shape import empty, takes
 from shipmate.server.site import Site, TheShip, TheSite, thread_at, thread_of
-from shipmate.server.stream.stream import Events, Streamed, Wire
+from shipmate.server.stream.stream import Events, OpenResponse, Streamed
 from shipmate.server.stream.view import run_of
 from shipmate.server.stream.watch import OwnRuns, RunInFlight, retell_stored
 from shipmate.values.message import JsonObject
@@ -33,7 +33,7 @@ async def chat(request: Request, site: TheSite, ship: TheShip) -> Response:
     admission = await admit(ship, thread_id, body, read_key(body, request.headers.get(KEY_HEADER)))
 
     async def play(_: Scope, receive: Receive, send: Send) -> None:
-        await _play_own(ship, thread_id, admission, Wire(receive, send, site.streams))
+        await _play_own(ship, thread_id, admission, OpenResponse(receive, send, site.streams))
 
     return Streamed(play)
 
@@ -57,13 +57,13 @@ def follow_running(site: Site, ship: Ship, thread_id: ThreadId) -> Response:
             if run_id is None and queue.empty():
                 await empty()(scope, receive, send)
                 return
-            wire = Wire(receive, send, site.streams)
+            wire = OpenResponse(receive, send, site.streams)
             await _follow(wire, queue, RunInFlight(ship, thread_id, run_id or None))
 
     return Streamed(play)
 
 
-async def _play_own(ship: Ship, thread_id: ThreadId, admission: Admission, wire: Wire) -> None:
+async def _play_own(ship: Ship, thread_id: ThreadId, admission: Admission, wire: OpenResponse) -> None:
     # Watching begins before the events are given in, so that no chunk can be missed.
     async with ship.keeper.watch(str(thread_id)) as queue:
         if not admission.events:
@@ -80,7 +80,9 @@ async def _play_own(ship: Ship, thread_id: ThreadId, admission: Admission, wire:
             runs.cancel()
 
 
-async def _join(ship: Ship, thread_id: ThreadId, admission: Admission, wire: Wire, queue: Events) -> None:
+async def _join(
+    ship: Ship, thread_id: ThreadId, admission: Admission, wire: OpenResponse, queue: Events
+) -> None:
     """Show what came of a request that was taken before, by another tab or an earlier try."""
     run_id, held = await run_of(ship, thread_id), admission.held
     if run_id and (held is None or held["id"] == message_id_of(run_id)):
@@ -90,7 +92,7 @@ async def _join(ship: Ship, thread_id: ThreadId, admission: Admission, wire: Wir
     await wire.finish(await retell_stored(ship, thread_id, held) if held is not None else [])
 
 
-async def _follow(wire: Wire, queue: Events, run: RunInFlight) -> None:
+async def _follow(wire: OpenResponse, queue: Events, run: RunInFlight) -> None:
     timer = run.expect(queue)
     try:
         await wire.open()

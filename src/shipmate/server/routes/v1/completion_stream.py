@@ -13,7 +13,7 @@ from shipmate.server.guard.error import respond
 from shipmate.server.port import Receipt, Ship
 from shipmate.server.routes.v1.answer import ChunkEncoder, Conclusion, conclude, headers_of, lost
 from shipmate.server.routes.v1.application import Admitted
-from shipmate.server.stream.stream import KEEP_ALIVE_SECONDS, Events, Streams, Wire, drain
+from shipmate.server.stream.stream import KEEP_ALIVE_SECONDS, Events, OpenResponse, Streams, drain
 from shipmate.server.stream.watch import REJOIN, OwnRuns
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
@@ -45,7 +45,7 @@ class CompletionStream:
                     await respond(self._end.problem, scope["path"])(scope, receive, send)
                     return
                 self._encoder.is_sent = True
-                wire = Wire(receive, send, self._streams, self._encoder.encode, b"")
+                wire = OpenResponse(receive, send, self._streams, self._encoder.encode, b"")
                 await wire.open(headers_of(self._admitted))
                 if is_over:
                     await wire.finish(first)

@@ -6,7 +6,7 @@ import pytest
 
 from shipmate.errors import ConfigError
 from shipmate.models.catalog import NO_KEY
-from shipmate.models.origin import fill_key
+from shipmate.models.selection.origin import fill_key
 from shipmate.workspace.config import Llm
 
 ENVIRON = {

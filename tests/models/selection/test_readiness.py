@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shipmate.models.readiness import ask_live, findings
+from shipmate.models.selection.readiness import ask_live, findings
 from shipmate.workspace.config import Llm
 from tests.support.provider_server import ProviderServer
 from tests.support.provider_wire import Call, ask_tools, refuse, say

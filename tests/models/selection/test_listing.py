@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from shipmate.errors import ConfigError, ModelAuthError, ModelError, ModelRequestError
-from shipmate.models.origin import fill_key
-from shipmate.models.selection.offer import Offers
+from shipmate.models.selection.listing import OfferedModels
+from shipmate.models.selection.origin import fill_key
 from shipmate.workspace.config import Llm
 from tests.support.provider_server import ProviderServer, Recorded
 
@@ -20,7 +20,7 @@ async def test_compatible_servers_list_their_models() -> None:
         server.routes["/v1/models"] = {
             "data": [{"id": "a", "context_length": 8192}, {"id": "b"}, {"id": "text-embed"}, {"id": 7}, "x"]
         }
-        found = await Offers().list(llm(server, "openai", path="/v1"), {})
+        found = await OfferedModels().list(llm(server, "openai", path="/v1"), {})
     assert [(each.name, each.window) for each in found] == [("a", 8192), ("b", None)]
     assert server.asides[0].headers["authorization"] == f"Bearer {KEY}"
 
@@ -33,7 +33,7 @@ async def test_anthropic_is_asked_page_by_page() -> None:
 
     async with ProviderServer() as server:
         server.routes["/v1/models"] = page
-        found = await Offers().list(llm(server, "anthropic"), {})
+        found = await OfferedModels().list(llm(server, "anthropic"), {})
     assert [each.name for each in found] == ["a", "b"]
     assert all(each.headers["x-api-key"] == KEY for each in server.asides)
 
@@ -48,7 +48,7 @@ async def test_gemini_lists_what_can_talk() -> None:
 
     async with ProviderServer() as server:
         server.routes["/v1beta/models"] = page
-        found = await Offers().list(llm(server, "google"), {})
+        found = await OfferedModels().list(llm(server, "google"), {})
     assert [(each.name, each.window) for each in found] == [("flash", 1_048_576), ("pro", 1_048_576)]
     assert KEY not in "".join(each.path + each.query for each in server.asides)
 
@@ -60,14 +60,14 @@ async def test_pages_without_an_end_come_to_one() -> None:
 
     async with ProviderServer() as server:
         server.routes["/v1/models"] = page
-        found = await Offers().list(llm(server, "anthropic"), {})
+        found = await OfferedModels().list(llm(server, "anthropic"), {})
     assert 1 < len(found) <= 100
 
 
 async def test_a_server_without_the_route_says_so() -> None:
     async with ProviderServer() as server:
         with pytest.raises(ModelRequestError, match="does not list its models"):
-            await Offers().list(llm(server, "openai", path="/v1"), {})
+            await OfferedModels().list(llm(server, "openai", path="/v1"), {})
 
 
 @pytest.mark.parametrize("said", ["<html>no</html>", 7.5])
@@ -75,7 +75,7 @@ async def test_rubbish_is_an_error_without_the_key(said: object) -> None:
     async with ProviderServer() as server:
         server.routes["/v1/models"] = said
         with pytest.raises(ModelError) as caught:
-            await Offers().list(llm(server, "openai", path="/v1"), {})
+            await OfferedModels().list(llm(server, "openai", path="/v1"), {})
     assert KEY not in str(caught.value)
 
 
@@ -83,19 +83,19 @@ async def test_rubbish_is_an_error_without_the_key(said: object) -> None:
 async def test_a_list_of_nothing_is_empty(said: object) -> None:
     async with ProviderServer() as server:
         server.routes["/v1/models"] = said
-        assert await Offers().list(llm(server, "openai", path="/v1"), {}) == []
+        assert await OfferedModels().list(llm(server, "openai", path="/v1"), {}) == []
 
 
 async def test_a_refused_key_is_told() -> None:
     async with ProviderServer() as server:
         server.routes["/v1/models"] = 401
         with pytest.raises(ModelAuthError):
-            await Offers().list(llm(server, "openai", path="/v1"), {})
+            await OfferedModels().list(llm(server, "openai", path="/v1"), {})
 
 
 async def test_a_list_is_remembered_for_a_minute() -> None:
     now = 0.0
-    offers = Offers(clock=lambda: now)
+    offers = OfferedModels(clock=lambda: now)
     async with ProviderServer() as server:
         server.routes["/v1/models"] = {"data": [{"id": "a"}]}
         asked = llm(server, "openai", path="/v1")

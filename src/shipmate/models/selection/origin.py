@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from shipmate.errors import ConfigError
 from shipmate.models.catalog import ALIASES, NO_KEY, PROVIDERS
-from shipmate.models.source import find_source
+from shipmate.models.selection.source import find_source
 from shipmate.workspace.config import Llm
 
 PORTS = {"http": 80, "https": 443}

@@ -13,9 +13,9 @@ from shipmate.models import choose
 from shipmate.models.catalog import PROVIDERS
 from shipmate.models.choice import ModelChoice
 from shipmate.models.choose import choose_model, find_overlooked
-from shipmate.models.readiness import findings
 from shipmate.models.relay import close_model
-from shipmate.models.source import find_source
+from shipmate.models.selection.readiness import findings
+from shipmate.models.selection.source import find_source
 from shipmate.workspace.config import Llm
 from shipmate.workspace.environ import Environ
 from shipmate.workspace.layout import Layout

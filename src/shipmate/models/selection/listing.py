@@ -42,21 +42,21 @@ WINDOWS = (
 )
 
 
-class Offer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class OfferedModel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One model of a provider."""
 
     name: str
     window: int | None = None
 
 
-class Offers:
+class OfferedModels:
     """What providers offer, asked for when wanted and remembered for a minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._known: dict[tuple[str, str, str], tuple[float, list[Offer]]] = {}
+        self._known: dict[tuple[str, str, str], tuple[float, list[OfferedModel]]] = {}
 
-    async def list(self, llm: Llm, environ: Mapping[str, str]) -> list[Offer]:
+    async def list(self, llm: Llm, environ: Mapping[str, str]) -> list[OfferedModel]:
         """Return the models of the provider that `llm` names; its key goes to its own address alone.
 
         Raises ConfigError when nobody can be asked, ModelError when the provider refuses or tells nothing.
@@ -76,7 +76,7 @@ class Offers:
         return self._clock() - at < KEPT_SECONDS
 
 
-async def list_models(provider: str, endpoint: Endpoint) -> list[Offer]:
+async def list_models(provider: str, endpoint: Endpoint) -> list[OfferedModel]:
     """Ask a provider for its models, page by page."""
     client = HttpClient(endpoint.environ, PATIENCE)
     try:
@@ -92,8 +92,8 @@ async def list_models(provider: str, endpoint: Endpoint) -> list[Offer]:
         await client.close()
 
 
-async def _read_pages(client: HttpClient, provider: str, endpoint: Endpoint) -> list[Offer]:
-    found: dict[str, Offer] = {}
+async def _read_pages(client: HttpClient, provider: str, endpoint: Endpoint) -> list[OfferedModel]:
+    found: dict[str, OfferedModel] = {}
     more: dict[str, str] = {}
     for _ in range(PAGES):
         page = await fetch_json(client, endpoint, provider, *_find_path(provider, more))
@@ -179,7 +179,7 @@ def list_entries(page: JsonObject) -> Iterator[JsonObject]:
             yield from (each for each in entries if isinstance(each, dict))
 
 
-def _read_offer(entry: JsonObject) -> Offer | None:
+def _read_offer(entry: JsonObject) -> OfferedModel | None:
     """Read one entry; one that says of itself that it holds no conversation is left out."""
     name = next((each for key in ("id", "name", "model") if isinstance(each := entry.get(key), str)), "")
     name = name.removeprefix("models/")
@@ -188,7 +188,7 @@ def _read_offer(entry: JsonObject) -> Offer | None:
         return None
     if entry.get("type") == "embeddings" or "embed" in name.lower():
         return None
-    return Offer(name=name, window=read_window(entry))
+    return OfferedModel(name=name, window=read_window(entry))
 
 
 def read_window(entry: JsonObject) -> int | None:
