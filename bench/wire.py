@@ -69,7 +69,8 @@ def _ours(url: str) -> list[dict[str, Any]]:
 def _on_a_slow_disk(url: str) -> list[dict[str, Any]]:
     """Let each sync take 5 ms: a preloaded module waits before it asks the kernel."""
     slow = "import os,time\n" + "".join(
-        f"_{name} = os.{name}\ndef {name}(handle): time.sleep(0.005); return _{name}(handle)\nos.{name} = {name}\n"
+        f"_{name} = os.{name}\n"
+        f"def {name}(handle):\n    time.sleep(0.005)\n    return _{name}(handle)\nos.{name} = {name}\n"
         for name in ("fsync", "fdatasync")
     )
     with _workspace(url) as folder, tempfile.TemporaryDirectory() as site:

@@ -11,6 +11,10 @@ TESTS = Path(__file__).parent
 ROOMS = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
 # Tests of what several modules do together, each in the room whose behaviour it is.
 CROSSING = {
+    "models/provider/test_loading.py": "what is loaded for which provider",
+    "models/wire/gemini/test_gemini_conversation.py": "Gemini's wire over HTTP, beside its SDK",
+    "models/wire/test_conversation.py": "wires over HTTP, through WireModel",
+    "models/wire/test_growth.py": "requests of the whole product that only grow",
     "cli/test_foreign_folder.py": "folders made for other programs, through the command line",
     "cli/test_help.py": "every command describes itself",
     "context/test_bad_input.py": "whatever stands in a workspace, a prompt is made",

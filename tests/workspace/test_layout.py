@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from shipmate.errors import PathError
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import Layout, write_private
+from shipmate.workspace.disk.private import write_private
+from shipmate.workspace.layout import Layout
 
 names = st.text(min_size=1, max_size=300) | st.sampled_from(
     ["..", ".", "../../etc/passwd", "a/b", "\x00", "..."]

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="Exit codes: 0 answered, 1 failed, cut short or waiting for an approval, 2 a mistake in what was asked. "
+    epilog="Exit codes: 0 answered, 1 failed, cut short or waiting for an approval, 2 a mistake in what was "
+    "asked. "
     "Example: git diff | shipmate ask 'Write a commit message.'"
 )
 @click.argument("words", nargs=-1)

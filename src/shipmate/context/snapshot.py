@@ -15,7 +15,8 @@ from shipmate.context.request import Context, ToolDescription
 from shipmate.context.trace import append_private, is_debug
 from shipmate.values.message import UIMessage, timestamp
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import Layout, write_private
+from shipmate.workspace.disk.private import write_private
+from shipmate.workspace.layout import Layout
 
 # About 300 turns; when a log is longer, its older half goes.
 LOG_LIMIT = 256 * 1024

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from shipmate.values.message import timestamp
-from shipmate.workspace.layout import Layout, make_private
+from shipmate.workspace.disk.private import make_private
+from shipmate.workspace.layout import Layout
 
 
 def is_debug(environ: Mapping[str, str]) -> bool:

@@ -104,6 +104,22 @@ class Turn:
         self._is_new = message is None
         self._is_started = False
 
+    def open_earlier(
+        self, message: UIMessage, *, equip: Callable[[], Equipment], initiators: tuple[str, ...]
+    ) -> Turn:
+        """Open an earlier message of the thread within this run, with the member that wrote it."""
+        return Turn(
+            self.thread,
+            self._feed,
+            self.run_id,
+            user_id=self.user_id,
+            initiators=initiators,
+            equip=equip,
+            message=message,
+            control=self.control,
+            abandon=self._abandon,
+        )
+
     @cached_property
     def equipment(self) -> Equipment:
         """The member that answers, with what it works with; raises when there is no such member any more."""

@@ -23,7 +23,8 @@ from shipmate.thread.pin import Pin, pins_of
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import JsonObject, UIMessage, metadata_of
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import CAPTAIN, sync_folder
+from shipmate.workspace.disk.private import sync_folder
+from shipmate.workspace.layout import CAPTAIN
 
 
 class ScriptExistsError(PrimingError):

@@ -13,7 +13,8 @@ from shipmate.priming.library import Library, Listing, is_applicable
 from shipmate.priming.ref import ScriptRef
 from shipmate.values.nesting import check_nesting
 from shipmate.workspace.disk.disk import DISK, locked
-from shipmate.workspace.layout import Layout, make_private
+from shipmate.workspace.disk.private import make_private
+from shipmate.workspace.layout import Layout
 
 RECENT_LIMIT = 20
 _BYTE_LIMIT = 1024 * 1024

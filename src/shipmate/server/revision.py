@@ -11,7 +11,8 @@ import msgspec
 
 from shipmate.server.guard.error import ApiError, missing
 from shipmate.values.message import timestamp
-from shipmate.workspace.layout import Layout, make_private, write_private
+from shipmate.workspace.disk.private import make_private, write_private
+from shipmate.workspace.layout import Layout
 
 KEPT = 100
 

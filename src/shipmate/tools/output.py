@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shipmate.tools.text import HEAD_SHARE, clean_terminal, join_ends, shorten
 from shipmate.tools.tool import ToolContext
-from shipmate.workspace.layout import make_private, write_private
+from shipmate.workspace.disk.private import make_private, write_private
 from shipmate.workspace.secret.secret import MASK, MIN_LENGTH
 
 # A character takes at most four bytes in UTF-8.

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from shipmate.errors import PathError, WorkspaceError
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk.disk import DISK, SHIP, make_folder, name_of, replace_file, sync_entries
+from shipmate.workspace.disk.disk import SHIP, name_of
 
 if TYPE_CHECKING:
     from shipmate.workspace.foreign.recognised import Recognised
@@ -389,20 +389,3 @@ def _file_name(name: str) -> str:
     if encoded.startswith("."):
         encoded = "%2E" + encoded[1:]
     return encoded if len(encoded) <= 160 else encoded[:120] + hashlib.sha256(name.encode()).hexdigest()[:32]
-
-
-def make_private(folder: Path) -> Path:
-    """Create a folder (and its parents) readable by its owner alone."""
-    if not folder.is_dir():
-        make_folder(DISK, folder)
-    return folder
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """Replace a file in one step, readable by its owner alone, on disk before this returns."""
-    replace_file(DISK, path, data)
-
-
-def sync_folder(folder: Path) -> None:
-    """Put a folder's entries on disk, so that a new file survives a power cut."""
-    sync_entries(DISK, folder)

@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 
 from shipmate.values.message import JsonObject, new_id
-from shipmate.workspace.layout import Layout, write_private
+from shipmate.workspace.disk.private import write_private
+from shipmate.workspace.layout import Layout
 
 # Where a kept file is asked for; parts of stored messages name it by this address.
 ADDRESS = "/api/files/"

@@ -12,7 +12,8 @@ from shipmate.tools.exec.exec import Exec
 from shipmate.tools.exec.job import Jobs
 from shipmate.tools.exec.sandbox.sandbox import Confinement, Sandbox, holds, list_confinements
 from shipmate.tools.tool import ToolContext
-from shipmate.workspace.layout import Layout, make_private
+from shipmate.workspace.disk.private import make_private
+from shipmate.workspace.layout import Layout
 
 MODES = ["first", "second", "third"]
 Run = Callable[..., Coroutine[Any, Any, str]]

@@ -20,7 +20,8 @@ from shipmate.tools.exec.process import Process
 from shipmate.tools.exec.sandbox.sandbox import Confinement, Sandbox, holds, list_confinements
 from shipmate.tools.output import Spool, log_of
 from shipmate.tools.tool import ToolContext
-from shipmate.workspace.layout import Layout, make_private
+from shipmate.workspace.disk.private import make_private
+from shipmate.workspace.layout import Layout
 from tests.tools.exec.conftest import Run
 
 # Makes sessions of its own, whose parents end; each keeps a file of the workspace open, which shows it.

@@ -25,7 +25,7 @@ from shipmate.cli.terminal.transcript import Item, Transcript
 from shipmate.cli.terminal.watching import Watching
 from shipmate.cli.threads import EMPTY, format_threads
 from shipmate.context.request import ContextRequest
-from shipmate.errors import ShipmateError, ThreadIdError, UserError
+from shipmate.errors import ShipmateError, UserError
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.priming.replay import SOURCE_TAG, hides_priming
@@ -118,7 +118,7 @@ class Conversation:
                 found = await self._ship.store.threads.list(limit=LISTED_THREADS)
                 self._say_lines(format_threads(found) or [EMPTY])
             case "thread":
-                await self._switch(slash.rest)
+                await self._enter(parse_thread_id(slash.rest))
             case "course" | "pin" | "unpin" | "model":
                 self._model = None if slash.name == "model" and slash.rest else self._model
                 event = read_note(self.thread_id, slash, self._member)
@@ -282,12 +282,6 @@ class Conversation:
         if info is None or not hides_priming(info.settings):
             return thread.messages
         return [row for row in thread.messages if metadata_of(row).get("sourceTag") != SOURCE_TAG]
-
-    async def _switch(self, name: str) -> None:
-        try:
-            await self._enter(parse_thread_id(name))
-        except ThreadIdError as error:
-            self._screen.say(str(error), "red")
 
     async def _rewind(self, wanted: str) -> None:
         """Put the files of a run back, once the person has seen which and said yes."""

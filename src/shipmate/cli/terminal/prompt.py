@@ -17,7 +17,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.shortcuts import CompleteStyle
 
 from shipmate.cli.terminal.slash import COMMANDS
-from shipmate.workspace.layout import make_private
+from shipmate.workspace.disk.private import make_private
 
 MARK: tuple[str, str] = ("class:prompt bold", "› ")
 

@@ -18,9 +18,10 @@ from shipmate.cli.place import find_layout, open_records
 from shipmate.errors import ShipmateError
 from shipmate.thread.row import RowProblem
 from shipmate.values.reveal import reveal
+from shipmate.workspace.disk.private import make_private
 from shipmate.workspace.file import FileCache
 from shipmate.workspace.finding import Finding
-from shipmate.workspace.layout import CAPTAIN, Layout, make_private
+from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.secret.exposure import findings as find_exposure
 from shipmate.workspace.secret.secret import Mask, secret_values

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from shipmate.errors import UserError, WorkspaceError
+from shipmate.workspace.disk.private import write_private
 from shipmate.workspace.foreign.recognised import Recognised
-from shipmate.workspace.layout import Layout, write_private
+from shipmate.workspace.layout import Layout
 from shipmate.workspace.schema import shipped_schema
 
 EXAMPLES = Path(__file__).parent / "examples"

@@ -30,7 +30,7 @@ from shipmate.models.wire.model_endpoint import Endpoint
 from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Llm
-from shipmate.workspace.layout import write_private
+from shipmate.workspace.disk.private import write_private
 
 log = logging.getLogger(__name__)
 DEFAULT = 128_000

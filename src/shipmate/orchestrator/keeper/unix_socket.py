@@ -17,7 +17,8 @@ from pathlib import Path
 
 from shipmate.orchestrator.keeper import frame as frames
 from shipmate.workspace.disk.disk import refusals
-from shipmate.workspace.layout import Layout, make_private
+from shipmate.workspace.disk.private import make_private
+from shipmate.workspace.layout import Layout
 
 # What a socket's path may hold, on the strictest system.
 PATH_LIMIT = 100

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -37,31 +36,29 @@ from shipmate.orchestrator.lane.ingress import (
     user_row,
 )
 from shipmate.orchestrator.lane.note import NoteEvent, make_note
-from shipmate.orchestrator.lane.switch import Switch, model_of
+from shipmate.orchestrator.lane.owner import ThreadOwner
+from shipmate.orchestrator.lane.switch import Switch
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.orchestrator.turn import UNKNOWN, Turn, message_id_of
 from shipmate.orchestrator.work import is_cancelled
-from shipmate.store.port import InboxRow, Store, ThreadInfo
+from shipmate.store.port import InboxRow, Store
 from shipmate.thread.course import read_course
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.values import chunk as chunks
 from shipmate.values.event import (
     ApprovalReplyEvent,
     EgressMessage,
-    IngressEvent,
     ModelSwitchEvent,
     Outcome,
     RetryEvent,
     TextEvent,
     ToolResultEvent,
 )
-from shipmate.values.message import UIMessage, metadata_of, new_id
+from shipmate.values.message import UIMessage, new_id
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import CAPTAIN
 from shipmate.workspace.load import Loaded
 
 MAX_ATTEMPTS = 5
-log = logging.getLogger(__name__)
 
 
 class Lane:
@@ -94,9 +91,7 @@ class Lane:
         self._turn: Turn | None = None
         self._run: asyncio.Task[Outcome] | None = None
         self._is_leaving = False
-        self._know(None)
-        # Whose thread it is, once that was looked up.
-        self._member: str | None = None
+        self._owner = ThreadOwner(store, str(thread_id))
 
     async def drain(self) -> None:
         """Take turns until nothing waits."""
@@ -135,16 +130,7 @@ class Lane:
             return
         rows = one_turn(rows)
         for row in rows:
-            if isinstance(row.event, NoteEvent):
-                await self._note(thread, row, row.event)
-                return
-            if isinstance(row.event, ToolResultEvent):
-                await self._bring(thread, row, row.event)
-            if isinstance(row.event, ModelSwitchEvent):
-                await self._switch(thread, row, row.event)
-                return
-            if is_outdated(thread, row.event):
-                await self._finish(thread, [row], OUTDATED)
+            if await self._take_alone(thread, row):
                 return
             answer = await self._read_answer(thread, row)
             if answer.stopped:
@@ -155,6 +141,21 @@ class Lane:
                 return
             notice = answer.say or notice
         await self._converse(thread, rows, new_id("run"), notice=notice)
+
+    async def _take_alone(self, thread: Thread, row: InboxRow) -> bool:
+        """Take a row that is no words to answer; tell whether it was one."""
+        match row.event:
+            case event if isinstance(event, NoteEvent):
+                await self._note(thread, row, event)
+            case ToolResultEvent() as event:
+                await self._bring(thread, row, event)
+            case ModelSwitchEvent() as event:
+                await self._switch(thread, row, event)
+            case event if is_outdated(thread, event):
+                await self._finish(thread, [row], OUTDATED)
+            case _:
+                return False
+        return True
 
     async def _go_on(self, thread: Thread, rows: list[InboxRow]) -> bool:
         """Go on with a run that a process left unfinished; tell whether there was one."""
@@ -175,7 +176,7 @@ class Lane:
         """Go on with a thread that was moved to the bin, and say so: a second one would hide the first."""
         if not await self._threads.revive(thread):
             return None
-        await self._list(thread)
+        await self._owner.list(thread)
         return say(self._approvals.language, "revived")
 
     async def _settle_decided(self, thread: Thread) -> None:
@@ -187,7 +188,7 @@ class Lane:
 
     async def _note(self, thread: Thread, row: InboxRow, event: NoteEvent) -> None:
         """Open a course or change the pins: one row and words back, no run."""
-        await self._own_member(thread, event)
+        await self._owner.look(thread, event)
         tainted = self._orchestrator.is_tainted(thread)
         row_id = user_message_id(event)
         note = make_note(thread, event, row_id, tainted=tainted, language=self._approvals.language)
@@ -198,11 +199,10 @@ class Lane:
 
     async def _switch(self, thread: Thread, row: InboxRow, event: ModelSwitchEvent) -> None:
         """Choose another model for the thread or its member, once it has answered; no run."""
-        equipment = self._equip(event.member or await self._own_member(thread, event))
+        equipment = self._equip(event.member or await self._owner.look(thread, event))
         outcome = await Switch(self._store, equipment, self._approvals.language).answer(
             event, self._settings()
         )
-        self._know(await self._store.threads.find(str(self.thread_id)))
         self._tell(user_message_id(event), outcome.text)
         await self._finish(thread, [row], outcome)
 
@@ -245,20 +245,13 @@ class Lane:
 
     async def _bring(self, thread: Thread, row: InboxRow, event: ToolResultEvent) -> None:
         """Put what a program's tools brought into the thread, and go on with the run that called them."""
-        run_id = self._run_of(thread, thread.messages[-1]["id"] if thread.messages else None)
+        run_id = run_to_resume(thread, thread.messages[-1]["id"] if thread.messages else None)
         kept = result_row(thread, event, run_id)
         if kept is None:
             await self._finish(thread, [row], NOT_WAITED_FOR)
             return
         await thread.append(kept)
         await self._converse(thread, [row], run_id)
-
-    def _run_of(self, thread: Thread, message_id: str | None) -> str:
-        """Return the run that goes on with a message: its own while it is the last word, else a new one."""
-        last = thread.messages[-1] if thread.messages else None
-        known = metadata_of(last) if last is not None and last["id"] == message_id else {}
-        suspended = known.get("runId") if "outcome" not in known else None
-        return suspended if isinstance(suspended, str) else new_id("run")
 
     async def _converse(
         self,
@@ -276,10 +269,11 @@ class Lane:
             # Withdrawn while this lane was making up its mind.
             return
         event = rows[-1].event
-        own = await self._own_member(thread, event)
+        own = await self._owner.look(thread, event)
         await self._append_said(thread, rows, run_id)
-        if not self._is_known:
-            self._know(await self._store.threads.find(str(self.thread_id)))
+        if not self._owner.is_listed:
+            # What was settled for a thread without words shows once it has some.
+            await self._owner.look(thread, event)
         initiators = initiators_of(thread, answered_message(thread, event))
         # What was begun goes on with the member that began it, whoever is named beside the answer.
         member = member_of(written) or (event.member if written is None else None) or own
@@ -294,7 +288,7 @@ class Lane:
             member=None if member == own else member,
             message=written,
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
-            model=(event.model if isinstance(event, TextEvent) else None) or self._chosen,
+            model=(event.model if isinstance(event, TextEvent) else None) or self._owner.model,
             options=options_of(event),
             count_attempt=partial(self._store.inbox.ask, run_id),
             abandon=self._approvals.abandon,
@@ -325,7 +319,7 @@ class Lane:
             await thread.append(*said, waits=False)
             if len(thread.messages) == len(said):
                 # Lists show a thread while its first run is still going on.
-                await self._list(thread)
+                await self._owner.list(thread)
 
     async def _replace_last(self, thread: Thread, run_id: str, event: RetryEvent) -> list[UIMessage]:
         """Replace the last answer for a retry; what it asked is asked no more."""
@@ -372,19 +366,13 @@ class Lane:
 
     async def _decided(self, turn: Turn) -> list[Turn]:
         """Open the earlier messages whose calls can go on, each with the member that wrote it."""
-        own = await self._own_member(turn.thread)
+        own = await self._owner.member(turn.thread)
         found = [turn.thread.find(each) for each in turn.thread.waiting if each != turn.message["id"]]
         opened = [
-            Turn(
-                turn.thread,
-                self._feed,
-                turn.run_id,
-                user_id=turn.user_id,
-                initiators=initiators_of(turn.thread, message["id"]),
+            turn.open_earlier(
+                message,
                 equip=partial(self._equip, member_of(message) or own),
-                message=message,
-                control=turn.control,
-                abandon=self._approvals.abandon,
+                initiators=initiators_of(turn.thread, message["id"]),
             )
             for message in found
             if message is not None
@@ -399,28 +387,4 @@ class Lane:
             await self._store.ledger.drop_sidecars(str(self.thread_id))
         self._feed.end(str(self.thread_id), outcome)
         self._finished(rows, outcome)
-        await self._list(thread)
-
-    async def _list(self, thread: Thread) -> None:
-        """Bring lists and search up to date; both heal by themselves, so trouble costs no answer."""
-        try:
-            if thread.messages:
-                member = await self._own_member(thread)
-                await self._store.threads.note(str(self.thread_id), thread.messages, member=member)
-        except StorageError as error:
-            log.warning("%s is missing from lists or search until they are rebuilt (%s)", thread.id, error)
-
-    async def _own_member(self, thread: Thread, event: IngressEvent | None = None) -> str:
-        """Return whose thread this is: a new one belongs to the member it begins with."""
-        if self._member is not None:
-            return self._member
-        info = await self._store.threads.find(str(self.thread_id))
-        named = (event.member if event else None) or CAPTAIN
-        if info is None and named != CAPTAIN and not thread.messages:
-            await self._store.threads.create(str(self.thread_id), member=named)
-        self._member = info.member if info is not None else named
-        self._know(info)
-        return self._member
-
-    def _know(self, info: ThreadInfo | None) -> None:
-        self._chosen, self._is_known = model_of(info), info is not None
+        await self._owner.list(thread)

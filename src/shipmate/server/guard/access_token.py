@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from shipmate.errors import UserError
-from shipmate.workspace.layout import write_private
+from shipmate.workspace.disk.private import write_private
 
 TOKEN_LENGTH = 32
 SESSION_SECONDS = 30 * 24 * 3600

@@ -17,7 +17,7 @@ from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import write_private
+from shipmate.workspace.disk.private import write_private
 
 # Memory is part of every prompt.
 FILE_LIMIT = 65_536

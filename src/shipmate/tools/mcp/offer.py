@@ -13,7 +13,7 @@ import msgspec
 
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import McpServer
-from shipmate.workspace.layout import write_private
+from shipmate.workspace.disk.private import write_private
 
 # Tools of one server that are offered.
 TOOL_LIMIT = 128

@@ -15,7 +15,7 @@ from shipmate.tools.mcp.intake import MESSAGE_LIMIT, Intake, IntakeError
 from shipmate.tools.mcp.rpc import NotSentError, UnsureError, decode, encode
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import McpServer
-from shipmate.workspace.layout import make_private
+from shipmate.workspace.disk.private import make_private
 
 # What of a server's complaints is kept, for each time it is started.
 LOG_LIMIT = 10_000_000

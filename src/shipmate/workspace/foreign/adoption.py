@@ -8,8 +8,9 @@ import msgspec
 
 from shipmate.errors import WorkspaceError
 from shipmate.values.message import JsonObject
+from shipmate.workspace.disk.private import make_private, write_private
 from shipmate.workspace.foreign.recognised import Recognised
-from shipmate.workspace.layout import Layout, make_private, write_private
+from shipmate.workspace.layout import Layout
 
 
 class Adoption(msgspec.Struct, frozen=True):

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from shipmate.errors import WorkspaceError
 from shipmate.values.message import JsonObject
-from shipmate.workspace.layout import Layout, make_private, write_private
+from shipmate.workspace.disk.private import make_private, write_private
+from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import decode_object
 
 BLANKS = " \t\r\n"

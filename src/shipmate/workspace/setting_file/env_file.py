@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 from shipmate.errors import UserError, WorkspaceError
-from shipmate.workspace.layout import Layout, write_private
+from shipmate.workspace.disk.private import write_private
+from shipmate.workspace.layout import Layout
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # What read_env takes for a line that sets a variable.

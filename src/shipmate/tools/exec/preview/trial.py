@@ -26,7 +26,8 @@ from shipmate.tools.file.right import find_rights
 from shipmate.tools.output import point_at
 from shipmate.tools.tool import Picture, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
-from shipmate.workspace.layout import Layout, make_private
+from shipmate.workspace.disk.private import make_private
+from shipmate.workspace.layout import Layout
 
 RESULT = "result.json"
 ASIDE, UPPER, WORK, COPY = "aside", "upper", "work", "copy"

@@ -17,7 +17,8 @@ from shipmate.tools.exec.sandbox.repository import GUARDED, restore_guarded
 from shipmate.tools.exec.sandbox.room import ROOM_PREFIX, is_running
 from shipmate.tools.file.change.changeset import OWNER_ALL, set_mode
 from shipmate.tools.file.change.state import reach
-from shipmate.workspace.layout import Layout, make_private
+from shipmate.workspace.disk.private import make_private
+from shipmate.workspace.layout import Layout
 
 NAMED_LIMIT = 10
 

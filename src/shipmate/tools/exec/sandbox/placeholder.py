@@ -7,7 +7,8 @@ import threading
 from pathlib import Path
 
 from shipmate.tools.exec.sandbox.room import ROOM_PREFIX
-from shipmate.workspace.layout import Layout, make_private
+from shipmate.workspace.disk.private import make_private
+from shipmate.workspace.layout import Layout
 
 TEXT = b"{}\n"
 MARK = "placeholder"

@@ -30,8 +30,9 @@ from shipmate.tools.exec.sandbox.room import (
     sweep_rooms,
 )
 from shipmate.tools.exec.sandbox.seatbelt import find_seatbelts
+from shipmate.workspace.disk.private import make_private
 from shipmate.workspace.finding import Finding
-from shipmate.workspace.layout import Layout, make_private
+from shipmate.workspace.layout import Layout
 
 PROBE_SECONDS = 10
 # Given a file it may make, one it must not read and one it must not make; says `held` when all three hold.

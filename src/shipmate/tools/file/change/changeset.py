@@ -33,7 +33,8 @@ from shipmate.tools.file.change.state import (
     reach,
 )
 from shipmate.workspace.disk.disk import DISK, locked
-from shipmate.workspace.layout import Layout, make_private, sync_folder, write_private
+from shipmate.workspace.disk.private import make_private, sync_folder, write_private
+from shipmate.workspace.layout import Layout
 
 PLAN = "plan.json"
 MARK = "mark"

@@ -19,7 +19,8 @@ from shipmate.tools.file.change.state import ABSENT, CHUNK, State, look, look_at
 from shipmate.tools.file.confine import Place
 from shipmate.tools.tool import ToolContext
 from shipmate.values.message import timestamp
-from shipmate.workspace.layout import Layout, make_private
+from shipmate.workspace.disk.private import make_private
+from shipmate.workspace.layout import Layout
 
 RECORD = "record.json"
 OLD = "old"

@@ -14,7 +14,7 @@ import msgspec
 
 from shipmate.tools.mcp.auth.endpoint import LoginError
 from shipmate.workspace.disk.disk import DISK, remove_file
-from shipmate.workspace.layout import make_private, write_private
+from shipmate.workspace.disk.private import make_private, write_private
 
 # Renewed so long before the end: clocks differ, and a call takes a while.
 EARLY_SECONDS = 60.0
