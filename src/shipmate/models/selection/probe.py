@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import aclosing
+from importlib import import_module
 
 import msgspec
 
@@ -55,8 +56,7 @@ async def ask_once(model: Model, *, with_tool: bool = False) -> Measured:
     )
     if model.name != "rehearsal":
         # Loaded before the clock starts, which measures the model.
-        import shipmate.models.wire.answer
-        import shipmate.models.wire.network  # noqa: F401
+        import_module("httpcore2")
     began = time.perf_counter()
     first: float | None = None
     said = ""
