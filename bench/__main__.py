@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
-    *("turn", "wire", "context", "priming", "server", "search", "index", "hostile", "command", "keeper"),
-    *("agentdojo", "house"),
+    *("turn", "wire", "client", "context", "priming", "server", "search", "index", "hostile"),
+    *("command", "keeper", "mcp", "agentdojo", "house"),
 )
 ARTEFACT = Path("artefacts/bench.json")
 COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}

@@ -14,9 +14,9 @@ import msgspec
 from bench.turn import provider
 from shipmate.models.port import ModelRequest, ToolSpec
 from shipmate.models.relay import relay
-from shipmate.models.wire.chat import ChatWire
-from shipmate.models.wire.endpoint import Endpoint
+from shipmate.models.wire.chat.chat import ChatWire
 from shipmate.models.wire.model import WireModel
+from shipmate.models.wire.model_endpoint import Endpoint
 from shipmate.models.wire.wire import WireSettings
 from shipmate.values.message import UIMessage, user_message
 

@@ -101,6 +101,8 @@ class ModelError(ShipmateError):
     """The model could not answer. Try again, or choose another model in ship.json."""
 
     retryable = False
+    # One word for programs, which cannot tell errors apart by their sentences.
+    kind = "model"
 
     def __init__(self, message: str | None = None, *, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -110,32 +112,41 @@ class ModelError(ShipmateError):
 class ModelAuthError(ModelError):
     """The provider refused the key. Set the right one in ship.json or the environment."""
 
+    kind = "auth"
+
 
 class ModelRequestError(ModelError):
     """The provider does not accept this request. Check the model name in ship.json."""
+
+    kind = "request"
 
 
 class ContextTooLongError(ModelError):
     """The conversation no longer fits the model's window. Open a new course: /course in the terminal,
     /new in a chat, “New course” on the page, or `shipmate threads new-course`."""
 
+    kind = "context"
+
 
 class ModelBusyError(ModelError):
     """The provider is over its limit. Wait a little and send the message again."""
 
     retryable = True
+    kind = "busy"
 
 
 class ModelDownError(ModelError):
     """The provider cannot be reached. Check the network and `llm.baseUrl`, then send the message again."""
 
     retryable = True
+    kind = "down"
 
 
 class ModelStreamError(ModelError):
     """The model's answer broke off. What it said is kept; send the message again to go on."""
 
     retryable = True
+    kind = "stream"
 
 
 class DecodingError(ShipmateError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -11,6 +13,7 @@ from shipmate.errors import StorageError
 from shipmate.store.file_store import open_store
 from shipmate.store.journal.usage import UsageFiles
 from shipmate.store.port import StepUsage
+from shipmate.store.sqlite.database import statements
 from shipmate.values.sidecar import Sidecar
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.disk.disk import DISK, locked
@@ -56,6 +59,28 @@ async def test_d4_usage_outlives_the_index_and_is_seen_by_all_processes(layout: 
     assert sorted(path.name for path in layout.usage.iterdir()) == ["2025-12.jsonl", "2026-01.jsonl"]
     await one.close()
     await other.close()
+
+
+async def test_w5_the_usage_of_a_run_is_found_without_looking_at_all_others(layout: Layout) -> None:
+    store = open_store(layout)
+    lines = b"".join(msgspec.json.encode(usage(number % 60)) + b"\n" for number in range(3000))
+    layout.usage.mkdir(parents=True)
+    (layout.usage / "2026-01.jsonl").write_bytes(lines)
+    own = [
+        msgspec.structs.replace(usage(number), thread_id="api:call:c_1", run_id=run)
+        for number in range(3)
+        for run in ("run_1", "run_2")
+    ]
+    for step in own:
+        await store.ledger.add_usage(step)
+    assert await store.ledger.usage("", "api:call:c_1", "run_2") == own[1::2]
+    assert await store.ledger.usage("2026-01-01T00:00:01", "api:call:c_1", "run_2") == own[3::2]
+    await store.close()
+    with closing(sqlite3.connect(layout.state)) as database:
+        values = {"since": "", "thread_id": "api:call:c_1", "run_id": "run_2"}
+        plan = database.execute("EXPLAIN QUERY PLAN " + statements("usage")["list_thread"], values).fetchall()
+    assert "USING INDEX usage_thread" in str(plan)
+    assert "SCAN" not in str(plan)
 
 
 async def test_a_month_that_was_cut_or_replaced_is_read_anew(layout: Layout) -> None:

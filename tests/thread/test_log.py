@@ -59,6 +59,18 @@ async def test_a_thread_goes_to_the_bin_and_comes_back(log: Log) -> None:
         await log.restore(ROOM)
 
 
+async def test_a_thread_that_is_removed_leaves_nothing(log: Log, tmp_path: Path) -> None:
+    await log.append(ROOM, rows(2))
+    async with log.lock(ROOM):
+        await log.remove(ROOM)
+    assert not await log.exists(ROOM)
+    assert await log.ids() == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    await log.remove(ROOM)
+    await log.append(ROOM, rows(1))
+    assert [row["id"] for row in (await log.read(ROOM, Position())).rows] == ["m0"]
+
+
 async def test_a_replaced_log_is_read_from_its_start(log: Log) -> None:
     await log.append(ROOM, rows(5))
     position = (await log.read(ROOM, Position())).position

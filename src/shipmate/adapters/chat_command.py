@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from shipmate.values.event import CourseEvent, IngressEvent, ModelEvent, PinEvent, TextEvent
+from shipmate.values.event import CourseEvent, IngressEvent, ModelSwitchEvent, PinEvent, TextEvent
 
 # In groups some platforms put the name of the one who is meant behind the command.
 COMMAND = re.compile(r"/(new|pin|pins|unpin|model)(?:@\w+)?(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
@@ -33,7 +33,7 @@ def read_command(event: IngressEvent) -> IngressEvent:
             return PinEvent(**_common(event), number=int(rest) if re.fullmatch(r"[0-9]{1,9}", rest) else 0)
         case "model":
             name, scope = read_model_words(rest)
-            return ModelEvent(**_common(event), name=name, scope=scope)
+            return ModelSwitchEvent(**_common(event), name=name, scope=scope)
         case _:
             return event
 

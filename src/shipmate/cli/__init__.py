@@ -17,6 +17,7 @@ COMMANDS = {
     "approvals": "List and answer what waits for a person.",
     "audit": "List what acted and what was refused; check that the log is whole.",
     "priming": "Check, search, save and rehearse priming scripts.",
+    "mcp": "List MCP servers, and log in at remote ones.",
     "doctor": "Check the workspace and say what to mend.",
     "reindex": "Make the index of threads and search anew.",
 }

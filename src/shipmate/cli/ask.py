@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="Exit codes: 0 answered, 1 failed or waiting for an approval, 2 a mistake in what was asked. "
+    epilog="Exit codes: 0 answered, 1 failed, cut short or waiting for an approval, 2 a mistake in what was asked. "
     "Example: git diff | shipmate ask 'Write a commit message.'"
 )
 @click.argument("words", nargs=-1)
@@ -223,9 +223,13 @@ def _how_to_answer(asked: list[str], thread_id: ThreadId) -> str:
 
 def _report(outcome: Outcome, thread_id: ThreadId, asked: list[str]) -> int:
     """Say on standard error what did not go through, and give the exit code."""
+    from shipmate.orchestrator.turn import ENDINGS
+
     match outcome.status:
         case "replied" | "steered":
-            return 0
+            if outcome.ending not in ENDINGS:
+                return 0
+            words = ENDINGS[outcome.ending]
         case "suspended":
             words = _how_to_answer(asked, thread_id)
         case "stopped":

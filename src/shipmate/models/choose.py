@@ -18,8 +18,8 @@ from shipmate.models.provider.recipe import Recipe
 from shipmate.models.retry import RetryingModel
 from shipmate.models.source import Source, check_source, find_source
 from shipmate.models.wire.client import Patience
-from shipmate.models.wire.endpoint import Endpoint, join_home, write_headers
 from shipmate.models.wire.model import WireModel
+from shipmate.models.wire.model_endpoint import Endpoint, join_home, write_headers
 from shipmate.models.wire.registry import find_wire
 from shipmate.models.wire.wire import WireSettings
 from shipmate.values.message import JsonObject
@@ -214,6 +214,7 @@ def _wire_settings(llm: Llm, provider: str, model: str) -> WireSettings:
         temperature=llm.temperature,
         top_p=llm.top_p,
         max_tokens=llm.max_tokens,
+        reasoning=llm.reasoning,
         text_calls=is_own if llm.text_calls is None else llm.text_calls,
     )
 

@@ -14,8 +14,8 @@ from shipmate.errors import (
     ModelRequestError,
     ModelStreamError,
 )
-from shipmate.models.wire.trouble import HttpFault
-from shipmate.models.wire.wire import WireFault
+from shipmate.models.wire.http.trouble import HttpFault
+from shipmate.models.wire.wire import WireError
 from shipmate.workspace.secret.secret import Mask
 
 LONGEST_DETAIL = 240
@@ -133,18 +133,18 @@ WAY: dict[str, tuple[type[ModelError], str, str]] = {
 
 
 def explain(
-    fault: WireFault | HttpFault, model: str, secrets: Iterable[str | None], *, begun: bool
+    fault: WireError | HttpFault, model: str, secrets: Iterable[str | None], *, begun: bool
 ) -> ModelError:
     """Name the trouble; once an answer has begun, whatever ends it early has broken it off."""
     kind, what, advice = (ModelStreamError, *WORDS[ModelStreamError]) if begun else _describe(fault)
-    status = fault.status if isinstance(fault, WireFault) else None
+    status = fault.status if isinstance(fault, WireError) else None
     code = f" ({status})" if status is not None and not begun else ""
     said = Mask(secrets)(_line(fault.words))
-    wait = fault.retry_after if isinstance(fault, WireFault) else None
+    wait = fault.retry_after if isinstance(fault, WireError) else None
     return kind(f"{model} {what}{code}{f': {said}' if said else ''}. {advice}", retry_after=wait)
 
 
-def _describe(fault: WireFault | HttpFault) -> tuple[type[ModelError], str, str]:
+def _describe(fault: WireError | HttpFault) -> tuple[type[ModelError], str, str]:
     if isinstance(fault, HttpFault):
         return WAY.get(fault.kind, UNREADABLE)
     if has_no_credit(fault):
@@ -160,12 +160,12 @@ def _describe(fault: WireFault | HttpFault) -> tuple[type[ModelError], str, str]
     return kind, *WORDS[kind]
 
 
-def has_no_credit(fault: WireFault) -> bool:
+def has_no_credit(fault: WireError) -> bool:
     """Return whether a person has to pay before this goes on."""
     return fault.status == 402 or NO_CREDIT.search(f"{fault.code} {fault.words}") is not None
 
 
-def classify(fault: WireFault) -> type[ModelError]:
+def classify(fault: WireError) -> type[ModelError]:
     """Choose our error for what a provider told: by its code, by the status, else by its words."""
     known = CODES.get(fault.code)
     if known is not None and known is not ModelRequestError:

@@ -15,7 +15,7 @@ from shipmate.context.request import Context, ContextRequest, Section
 from shipmate.context.snapshot import Sent, SnapshotLog
 from shipmate.context.trace import Trace
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError, UserError
-from shipmate.models.port import Finish, ModelRequest
+from shipmate.models.port import Finish, ModelRequest, ToolSpec
 from shipmate.orchestrator.carried_file import Attachments
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
@@ -25,7 +25,7 @@ from shipmate.thread.service import Thread
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import Outcome
-from shipmate.values.message import UIMessage, message_tokens, text_of, timestamp
+from shipmate.values.message import UIMessage, message_tokens, text_of, timestamp, tool_name
 from shipmate.workspace.layout import Layout
 
 
@@ -109,7 +109,7 @@ class AgentOrchestrator:
         """Work the decided calls of a message without asking the model."""
         turn.open()
         try:
-            await turn.equipment.toolset.load()
+            await turn.equipment.toolset.load(called=map(tool_name, turn.open_calls()))
         except UserError as error:
             # The member is gone, or its settings cannot be read any more.
             await turn.close_calls(f"{error} Nothing ran.")
@@ -118,7 +118,9 @@ class AgentOrchestrator:
         await turn.commit()
 
     async def _steps(self, turn: Turn) -> Outcome:
-        await turn.equipment.toolset.load()
+        await turn.equipment.toolset.load(called=map(tool_name, turn.open_calls()))
+        if words := turn.equipment.toolset.describe_starting(turn.equipment.member.config.language):
+            turn.tell(chunks.data("notice", {"text": words}, transient=True))
         if turn.steps:
             # Calls that take the process down each time would else be begun for ever.
             await turn.count_attempt()
@@ -140,6 +142,8 @@ class AgentOrchestrator:
 
     async def _step(self, turn: Turn, context: Context) -> tuple[Finish | None, bool]:
         """Ask the model once; its calls are on disk when this returns. None when it is to be asked again."""
+        # What servers of tools offer may have changed since the last step.
+        await turn.equipment.toolset.load()
         request = await self._request(turn, context)
         self._trace.write(turn.thread_id, turn.run_id, turn.steps + 1, request)
         turn.tell(chunks.start_step())
@@ -156,9 +160,12 @@ class AgentOrchestrator:
             await self._keep_signatures(turn, reader)
             return None, False
         await _let_watchers_hear()
+        await turn.equipment.toolset.load(called=[each.name for each in reader.calls])
         for asked in reader.calls:
-            if (error := asked.error or _refuse(turn.equipment.toolset, asked)) is not None:
+            if (error := asked.error or _refuse(turn, asked)) is not None:
                 turn.tell(chunks.tool_input_error(asked.call_id, asked.name, asked.input, error))
+            elif asked.name in turn.client_tools:
+                turn.tell(chunks.message_metadata({"clientCalls": {asked.call_id: True}}))
         if not reader.calls and not _has_said_something(turn.message):
             raise ModelStreamError(NOTHING_SAID.get(finish.reason, NOTHING_SAID["stop"]))
         await self._keep_signatures(turn, reader)
@@ -173,14 +180,15 @@ class AgentOrchestrator:
         equipment = turn.equipment
         model = equipment.models.named(turn.model).name
         window = (await equipment.models.window(turn.model)).tokens
-        turn.tools = fit_tools(equipment.toolset.specs(), window)
+        turn.window = window
+        tools = _offer(turn)
         context = equipment.context.build(
             ContextRequest(
                 thread_id=turn.thread_id,
                 user_id=turn.user_id,
                 platform=turn.thread.id.platform,
                 model=model,
-                tools=turn.tools,
+                tools=tools,
                 last_text=said,
                 extra_context=turn.extra_context,
                 window=window,
@@ -189,7 +197,7 @@ class AgentOrchestrator:
         sent = Sent(
             model=model,
             course=turn.thread.course,
-            tools=turn.tools,
+            tools=tools,
             messages=messages,
             files=self._attachments.count_named(turn.thread),
         )
@@ -214,10 +222,11 @@ class AgentOrchestrator:
         return ModelRequest(
             system=context.lasting,
             messages=self._attachments.show(turn.thread),
-            tools=turn.tools,
+            tools=_offer(turn),
             sidecars=await self._ledger.sidecars(turn.thread_id),
             zone=context.zone,
             cache_key=turn.thread_id,
+            sampling=turn.options.sampling,
         )
 
     async def _keep_signatures(self, turn: Turn, reader: StepReader) -> None:
@@ -259,8 +268,26 @@ def choose_fresh(notes: Sequence[Section], told: Collection[str]) -> str:
     return "\n\n".join(kept)
 
 
-def _refuse(toolset: Toolset, asked: Asked) -> str | None:
+def _offer(turn: Turn) -> list[ToolSpec]:
+    """Return the tools a model is offered: the member's, and those of the program that asks.
+
+    A program's tool takes the place of one of ours of the same name: the program means its own.
+    """
+    if not turn.options.offers_tools:
+        return []
+    fitting = fit_tools(turn.equipment.toolset.specs(), turn.window)
+    own = [spec for spec in fitting if spec.name not in turn.client_tools]
+    return [*own, *(ToolSpec(each.name, each.description, each.schema) for each in turn.options.tools)]
+
+
+def _refuse(turn: Turn, asked: Asked) -> str | None:
     """Return why a call cannot be made, if it cannot."""
+    if not turn.options.offers_tools:
+        return "no tool was offered: answer without one. Nothing ran."
+    if asked.name in turn.client_tools:
+        # Its arguments are the program's to check.
+        return None
+    toolset = turn.equipment.toolset
     tool = toolset.get(asked.name)
     if tool is None:
         return f"there is no tool {asked.name!r}. There are: {', '.join(toolset.names)}. Nothing ran."

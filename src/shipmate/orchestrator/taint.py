@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from shipmate.errors import ToolError
 from shipmate.thread.service import Thread
 from shipmate.tools.toolset import Toolset
-from shipmate.values.message import JsonObject, UIMessage, tool_name, tool_parts
+from shipmate.values.message import JsonObject, UIMessage, metadata_of, tool_name, tool_parts
 
 # What the loop answers when a model makes up a name: names of tools and nothing else.
 NEVER_THERE = re.compile(r"there is no tool '[^']*'\. There are: [\w-]+(, [\w-]+)*\. Nothing ran\.")
@@ -39,9 +39,13 @@ class Taint:
     def _taints(self, message: UIMessage) -> bool:
         if message["role"] == "system":
             return any(map(_says_tainted, message["parts"]))
+        # What a program's own tools bring nobody here can vouch for, whatever they are called.
+        theirs = metadata_of(message).get("clientCalls") or {}
         for part in tool_parts(message):
             # What a failing tool says may be a stranger's words too.
-            if ("output" in part or "errorText" in part) and self._is_untrusted(part):
+            if ("output" in part or "errorText" in part) and (
+                part["toolCallId"] in theirs or self._is_untrusted(part)
+            ):
                 return True
         return False
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Literal
 
 from shipmate.errors import ModelError, ShipmateError
 from shipmate.models.history import RESUMED
-from shipmate.models.port import ToolSpec
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed
 from shipmate.orchestrator.reduce import Reducer
 from shipmate.thread.service import Thread
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
-from shipmate.values.event import Outcome, OutcomeStatus
+from shipmate.values.event import Outcome, OutcomeStatus, RunOptions
 from shipmate.values.message import (
     JsonObject,
     UIMessage,
@@ -70,6 +69,7 @@ class Turn:
         notice: str | None = None,
         extra_context: str | None = None,
         model: str | None = None,
+        options: RunOptions | None = None,
         control: Control | None = None,
         count_attempt: Callable[[int], Awaitable[None]] = _count_nothing,
         # Records that an approved call will not run, and why.
@@ -85,10 +85,13 @@ class Turn:
         self.control = control or Control()
         # The model that answers, when the question named one.
         self.model = model
+        self.options = options or RunOptions()
+        # Tools of the program that asks: it makes their calls, nothing runs here.
+        self.client_tools = frozenset(tool.name for tool in self.options.tools)
         # The model that answered last.
         self.answered_by = ""
-        # The tools on offer: as many as the model's window has room for.
-        self.tools: Sequence[ToolSpec] = ()
+        # How many tokens the model reads at once: tools are offered as far as they have room.
+        self.window: int | None = None
         # The guides told in this run, also those that are not in the message yet.
         self.guides: set[str] = set()
         self._count_attempt = count_attempt
@@ -141,6 +144,11 @@ class Turn:
         """Return whether an acting call was claimed: it may have acted, and must not run again."""
         begun = metadata_of(self.message).get("begun")
         return isinstance(begun, dict) and bool(begun.get(call_id))
+
+    def is_clients(self, call_id: str) -> bool:
+        """Return whether a call is of a tool of the program that asks."""
+        theirs = metadata_of(self.message).get("clientCalls")
+        return isinstance(theirs, dict) and call_id in theirs
 
     async def claim(self, call_id: str) -> bool:
         """Put on disk that an acting call begins; False means that it had begun before."""
@@ -221,10 +229,9 @@ class Turn:
     async def reply(self, reason: str) -> Outcome:
         """End the run with what was said; an ending that is none is told with what to do."""
         told: list[Chunk] = []
-        ending: JsonObject = {}
+        ending: JsonObject = {} if reason == "stop" else {"ending": reason}
         if reason in ENDINGS:
             told.append(chunks.data("notice", {"kind": reason, "text": ENDINGS[reason]}))
-            ending = {"ending": reason}
         by = {"model": self.answered_by} if self.answered_by else {}
         await self.commit(*told, chunks.message_metadata({"outcome": "replied", **by, **ending}))
         self.tell(chunks.finish_step(), chunks.finish(reason))
@@ -261,8 +268,10 @@ class Turn:
     async def fail(self, error: ShipmateError, calls: str = NOT_RUN) -> Outcome:
         """End the run with an error that the thread shows; `calls` says what became of open calls."""
         self.start()
-        retryable = isinstance(error, ModelError) and error.retryable
-        shown = chunks.data("error", {"message": str(error), "retryable": retryable})
+        trouble = {"retryable": False}
+        if isinstance(error, ModelError):
+            trouble = {"retryable": error.retryable, "kind": error.kind}
+        shown = chunks.data("error", {"message": str(error), **trouble})
         await self._abandon_approved(f"{error} Nothing ran.")
         await self.commit(*self._close_all(calls), shown, chunks.message_metadata({"outcome": "failed"}))
         self.tell(chunks.error(str(error)), chunks.finish("error"))
@@ -303,6 +312,7 @@ def describe_outcome(message: UIMessage, run_id: str, status: OutcomeStatus) -> 
         ending=metadata_of(message).get("ending"),
         error=error.get("message"),
         retryable=error.get("retryable", False),
+        kind=error.get("kind"),
     )
 
 

@@ -50,15 +50,15 @@ class Worker:
                 continue
             await self._run_all(turn, together)
             together = []
-            # An acting call waits behind an earlier one that a person has not decided yet.
-            if not _waits_for_person(turn, call.call_id):
+            # An acting call waits behind an earlier one that a person or a program has not settled yet.
+            if not _waits_for_others(turn, call.call_id):
                 await self._run(turn, call)
         await self._run_all(turn, together)
         return not turn.open_calls()
 
     async def _ready(self, turn: Turn, part: JsonObject) -> Call | None:
         """Return a call that may run now; settle or leave one that may not."""
-        if part["state"] == "approval-requested":
+        if part["state"] == "approval-requested" or turn.is_clients(part["toolCallId"]):
             return None
         is_decided = part["state"] == "approval-responded"
         if is_decided and not part["approval"].get("approved"):
@@ -77,7 +77,7 @@ class Worker:
             return None
         if is_decided:
             return await self._confirm(turn, part, call)
-        if call.tool.is_tried(call.arguments) and _waits_for_person(turn, call.call_id):
+        if call.tool.is_tried(call.arguments) and _waits_for_others(turn, call.call_id):
             # Tried now, it would not see what the call before it is going to change.
             return None
         return await self._judge(turn, call)
@@ -268,10 +268,10 @@ def is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _waits_for_person(turn: Turn, call_id: str) -> bool:
+def _waits_for_others(turn: Turn, call_id: str) -> bool:
     for part in turn.open_calls():
         if part["toolCallId"] == call_id:
             return False
-        if part["state"] == "approval-requested":
+        if part["state"] == "approval-requested" or turn.is_clients(part["toolCallId"]):
             return True
     return False

@@ -9,12 +9,13 @@ import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from shipmate.server.guard.error import Refusal
+from shipmate.server.guard.error import CLIENT_PATHS, ClientRefusal, Refusal
 from shipmate.server.shape import ANSWER, BODY, DESCRIBED
 from shipmate.values.message import JsonObject
 
 METHODS = ("get", "post", "put", "patch", "delete")
 PLACE = "#/components/schemas/{name}"
+REFUSALS = (Refusal, ClientRefusal)
 
 
 def describe(app: FastAPI) -> JsonObject:
@@ -24,9 +25,11 @@ def describe(app: FastAPI) -> JsonObject:
         schemas: JsonObject = schema.setdefault("components", {}).setdefault("schemas", {})
         for name in ("HTTPValidationError", "ValidationError"):
             schemas.pop(name, None)
-        schemas |= msgspec.json.schema_components([*DESCRIBED.values(), Refusal], ref_template=PLACE)[1]
-        for operation in (each for item in schema["paths"].values() for each in item.values()):
-            _describe_operation(operation)
+        schemas |= msgspec.json.schema_components([*DESCRIBED.values(), *REFUSALS], ref_template=PLACE)[1]
+        for path, item in schema["paths"].items():
+            refusal = ClientRefusal if path.startswith(CLIENT_PATHS) else Refusal
+            for operation in item.values():
+                _describe_operation(operation, refusal.__name__)
         schema["components"]["securitySchemes"] = {
             "bearer": {"type": "http", "scheme": "bearer", "description": "the line in .ship/token"},
         }
@@ -35,8 +38,8 @@ def describe(app: FastAPI) -> JsonObject:
     return app.openapi_schema
 
 
-def _describe_operation(operation: JsonObject) -> None:
-    """Put the types of a route in: its body, its answer, and the one of every refusal."""
+def _describe_operation(operation: JsonObject, refusal: str) -> None:
+    """Put the types of a route in: its body, its answer, and the one of every refusal at its address."""
     answers: JsonObject = operation["responses"]
     answers.pop("422", None)
     if (name := operation.pop(BODY, None)) is not None:
@@ -44,7 +47,7 @@ def _describe_operation(operation: JsonObject) -> None:
     if (name := operation.pop(ANSWER, None)) is not None:
         good = next(status for status in answers if status.startswith("2"))
         answers[good]["content"] = _content(name)
-    answers["default"] = {"description": "Refused", "content": _content(Refusal.__name__)}
+    answers["default"] = {"description": "Refused", "content": _content(refusal)}
 
 
 def _content(name: str) -> JsonObject:

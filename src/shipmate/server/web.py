@@ -20,7 +20,7 @@ from shipmate.errors import ShipmateError, UserError
 from shipmate.server.describe import describe
 from shipmate.server.guard.access_token import check_reach
 from shipmate.server.guard.edge import Edge, log, unforeseen
-from shipmate.server.guard.error import ApiError, invalid, translate
+from shipmate.server.guard.error import CLIENT_PATHS, ApiError, invalid, respond, translate
 from shipmate.server.guard.host import AllowedHosts, is_loopback
 from shipmate.server.guard.security import Guard, is_guarded
 from shipmate.server.metric import Meter
@@ -35,6 +35,8 @@ NO_TELEMETRY: TelemetryConfig = {
     "operation_spans": False,
     "auto_configure": False,
 }
+# Other servers have more under /v1; who looks for it is told what is here.
+CLIENT_ADDRESSES = "There are POST /v1/chat/completions, GET /v1/models and GET /v1/models/{id}."
 REFUSALS = {
     400: ("invalid", "The request cannot be understood."),
     404: ("not-found", "There is nothing at this address."),
@@ -90,28 +92,26 @@ async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
-    """Answer an error in the one shape of all refusals."""
+    """Answer an error in the one shape of all refusals of its address."""
+    path = request.url.path
     if isinstance(error, ApiError):
-        return error.response()
+        return respond(error, path)
     if isinstance(error, RequestValidationError):
-        return invalid(_complaint(error)).response()
+        return respond(invalid(_complaint(error)), path)
     if isinstance(error, HTTPException):
-        if (
-            error.status_code == 404
-            and request.method in ("GET", "HEAD")
-            and not is_guarded(request.url.path)
-        ):
+        if error.status_code == 404 and request.method in ("GET", "HEAD") and not is_guarded(path):
             return _answer_page(request)
         code, message = REFUSALS.get(error.status_code, ("invalid", "The request cannot be answered."))
         headers = dict(error.headers or {})
-        return ApiError(error.status_code, code, message, "Read /docs.", headers=headers).response()
+        advice = CLIENT_ADDRESSES if path.startswith(CLIENT_PATHS) else "Read /docs."
+        return respond(ApiError(error.status_code, code, message, advice, headers=headers), path)
     assert isinstance(error, ShipmateError)
     known = translate(error, str(get_site(request).layout.root))
     if known is None:
         error_id = new_id("err")
         log.error("%s %s %s", error_id, request.method, request.url.path, exc_info=error)
-        return unforeseen(error_id).response()
-    return known.response()
+        return respond(unforeseen(error_id), path)
+    return respond(known, path)
 
 
 def _answer_page(request: Request) -> Response:

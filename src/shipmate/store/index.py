@@ -315,7 +315,7 @@ class Index:
                 if not (self._is_as_read(entry) if since is None else self._is_known_to(entry, since)):
                     return False
                 self.threads.put(entry)
-                if entry.info.binned:
+                if entry.info.binned or not ThreadId.parse(name).is_listed:
                     self.search.drop(name)
                 elif since is None:
                     self.search.replace(name, messages)

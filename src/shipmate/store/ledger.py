@@ -27,12 +27,14 @@ class JournalLedger:
         """Note what a step used."""
         self._usage.append(usage)
 
-    async def usage(self, since: str, thread_id: str | None = None) -> list[StepUsage]:
-        """List the steps since a time, oldest first."""
+    async def usage(
+        self, since: str, thread_id: str | None = None, run_id: str | None = None
+    ) -> list[StepUsage]:
+        """List the steps since a time, oldest first: all, or those of a thread or of one of its runs."""
 
         def work() -> list[StepUsage]:
             self._catch_up()
-            return self._table.list(since, thread_id)
+            return self._table.list(since, thread_id, run_id)
 
         return self._database.do(work)
 

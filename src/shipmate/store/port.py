@@ -252,7 +252,12 @@ class Ledger(Protocol):
     """What runs used, and what stands beside the rows of courses."""
 
     async def add_usage(self, usage: StepUsage) -> None: ...
-    async def usage(self, since: str, thread_id: str | None = None) -> list[StepUsage]: ...
+    async def usage(
+        self, since: str, thread_id: str | None = None, run_id: str | None = None
+    ) -> list[StepUsage]:
+        """List the steps since a time, oldest first: all, or those of a thread or of one of its runs."""
+        ...
+
     async def sidecars(self, thread_id: str) -> Mapping[str, Sidecar]:
         """Return what stands beside the messages of a thread's course, by message id."""
         ...

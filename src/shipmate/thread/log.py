@@ -32,6 +32,7 @@ from shipmate.workspace.disk.disk import (
     read_file,
     read_from,
     refusals,
+    remove_file,
 )
 from shipmate.workspace.disk.pace import pace_of
 from shipmate.workspace.layout import Layout
@@ -73,6 +74,7 @@ class Log(Protocol):
     async def is_binned(self, thread_id: ThreadId) -> bool: ...
     async def bin(self, thread_id: ThreadId) -> None: ...
     async def restore(self, thread_id: ThreadId) -> None: ...
+    async def remove(self, thread_id: ThreadId) -> None: ...
 
 
 class FileLog:
@@ -170,6 +172,16 @@ class FileLog:
     async def restore(self, thread_id: ThreadId) -> None:
         """Bring a thread back from the bin."""
         self._move(self._layout.thread_bin(thread_id), self._layout.thread(thread_id))
+
+    async def remove(self, thread_id: ThreadId) -> None:
+        """Remove a thread for good, with what lies beside it."""
+        for path in (
+            self._layout.thread(thread_id),
+            self._layout.sidecar(thread_id),
+            self._layout.thread_lock(thread_id),
+        ):
+            with self._refusals(path):
+                remove_file(self._disk, path)
 
     def _move(self, source: Path, target: Path) -> None:
         with self._refusals(source):

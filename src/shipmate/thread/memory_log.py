@@ -56,6 +56,9 @@ class MemoryLog:
     async def restore(self, thread_id: ThreadId) -> None:
         _move(self._bin, self._rows, thread_id)
 
+    async def remove(self, thread_id: ThreadId) -> None:
+        self._rows.pop(thread_id, None)
+
 
 def _move(
     source: dict[ThreadId, list[bytes]], target: dict[ThreadId, list[bytes]], thread_id: ThreadId

@@ -196,6 +196,12 @@ class ThreadService:
         async with self.open(thread_id):
             await self._log.restore(thread_id)
 
+    async def remove(self, thread_id: ThreadId) -> None:
+        """Remove a thread for good. Only what no list shows is ever removed."""
+        async with self.open(thread_id):
+            await self._log.remove(thread_id)
+            self._threads.pop(thread_id, None)
+
     async def revive(self, thread: Thread) -> bool:
         """Bring an open thread back from the bin if it is there; tell whether it was."""
         if thread.messages or not await self._log.is_binned(thread.id):

@@ -17,7 +17,7 @@ from shipmate.tools.file.search.grep import Grep
 from shipmate.tools.file.send_file import SendFile
 from shipmate.tools.file.show_image import ShowImage
 from shipmate.tools.file.write import Write
-from shipmate.tools.mcp.mcp_tool import McpServers
+from shipmate.tools.mcp.servers import McpServers
 from shipmate.tools.tool import Tool
 from shipmate.tools.web.web_fetch import WebFetch
 from shipmate.values.tool_name import is_among, names_of
@@ -40,6 +40,7 @@ class Toolset:
         self._servers = servers
         # Names, or their beginnings before a `*`.
         self._only = only
+        self._foreign: list[AnyTool] = []
         self._offer(self._own)
 
     def limited_to(self, only: Sequence[str] | None) -> Toolset:
@@ -64,10 +65,21 @@ class Toolset:
         """Describe all tools to a model."""
         return list(self._specs)
 
-    async def load(self) -> None:
-        """Find the tools of MCP servers; call it before a run. Quick once they have answered."""
+    async def load(self, *, called: Iterable[str] = (), is_patient: bool = False) -> None:
+        """Find the tools of MCP servers; call it before each step. Quick while nothing changes.
+
+        Where a tool is `called` whose server is still starting, the server is waited for. A patient caller
+        has every server asked, and waits until each has answered or failed.
+        """
         if self._servers is not None:
-            self._offer([*self._own, *await self._servers.load()])
+            found = await self._servers.load(called=called, is_patient=is_patient)
+            if found is not self._foreign:
+                self._foreign = found
+                self._offer([*self._own, *found])
+
+    def describe_starting(self, language: str) -> str:
+        """Return what to tell people about MCP servers whose tools are not known yet."""
+        return self._servers.describe_starting(language) if self._servers else ""
 
     def findings(self) -> list[Finding]:
         """Tell how the MCP servers stand."""
@@ -112,4 +124,4 @@ def default_toolset(
 def default_servers(member: Member) -> McpServers | None:
     """Make the servers of foreign tools that ship.json names, if any."""
     named = member.config.mcp.servers
-    return McpServers(named, member.layout) if named else None
+    return McpServers(named, member.layout, member.config.mcp.wait_seconds) if named else None

@@ -18,6 +18,24 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     filename: str | None = None
 
 
+class ClientTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A tool of the program that asks; its calls are made by that program, not here."""
+
+    name: str
+    description: str = ""
+    schema: JsonObject = {}
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What a program asks of the run that answers it, beside its words."""
+
+    # `temperature`, `top_p`, `max_tokens`, `stop` and `seed`, those of them that were given.
+    sampling: JsonObject = {}
+    tools: tuple[ClientTool, ...] = ()
+    # Without, no tool is offered at all, the member's own neither.
+    offers_tools: bool = True
+
+
 class _Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", omit_defaults=True):
     """What every platform event has."""
 
@@ -43,6 +61,7 @@ class TextEvent(_Event, frozen=True, kw_only=True, tag="text"):
     model: str | None = None
     # Words that were heard, not typed: a yes among them is put back as a question.
     spoken: bool = False
+    options: RunOptions = RunOptions()
 
 
 class VoiceEvent(_Event, frozen=True, kw_only=True, tag="voice"):
@@ -62,6 +81,13 @@ class ApprovalReplyEvent(_Event, frozen=True, kw_only=True, tag="approval-reply"
     approved: bool | None = None
     # How long a pressed approval holds: "once", "thread", "always", or a number of minutes such as "10m".
     scope: str = "once"
+
+
+class ToolResultEvent(_Event, frozen=True, kw_only=True, tag="tool-result"):
+    """What the tools of a program brought, by the id of the call; the run that made the calls goes on."""
+
+    results: dict[str, str]
+    options: RunOptions = RunOptions()
 
 
 class RetryEvent(_Event, frozen=True, kw_only=True, tag="retry"):
@@ -87,7 +113,7 @@ class PinEvent(_Event, frozen=True, kw_only=True, tag="pin"):
     source: str | None = None
 
 
-class ModelEvent(_Event, frozen=True, kw_only=True, tag="model"):
+class ModelSwitchEvent(_Event, frozen=True, kw_only=True, tag="model"):
     """The wish for another model, from the next turn on; without a name, the question which one answers."""
 
     # As provider:model, or a model of the provider in use; "default" takes the choice back.
@@ -96,7 +122,14 @@ class ModelEvent(_Event, frozen=True, kw_only=True, tag="model"):
 
 
 IngressEvent: TypeAlias = (
-    TextEvent | VoiceEvent | ApprovalReplyEvent | RetryEvent | CourseEvent | PinEvent | ModelEvent
+    TextEvent
+    | VoiceEvent
+    | ApprovalReplyEvent
+    | ToolResultEvent
+    | RetryEvent
+    | CourseEvent
+    | PinEvent
+    | ModelSwitchEvent
 )
 
 
@@ -135,6 +168,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     ending: str | None = None
     error: str | None = None
     retryable: bool = False
+    # What sort of trouble at the model it was; see `ModelError.kind`.
+    kind: str | None = None
 
 
 def encode_event(event: IngressEvent) -> bytes:

@@ -47,6 +47,9 @@ class Metadata(TypedDict, total=False):
     correlationId: str
     sourceTag: str
     toolMs: dict[str, int]
+    # Calls of tools that are the asking program's own, and why an answer ended early.
+    clientCalls: dict[str, bool]
+    ending: str
 
 
 class UIMessage(TypedDict):
@@ -116,6 +119,14 @@ def is_settled(part: JsonObject) -> bool:
 def tool_parts(message: UIMessage) -> Iterator[JsonObject]:
     """Go over the tool parts of a message in call order."""
     return (part for part in message["parts"] if is_tool(part))
+
+
+def client_calls(message: UIMessage) -> list[JsonObject]:
+    """List the calls that wait for the program whose tools they name."""
+    theirs = metadata_of(message).get("clientCalls")
+    if not isinstance(theirs, dict):
+        return []
+    return [part for part in tool_parts(message) if part["toolCallId"] in theirs and not is_settled(part)]
 
 
 def text_of(message: UIMessage) -> str:

@@ -14,6 +14,8 @@ WORD = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789._-")
 FILE_NAME_LIMIT = 200
 TOPIC = ":topic:"
+# Threads of programs that bring their history with them: each serves one request and is in no list.
+UNLISTED = "api:call:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,11 @@ class ThreadId:
     def __str__(self) -> str:
         tail = f"{TOPIC}{self.topic}" if self.topic is not None else ""
         return f"{self.platform}:{self.scope_type}:{self.scope_id}{tail}"
+
+    @property
+    def is_listed(self) -> bool:
+        """Return whether lists and search show the thread."""
+        return not str(self).startswith(UNLISTED)
 
     def encode(self) -> str:
         """Return the percent-encoded file name, safe on every file system."""

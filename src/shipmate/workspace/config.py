@@ -32,6 +32,10 @@ class Llm(_Section, frozen=True, kw_only=True):
     temperature: float | None = None
     max_tokens: int | None = None
     top_p: float | None = None
+    reasoning: Annotated[
+        Literal["none", "minimal", "low", "medium", "high"] | None,
+        Meta(description="how hard the model thinks first; its provider decides when not set"),
+    ] = None
     timeout_seconds: float = 120
     max_retries: Annotated[
         int, Meta(ge=0, le=10, description="attempts after the first, with growing pauses")
@@ -109,6 +113,19 @@ class Skills(_Section, frozen=True, kw_only=True):
     summary_tokens: Annotated[int, Meta(ge=100, description="room for the list of skills")] = 1_500
 
 
+class McpLogin(_Section, frozen=True, kw_only=True):
+    """How to log in at a remote MCP server, where it cannot be found out."""
+
+    client_id: Annotated[
+        str | None, Meta(description="for servers that register no clients by themselves")
+    ] = None
+    client_secret: str | None = None
+    scope: Annotated[
+        str, Meta(description="what to ask for, when it shall be other than the server says")
+    ] = ""
+    redirect_port: Annotated[int, Meta(ge=0, le=65535, description="any free one when 0")] = 0
+
+
 class McpServer(_Section, frozen=True, kw_only=True):
     """One MCP server: a command to start, or an address."""
 
@@ -120,12 +137,17 @@ class McpServer(_Section, frozen=True, kw_only=True):
     tools: Annotated[tuple[str, ...] | None, Meta(description="offer only these tools")] = None
     read_only: Annotated[tuple[str, ...], Meta(description="tools of this server that change nothing")] = ()
     timeout_seconds: float = 60
+    login: McpLogin = McpLogin()
 
 
 class Mcp(_Section, frozen=True, kw_only=True):
     """The MCP servers whose tools are offered."""
 
     servers: dict[str, McpServer] = {}
+    wait_seconds: Annotated[
+        float,
+        Meta(ge=0, le=60, description="how long a turn waits for servers whose tools are not known yet"),
+    ] = 2.0
 
 
 class Server(_Section, frozen=True, kw_only=True):

@@ -328,12 +328,24 @@ class Layout:
         """Return where an MCP server's complaints are kept."""
         return self.logs / "mcp" / f"{_file_name(server)}.log"
 
+    def mcp_offer(self, server: str) -> Path:
+        """Return where it is remembered what an MCP server offers."""
+        return self.ship / "mcp" / "offers" / f"{_file_name(server)}.json"
+
+    def mcp_login(self, server: str) -> Path:
+        """Return where the login at an MCP server is kept."""
+        return self.ship / "mcp" / "logins" / f"{_file_name(server)}.json"
+
     def trace(self, thread_id: str) -> Path:
         return self.logs / "trace" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
 
     def context_log(self, thread_id: str) -> Path:
         """Return where the sizes and hashes of a thread's prompts are kept, turn by turn."""
         return self.logs / "context" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
+
+    def thread_logs(self, thread_id: str) -> tuple[Path, ...]:
+        """Return where a thread's logs are kept: two files, and the folder of what its calls printed."""
+        return self.trace(thread_id), self.context_log(thread_id), self.call_log(thread_id, "call").parent
 
     @cached_property
     def uploads(self) -> Path:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.models.wire.address import read_address
 from shipmate.models.wire.client import HttpClient, Patience
-from shipmate.models.wire.trouble import HttpFault
+from shipmate.models.wire.http.address import read_address
+from shipmate.models.wire.http.trouble import HttpFault
 from tests.support.raw_server import Certificates, RawServer, Serve, Visit
 
 QUICK = Patience(first=0.3, stall=0.3)
@@ -354,6 +354,7 @@ async def test_a_body_packed_unasked_is_unpacked(coding: str, pack: object) -> N
         ("gzip", gzip.compress(b"hello " * 1000)[:-20], "cut"),
         ("gzip", gzip.compress(b"\0" * 50_000_000), "too-large"),
     ],
+    ids=["br", "zstd", "no gzip", "cut", "bomb"],
 )
 async def test_a_body_packed_wrongly_is_said_so(coding: str, body: bytes, kind: str) -> None:
     async def packed(visit: Visit) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from shipmate.errors import ModelBusyError, ModelError, ModelStreamError
 from shipmate.models.port import Finish, ModelEvent, ReasoningEnd, ToolCall
-from shipmate.models.wire.endpoint import Endpoint
 from shipmate.models.wire.model import WireModel
+from shipmate.models.wire.model_endpoint import Endpoint
 from shipmate.models.wire.registry import find_wire
 from shipmate.models.wire.wire import WireSettings
 from shipmate.values.message import JsonObject, UIMessage, user_message

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -21,42 +21,19 @@ from shipmate.errors import (
     ModelRequestError,
     ModelStreamError,
 )
-from shipmate.models.catalog import WireName
 from shipmate.models.port import Finish, ModelEvent, ReasoningEnd, TextDelta, ToolCall
 from shipmate.models.relay import relay
 from shipmate.models.wire.client import Patience
-from shipmate.models.wire.endpoint import Endpoint
 from shipmate.models.wire.model import WireModel
-from shipmate.models.wire.registry import find_wire
-from shipmate.models.wire.wire import WireSettings
 from shipmate.values.message import user_message
 from tests.support.chat_stream import Json, choice, chunk, write_chunks
 from tests.support.provider_case import KEY, PROTOCOLS, ask, collect
 from tests.support.provider_server import ProviderServer
 from tests.support.provider_wire import Call, Reply, ask_tools, refuse, say
 from tests.support.raw_server import RawServer, Serve, Visit
+from tests.support.wire_case import connect
 
-WIRES: dict[str, WireName] = {
-    "anthropic": "anthropic",
-    "chat": "chat",
-    "responses": "responses",
-    "google": "gemini",
-}
 every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS)
-
-
-@asynccontextmanager
-async def connect(
-    protocol: str, url: str, *, patience: Patience | None = None, provider: str = "", **more: Any
-) -> AsyncGenerator[WireModel]:
-    named, model, path = PROTOCOLS[protocol]
-    settings = WireSettings(provider=provider or named, model=model, **more)
-    endpoint = Endpoint(base_url=url + path, key=KEY, patience=patience or Patience())
-    made = WireModel(find_wire(WIRES[protocol]), settings, endpoint)
-    try:
-        yield made
-    finally:
-        await made.close()
 
 
 def text_in(events: list[ModelEvent]) -> str:

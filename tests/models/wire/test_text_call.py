@@ -16,11 +16,11 @@ from shipmate.models.port import (
     ToolCallDelta,
     ToolSpec,
 )
-from shipmate.models.wire.chat_reader import ChatReader
-from shipmate.models.wire.dialect import COMMON
+from shipmate.models.wire.chat.chat_reader import ChatReader
+from shipmate.models.wire.chat.dialect import COMMON
 from shipmate.models.wire.text_call import find_calls
 from shipmate.models.wire.text_call_reader import TextCallReader, may_be_call
-from shipmate.models.wire.wire import WireFault
+from shipmate.models.wire.wire import WireError
 
 READ = {"type": "object", "properties": {"path": {"type": "string"}, "lines": {"type": "integer"}}}
 TOOLS = {"read": READ, "write_file": {"type": "object"}, "ls": {"type": "object"}}
@@ -230,7 +230,7 @@ def test_a_call_that_was_cut_is_told_as_text() -> None:
 def test_what_was_held_back_is_told_before_the_trouble() -> None:
     reader = TextCallReader(ChatReader(COMMON), SPECS)
     events = list(reader.take("", chunk(ONE)))
-    with pytest.raises(WireFault):
+    with pytest.raises(WireError):
         events.extend(reader.close())
     assert events == [TextDelta(ONE)]
 

@@ -11,10 +11,10 @@ from unittest.mock import AsyncMock
 import pytest
 
 from shipmate.errors import StorageError
-from shipmate.models.scripted import ScriptedModel, call, hold, say
+from shipmate.models.scripted import ScriptedModel, call, call_raw, hold, say
 from shipmate.thread.log import FileLog
-from shipmate.values.event import RetryEvent
-from shipmate.values.message import UIMessage, metadata_of, text_of
+from shipmate.values.event import ClientTool, RetryEvent, RunOptions, ToolResultEvent
+from shipmate.values.message import UIMessage, metadata_of, text_of, tool_parts
 from shipmate.values.thread_id import ThreadId
 from tests.support.wait import LONG
 from tests.support.workspace import (
@@ -57,6 +57,65 @@ async def test_what_arrives_meanwhile_is_merged_into_one_turn(tmp_path: Path) ->
     assert len(model.requests) == 2
     assert outcomes[0] == outcomes[1]
     assert [text_of(message) for message in messages] == ["one", "busy", "two", "three", "all of it"]
+
+
+WEATHER = RunOptions(tools=(ClientTool(name="weather"),), sampling={"temperature": 0.5})
+
+
+def brought(message_id: str, **results: str) -> ToolResultEvent:
+    """Make the event of what a program's tools brought."""
+    return ToolResultEvent(
+        platform="cli",
+        thread_id=ROOM,
+        user_id="ann",
+        message_id=message_id,
+        timestamp="2026-01-01T00:00:00.000Z",
+        results=results,
+        options=WEATHER,
+    )
+
+
+async def test_w5_a_run_waits_for_a_programs_result_and_goes_on_also_after_a_restart(tmp_path: Path) -> None:
+    asked = call_raw("weather", "{}", call_id="c1")
+    model = ScriptedModel([[say("One moment."), asked], [asked], "Sun."])
+    async with open_workspace(tmp_path, model) as app:
+        first = await (await app.receive(said("weather?", message_id="m1", options=WEATHER))).outcome()
+        assert (first.status, first.text) == ("suspended", "One moment.")
+        forget_ends(app)
+    async with open_workspace(tmp_path, model) as app:
+        # What is asked once more is answered from the thread.
+        again = await (await app.receive(said("weather?", message_id="m1", options=WEATHER))).outcome()
+        assert again == first
+        second = await (await app.receive(brought("r1", c1="rain"))).outcome()
+        assert second.status == "suspended"
+        renamed = [part["toolCallId"] for part in tool_parts((await messages_of(app))[-1])][1]
+        third = await (await app.receive(brought("r2", **{renamed: "sun"}))).outcome()
+        assert (third.status, third.text, third.run_id) == ("replied", "Sun.", first.run_id)
+        assert await (await app.receive(brought("r1", c1="rain"))).outcome() == second
+        late = await (await app.receive(brought("r3", c1="snow"))).outcome()
+        assert (late.status, late.error) == ("failed", "no call waits for these results any more")
+        message = (await messages_of(app))[-1]
+    assert [part["output"] for part in tool_parts(message)] == ["rain", "sun"]
+    assert len(model.requests) == 3
+    assert {str(request.sampling) for request in model.requests} == {"{'temperature': 0.5}"}
+    assert all("weather" in [spec.name for spec in request.tools] for request in model.requests)
+
+
+async def test_w5_what_asks_for_tools_of_its_own_is_a_turn_of_its_own(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel([[say("busy"), hold(gate)], "two", "three"])
+    async with open_workspace(tmp_path, model) as app:
+        async with app.keeper.watch(ROOM) as queue:
+            await app.receive(said("one"))
+            await queue.get()
+        others = [
+            await app.receive(said("two")),
+            await app.receive(said("three", options=WEATHER)),
+        ]
+        gate.set()
+        assert [(await receipt.outcome()).text for receipt in others] == ["two", "three"]
+    offered = ["weather" in [spec.name for spec in request.tools] for request in model.requests]
+    assert offered == [False, False, True]
 
 
 async def test_threads_run_beside_each_other(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ async def test_a_full_disk_is_told_in_our_words(served: Served, monkeypatch: pyt
     ("method", "path", "status", "code"),
     [
         ("GET", "/api/nothing", 404, "not-found"),
-        ("POST", "/v1/nothing", 404, "not-found"),
+        ("POST", "/v1/nothing", 404, "not_found"),
         ("DELETE", "/api/session", 405, "method"),
         ("PUT", "/", 405, "method"),
         ("GET", "/nothing.js", 404, "not-found"),

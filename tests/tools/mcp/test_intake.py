@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import ToolError
-from shipmate.tools.mcp.link import TOOL_LIMIT
-from shipmate.tools.mcp.mcp_tool import BLOCK_LIMIT, PICTURE_LIMIT, McpServers
+from shipmate.tools.mcp.mcp_content import BLOCK_LIMIT, FILE_LIMIT
+from shipmate.tools.mcp.offer import TOOL_LIMIT
+from shipmate.tools.mcp.servers import McpServers
 from shipmate.tools.tool import ToolContext, ToolResult
 from shipmate.workspace.config import McpServer
 from shipmate.workspace.layout import Layout
@@ -77,13 +78,13 @@ async def servers(root: Path, tmp_path: Path) -> AsyncIterator[McpServers]:
 
 
 async def run(servers: McpServers, context: ToolContext, name: str) -> ToolResult:
-    tool = {each.name: each for each in await servers.load()}[f"mcp__h__{name}"]
+    tool = {each.name: each for each in await servers.load(is_patient=True)}[f"mcp__h__{name}"]
     return await tool.run(tool.parse({}), context)
 
 
 async def test_tools_without_number_are_offered_up_to_a_limit(servers: McpServers) -> None:
-    tools = {tool.name: tool for tool in await servers.load()}
-    assert len(tools) == TOOL_LIMIT - 1
+    tools = {tool.name: tool for tool in await servers.load(is_patient=True)}
+    assert len(tools) == TOOL_LIMIT
     assert "mcp__h__wide" not in tools
     assert len(tools["mcp__h__odd"].description) <= 600
     tools["mcp__h__odd"].parse({})
@@ -103,7 +104,7 @@ async def test_results_are_cut_and_point_at_the_whole(servers: McpServers, conte
 
 async def test_pictures_are_counted_and_measured(servers: McpServers, context: ToolContext) -> None:
     result = await run(servers, context, "pictures")
-    assert len(result.files) == PICTURE_LIMIT
+    assert len(result.files) == FILE_LIMIT
     assert "more than 80 million pixels" in result.output
     assert "is no PNG, JPEG, GIF or WebP" in result.output
     assert "20 are shown" in result.output
@@ -164,6 +165,6 @@ async def test_an_answer_over_http_has_the_same_limit(root: Path) -> None:
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
         servers = McpServers({"h": McpServer(url=url, timeout_seconds=25)}, Layout(root))
-        assert await servers.load() == []
+        assert await servers.load(is_patient=True) == []
         assert "more than 8 MB" in servers.findings()[0].message
         await servers.close()

@@ -111,20 +111,20 @@ async def test_tools_of_a_server_are_offered_after_ours(
     toolset = open_toolset(port=start(script, read_only=("add",), tools=("add", "fail")))
     ours = toolset.names
     assert toolset.findings()[0].message == "not asked yet"
-    await toolset.load()
+    await toolset.load(is_patient=True)
     assert toolset.names == [*ours, "mcp__port__add", "mcp__port__fail"]
     assert toolset.findings()[0].message == "2 tools"
     spec = find(toolset, "mcp__port__add").spec()
     assert spec.description == "Add two numbers."
     assert set(spec.schema["properties"]) == {"a", "b"}
     assert await call(toolset, context, "mcp__port__add", a=2, b=3) == "5"
-    await toolset.load()
+    await toolset.load(is_patient=True)
     assert len(toolset.names) == len(ours) + 2
 
 
 async def test_labels_hold_them_to_the_policy(open_toolset: Open, script: Path, context: ToolContext) -> None:
     toolset = open_toolset(port=start(script, read_only=("add",)))
-    await toolset.load()
+    await toolset.load(is_patient=True)
     add, shout = find(toolset, "mcp__port__add"), find(toolset, "mcp__port__shout")
     assert not add.labels.acts
     assert shout.labels.acts
@@ -140,7 +140,7 @@ async def test_long_output_is_logged_and_images_attached(
     open_toolset: Open, script: Path, context: ToolContext
 ) -> None:
     toolset = open_toolset(port=start(script))
-    await toolset.load()
+    await toolset.load(is_patient=True)
     output = await call(toolset, context, "mcp__port__shout", text="ahoy")
     assert len(output) < 17_000
     assert len(context.layout.call_log(context.thread_id, context.call_id).read_text()) == 80_000
@@ -151,7 +151,7 @@ async def test_long_output_is_logged_and_images_attached(
 
 async def test_errors_of_a_tool_are_told(open_toolset: Open, script: Path, context: ToolContext) -> None:
     toolset = open_toolset(port=start(script))
-    await toolset.load()
+    await toolset.load(is_patient=True)
     with pytest.raises(ToolError, match="Error executing tool fail"):
         await call(toolset, context, "mcp__port__fail")
     with pytest.raises(ToolError, match="valid"):
@@ -163,7 +163,7 @@ async def test_a_server_sees_its_own_variables_and_no_keys(
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "hidden-value")
     toolset = open_toolset(port=start(script, env={"HARBOUR": "open"}))
-    await toolset.load()
+    await toolset.load(is_patient=True)
     assert await call(toolset, context, "mcp__port__where") == f"{context.folder} open None"
     assert "a complaint" in context.layout.mcp_log("port").read_text()
 
@@ -172,7 +172,7 @@ async def test_a_server_that_dies_is_started_again(
     open_toolset: Open, script: Path, context: ToolContext
 ) -> None:
     toolset = open_toolset(port=start(script))
-    await toolset.load()
+    await toolset.load(is_patient=True)
     with pytest.raises(ToolError, match="MCP server port"):
         await call(toolset, context, "mcp__port__die")
     assert await call(toolset, context, "mcp__port__add", a=1, b=1) == "2"
@@ -180,7 +180,7 @@ async def test_a_server_that_dies_is_started_again(
 
 async def test_a_slow_tool_is_given_up(open_toolset: Open, script: Path, context: ToolContext) -> None:
     slow = open_toolset(port=start(script, timeout_seconds=10.0))
-    await slow.load()
+    await slow.load(is_patient=True)
     with pytest.raises(ToolError, match="within 10 s"):
         await call(slow, context, "mcp__port__wait")
 
@@ -196,7 +196,7 @@ async def test_servers_that_fail_never_sink_the_rest(
         nowhere=McpServer(url="http://127.0.0.1:1/mcp"),
         port=start(script),
     )
-    await toolset.load()
+    await toolset.load(is_patient=True)
     assert await call(toolset, context, "mcp__port__add", a=1, b=1) == "2"
     levels = {finding.subject: finding.level for finding in toolset.findings()}
     assert levels == {
@@ -205,17 +205,17 @@ async def test_servers_that_fail_never_sink_the_rest(
     }
     assert all(finding.message and finding.fix for finding in toolset.findings() if finding.level == "warn")
     before = asyncio.get_running_loop().time()
-    await toolset.load()
+    await toolset.load(is_patient=True)
     assert asyncio.get_running_loop().time() - before < 1
 
 
-async def test_without_the_extra_it_is_said(
+async def test_no_further_package_is_needed(
     open_toolset: Open, script: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     toolset = open_toolset(port=start(script))
-    await toolset.load()
-    assert "pip install 'shipmate[mcp]'" in toolset.findings()[0].message
+    await toolset.load(is_patient=True)
+    assert toolset.findings()[0].message == "7 tools"
 
 
 async def test_servers_over_http(open_toolset: Open, script: Path, context: ToolContext) -> None:
@@ -236,7 +236,7 @@ async def test_servers_over_http(open_toolset: Open, script: Path, context: Tool
     drain = asyncio.create_task(process.stderr.read())
     try:
         toolset = open_toolset(port=McpServer(url=f"http://127.0.0.1:{port}/mcp"))
-        await toolset.load()
+        await toolset.load(is_patient=True)
         assert await call(toolset, context, "mcp__port__add", a=20, b=3) == "23"
         await toolset.close()
     finally:

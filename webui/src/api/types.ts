@@ -190,7 +190,15 @@ export interface ContextInfo {
   stableBytes: number;
   totalBytes: number;
   totalTokens: number;
-  turns: { turn: number; at: string; messageId: string; text: string }[];
+  turns: {
+    turn: number;
+    at: string;
+    messageId: string;
+    text: string;
+    brokenBy: string | null;
+    inputTokens: number | null;
+    cachedTokens: number | null;
+  }[];
 }
 
 export interface ContextDiff {

@@ -42,8 +42,22 @@ export function TurnDiff({ threadId, turns }: { threadId: string; turns: Context
           </select>
         </label>
       </div>
+      <Cache turn={turns.find((turn) => String(turn.turn) === to) ?? turns.at(-1)} />
       <Show from={diff}>{(data) => <Changes diff={data} />}</Show>
     </>
+  );
+}
+
+/** What the provider had cached of a turn's request, and what kept it from finding more. */
+function Cache({ turn }: { turn: ContextInfo["turns"][number] | undefined }) {
+  const t = useT();
+  if (!turn) return null;
+  return (
+    <p className="note">
+      {turn.inputTokens !== null && t("context.cached", { n: turn.cachedTokens ?? 0, all: turn.inputTokens })}{" "}
+      {turn.brokenBy === "" && t("context.grew")}
+      {turn.brokenBy && t("context.brokenBy", { what: turn.brokenBy })}
+    </p>
   );
 }
 

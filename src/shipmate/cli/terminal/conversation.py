@@ -128,6 +128,8 @@ class Conversation:
             case "stop":
                 if not await self._ship.keeper.stop(str(self.thread_id)):
                     self._screen.say("nothing is running")
+            case "prompt":
+                await self._say(f"/prompt {slash.rest}")
             case "steer":
                 await self._say(slash.rest, steer=True)
             case "rewind":

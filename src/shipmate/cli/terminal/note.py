@@ -13,7 +13,7 @@ from shipmate.cli.terminal.slash import Slash
 from shipmate.errors import UserError
 from shipmate.orchestrator.lane.note import make_course_event, make_pin_event
 from shipmate.thread.service import ThreadService
-from shipmate.values.event import CourseEvent, ModelEvent, PinEvent
+from shipmate.values.event import CourseEvent, ModelSwitchEvent, PinEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.values.thread_id import ThreadId
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def read_note(
     thread_id: ThreadId, slash: Slash, member: str | None = None
-) -> CourseEvent | PinEvent | ModelEvent:
+) -> CourseEvent | PinEvent | ModelSwitchEvent:
     """Return the event that a command of a chat means; a thread that it begins is the member's."""
     match slash.name:
         case "model":
@@ -38,10 +38,10 @@ def read_note(
             return course_here(thread_id)
 
 
-def model_here(thread_id: ThreadId, words: str, member: str | None = None) -> ModelEvent:
+def model_here(thread_id: ThreadId, words: str, member: str | None = None) -> ModelSwitchEvent:
     """Choose a model, or ask which one answers, as the person at this terminal."""
     name, scope = read_model_words(words)
-    return ModelEvent(
+    return ModelSwitchEvent(
         platform=PLATFORM,
         thread_id=str(thread_id),
         user_id=local_user(),
@@ -54,10 +54,10 @@ def model_here(thread_id: ThreadId, words: str, member: str | None = None) -> Mo
 
 
 async def hand_over(
-    ship: Shipmate, event: CourseEvent | PinEvent | ModelEvent, say: Callable[[str, str], object]
+    ship: Shipmate, event: CourseEvent | PinEvent | ModelSwitchEvent, say: Callable[[str, str], object]
 ) -> Coroutine[None, None, None]:
     """Hand an event over; return what waits for trouble to say: the feed tells all else."""
-    if isinstance(event, ModelEvent) and event.name not in ("", "default"):
+    if isinstance(event, ModelSwitchEvent) and event.name not in ("", "default"):
         say(f"asking {clean(event.name)} a short question…", "dim")
     receipt = await ship.receive(event)
     if ship.keeper.running(event.thread_id) is not None:

@@ -175,7 +175,7 @@ async def _check_servers(layout: Layout, loaded: Loaded) -> list[Finding]:
 
     toolset = default_toolset(captain_of(layout, loaded.config))
     try:
-        await toolset.load()
+        await toolset.load(is_patient=True)
         return toolset.findings()
     finally:
         await toolset.close()

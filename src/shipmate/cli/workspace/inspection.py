@@ -13,6 +13,12 @@ from shipmate.context.snapshot import Snapshot
 from shipmate.values.message import JsonObject
 
 BAR = 16
+BREAKS = {
+    "tools": "the tools on offer",
+    "model": "the model",
+    "course": "the course",
+    "files": "how many old files are only named",
+}
 COLOURS = {"stable": "green", "slow": "yellow", "volatile": "red"}
 
 
@@ -119,6 +125,8 @@ def _draw_richly(built: Context) -> None:
 def draw_difference(found: Difference, before: Snapshot, after: Snapshot, turns: tuple[int, int]) -> None:
     """Say what changed between two turns, and where the cached prefix broke."""
     click.echo(f"turn {turns[0]} ({before.at}) → turn {turns[1]} ({after.at})")
+    if turns[1] == turns[0] + 1:
+        click.echo(tell_break(after.broken_by))
     if found.breaks_at is None:
         click.echo(f"the prompt is the same, {after.bytes:,} bytes")
         return
@@ -136,6 +144,15 @@ def draw_difference(found: Difference, before: Snapshot, after: Snapshot, turns:
             click.echo(f"    {line}")
     if not any(_has_text(change) for change in found.changes):
         click.echo("What the sections said is kept only under DEBUG=1.")
+
+
+def tell_break(broken_by: str | None) -> str:
+    """Say whether a request began with the whole of the one before it, and else what had changed."""
+    if broken_by is None:
+        return "whether the request began with the one before it is not known: the process was started since"
+    if not broken_by:
+        return "the request began with the whole of the one before it"
+    return f"the request did not begin with the one before it: {BREAKS.get(broken_by, broken_by)} changed"
 
 
 def _has_text(change: SectionChange) -> bool:

@@ -8,8 +8,8 @@ from pydantic_ai import exceptions as theirs
 
 from shipmate.errors import ModelError
 from shipmate.models import failure
-from shipmate.models.wire.trouble import HttpFault
-from shipmate.models.wire.wire import WireFault
+from shipmate.models.wire.http.trouble import HttpFault
+from shipmate.models.wire.wire import WireError
 
 # Their names for trouble, the narrower ones first, and the code that stands for each.
 CODES: tuple[tuple[type[Exception], str], ...] = (
@@ -34,22 +34,22 @@ def explain(error: Exception, model: str, secrets: Iterable[str | None], *, begu
 
 def broke_off(model: str) -> ModelError:
     """Say that an answer ended without being finished."""
-    return failure.explain(WireFault(code=BROKEN_OFF), model, (), begun=True)
+    return failure.explain(WireError(code=BROKEN_OFF), model, (), begun=True)
 
 
-def read_fault(error: Exception) -> WireFault | HttpFault:
+def read_fault(error: Exception) -> WireError | HttpFault:
     """Return one of their errors as the trouble that a wire would tell of."""
     if isinstance(error, theirs.ModelTimeoutError | theirs.ModelRequestTimeout):
         return HttpFault("timeout", "")
     if isinstance(error, theirs.ModelConnectionError):
         # The request went out and the reply could not be read to its end: a cut stream, not an absent server.
-        return WireFault(code=BROKEN_OFF) if error.phase == "read" else HttpFault("unreachable", "")
+        return WireError(code=BROKEN_OFF) if error.phase == "read" else HttpFault("unreachable", "")
     code = next((code for kind, code in CODES if isinstance(error, kind)), None)
     if code is None:
-        return HttpFault("unreachable", "") if isinstance(error, OSError) else WireFault(code=BROKEN_OFF)
+        return HttpFault("unreachable", "") if isinstance(error, OSError) else WireError(code=BROKEN_OFF)
     status = error.status_code if isinstance(error, theirs.ModelHTTPError) else None
     wait = error.retry_after if isinstance(error, theirs.ModelAPIError) else None
-    return WireFault(read_words(error), status=status, code=code, retry_after=wait)
+    return WireError(read_words(error), status=status, code=code, retry_after=wait)
 
 
 def read_words(error: Exception) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from shipmate.errors import ModelError
 from shipmate.models.ollama import locate_ollama
 from shipmate.models.selection.offer import Offer, list_models
-from shipmate.models.wire.endpoint import Endpoint
+from shipmate.models.wire.model_endpoint import Endpoint
 
 CONNECT_SECONDS = 0.15
 ANSWER_SECONDS = 1.5

@@ -15,11 +15,11 @@ from shipmate.models.catalog import PROVIDERS
 from shipmate.models.choose import locate
 from shipmate.models.failure import explain
 from shipmate.models.wire.client import HttpClient, Patience
-from shipmate.models.wire.endpoint import Endpoint, join_path
-from shipmate.models.wire.refusal import read_refusal
+from shipmate.models.wire.http.trouble import HttpFault
+from shipmate.models.wire.model_endpoint import Endpoint, join_path
+from shipmate.models.wire.provider_fault import read_refusal
 from shipmate.models.wire.registry import find_wire
-from shipmate.models.wire.trouble import HttpFault
-from shipmate.models.wire.wire import WireFault
+from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
 from shipmate.workspace.config import Llm
@@ -81,8 +81,8 @@ async def list_models(provider: str, endpoint: Endpoint) -> list[Offer]:
     client = HttpClient(endpoint.environ, PATIENCE)
     try:
         return await _read_pages(client, provider, endpoint)
-    except (WireFault, HttpFault) as fault:
-        if isinstance(fault, WireFault) and fault.status in (404, 405, 501):
+    except (WireError, HttpFault) as fault:
+        if isinstance(fault, WireError) and fault.status in (404, 405, 501):
             raise ModelRequestError(
                 f"{provider} does not list its models at this address. Type the model's name."
             ) from None
@@ -116,7 +116,7 @@ async def fetch_json(
     is_root: bool = False,
     body: JsonObject | None = None,
 ) -> JsonObject:
-    """Return the JSON object at a path of a provider; raise `HttpFault` or `WireFault` when there is none."""
+    """Return the JSON object at a path of a provider; raise `HttpFault` or `WireError` when there is none."""
     base = strip_version(endpoint.base_url) if is_root else endpoint.base_url
     wire = find_wire(PROVIDERS[provider].wire or "chat")
     headers = {
@@ -138,11 +138,11 @@ async def fetch_json(
     try:
         found: Any = msgspec.json.decode(check_nesting(data))
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
-        raise WireFault("what came is no list of models") from None
+        raise WireError("what came is no list of models") from None
     if isinstance(found, list):
         return {"data": found}
     if not isinstance(found, dict):
-        raise WireFault("what came is no list of models")
+        raise WireError("what came is no list of models")
     return found
 
 

@@ -25,9 +25,9 @@ from shipmate.models.selection.offer import (
     read_window,
 )
 from shipmate.models.wire.client import HttpClient
-from shipmate.models.wire.endpoint import Endpoint
-from shipmate.models.wire.trouble import HttpFault
-from shipmate.models.wire.wire import WireFault
+from shipmate.models.wire.http.trouble import HttpFault
+from shipmate.models.wire.model_endpoint import Endpoint
+from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Llm
 from shipmate.workspace.layout import write_private
@@ -109,7 +109,7 @@ class Windows:
         name = model.partition(":")[2]
         try:
             found = await ask_window(provider, name, endpoint)
-        except (HttpFault, WireFault, ShipmateError) as error:
+        except (HttpFault, WireError, ShipmateError) as error:
             log.debug("%s does not tell its context window (%s)", provider, error)
             return None
         if found is None or not LEAST <= found <= MOST:
@@ -212,7 +212,7 @@ async def _try(
     """Return what a route answers, nothing when the server has no such route."""
     try:
         return await fetch_json(client, endpoint, provider, path, is_root=is_root, body=body)
-    except WireFault:
+    except WireError:
         return {}
 
 

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from shipmate.models.wire.address import PORTS, Address, read_address
-from shipmate.models.wire.proxy import find_proxy
-from shipmate.models.wire.trouble import HttpFault
+from shipmate.models.wire.http.address import PORTS, Address, read_address
+from shipmate.models.wire.http.proxy import find_proxy
+from shipmate.models.wire.http.trouble import HttpFault
 
 if TYPE_CHECKING:
     import httpcore2
 
-    from shipmate.models.wire.answer import HttpAnswer
+    from shipmate.models.wire.http.http_answer import HttpAnswer
 
 # Idle connections that are kept, and for how long; a server that closes one earlier is noticed.
 IDLE_LIMIT = 20
@@ -69,7 +69,7 @@ class HttpClient:
         `may_repeat` lets a request that changes nothing be sent again when a kept connection turns out to be
         closed before anything came back.
         """
-        from shipmate.models.wire.answer import HttpAnswer
+        from shipmate.models.wire.http.http_answer import HttpAnswer
 
         patience = patience or self._patience
         address = read_address(url)
@@ -90,7 +90,7 @@ class HttpClient:
     async def _exchange(
         self, address: Address, request: httpcore2.Request, patience: Patience, *, may_repeat: bool
     ) -> httpcore2.Response:
-        from shipmate.models.wire.http_failure import FAILURES, explain_failure
+        from shipmate.models.wire.http.http_failure import FAILURES, explain_failure
 
         pool = self._find_pool(address)
         is_fresh = False
@@ -122,7 +122,7 @@ class HttpClient:
     def _make_pool(self, scheme: str, proxy: str | None) -> httpcore2.AsyncConnectionPool:
         import httpcore2
 
-        from shipmate.models.wire.network import Network
+        from shipmate.models.wire.http.network import Network
 
         files = self._environ.get("SSL_CERT_FILE") or None, self._environ.get("SSL_CERT_DIR") or None
         return httpcore2.AsyncConnectionPool(

@@ -12,12 +12,12 @@ from shipmate.models.failure import explain
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, ReasoningEnd, ToolCall
 from shipmate.models.price import find_cost
 from shipmate.models.to_model import to_model_messages
+from shipmate.models.wire.answer_stream import read_answer
 from shipmate.models.wire.client import HttpClient
-from shipmate.models.wire.endpoint import Endpoint, join_path
-from shipmate.models.wire.reading import read_answer
-from shipmate.models.wire.refusal import read_refusal
-from shipmate.models.wire.trouble import HttpFault
-from shipmate.models.wire.wire import AnswerReader, Wire, WireFault, WireSettings
+from shipmate.models.wire.http.trouble import HttpFault
+from shipmate.models.wire.model_endpoint import Endpoint, join_path
+from shipmate.models.wire.provider_fault import read_refusal
+from shipmate.models.wire.wire import AnswerReader, Wire, WireError, WireSettings
 from shipmate.values.message import JsonObject
 from shipmate.workspace.secret.setting import address_secrets
 
@@ -51,7 +51,7 @@ class WireModel:
                 async for event in events:
                     begun = True
                     yield self._sign(event)
-        except (WireFault, HttpFault) as fault:
+        except (WireError, HttpFault) as fault:
             raise explain(fault, self.name, self._secrets, begun=begun) from None
 
     async def close(self) -> None:
@@ -73,11 +73,15 @@ class WireModel:
 
     def _make_reader(self, request: ModelRequest) -> AnswerReader:
         reader = self._wire.reader(self._settings)
-        if not self._settings.text_calls or not request.tools:
-            return reader
-        from shipmate.models.wire.text_call_reader import TextCallReader
+        if words := _list_stops(request):
+            from shipmate.models.wire.stop_reader import StopReader
 
-        return TextCallReader(reader, request.tools)
+            reader = StopReader(reader, words)
+        if self._settings.text_calls and request.tools:
+            from shipmate.models.wire.text_call_reader import TextCallReader
+
+            reader = TextCallReader(reader, request.tools)
+        return reader
 
     async def _receive(self, request: ModelRequest, reader: AnswerReader) -> AsyncGenerator[ModelEvent]:
         async with self._client.send(
@@ -125,3 +129,9 @@ class WireModel:
             cost = find_cost(self._settings.provider, self._settings.model, usage)
             usage = msgspec.structs.replace(usage, cost=cost)
         return msgspec.structs.replace(finish, usage=usage, model=self.name)
+
+
+def _list_stops(request: ModelRequest) -> list[str]:
+    stop = request.sampling.get("stop")
+    given = [stop] if isinstance(stop, str) else stop if isinstance(stop, list) else []
+    return [word for word in given if isinstance(word, str) and word]

@@ -10,15 +10,15 @@ def find_wire(name: WireName) -> Wire:
     """Return the wire of a protocol."""
     match name:
         case "chat":
-            from shipmate.models.wire.chat import ChatWire
+            from shipmate.models.wire.chat.chat import ChatWire
 
             return ChatWire()
         case "responses":
-            from shipmate.models.wire.responses import ResponsesWire
+            from shipmate.models.wire.responses.responses import ResponsesWire
 
             return ResponsesWire()
         case "anthropic":
-            from shipmate.models.wire.anthropic import AnthropicWire
+            from shipmate.models.wire.anthropic.anthropic import AnthropicWire
 
             return AnthropicWire()
         case "gemini":

@@ -9,7 +9,7 @@ import msgspec
 
 from shipmate.models.port import Finish, ModelEvent, TextDelta, ToolCall, ToolCallDelta, ToolSpec
 from shipmate.models.wire.text_call import ARGUMENTS, BESIDE, LONGEST, NAMES, WRAPPERS, find_calls
-from shipmate.models.wire.wire import AnswerReader, WireFault
+from shipmate.models.wire.wire import AnswerReader, WireError
 
 # How much of a text tells whether it can be a call.
 BEGINNING = 400
@@ -52,10 +52,14 @@ class TextCallReader:
 
     def release(self) -> Iterator[ModelEvent]:
         """Tell what is held back, for an answer that ends here."""
-        if self._held:
-            yield TextDelta("".join(self._held))
-        self._held = []
+        yield from self._flush()
+        yield from getattr(self._inner, "release", tuple)()
+
+    def _flush(self) -> Iterator[ModelEvent]:
+        held, self._held = self._held, []
         self._is_plain = True
+        if held:
+            yield TextDelta("".join(held))
 
     def _pass(self, events: Iterable[ModelEvent]) -> Iterator[ModelEvent]:
         try:
@@ -64,13 +68,13 @@ class TextCallReader:
                     yield from self._hold(event.text)
                     continue
                 if isinstance(event, ToolCallDelta | ToolCall):
-                    yield from self.release()
+                    yield from self._flush()
                 if isinstance(event, Finish):
                     yield from self._finish(event)
                 else:
                     yield event
-        except WireFault:
-            yield from self.release()
+        except WireError:
+            yield from self._flush()
             raise
 
     def _hold(self, text: str) -> Iterator[ModelEvent]:
@@ -79,13 +83,13 @@ class TextCallReader:
         # The beginning decides; to look at all of it again with every piece would be quadratic.
         is_open = self._size - len(text) < BEGINNING
         if self._size > LONGEST or (is_open and not may_be_call("".join(self._held).lstrip(), self._tools)):
-            yield from self.release()
+            yield from self._flush()
 
     def _finish(self, finish: Finish) -> Iterator[ModelEvent]:
         is_whole = finish.reason in ("stop", "tool-calls", "other")
         calls = find_calls("".join(self._held), self._tools) if is_whole else []
         if not calls:
-            yield from self.release()
+            yield from self._flush()
             yield finish
             return
         written = [(f"call_{n}", call.name, _write(call.arguments)) for n, call in enumerate(calls)]

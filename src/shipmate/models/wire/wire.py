@@ -30,11 +30,11 @@ class AnswerReader(Protocol):
     """The reading of one answer, event by event; it keeps state and is used once."""
 
     def take(self, event: str, data: bytes) -> Iterable[ModelEvent]:
-        """Read one server-sent event; raise `WireFault` for an error inside it or for what is no JSON."""
+        """Read one server-sent event; raise `WireError` for an error inside it or for what is no JSON."""
         ...
 
     def close(self) -> Iterable[ModelEvent]:
-        """End the answer: complete calls, then exactly one `Finish`; raise `WireFault` if it broke off."""
+        """End the answer: complete calls, then exactly one `Finish`; raise `WireError` if it broke off."""
         ...
 
 
@@ -60,7 +60,7 @@ class Wire(Protocol):
         ...
 
 
-class WireFault(Exception):
+class WireError(Exception):
     """Trouble that a provider tells of: `status` and `code` as it gave them, `words` its own, unmasked."""
 
     def __init__(

@@ -14,24 +14,28 @@ from shipmate.values.event import (
     ApprovalReplyEvent,
     Attachment,
     IngressEvent,
-    ModelEvent,
+    ModelSwitchEvent,
     Outcome,
     RetryEvent,
+    RunOptions,
     TextEvent,
+    ToolResultEvent,
     VoiceEvent,
     surface_of,
 )
 from shipmate.values.message import (
     JsonObject,
     UIMessage,
+    client_calls,
     data_part,
     metadata_of,
     new_id,
     tool_parts,
 )
 
+NOT_WAITED_FOR = Outcome(run_id="", status="failed", error="no call waits for these results any more")
 # What makes a turn of its own, with nothing beside it.
-ALONE = RetryEvent | NoteEvent | ModelEvent
+ALONE = RetryEvent | NoteEvent | ModelSwitchEvent | ToolResultEvent
 OUTDATED = Outcome(
     run_id="",
     status="failed",
@@ -136,9 +140,13 @@ def outcome_of(thread: Thread, event: IngressEvent) -> Outcome | None:
     if message is None:
         return None
     ending = metadata_of(message).get("outcome")
-    if ending is None and any(part["state"] == "approval-requested" for part in tool_parts(message)):
+    if ending is None and (client_calls(message) or _asks_person(message)):
         ending = "suspended"
     return None if ending is None else describe_outcome(message, run_id, ending)
+
+
+def _asks_person(message: UIMessage) -> bool:
+    return any(part["state"] == "approval-requested" for part in tool_parts(message))
 
 
 def _said_to(thread: Thread, event: IngressEvent) -> str:
@@ -271,17 +279,44 @@ def reply_row(
     return {"id": message_id, "role": "assistant", "parts": parts}
 
 
+def result_row(thread: Thread, event: ToolResultEvent, run_id: str) -> UIMessage | None:
+    """Put what a program's tools brought into the calls it is about; None when they do not wait for it.
+
+    The number of steps so far is kept with it, so that what the rest of the run used can be told.
+    """
+    last = last_said(thread)
+    calls = client_calls(last) if last is not None else []
+    if last is None or {part["toolCallId"] for part in calls} != event.results.keys():
+        return None
+    settled = [
+        {**part, "state": "output-available", "output": event.results[part["toolCallId"]]} for part in calls
+    ]
+    steps = sum(part["type"] == "step-start" for part in last["parts"])
+    data = {"text": "", "userId": event.user_id, "runId": run_id, "steps": steps, "key": event.correlation_id}
+    kept = data_part("reply", data, reply_id(event))
+    return {"id": last["id"], "role": "assistant", "parts": [*settled, kept]}
+
+
+def options_of(event: IngressEvent) -> RunOptions:
+    """Return what a program asks of the run that answers an event."""
+    return event.options if isinstance(event, TextEvent | ToolResultEvent) else RunOptions()
+
+
 def member_of(message: UIMessage | None) -> str | None:
     """Return whose message it is, when it is not of the member the thread belongs to."""
     found = metadata_of(message).get("member") if message is not None else None
     return found if isinstance(found, str) else None
 
 
-def take_one_turn(rows: list[InboxRow]) -> list[InboxRow]:
+def one_turn(rows: list[InboxRow]) -> list[InboxRow]:
     """Return the rows that make one turn.
 
     A retry has its own: behind new words its answer is not last. So has what opens a course: words before it
-    belong to the course it closes.
+    belong to the course it closes. So has what asks for tools of its own, which others do not know.
     """
-    alone = (place for place, row in enumerate(rows) if isinstance(row.event, ALONE))
+    alone = (place for place, row in enumerate(rows) if _stands_alone(row.event))
     return rows[: next(alone, len(rows))] or rows[:1]
+
+
+def _stands_alone(event: IngressEvent) -> bool:
+    return isinstance(event, ALONE) or options_of(event) != RunOptions()

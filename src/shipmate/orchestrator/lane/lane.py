@@ -15,6 +15,7 @@ from shipmate.errors import ModelStreamError, StorageError
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed, Run
 from shipmate.orchestrator.lane.ingress import (
+    NOT_WAITED_FOR,
     OUTDATED,
     GaveUpError,
     answered_message,
@@ -23,13 +24,15 @@ from shipmate.orchestrator.lane.ingress import (
     is_kept,
     is_outdated,
     member_of,
+    one_turn,
+    options_of,
     outcome_of,
     replaced_row,
     reply_row,
+    result_row,
     run_of,
     run_to_resume,
     speaker_of,
-    take_one_turn,
     user_message_id,
     user_row,
 )
@@ -46,12 +49,13 @@ from shipmate.values.event import (
     ApprovalReplyEvent,
     EgressMessage,
     IngressEvent,
-    ModelEvent,
+    ModelSwitchEvent,
     Outcome,
     RetryEvent,
     TextEvent,
+    ToolResultEvent,
 )
-from shipmate.values.message import UIMessage, new_id
+from shipmate.values.message import UIMessage, metadata_of, new_id
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 from shipmate.workspace.load import Loaded
@@ -129,12 +133,14 @@ class Lane:
         await self._settle_decided(thread)
         if await self._go_on(thread, rows):
             return
-        rows = take_one_turn(rows)
+        rows = one_turn(rows)
         for row in rows:
             if isinstance(row.event, NoteEvent):
                 await self._note(thread, row, row.event)
                 return
-            if isinstance(row.event, ModelEvent):
+            if isinstance(row.event, ToolResultEvent):
+                await self._bring(thread, row, row.event)
+            if isinstance(row.event, ModelSwitchEvent):
                 await self._switch(thread, row, row.event)
                 return
             if is_outdated(thread, row.event):
@@ -190,7 +196,7 @@ class Lane:
             self._tell(row_id, note.outcome.text)
         await self._finish(thread, [row], note.outcome)
 
-    async def _switch(self, thread: Thread, row: InboxRow, event: ModelEvent) -> None:
+    async def _switch(self, thread: Thread, row: InboxRow, event: ModelSwitchEvent) -> None:
         """Choose another model for the thread or its member, once it has answered; no run."""
         equipment = self._equip(event.member or await self._own_member(thread, event))
         outcome = await Switch(self._store, equipment, self._approvals.language).answer(
@@ -237,6 +243,23 @@ class Lane:
         else:
             await self._finish(thread, [row], Outcome(run_id=run_id, status="replied", text=words or ""))
 
+    async def _bring(self, thread: Thread, row: InboxRow, event: ToolResultEvent) -> None:
+        """Put what a program's tools brought into the thread, and go on with the run that called them."""
+        run_id = self._run_of(thread, thread.messages[-1]["id"] if thread.messages else None)
+        kept = result_row(thread, event, run_id)
+        if kept is None:
+            await self._finish(thread, [row], NOT_WAITED_FOR)
+            return
+        await thread.append(kept)
+        await self._converse(thread, [row], run_id)
+
+    def _run_of(self, thread: Thread, message_id: str | None) -> str:
+        """Return the run that goes on with a message: its own while it is the last word, else a new one."""
+        last = thread.messages[-1] if thread.messages else None
+        known = metadata_of(last) if last is not None and last["id"] == message_id else {}
+        suspended = known.get("runId") if "outcome" not in known else None
+        return suspended if isinstance(suspended, str) else new_id("run")
+
     async def _converse(
         self,
         thread: Thread,
@@ -272,6 +295,7 @@ class Lane:
             message=written,
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
             model=(event.model if isinstance(event, TextEvent) else None) or self._chosen,
+            options=options_of(event),
             count_attempt=partial(self._store.inbox.ask, run_id),
             abandon=self._approvals.abandon,
         )
@@ -292,7 +316,9 @@ class Lane:
         for row in rows:
             if isinstance(row.event, RetryEvent):
                 said += await self._replace_last(thread, run_id, row.event)
-            elif not isinstance(row.event, NoteEvent | ModelEvent) and not is_kept(thread, row.event):
+            elif not isinstance(row.event, NoteEvent | ToolResultEvent | ModelSwitchEvent) and not is_kept(
+                thread, row.event
+            ):
                 said.append(user_row(row.event, thread, run_id))
         if said:
             # The inbox tells these again until the answer, which waits for the disk, stands behind them.

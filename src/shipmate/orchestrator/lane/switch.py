@@ -7,7 +7,7 @@ from shipmate.models.selection.selection import SelectedModel, forget_selection,
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.store.port import Store, ThreadInfo
 from shipmate.thread.pin import say
-from shipmate.values.event import ModelEvent, Outcome, surface_of
+from shipmate.values.event import ModelSwitchEvent, Outcome, surface_of
 from shipmate.values.message import JsonObject
 from shipmate.workspace.load import Loaded
 
@@ -29,7 +29,7 @@ class Switch:
         self._info: ThreadInfo | None = None
         self._language = language
 
-    async def answer(self, event: ModelEvent, loaded: Loaded) -> Outcome:
+    async def answer(self, event: ModelSwitchEvent, loaded: Loaded) -> Outcome:
         """Say which model answers, or choose another; a name that does not work is refused."""
         self._info = await self._store.threads.find(event.thread_id)
         name = event.name.strip()
@@ -45,7 +45,7 @@ class Switch:
             return _refuse(self._say("model-fails", name=name, why=str(error)))
         return _reply(said)
 
-    async def _choose(self, event: ModelEvent, name: str, loaded: Loaded) -> str:
+    async def _choose(self, event: ModelSwitchEvent, name: str, loaded: Loaded) -> str:
         if name == DEFAULT:
             return await self._take_back(event)
         models, member = self._equipment.models, self._equipment.member
@@ -59,7 +59,7 @@ class Switch:
         kept = keep_plan(member.layout, plan, member.id)
         return self._say("model-member", model=full, member=member.name, file=kept.file)
 
-    async def _take_back(self, event: ModelEvent) -> str:
+    async def _take_back(self, event: ModelSwitchEvent) -> str:
         if event.scope == "member":
             kept = forget_selection(self._equipment.member.layout, self._equipment.member.id)
             return self._say("model-member-default", file=kept.file)
@@ -84,7 +84,7 @@ class Switch:
         except ModelError:
             return "?"
 
-    def _may_change_member(self, event: ModelEvent) -> bool:
+    def _may_change_member(self, event: ModelSwitchEvent) -> bool:
         """Return whether a person may change files: whoever holds the workspace, and its admins."""
         admins = self._equipment.member.config.permissions.admins
         names = (event.user_id, f"{event.platform}:{event.user_id}")

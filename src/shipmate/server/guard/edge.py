@@ -6,7 +6,7 @@ import logging
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shipmate.server.guard.error import ApiError
+from shipmate.server.guard.error import ApiError, respond
 from shipmate.values.message import new_id
 
 log = logging.getLogger("shipmate.server")
@@ -34,7 +34,7 @@ class Edge:
             log.exception("%s %s %s", error_id, scope.get("method"), scope.get("path"))
             if begun or scope["type"] != "http":
                 return
-            await unforeseen(error_id).response()(scope, receive, send)
+            await respond(unforeseen(error_id), scope["path"])(scope, receive, send)
 
 
 def unforeseen(error_id: str) -> ApiError:

@@ -41,6 +41,22 @@ class Refusal(msgspec.Struct, frozen=True):
     error: Problem
 
 
+class ClientProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a request was refused, in OpenAI's words."""
+
+    message: str
+    type: str
+    # The field of the request that is meant, where one is.
+    param: str | None
+    code: str
+
+
+class ClientRefusal(msgspec.Struct, frozen=True):
+    """The problem, wrapped as OpenAI's clients expect it."""
+
+    error: ClientProblem
+
+
 class ApiError(Exception):
     """A refused request: a status, a code, a sentence and a next step."""
 
@@ -60,6 +76,8 @@ class ApiError(Exception):
         self.code = code
         self.headers = headers
         self.problem = Problem(code=code, message=message, next=next_, id=id, version=version)
+        # The field of the request that is meant, where one is.
+        self.param: str | None = None
 
     def response(self) -> Response:
         """Return the answer to send."""
@@ -67,6 +85,27 @@ class ApiError(Exception):
         return Response(content, self.status, self.headers, media_type="application/json")
 
 
+def respond(error: ApiError, path: str) -> Response:
+    """Return the answer to send, in the shape that programs expect at this address: OpenAI's under /v1."""
+    if not path.startswith(CLIENT_PATHS):
+        return error.response()
+    content = msgspec.json.encode(ClientRefusal(client_problem(error)))
+    return Response(content, error.status, error.headers, media_type="application/json")
+
+
+def client_problem(error: ApiError) -> ClientProblem:
+    """Say what went wrong as OpenAI does."""
+    usual = "server_error" if error.status >= 500 else "invalid_request_error"
+    return ClientProblem(
+        message=f"{error} {error.problem.next}".strip(),
+        type=TYPES.get(error.status, usual),
+        param=error.param,
+        code="invalid_api_key" if error.code == "auth" else error.code.replace("-", "_"),
+    )
+
+
+CLIENT_PATHS = "/v1/"
+TYPES = {403: "permission_error", 429: "rate_limit_error"}
 # The first class that fits decides. Our own sentences are shown only for mistakes of the person who asked;
 # paths in them are cut out, and every other error is told in the general words of its class.
 KINDS: tuple[tuple[type[ShipmateError], int, str], ...] = (

@@ -16,7 +16,7 @@ from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shipmate.server.guard.access_token import SESSION_SECONDS, Tickets, Token
-from shipmate.server.guard.error import ApiError
+from shipmate.server.guard.error import ApiError, respond
 from shipmate.server.guard.host import AllowedHosts
 from shipmate.server.guard.rate import RateLimit
 
@@ -104,7 +104,7 @@ class Guard:
             self._check_person(scope, headers)
             receive = await _limit_body(scope, headers, receive)
         except ApiError as error:
-            await error.response()(scope, receive, send)
+            await respond(error, scope["path"])(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

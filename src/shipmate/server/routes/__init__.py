@@ -5,7 +5,6 @@ from __future__ import annotations
 from shipmate.server.routes import (
     approval,
     audit,
-    completion,
     context,
     course,
     knowledge,
@@ -20,6 +19,7 @@ from shipmate.server.routes import (
     usage,
 )
 from shipmate.server.routes.chat import chat
+from shipmate.server.routes.v1 import completion
 
 # Requests are matched in this order: what is asked most comes first.
 ROUTERS = (

@@ -22,7 +22,7 @@ from shipmate.server.port import Ship
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.shape import Answer, Json, Slot, tells
 from shipmate.server.site import OWNER, PLATFORM, TheShip, thread_of
-from shipmate.store.port import ThreadInfo
+from shipmate.store.port import StepUsage, ThreadInfo
 from shipmate.tools.toolset import Toolset
 from shipmate.values.message import UIMessage, estimate_tokens, text_of
 from shipmate.workspace.layout import CAPTAIN
@@ -77,6 +77,11 @@ class KnownTurn(Answer):
     at: str
     message_id: str
     text: str
+    # What of the request before it this one does not begin with; null when that is not known any more.
+    broken_by: str | None
+    # What the provider counted, and how much of that it had in its cache; null when it told nothing.
+    input_tokens: int | None
+    cached_tokens: int | None
 
 
 class ContextView(Answer):
@@ -131,7 +136,8 @@ async def read_thread_context(ship: TheShip, thread_id: str, profile: Slot | Non
     equipment = ship.equip(info.member)
     context = _build(equipment, info.thread_id, history, profile)
     turns = read_snapshots(ship.layout, thread_of(info.thread_id))
-    return Json(_show(equipment, context, history, _turns(turns, history)))
+    steps = await ship.store.ledger.usage("", info.thread_id)
+    return Json(_show(equipment, context, history, _turns(turns, history, steps)))
 
 
 @router.get("/api/threads/{thread_id}/context/diff", openapi_extra=tells(ContextDiff))
@@ -161,8 +167,11 @@ async def read_difference(
     )
 
 
-def _turns(turns: Sequence[Snapshot], history: Sequence[UIMessage]) -> list[KnownTurn]:
-    """Name each remembered turn by the words it answered."""
+def _turns(
+    turns: Sequence[Snapshot], history: Sequence[UIMessage], steps: Sequence[StepUsage]
+) -> list[KnownTurn]:
+    """Name each remembered turn by the words it answered, with what its first request cost."""
+    first = {step.run_id: step for step in reversed(steps) if step.input_tokens}
     said: dict[str, str] = {}
     words = ""
     for message in history:
@@ -176,6 +185,9 @@ def _turns(turns: Sequence[Snapshot], history: Sequence[UIMessage]) -> list[Know
             at=turn.at,
             message_id=message_id_of(turn.run_id),
             text=said.get(message_id_of(turn.run_id), "")[:TURN_WORDS],
+            broken_by=turn.broken_by,
+            input_tokens=first[turn.run_id].input_tokens if turn.run_id in first else None,
+            cached_tokens=first[turn.run_id].cache_read_tokens if turn.run_id in first else None,
         )
         for number, turn in enumerate(turns, 1)
     ]

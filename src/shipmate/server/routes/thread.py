@@ -17,7 +17,7 @@ from shipmate.server.shape import Answer, Json, Shape, Slot, Words, empty, tells
 from shipmate.server.site import OWNER, PLATFORM, TheShip, TheSite, new_room, thread_at
 from shipmate.server.stream.view import run_of, without
 from shipmate.store.port import ThreadInfo
-from shipmate.values.event import ModelEvent
+from shipmate.values.event import ModelSwitchEvent
 from shipmate.values.message import (
     JsonObject,
     UIMessage,
@@ -211,7 +211,7 @@ async def change_thread(ship: TheShip, thread_id: str, body: ThreadChange) -> Re
 
 
 async def _choose_model(ship: Ship, thread_id: str, name: str) -> None:
-    event = ModelEvent(
+    event = ModelSwitchEvent(
         platform=PLATFORM,
         thread_id=thread_id,
         user_id=OWNER,

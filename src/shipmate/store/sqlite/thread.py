@@ -8,6 +8,7 @@ import msgspec
 
 from shipmate.store.port import ThreadInfo
 from shipmate.store.sqlite.database import Database, statements
+from shipmate.values.thread_id import UNLISTED
 
 
 class ThreadEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +61,7 @@ class ThreadTable:
             # A time alone stands behind all threads of that time.
             "thread_id": thread_id if mark else "\U0010ffff",
             "limit": limit,
+            "unlisted": f"{UNLISTED}*",
         }
         return [_entry(row).info for row in self._database.rows(self._sql["list"], values)]
 

@@ -37,7 +37,11 @@ class UsageTable:
         self._database.run(self._sql["clear"])
         self._database.run(self._sql["clear_files"])
 
-    def list(self, since: str, thread_id: str | None) -> list[StepUsage]:
-        """List the steps since a time, oldest first."""
-        rows = self._database.rows(self._sql["list"], {"since": since, "thread_id": thread_id})
+    def list(self, since: str, thread_id: str | None, run_id: str | None = None) -> list[StepUsage]:
+        """List the steps since a time, oldest first: all, or those of a thread or of one of its runs."""
+        if thread_id is None:
+            rows = self._database.rows(self._sql["list"], {"since": since})
+        else:
+            values = {"since": since, "thread_id": thread_id, "run_id": run_id}
+            rows = self._database.rows(self._sql["list_thread"], values)
         return [StepUsage(**{key: row[key] for key in StepUsage.__struct_fields__}) for row in rows]

@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
-import base64
-import binascii
 import hashlib
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
 
 import msgspec
 
 from shipmate.errors import ToolError, ToolInputError
 from shipmate.models.port import ToolSpec
 from shipmate.tools.file.target import check_target
-from shipmate.tools.mcp.link import TOOL_LIMIT, McpLink
+from shipmate.tools.mcp.link import McpLink
+from shipmate.tools.mcp.mcp_content import Content, as_json
+from shipmate.tools.mcp.offer import ForeignTool
 from shipmate.tools.output import keep
 from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
-from shipmate.workspace.config import McpServer
-from shipmate.workspace.dimension import PIXEL_LIMIT, has_too_many_pixels
-from shipmate.workspace.finding import Finding
-from shipmate.workspace.layout import Layout
-from shipmate.workspace.upload import attach, media_type_of
-
-if TYPE_CHECKING:
-    from mcp.types import ContentBlock
-    from mcp.types import Tool as ForeignTool
 
 # What providers take as the name of a tool.
 NAME_LIMIT = 64
 ODD = re.compile(r"[^A-Za-z0-9_-]")
 DESCRIPTION_LIMIT = 600
-# A schema goes into every request; a tool with a longer one is not offered.
-SCHEMA_LIMIT = 16_000
-# Blocks and pictures of one result that are read; the rest is counted.
-BLOCK_LIMIT = 1_000
-PICTURE_LIMIT = 20
 
 
 class McpArguments(msgspec.Struct, frozen=True):
@@ -57,20 +41,16 @@ class McpTool(Tool[McpArguments]):
             reads_untrusted=True, reads_private=True, acts=foreign.name not in link.server.read_only
         )
         self._link = link
-        self._foreign = foreign.name
-        self._take(foreign)
-
-    def _take(self, foreign: ForeignTool) -> None:
+        self._foreign = foreign
         # Written by the server: kept short and free of control characters.
-        words = (foreign.description or foreign.name)[: 4 * DESCRIPTION_LIMIT]
+        words = (foreign.description or foreign.title or foreign.name)[: 4 * DESCRIPTION_LIMIT]
         self.description = clean(words)[:DESCRIPTION_LIMIT]
-        self._schema = foreign.input_schema
 
     def spec(self) -> ToolSpec:
-        return ToolSpec(self.name, self.description, self._schema)
+        return ToolSpec(self.name, self.description, {"type": "object", **self._foreign.input_schema})
 
     def parse(self, arguments: JsonObject) -> McpArguments:
-        required = self._schema.get("required")
+        required = self._foreign.input_schema.get("required")
         for name in required if isinstance(required, list) else ():
             if isinstance(name, str) and name not in arguments:
                 raise ToolInputError(f"{self.name}: Object missing required field `{name}`. Nothing ran.")
@@ -82,30 +62,50 @@ class McpTool(Tool[McpArguments]):
 
     async def _target(self) -> JsonObject:
         """Ask the server what the tool is by now: it may have given the name another meaning."""
-        offered = {each.name: each for each in await self._link.list_tools()}
-        if (foreign := offered.get(self._foreign)) is None:
-            why = self._link.failure or "it does not offer this tool any more"
-            raise ToolError(f"{self.name}: MCP server {self._link.name}: {why}. Nothing ran.")
-        self._take(foreign)
-        return {"server": self._link.name, "tool": self._foreign, "meaning": _digest(foreign)}
+        return self._describe(await self._link.find(self._foreign.name, anew=True))
+
+    def _describe(self, foreign: ForeignTool) -> JsonObject:
+        return {"server": self._link.name, "tool": foreign.name, "meaning": foreign.meaning}
 
     async def meaning(self) -> str:
         return (await self._target())["meaning"]
 
     async def run(self, arguments: McpArguments, context: ToolContext) -> ToolResult:
+        check = None
         if context.expected is not None:
             check_target(context, await self._target())
-        result = await self._link.call(self._foreign, arguments.values)
-        files: list[JsonObject] = []
-        texts = [_text_of(block, files, context) for block in result.content[:BLOCK_LIMIT]]
-        if (more := len(result.content) - BLOCK_LIMIT) > 0:
-            texts.append(f"[{more:,} more blocks; {BLOCK_LIMIT:,} are read]")
-        if not any(texts) and result.structured_content is not None:
-            texts = [msgspec.json.encode(result.structured_content).decode()]
-        text = keep("\n".join(texts), context, self.budget)
-        if result.is_error:
+            check = partial(self._check_approved, context)
+        elif self.labels.acts:
+            await self._link.find(self._foreign.name)
+            check = self._check_told
+        result = await self._link.call(self._foreign.name, arguments.values, check)
+        content = Content(context, self._link.cover)
+        content.take(result.get("content", []))
+        structured = result.get("structuredContent")
+        if not content.text.strip() and structured is not None:
+            content.say(as_json(structured))
+        text = keep(content.text, context, self.budget)
+        if result.get("isError") is True:
             raise ToolError(text or f"{self.name} failed and said nothing.")
-        return ToolResult(output=text or "[no output]", files=tuple(files))
+        return ToolResult(output=text or "[no output]", files=tuple(content.files))
+
+    def _check_approved(self, context: ToolContext, by_now: ForeignTool) -> None:
+        """Raise where the tool is no longer what a person was shown."""
+        check_target(context, self._describe(by_now))
+
+    def _check_told(self, by_now: ForeignTool) -> None:
+        """Raise where the tool is no longer what the model was told: it called something else."""
+        if by_now.meaning != self._foreign.meaning:
+            raise ToolError(
+                f"{self.name} is described otherwise by its server now. Read its description again before "
+                "you call it. Nothing ran."
+            )
+
+
+def is_of(server: str, name: str) -> bool:
+    """Return whether a tool of this name can be one of a server."""
+    beginning = ODD.sub("_", f"mcp__{server}__")
+    return name.startswith(beginning[: NAME_LIMIT - 9])
 
 
 def name_tool(server: str, tool: str) -> str:
@@ -115,87 +115,3 @@ def name_tool(server: str, tool: str) -> str:
     if plain == name and len(name) <= NAME_LIMIT:
         return name
     return f"{plain[: NAME_LIMIT - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-
-
-def _digest(foreign: ForeignTool) -> str:
-    hints = foreign.annotations.model_dump(mode="json") if foreign.annotations else None
-    meaning = [foreign.title, foreign.description, foreign.input_schema, hints]
-    return hashlib.sha256(msgspec.json.encode(meaning, order="deterministic")).hexdigest()
-
-
-def _text_of(block: ContentBlock, files: list[JsonObject], context: ToolContext) -> str:
-    """Return a block's words; an image is attached, and named in the text."""
-    if block.type == "text":
-        return block.text
-    if block.type == "image":
-        return _take_picture(block.data, files, context)
-    if block.type == "resource" and (text := getattr(block.resource, "text", None)):
-        return str(text)
-    return f"[{block.type}]"
-
-
-def _take_picture(text: str, files: list[JsonObject], context: ToolContext) -> str:
-    """Attach a picture and name it; nothing is decoded here, only its size is read."""
-    if len(files) >= PICTURE_LIMIT:
-        return f"[an image left out: {PICTURE_LIMIT} are shown of one result]"
-    try:
-        data = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        return "[an image that cannot be decoded]"
-    if not media_type_of(data).startswith("image/"):
-        return f"[an image of {len(data):,} bytes that is no PNG, JPEG, GIF or WebP: left out]"
-    if has_too_many_pixels(data):
-        return f"[an image of more than {PIXEL_LIMIT // 1_000_000} million pixels: left out]"
-    files.append(attach(context.layout, data, "image"))
-    return f"[image of {len(data):,} bytes]"
-
-
-def _fits(tool: ForeignTool) -> bool:
-    return len(msgspec.json.encode(tool.input_schema)) <= SCHEMA_LIMIT
-
-
-class McpServers:
-    """The configured servers, whose tools are found once."""
-
-    def __init__(self, servers: Mapping[str, McpServer], layout: Layout) -> None:
-        self._links = [McpLink(name, server, layout) for name, server in servers.items()]
-        self._tools: dict[str, list[McpTool]] = {}
-        self._loading = asyncio.Lock()
-
-    async def load(self) -> list[Tool[Any]]:
-        """Return the tools of every server that answers; asks again those that have not answered yet."""
-        async with self._loading:
-            asked = [link for link in self._links if link.name not in self._tools]
-            for link, tools in zip(
-                asked, await asyncio.gather(*(each.list_tools() for each in asked)), strict=True
-            ):
-                if not link.failure:
-                    fitting = [tool for tool in tools if _fits(tool)]
-                    link.left_out += len(tools) - len(fitting)
-                    self._tools[link.name] = [McpTool(link, tool) for tool in fitting]
-        return [tool for link in self._links for tool in self._tools.get(link.name, [])]
-
-    def findings(self) -> list[Finding]:
-        """Tell how each server stands."""
-        return [self._finding(link) for link in self._links]
-
-    def _finding(self, link: McpLink) -> Finding:
-        subject = f"mcp.{link.name}"
-        if link.failure:
-            fix = f"See {link.log}." if link.server.command else "Check the address and the network."
-            return Finding("warn", subject, f"not available: {link.failure}", fix)
-        tools = self._tools.get(link.name)
-        if tools is not None and link.left_out:
-            return Finding(
-                "warn",
-                subject,
-                f"{len(tools)} tools; {link.left_out:,} are left out: {TOOL_LIMIT} tools with schemas of "
-                f"at most {SCHEMA_LIMIT // 1000} KB are offered of one server",
-                f"Name the tools you want in mcp.servers.{link.name}.tools.",
-            )
-        return Finding("ok", subject, "not asked yet" if tools is None else f"{len(tools)} tools")
-
-    async def close(self) -> None:
-        """End all connections."""
-        for link in self._links:
-            await link.close()

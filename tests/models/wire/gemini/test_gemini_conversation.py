@@ -13,11 +13,11 @@ from shipmate.errors import ModelAuthError, ModelBusyError, ModelRequestError, M
 from shipmate.models.choose import choose_model
 from shipmate.models.port import Finish, ModelEvent, TextDelta, ToolCall
 from shipmate.models.relay import close_model
-from shipmate.models.wire.endpoint import Endpoint
 from shipmate.models.wire.gemini.gemini import GeminiWire
 from shipmate.models.wire.gemini.gemini_reader import GeminiReader
 from shipmate.models.wire.model import WireModel
-from shipmate.models.wire.wire import WireFault, WireSettings
+from shipmate.models.wire.model_endpoint import Endpoint
+from shipmate.models.wire.wire import WireError, WireSettings
 from shipmate.values.message import user_message
 from shipmate.workspace.config import Llm
 from tests.support.gemini_rule import genai
@@ -170,6 +170,6 @@ def test_a_stream_cut_at_any_byte_goes_on_or_broke_off(
     told, code = None, ""
     try:
         told = read_bytes(GeminiReader(SETTINGS), stream[:place])
-    except WireFault as fault:
+    except WireError as fault:
         code = fault.code
     assert told == whole or code in ("broken-off", "not-json")

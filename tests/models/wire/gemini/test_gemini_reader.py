@@ -20,7 +20,7 @@ from shipmate.models.port import (
     Usage,
 )
 from shipmate.models.wire.gemini.gemini_reader import ENDINGS, GeminiReader
-from shipmate.models.wire.wire import WireFault, WireSettings
+from shipmate.models.wire.wire import WireError, WireSettings
 from tests.support.gemini_rule import read_through_sdk
 from tests.support.gemini_stream import answers
 from tests.support.search import examples
@@ -85,7 +85,7 @@ def test_an_answer_cut_after_any_event_broke_off(chunks: list[dict[str, Any]], d
     reader = GeminiReader(SETTINGS)
     events = [event for chunk in chunks[:end] for event in reader.take("", json.dumps(chunk).encode())]
     assert events == whole[: len(events)]
-    with pytest.raises(WireFault) as caught:
+    with pytest.raises(WireError) as caught:
         list(reader.close())
     assert caught.value.code == "broken-off"
 
@@ -115,7 +115,7 @@ def test_anything_gives_events_or_the_typed_fault(events: list[bytes]) -> None:
         for data in events:
             list(reader.take("message", data))
         told = list(reader.close())
-    except WireFault:
+    except WireError:
         return
     assert isinstance(told[-1], Finish)
 
@@ -181,7 +181,7 @@ def test_endings(reason: str, ending: str) -> None:
 def test_a_call_that_went_wrong_is_an_answer_that_broke_off(reason: str) -> None:
     chunk = say({"text": "So."}, reason=reason)
     chunk["candidates"][0]["finishMessage"] = "print(read('a'))"
-    with pytest.raises(WireFault) as caught:
+    with pytest.raises(WireError) as caught:
         read(chunk)
     assert (caught.value.code, caught.value.words) == ("broken-off", "print(read('a'))")
     # Calls that came whole are kept.
@@ -205,7 +205,7 @@ ERROR = {
     "body", [{"error": ERROR}, [{"error": ERROR}], [say({"text": "So."}), {"error": ERROR}]]
 )
 def test_an_error_inside_the_stream_is_told(body: Any) -> None:
-    with pytest.raises(WireFault) as caught:
+    with pytest.raises(WireError) as caught:
         read(body)
     fault = caught.value
     assert (fault.status, fault.code, fault.words) == (429, "RESOURCE_EXHAUSTED", "Quota exceeded.")

@@ -17,7 +17,7 @@ from shipmate.models.neutral import (
     TextBlock,
 )
 from shipmate.models.port import ModelRequest, ToolSpec
-from shipmate.models.wire.attachment import media_type_of, text_in
+from shipmate.models.wire.file_kind import media_type_of, text_in
 from shipmate.models.wire.gemini.gemini_reader import GeminiReader
 from shipmate.models.wire.gemini.gemini_schema import fit_schema
 from shipmate.models.wire.gemini.gemini_signature import sign_text

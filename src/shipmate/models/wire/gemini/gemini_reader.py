@@ -20,10 +20,10 @@ from shipmate.models.port import (
     ToolCallDelta,
     Usage,
 )
-from shipmate.models.wire.block import object_of, text_of
+from shipmate.models.wire.answer_block import object_of, text_of
 from shipmate.models.wire.gemini.gemini_signature import SignedStretch
-from shipmate.models.wire.refusal import find_fault
-from shipmate.models.wire.wire import WireFault, WireSettings
+from shipmate.models.wire.provider_fault import find_fault
+from shipmate.models.wire.wire import WireError, WireSettings
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
 
@@ -75,16 +75,16 @@ class GeminiReader:
         """Read one event; it holds a part of the answer, or an error."""
         for chunk in read_chunks(data):
             if "error" in chunk:
-                raise find_fault(chunk) or WireFault(code="error")
+                raise find_fault(chunk) or WireError(code="error")
             yield from self._take_chunk(chunk)
 
     def close(self) -> Iterator[ModelEvent]:
-        """End the answer: the complete calls, then `Finish`; raise `WireFault` if it broke off."""
+        """End the answer: the complete calls, then `Finish`; raise `WireError` if it broke off."""
         yield from self._end_stretch()
         if not self._ending:
-            raise WireFault("the answer ended before it said why", code="broken-off")
+            raise WireError("the answer ended before it said why", code="broken-off")
         if self._ending in BROKEN and not self._calls:
-            raise WireFault(self._words or self._ending, code="broken-off")
+            raise WireError(self._words or self._ending, code="broken-off")
         yield from self._calls.values()
         reason = "tool-calls" if self._calls else ENDINGS.get(self._ending, "other")
         yield Finish(reason, self._count_usage(), self._model)
@@ -164,16 +164,16 @@ class GeminiReader:
 
 
 def read_chunks(data: bytes) -> list[JsonObject]:
-    """Return the objects that an event holds, one or several; raise `WireFault` for anything else."""
+    """Return the objects that an event holds, one or several; raise `WireError` for anything else."""
     if not data.strip() or data.strip() == b"[DONE]":
         return []
     try:
         value: Any = msgspec.json.decode(check_nesting(data))
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise WireFault("an event of the answer is not JSON", code="not-json") from None
+        raise WireError("an event of the answer is not JSON", code="not-json") from None
     chunks = value if isinstance(value, list) else [value]
     if not all(isinstance(chunk, dict) for chunk in chunks):
-        raise WireFault("an event of the answer is not a JSON object", code="not-json")
+        raise WireError("an event of the answer is not a JSON object", code="not-json")
     return chunks
 
 
@@ -184,11 +184,11 @@ def write_arguments(arguments: object) -> str:
     try:
         return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
     except (ValueError, OverflowError, RecursionError):
-        raise WireFault("the arguments of a call cannot be read", code="not-json") from None
+        raise WireError("the arguments of a call cannot be read", code="not-json") from None
 
 
-def _too_long() -> WireFault:
-    return WireFault("the answer is longer than anything we keep", code="too-long")
+def _too_long() -> WireError:
+    return WireError("the answer is longer than anything we keep", code="too-long")
 
 
 def _objects(holder: JsonObject, key: str) -> list[JsonObject]:

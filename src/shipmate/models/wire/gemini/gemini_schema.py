@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from shipmate.models.wire.block import object_of
+from shipmate.models.wire.answer_block import object_of
 from shipmate.values.message import JsonObject
 
 KEPT = frozenset(

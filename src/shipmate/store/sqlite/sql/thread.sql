@@ -13,6 +13,7 @@ SELECT thread_id, stamp, mark_stamp, binned FROM thread;
 -- name: list
 SELECT * FROM thread
 WHERE binned = :binned AND (:archived IS NULL OR archived = :archived)
+  AND thread_id NOT GLOB :unlisted
   AND (:last_at IS NULL OR last_at < :last_at OR (last_at = :last_at AND thread_id > :thread_id))
   AND (:query = '' OR title LIKE :like ESCAPE '\' OR thread_id LIKE :like ESCAPE '\')
 ORDER BY last_at DESC, thread_id LIMIT :limit;

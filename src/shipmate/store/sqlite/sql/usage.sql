@@ -5,7 +5,12 @@ VALUES (:file, :at, :thread_id, :member, :run_id, :step, :model, :input_tokens, 
         :cache_read_tokens, :cache_write_tokens, :cost, :estimated_tokens, :milliseconds);
 
 -- name: list
-SELECT * FROM usage WHERE at >= :since AND (:thread_id IS NULL OR thread_id = :thread_id) ORDER BY file, id;
+SELECT * FROM usage WHERE at >= :since ORDER BY file, id;
+
+-- name: list_thread
+-- Found by the thread alone: by its time, all there is since then would be looked at.
+SELECT * FROM usage WHERE thread_id = :thread_id AND +at >= :since AND (:run_id IS NULL OR run_id = :run_id)
+ORDER BY file, id;
 
 -- name: files
 SELECT * FROM usage_file;

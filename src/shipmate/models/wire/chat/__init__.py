@@ -1,0 +1,1 @@
+"""The Chat protocol, and the dialects it is spoken in."""

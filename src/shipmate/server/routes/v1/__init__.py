@@ -1,0 +1,1 @@
+"""OpenAI's Chat Completions for programs that speak it: a member is a model."""

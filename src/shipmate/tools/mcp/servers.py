@@ -1,0 +1,134 @@
+"""Look after the MCP servers of a workspace, and gather what they offer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from shipmate.tools.mcp.link import McpLink
+from shipmate.tools.mcp.mcp_prompt import McpPrompt
+from shipmate.tools.mcp.mcp_resource import McpRead, McpResourceList
+from shipmate.tools.mcp.mcp_tool import McpTool, is_of
+from shipmate.tools.mcp.offer import SCHEMA_LIMIT, TOOL_LIMIT, Offer
+from shipmate.tools.tool import Tool
+from shipmate.values.saying import fill, load_sayings
+from shipmate.workspace.config import McpServer
+from shipmate.workspace.finding import Finding
+from shipmate.workspace.layout import Layout
+
+WAIT_SECONDS = 2.0
+WORDS = Path(__file__).with_name("words")
+
+
+class McpServers:
+    """The configured servers and their tools; what a server offered before is offered at once."""
+
+    def __init__(
+        self, servers: Mapping[str, McpServer], layout: Layout, wait_seconds: float = WAIT_SECONDS
+    ) -> None:
+        self._links = {name: McpLink(name, server, layout) for name, server in servers.items()}
+        self._wait_seconds = wait_seconds
+        self._tools: dict[str, tuple[Offer, list[McpTool]]] = {}
+        self._all: list[Tool[Any]] = []
+        self._made_from: list[Offer | None] | None = None
+
+    @property
+    def links(self) -> list[McpLink]:
+        return list(self._links.values())
+
+    @property
+    def starting(self) -> list[str]:
+        """Return the names of the servers whose tools are not known yet."""
+        return [link.name for link in self.links if link.is_starting]
+
+    def describe_starting(self, language: str) -> str:
+        """Return what to tell people about servers whose tools are not known yet; nothing when all are."""
+        if not (names := self.starting):
+            return ""
+        return fill(load_sayings(WORDS, language)["starting"], {"names": ", ".join(names)})
+
+    async def load(self, *, called: Iterable[str] = (), is_patient: bool = False) -> list[Tool[Any]]:
+        """Return all tools that are known; the same list for as long as nothing changes.
+
+        A server that is not known, or has changed, is waited for a little, once; longer where a tool is
+        `called` that may be its own. A patient caller asks all and waits until each has answered or failed.
+        """
+        asked = [link.refresh() for link in self.links if is_patient or link.wants_refresh]
+        waited = [link for link in self.links if link.is_starting or link.has_changed]
+        names = list(called)
+        needed = [link for link in waited if any(is_of(link.name, name) for name in names)]
+        # Waited for, not gathered: others wait for the same, so that one who is called off ends nothing.
+        if asked and is_patient:
+            await asyncio.wait(asked)
+        elif needed:
+            await asyncio.wait([link.refresh() for link in needed])
+        elif (seconds := self._patience(waited)) > 0:
+            await asyncio.wait([link.refresh() for link in waited], timeout=seconds)
+        return self._gather()
+
+    def findings(self) -> list[Finding]:
+        """Tell how each server stands."""
+        return [_finding(link) for link in self.links]
+
+    async def close(self) -> None:
+        """End all connections."""
+        await asyncio.gather(*(link.close() for link in self.links))
+
+    def _patience(self, links: list[McpLink]) -> float:
+        """Return how long to wait for servers that were asked some time ago already."""
+        now = asyncio.get_running_loop().time()
+        return max((link.asked_at + self._wait_seconds - now for link in links), default=0.0)
+
+    def _gather(self) -> list[Tool[Any]]:
+        offers = [link.offer for link in self.links]
+        if self._made_from is None or any(a is not b for a, b in zip(offers, self._made_from, strict=True)):
+            self._made_from = offers
+            self._all = [tool for link in self.links for tool in self._tools_of(link)] + self._shared()
+        return self._all
+
+    def _tools_of(self, link: McpLink) -> list[McpTool]:
+        if link.offer is None:
+            return []
+        known = self._tools.get(link.name)
+        if known is None or known[0] is not link.offer:
+            known = self._tools[link.name] = link.offer, [McpTool(link, tool) for tool in link.offer.tools]
+        return known[1]
+
+    def _shared(self) -> list[Tool[Any]]:
+        """Return the tools for what all servers have to read, where any of them has."""
+        offers = [(link, link.offer) for link in self.links if link.offer is not None]
+        readable = {link.name: link for link, offer in offers if offer.has_resources}
+        prompting = {link.name: link for link, offer in offers if offer.has_prompts}
+        tools: list[Tool[Any]] = [McpResourceList(readable), McpRead(readable)] if readable else []
+        return [*tools, McpPrompt(prompting)] if prompting else tools
+
+
+def _finding(link: McpLink) -> Finding:
+    subject, offer = f"mcp.{link.name}", link.offer
+    if link.failure:
+        return Finding("warn", subject, f"not available: {link.failure}", _fix(link))
+    if link.is_starting:
+        return Finding("ok", subject, "still starting")
+    if offer is None:
+        return Finding("ok", subject, "not asked yet")
+    if offer.left_out:
+        return Finding(
+            "warn",
+            subject,
+            f"{len(offer.tools)} tools; {offer.left_out:,} are left out: {TOOL_LIMIT} tools with schemas of "
+            f"at most {SCHEMA_LIMIT // 1000} KB are offered of one server",
+            f"Name the tools you want in mcp.servers.{link.name}.tools.",
+        )
+    when = "" if link.is_live else " when it was last asked"
+    count = len(offer.tools)
+    return Finding("ok", subject, f"{count} {'tool' if count == 1 else 'tools'}{when}")
+
+
+def _fix(link: McpLink) -> str:
+    if link.needs_login:
+        return f"Run `shipmate mcp login {link.name}`."
+    if link.server.command is None:
+        return "Check the address and the network."
+    return f"See {link.log}." if link.has_log else f"Mend `command` of mcp.servers.{link.name} in ship.json."

@@ -1,0 +1,120 @@
+"""Each request begins with the one before it, through the whole product, over HTTP, on all four wires."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shipmate.app import Shipmate
+from shipmate.context.snapshot import read_snapshots
+from shipmate.values.event import TextEvent
+from shipmate.values.message import timestamp
+from shipmate.values.thread_id import ThreadId
+from tests.support.provider_case import KEY, PROTOCOLS
+from tests.support.provider_server import ProviderServer, Recorded
+from tests.support.provider_wire import Call, Reply, say
+
+TURNS = 20
+ROOM = ThreadId("web", "room", "1")
+MODELS = {
+    "anthropic": "claude-sonnet-4-6",
+    "chat": "gpt-5.5",
+    "responses": "gpt-5.5",
+    "google": "gemini-3-pro",
+}
+STAND_LAST = {"anthropic": "messages", "chat": "messages", "responses": "input", "google": "contents"}
+
+
+def settings(protocol: str, url: str, reasoning: str | None) -> dict[str, Any]:
+    provider, _, path = PROTOCOLS[protocol]
+    found = {"provider": provider, "model": MODELS[protocol], "baseUrl": url + path, "apiKey": KEY}
+    return found if reasoning is None else {**found, "reasoning": reasoning}
+
+
+def words(number: int) -> TextEvent:
+    return TextEvent(
+        platform="web",
+        thread_id=str(ROOM),
+        user_id="lin",
+        message_id=f"m{number}",
+        timestamp=timestamp(),
+        text=f"Look at it, time {number}: 第{number}次",
+        extra_context=f"Said in group {number // 3}.",
+    )
+
+
+def replies(number: int, *, thinks: bool) -> list[Reply]:
+    thinking = f"Thought {number}." if thinks else ""
+    calls = tuple(
+        Call("read", '{"path": "Agent.md"}', f"call_{number}_{place}") for place in range(1 + number % 3)
+    )
+    return [Reply(calls=calls, thinking=thinking), say(f"Answer {number}.", thinking=thinking)]
+
+
+def prefix(request: Recorded) -> bytes:
+    """Write what a provider caches, in its order, as the wire wrote it; only the closing brackets are cut."""
+    last = STAND_LAST[request.protocol]
+    assert list(request.body)[-1] == last
+    first = [request.body.get(key) for key in ("tools", "system", "instructions", "systemInstruction")]
+    text = json.dumps([first, request.body[last]], ensure_ascii=False)
+    return text[:-2].encode()
+
+
+async def talk(ship: Shipmate, server: ProviderServer, *, thinks: bool) -> None:
+    for number in range(TURNS):
+        server.script(*replies(number, thinks=thinks))
+        outcome = await (await ship.receive(words(number))).outcome()
+        assert (outcome.status, outcome.error) == ("replied", None)
+
+
+@pytest.mark.parametrize("thinks", [True, False], ids=["thinking", "plain"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_w3_requests_only_grow_over_twenty_turns_with_calls(
+    tmp_path: Path, protocol: str, *, thinks: bool
+) -> None:
+    (tmp_path / "Agent.md").write_text("# Captain\n\nBe kind to files.\n")
+    async with ProviderServer() as server:
+        llm = settings(protocol, server.url, "high" if thinks else None)
+        config = {"llm": llm, "permissions": {"allow": ["read(**)"]}}
+        (tmp_path / "ship.json").write_text(json.dumps(config))
+        async with Shipmate.open(tmp_path, environ={}) as ship:
+            await talk(ship, server, thinks=thinks)
+    assert len(server.requests) == 2 * TURNS
+    sent = [prefix(request) for request in server.requests]
+    for number, (before, after) in enumerate(pairwise(sent)):
+        assert after.startswith(before), f"request {number + 2} does not begin with request {number + 1}"
+    turns = read_snapshots(ship.layout, ROOM)
+    assert [turn.broken_by for turn in turns] == [None, *[""] * (TURNS - 1)]
+    if thinks and protocol != "chat":
+        # What was signed goes back for good, not only while its turn is open.
+        mark = b"thoughtSignature" if protocol == "google" else b"c2lnbmF0dXJl"
+        assert sent[-1].count(mark) >= TURNS
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_w3_a_changed_file_is_named_as_what_broke_the_prefix(tmp_path: Path, protocol: str) -> None:
+    (tmp_path / "Agent.md").write_text("# Captain\n")
+    async with ProviderServer() as server:
+        (tmp_path / "ship.json").write_text(json.dumps({"llm": settings(protocol, server.url, None)}))
+        async with Shipmate.open(tmp_path, environ={}) as ship:
+            for number in range(3):
+                if number == 2:
+                    (tmp_path / "SOUL.md").write_text("Calm.\n")
+                await (await ship.receive(words(number))).outcome()
+    assert [turn.broken_by for turn in read_snapshots(ship.layout, ROOM)] == [None, "", "section soul"]
+
+
+async def test_w3_the_persons_words_come_last(tmp_path: Path) -> None:
+    (tmp_path / "Agent.md").write_text("# Captain\n")
+    async with ProviderServer() as server:
+        (tmp_path / "ship.json").write_text(json.dumps({"llm": settings("chat", server.url, None)}))
+        async with Shipmate.open(tmp_path, environ={}) as ship:
+            await (await ship.receive(words(1))).outcome()
+    said = server.requests[0].body["messages"][-1]
+    assert said["role"] == "user"
+    assert said["content"][-1]["text"].endswith("第1次")
+    assert "Said in group 0." in said["content"][0]["text"]
