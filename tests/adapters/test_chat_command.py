@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shipmate.adapters.chat_command import read_command
-from shipmate.values.event import Attachment, CourseEvent, ModelEvent, PinEvent
+from shipmate.values.event import Attachment, CourseEvent, ModelSwitchEvent, PinEvent
 from tests.support.workspace import pressed, said
 
 GROUP = "telegram:group:7"
@@ -68,5 +68,5 @@ def test_what_was_heard_or_came_with_a_file_or_is_no_text_is_no_command() -> Non
 )
 def test_5_a_model_is_chosen_from_a_chat(words: str, name: str, scope: str) -> None:
     event = read_command(said(words, platform="telegram"))
-    assert isinstance(event, ModelEvent)
+    assert isinstance(event, ModelSwitchEvent)
     assert (event.name, event.scope) == (name, scope)
