@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shipmate.adapters.chat_command import read_command
-from shipmate.values.event import Attachment, CourseEvent, PinEvent
+from shipmate.values.event import Attachment, CourseEvent, ModelSwitchEvent, PinEvent
 from tests.support.workspace import pressed, said
 
 GROUP = "telegram:group:7"
@@ -54,3 +54,19 @@ def test_what_was_heard_or_came_with_a_file_or_is_no_text_is_no_command() -> Non
     picture = (Attachment(url="data:,", media_type="image/png"),)
     for event in (said("/new", spoken=True), said("/new", attachments=picture), pressed("a", approved=True)):
         assert read_command(event) is event
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "scope"),
+    [
+        ("/model", "", "thread"),
+        ("/model@ada_bot gpt-5.5", "gpt-5.5", "thread"),
+        ("/MODEL ollama:qwen3:8b", "ollama:qwen3:8b", "thread"),
+        ("/model --member gpt-5.5", "gpt-5.5", "member"),
+        ("/model default", "default", "thread"),
+    ],
+)
+def test_5_a_model_is_chosen_from_a_chat(words: str, name: str, scope: str) -> None:
+    event = read_command(said(words, platform="telegram"))
+    assert isinstance(event, ModelSwitchEvent)
+    assert (event.name, event.scope) == (name, scope)

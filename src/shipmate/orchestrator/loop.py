@@ -237,7 +237,10 @@ class AgentOrchestrator:
             await self._ledger.keep_signatures(turn.thread_id, turn.message["id"], step, signed)
 
     async def _record(self, turn: Turn, finish: Finish, context: Context, milliseconds: int) -> None:
-        model = turn.answered_by = finish.model or turn.equipment.models.named(turn.model).name
+        models = turn.equipment.models
+        model = finish.model or models.named(turn.model).name
+        # The thread says so where it is not the member's own.
+        turn.answered_by = "" if turn.model is None and model == models.default.name else model
         estimated = context.tokens + self._history.tokens(turn.thread)
         turn.equipment.context.calibrate(model, estimated, finish.usage.input_tokens)
         await self._ledger.add_usage(

@@ -88,7 +88,7 @@ class Turn:
         self.options = options or RunOptions()
         # Tools of the program that asks: it makes their calls, nothing runs here.
         self.client_tools = frozenset(tool.name for tool in self.options.tools)
-        # The model that answered last.
+        # The model that answered last, when it is not the member's own.
         self.answered_by = ""
         # How many tokens the model reads at once: tools are offered as far as they have room.
         self.window: int | None = None

@@ -74,7 +74,8 @@ async def test_5_a_thread_has_a_model_of_its_own_and_gives_it_back(tmp_path: Pat
         assert "openai:one" in (await desk.say("/model default")).text
         await desk.say("hello")
         assert desk.server.requests[-1].model == "one"
-        assert await desk.answered_by() == "openai:one"
+        # The member's own needs no mark.
+        assert await desk.answered_by() is None
 
 
 async def test_5_the_choice_outlives_the_process(tmp_path: Path) -> None:

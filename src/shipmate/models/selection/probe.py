@@ -56,8 +56,7 @@ async def ask_once(model: Model, *, with_tool: bool = False) -> Measured:
     )
     if model.name != "rehearsal":
         # Loaded before the clock starts, which measures the model.
-        for module in ("http_answer", "network"):
-            import_module(f"shipmate.models.wire.http.{module}")
+        import_module("httpcore2")
     began = time.perf_counter()
     first: float | None = None
     said = ""

@@ -101,7 +101,8 @@ class Windows:
         wait = None if patient else LOCAL_SECONDS if known is None and _is_here(endpoint.base_url) else 0
         if wait != 0 and not task.done():
             await asyncio.wait({task}, timeout=wait)
-        told = task.result() if task.done() and not task.cancelled() else None
+        is_told = task.done() and not task.cancelled() and task.exception() is None
+        told = task.result() if is_told else None
         return told or known, task.done()
 
     async def _learn(self, place: str, provider: str, model: str, endpoint: Endpoint) -> int | None:
