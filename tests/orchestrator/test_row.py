@@ -17,7 +17,7 @@ from shipmate.approvals import service as approval_service
 from shipmate.errors import ModelDownError
 from shipmate.models.port import Finish, ReasoningDelta, ReasoningEnd, ToolCallDelta
 from shipmate.models.scripted import ScriptedModel, call, call_raw, cut, fail, hold, say, think
-from shipmate.orchestrator.feed import Feed
+from shipmate.orchestrator.feed import LocalFeed
 from shipmate.tools.tool import ToolContext, ToolResult
 from shipmate.values.chunk import Chunk
 from shipmate.values.event import Attachment, RetryEvent, VoiceEvent
@@ -205,23 +205,23 @@ async def test_every_row_is_valid_alone_and_every_stream_can_be_read(
 def record(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Keep what is told of each message that a run opens, and how it stood."""
     streams: list[dict[str, Any]] = []
-    opening, publish = Feed.open, Feed.publish
+    opening, publish = LocalFeed.open, LocalFeed.publish
     current: dict[str, dict[str, Any]] = {}
 
-    def open_kept(self: Feed, thread_id: str, message: UIMessage) -> None:
+    def open_kept(self: LocalFeed, thread_id: str, message: UIMessage) -> None:
         stood = json.loads(json.dumps(message))
         current[message["id"]] = {"message": stood, "chunks": []}
         streams.append(current[message["id"]])
         opening(self, thread_id, message)
 
-    def publish_kept(self: Feed, thread_id: str, message_id: str, chunk: Chunk) -> None:
+    def publish_kept(self: LocalFeed, thread_id: str, message_id: str, chunk: Chunk) -> None:
         # An error chunk is how a client is told of trouble; it is no trouble of the stream.
         if self.running(thread_id) is not None and chunk["type"] != "error" and message_id in current:
             current[message_id]["chunks"].append(chunk)
         publish(self, thread_id, message_id, chunk)
 
-    monkeypatch.setattr(Feed, "open", open_kept)
-    monkeypatch.setattr(Feed, "publish", publish_kept)
+    monkeypatch.setattr(LocalFeed, "open", open_kept)
+    monkeypatch.setattr(LocalFeed, "publish", publish_kept)
     return streams
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -11,9 +12,11 @@ from shipmate.models.catalog import ALIASES, PROVIDERS
 from shipmate.models.choose import choose_model, find_overlooked
 from shipmate.models.port import Model
 from shipmate.models.relay import close_model
-from shipmate.models.selection.probe import Measured, ask_once
 from shipmate.models.selection.window import Window, Windows, guess_window
 from shipmate.workspace.config import Llm
+
+if TYPE_CHECKING:
+    from shipmate.models.selection.probe import Measured
 
 log = logging.getLogger(__name__)
 REHEARSAL = "rehearsal"
@@ -64,6 +67,8 @@ class ModelChoice:
         llm = replace(self._llm.named(name), fallback=(), max_retries=0, timeout_seconds=CHECK_SECONDS)
         model = choose_model(llm, self._environ)
         try:
+            from shipmate.models.selection.probe import ask_once
+
             return await ask_once(model)
         finally:
             await close_model(model)

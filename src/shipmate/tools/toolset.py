@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shipmate.models.port import ToolSpec
 from shipmate.tools.exec.exec import Exec
@@ -17,12 +17,14 @@ from shipmate.tools.file.search.grep import Grep
 from shipmate.tools.file.send_file import SendFile
 from shipmate.tools.file.show_image import ShowImage
 from shipmate.tools.file.write import Write
-from shipmate.tools.mcp.servers import McpServers
 from shipmate.tools.tool import Tool
 from shipmate.tools.web.web_fetch import WebFetch
 from shipmate.values.tool_name import is_among, names_of
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.member import Member
+
+if TYPE_CHECKING:
+    from shipmate.tools.mcp.servers import McpServers
 
 AnyTool = Tool[Any]
 
@@ -124,4 +126,8 @@ def default_toolset(
 def default_servers(member: Member) -> McpServers | None:
     """Make the servers of foreign tools that ship.json names, if any."""
     named = member.config.mcp.servers
-    return McpServers(named, member.layout, member.config.mcp.wait_seconds) if named else None
+    if not named:
+        return None
+    from shipmate.tools.mcp.servers import McpServers
+
+    return McpServers(named, member.layout, member.config.mcp.wait_seconds)

@@ -80,6 +80,10 @@ class _Turn:
             for piece in _pieces("\n\n" + say(self.words["halted"], actions=actions)):
                 yield piece
 
+    def _has_broken_off(self) -> bool:
+        last = self.request.messages[-1] if self.request.messages else None
+        return last is not None and last["role"] == "assistant"
+
     async def _begin(self) -> AsyncIterator[ModelEvent]:
         """Answer the person's own words."""
         if not self.stages:
@@ -100,6 +104,9 @@ class _Turn:
             async for event in self._count(intent):
                 yield event
             return
+        if intent.kind == "fail" and self._has_broken_off():
+            # Asked to go on, it says nothing more.
+            raise ModelStreamError(self.words["fail-reason"])
         topic = intent.slots.get("topic") or self.words["nothing"]
         if intent.kind == "think":
             for piece in PIECE.findall(say(self.words["think"], topic=topic)):

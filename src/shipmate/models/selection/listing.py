@@ -12,8 +12,8 @@ import msgspec
 
 from shipmate.errors import ModelRequestError
 from shipmate.models.catalog import PROVIDERS
-from shipmate.models.choose import locate
 from shipmate.models.failure import explain
+from shipmate.models.selection.construct import locate
 from shipmate.models.wire.client import HttpClient, Patience
 from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wire.model_endpoint import Endpoint, join_path

@@ -8,29 +8,18 @@ import logging
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
 from shipmate.errors import ConfigError, ShipmateError
 from shipmate.models.catalog import PROVIDERS
-from shipmate.models.choose import locate
-from shipmate.models.selection.listing import (
-    PATIENCE,
-    fetch_json,
-    list_entries,
-    list_models,
-    quote_name,
-    read_window,
-)
-from shipmate.models.wire.client import HttpClient
-from shipmate.models.wire.http.trouble import HttpFault
-from shipmate.models.wire.model_endpoint import Endpoint
-from shipmate.models.wire.wire import WireError
-from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Llm
 from shipmate.workspace.disk.private import write_private
+
+if TYPE_CHECKING:
+    from shipmate.models.wire.model_endpoint import Endpoint
 
 log = logging.getLogger(__name__)
 DEFAULT = 128_000
@@ -68,11 +57,8 @@ class Windows:
         """Return the window of `provider:model`; `patient` waits for the server's answer."""
         if llm.context_window is not None:
             return Window(tokens=llm.context_window, source="ship.json")
-        try:
-            provider, endpoint = locate(llm, environ)
-        except ConfigError:
-            return guess_window(model)
-        if not _tells(provider, endpoint):
+        provider, endpoint = _locate(llm, model, environ)
+        if endpoint is None or not _tells(provider, endpoint):
             return guess_window(model)
         told, is_final = await self._ask(provider, model, endpoint, patient=patient)
         window = Window(tokens=told, source="server") if told else guess_window(model)
@@ -82,9 +68,8 @@ class Windows:
         """Return the window as far as it is known here; nobody is asked."""
         if llm.context_window is not None:
             return Window(tokens=llm.context_window, source="ship.json")
-        try:
-            _, endpoint = locate(llm, environ)
-        except ConfigError:
+        _, endpoint = _locate(llm, model, environ)
+        if endpoint is None:
             return guess_window(model)
         told = self._read().get(_name_place(endpoint, model))
         return Window(tokens=told, source="server") if told else guess_window(model)
@@ -106,6 +91,10 @@ class Windows:
         return told or known, task.done()
 
     async def _learn(self, place: str, provider: str, model: str, endpoint: Endpoint) -> int | None:
+        from shipmate.models.selection.window_server import ask_window
+        from shipmate.models.wire.http.trouble import HttpFault
+        from shipmate.models.wire.wire import WireError
+
         name = model.partition(":")[2]
         try:
             found = await ask_window(provider, name, endpoint)
@@ -146,74 +135,18 @@ class Windows:
         await asyncio.gather(*self._asking.values(), return_exceptions=True)
 
 
-async def ask_window(provider: str, model: str, endpoint: Endpoint) -> int | None:
-    """Ask a server how many tokens a model of it reads; None when it does not say."""
-    client = HttpClient(endpoint.environ, PATIENCE)
+def _locate(llm: Llm, model: str, environ: Mapping[str, str]) -> tuple[str, Endpoint | None]:
+    """Return whose model it is, and where it is asked; nowhere when no wire speaks to it."""
+    entry = PROVIDERS.get(model.partition(":")[0])
+    if entry is None or entry.wire is None:
+        return "", None
+    # Loaded only for models that are asked somewhere.
+    from shipmate.models.selection.construct import locate
+
     try:
-        match provider:
-            case "ollama":
-                return await _ask_ollama(client, model, endpoint)
-            case "anthropic":
-                found = await fetch_json(client, endpoint, provider, f"/v1/models/{quote_name(model)}")
-                return read_window(found)
-            case "google":
-                found = await fetch_json(client, endpoint, provider, f"/v1beta/models/{quote_name(model)}")
-                return read_window(found)
-            case _ if PROVIDERS[provider].is_keyless:
-                return await _ask_own(client, provider, model, endpoint)
-            case _:
-                offers = await list_models(provider, endpoint)
-                return next((each.window for each in offers if each.name == model), None)
-    finally:
-        await client.close()
-
-
-async def _ask_ollama(client: HttpClient, model: str, endpoint: Endpoint) -> int | None:
-    """Ask what a loaded model runs with, then what its file sets, then what it could read at most."""
-    loaded = await _try(client, endpoint, "ollama", "/api/ps")
-    for entry in list_entries(loaded):
-        if model in (entry.get("name"), entry.get("model")) and (window := read_window(entry)):
-            return window
-    shown = await _try(client, endpoint, "ollama", "/api/show", {"model": model})
-    for line in str(shown.get("parameters") or "").splitlines():
-        name, _, value = line.strip().partition(" ")
-        if name == "num_ctx" and value.strip().isdecimal():
-            return int(value)
-    info = shown.get("model_info")
-    values = info.items() if isinstance(info, dict) else ()
-    return next(
-        (value for key, value in values if key.endswith(".context_length") and _is_count(value)), None
-    )
-
-
-async def _ask_own(client: HttpClient, provider: str, model: str, endpoint: Endpoint) -> int | None:
-    """Ask a server of one's own: llama.cpp, LM Studio and vLLM each tell it somewhere else."""
-    told = await _try(client, endpoint, provider, "/props")
-    settings = told.get("default_generation_settings")
-    if isinstance(settings, dict) and _is_count(settings.get("n_ctx")):
-        return int(settings["n_ctx"])
-    for path, is_root in (("/api/v0/models", True), ("/models", False)):
-        page = await _try(client, endpoint, provider, path, is_root=is_root)
-        for entry in list_entries(page):
-            if entry.get("id") == model and (window := read_window(entry)):
-                return window
-    return None
-
-
-async def _try(
-    client: HttpClient,
-    endpoint: Endpoint,
-    provider: str,
-    path: str,
-    body: JsonObject | None = None,
-    *,
-    is_root: bool = True,
-) -> JsonObject:
-    """Return what a route answers, nothing when the server has no such route."""
-    try:
-        return await fetch_json(client, endpoint, provider, path, is_root=is_root, body=body)
-    except WireError:
-        return {}
+        return locate(llm, environ)
+    except ConfigError:
+        return "", None
 
 
 def guess_window(model: str) -> Window:
@@ -254,7 +187,3 @@ def _is_here(base_url: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0

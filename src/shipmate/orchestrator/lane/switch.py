@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from shipmate.errors import ModelError, ShipmateError, StorageError
-from shipmate.models.selection.selection import SelectedModel, forget_selection, keep_plan, plan_selection
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.store.port import Store, ThreadInfo
 from shipmate.thread.pin import say
@@ -55,12 +54,16 @@ class Switch:
             await self._set(event.thread_id, {"model": full})
             return self._say("model-thread", model=full)
         provider, _, model = full.partition(":")
+        from shipmate.models.selection.selection import SelectedModel, keep_plan, plan_selection
+
         plan = plan_selection(SelectedModel(provider=provider, model=model or None), loaded)
         kept = keep_plan(member.layout, plan, member.id)
         return self._say("model-member", model=full, member=member.name, file=kept.file)
 
     async def _take_back(self, event: ModelSwitchEvent) -> str:
         if event.scope == "member":
+            from shipmate.models.selection.selection import forget_selection
+
             kept = forget_selection(self._equipment.member.layout, self._equipment.member.id)
             return self._say("model-member-default", file=kept.file)
         await self._set(event.thread_id, {"model": None})
