@@ -20,6 +20,7 @@ from shipmate.server.stream.watch import REJOIN
 from shipmate.values.event import IngressEvent, TextEvent, encode_event
 from shipmate.values.message import JsonObject, timestamp
 from shipmate.workspace.layout import Layout
+from tests.crash.check import approval_ids
 from tests.crash.record import ROOMS, Record, Said
 from tests.support.fork_server import ForkServer, Started
 from tests.support.stamp import acting_tool
@@ -243,7 +244,7 @@ class Crowd:
     def waiting(self) -> list[Approval]:
         """List what waits for a person."""
         records = ApprovalFiles(self.layout)
-        found = [records.read(each) for each in records.ids()]
+        found = [records.read(each) for each in approval_ids(self.layout)]
         return [each for each in found if each is not None and each.is_open]
 
     async def answer(self, approval: Approval) -> None:

@@ -9,8 +9,8 @@ from tests.support.terminal import shipmate
 def test_the_table_prices_every_section(workspace: Path) -> None:
     done = shipmate(workspace, "context")
     assert done.returncode == 0
-    names = [line.split()[0] for line in done.stdout.splitlines()[1:6]]
-    assert names == ["core", "agent", "skills", "runtime", "time"]
+    names = [line.split()[0] for line in done.stdout.splitlines()[1:5]]
+    assert names == ["core", "agent", "skills", "runtime"]
     assert "stay the same from turn to turn" in done.stdout
     assert "soul            there is no SOUL.md" in done.stdout
     assert "\x1b" not in done.stdout

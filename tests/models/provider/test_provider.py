@@ -151,7 +151,8 @@ async def test_resumes_openai_reasoning_with_its_encrypted_content(server: Provi
         events = await collect(model)
         signed = [event.signature for event in events if isinstance(event, ReasoningEnd)]
         assert signed == [{"by": model.name, "provider": "openai", "id": "rs_1", "signature": "c2lnbmF0dXJl"}]
-        parts = [{"type": "step-start"}, {"type": "reasoning", "text": "Hm."}]
+        said = {"type": "text", "text": "Hello."}
+        parts = [{"type": "step-start"}, {"type": "reasoning", "text": "Hm."}, said]
         turn: UIMessage = {"id": "a1", "role": "assistant", "parts": parts}
         await collect(model, ask(user_message("u1", "Hello."), turn, sidecars=beside("a1", signed)))
     reasoning = [item for item in server.requests[1].body["input"] if item.get("type") == "reasoning"]
@@ -372,7 +373,8 @@ def representative_thread() -> list[UIMessage]:
     ]
 
 
-@every_protocol
+# The loopback server holds requests of Gemini's own protocol to rules that Google's SDK need not keep.
+@pytest.mark.parametrize("protocol", [each for each in PROTOCOLS if each != "google"])
 async def test_sends_the_golden_request(protocol: str, server: ProviderServer) -> None:
     request = ask(*representative_thread(), system="Be brief.\n\nToday is Monday.")
     async with connect(protocol, server, temperature=0.5, max_tokens=1000) as model:

@@ -55,13 +55,11 @@ def _reason(message: ParsedMessage[None]) -> Any:
 def _usage(message: ParsedMessage[None]) -> Usage:
     usage = message.usage
     read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
-    details = usage.output_tokens_details
     return Usage(
         input_tokens=usage.input_tokens + read + written,
         output_tokens=usage.output_tokens,
         cache_read_tokens=read,
         cache_write_tokens=written,
-        reasoning_tokens=details.thinking_tokens if details else 0,
     )
 
 

@@ -56,7 +56,6 @@ def _usage(response: Any) -> Usage:
         output_tokens=usage.output_tokens,
         cache_read_tokens=usage.input_tokens_details.cached_tokens,
         cache_write_tokens=usage.input_tokens_details.cache_write_tokens,
-        reasoning_tokens=usage.output_tokens_details.reasoning_tokens,
     )
 
 
