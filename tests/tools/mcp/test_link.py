@@ -209,16 +209,25 @@ async def test_w6_a_server_that_is_away_did_not_run_the_call(
         await servers.close()
 
 
+CHUNKED = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+MARKED = b"id: m-7\nretry: 10\ndata: \n\nid: m-9\ndata: {"
+
+
+@pytest.mark.parametrize("is_chunked", [True, False])
 async def test_w6_a_broken_answer_is_taken_up_where_the_server_lets_us(
-    open_servers: Open, context: ToolContext
+    open_servers: Open, context: ToolContext, is_chunked: bool
 ) -> None:
+    """Also one that was cut inside an event: from the last that came whole."""
     harbour = Harbour()
     answer: list[Any] = []
 
     async def begin(asked: Asked, reply: Reply) -> None:
         answer.append(text(asked, "in the end"))
-        reply.begin_stream()
-        reply.event(None, mark="m-7", retry=10)
+        if is_chunked:
+            reply.writer.write(CHUNKED + b"%x\r\n" % len(MARKED) + MARKED + b"\r\n")
+        else:
+            reply.begin_stream()
+            reply.writer.write(MARKED)
         await reply.writer.drain()
         reply.writer.close()
 
