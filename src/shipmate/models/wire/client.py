@@ -6,7 +6,8 @@
 
 Certificates are checked against the machine's own store, or what SSL_CERT_FILE and SSL_CERT_DIR name. Proxies
 are those of the usual variables. Redirects are not followed: what was meant for one address, a key among it,
-goes to no other. Whatever goes wrong is raised as `HttpFault`. Libraries are loaded with the first request.
+goes to no other. No cookie is kept. Whatever goes wrong is raised as `HttpFault`, which says whether anything
+of the request can have arrived. Libraries are loaded with the first request.
 """
 
 from __future__ import annotations
@@ -33,23 +34,42 @@ if TYPE_CHECKING:
 IDLE_LIMIT = 20
 IDLE_SECONDS = 60.0
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
+# Where a request ends is told by the client alone.
+FRAMING = frozenset(("content-length", "transfer-encoding"))
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
-    """How many seconds each thing may take: to connect, to be taken a piece, to begin, to say nothing."""
+    """How many seconds each thing may take: to connect, to be taken a piece, to begin, to say nothing.
+
+    None where whoever asks has a limit of their own.
+    """
 
     connect: float = 20.0
-    write: float = 60.0
-    first: float = 120.0
-    stall: float = 120.0
+    write: float | None = 60.0
+    first: float | None = 120.0
+    stall: float | None = 120.0
 
 
 class HttpClient:
-    """Connections to servers, kept for later requests; for many tasks of one loop at once."""
+    """Connections to servers, kept for later requests; for many tasks of one loop at once.
 
-    def __init__(self, environ: Mapping[str, str] | None = None, patience: Patience | None = None) -> None:
+    `network` opens the connections in place of the usual one, `trust` checks certificates.
+    """
+
+    def __init__(
+        self,
+        environ: Mapping[str, str] | None = None,
+        patience: Patience | None = None,
+        *,
+        idle_seconds: float = IDLE_SECONDS,
+        network: httpcore2.AsyncNetworkBackend | None = None,
+        trust: ssl.SSLContext | None = None,
+    ) -> None:
         self._environ = environ or {}
         self._patience = patience or Patience()
+        self._idle_seconds = idle_seconds
+        self._network = network
+        self._trust = trust
         self._pools: dict[tuple[str, str | None], httpcore2.AsyncConnectionPool] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -63,11 +83,12 @@ class HttpClient:
         content: bytes | None = None,
         patience: Patience | None = None,
         may_repeat: bool = False,
+        takes_redirects: bool = False,
     ) -> AsyncGenerator[HttpAnswer]:
         """Send a request and give its answer; leaving the block frees the connection, or closes it at once.
 
         `may_repeat` lets a request that changes nothing be sent again when a kept connection turns out to be
-        closed before anything came back.
+        closed before anything came back. With `takes_redirects` an answer that redirects is one like others.
         """
         from shipmate.models.wire.http.http_answer import HttpAnswer
 
@@ -81,7 +102,7 @@ class HttpClient:
         timeouts["read"] = patience.stall
         answer = HttpAnswer(response, address.host, patience.stall)
         try:
-            if answer.status in REDIRECTS:
+            if answer.status in REDIRECTS and not takes_redirects:
                 raise _explain_redirect(answer, address)
             yield answer
         finally:
@@ -93,18 +114,25 @@ class HttpClient:
         from shipmate.models.wire.http.http_failure import FAILURES, explain_failure
 
         pool = self._find_pool(address)
-        is_fresh = False
+        is_fresh = is_asked = False
 
-        async def trace(event: str, _: Any) -> None:
-            nonlocal is_fresh
-            is_fresh = is_fresh or event == "connection.connect_tcp.started"
+        async def trace(event: str, info: Any) -> None:
+            nonlocal is_fresh, is_asked
+            if event == "connection.connect_tcp.started":
+                is_fresh = True
+            elif event == "http11.send_request_headers.started":
+                # Before the request itself, a proxy may be asked for a way to the server.
+                is_asked = is_asked or info["request"].method != b"CONNECT"
 
         request.extensions["trace"] = trace
         try:
             return await pool.handle_async_request(request)
         except FAILURES as error:
             fault = explain_failure(error, address.host, patience.first)
-            if is_fresh or fault.kind not in ("cut", "protocol") or not may_repeat:
+            if not is_asked and not fault.is_unsent:
+                fault = HttpFault("proxy", f"the proxy gave no way to {address.host}")
+            is_safe = fault.kind == "unreachable" or (may_repeat and fault.kind in ("cut", "protocol"))
+            if is_fresh or not is_safe:
                 raise fault from None
         # The server had closed a kept connection just as it was used again, or left something on it.
         return await self._exchange(address, request, patience, may_repeat=False)
@@ -125,13 +153,14 @@ class HttpClient:
         from shipmate.models.wire.http.network import Network
 
         files = self._environ.get("SSL_CERT_FILE") or None, self._environ.get("SSL_CERT_DIR") or None
+        trust = self._trust or (_load_certificates(*files) if scheme == "https" else None)
         return httpcore2.AsyncConnectionPool(
-            ssl_context=_load_certificates(*files) if scheme == "https" else None,
+            ssl_context=trust,
             proxy=None if proxy is None else _make_proxy(proxy, files),
             max_connections=None,
             max_keepalive_connections=IDLE_LIMIT,
-            keepalive_expiry=IDLE_SECONDS,
-            network_backend=Network(),
+            keepalive_expiry=self._idle_seconds,
+            network_backend=self._network or Network(),
         )
 
     async def close(self) -> None:
@@ -142,8 +171,8 @@ class HttpClient:
                 await pool.aclose()
 
 
-def _list_timeouts(patience: Patience) -> dict[str, float]:
-    connect = min(patience.connect, patience.first)
+def _list_timeouts(patience: Patience) -> dict[str, float | None]:
+    connect = patience.connect if patience.first is None else min(patience.connect, patience.first)
     return {"connect": connect, "write": patience.write, "read": patience.first}
 
 
@@ -156,7 +185,8 @@ def _make_request(
 ) -> httpcore2.Request:
     import httpcore2
 
-    wanted = {"host": address.authority, "accept-encoding": "identity", **address.headers, **headers}
+    wanted = {"host": address.authority, "accept-encoding": "identity", **address.headers}
+    wanted |= {name.lower(): value for name, value in headers.items() if name.lower() not in FRAMING}
     if content is not None:
         wanted["content-length"] = str(len(content))
     try:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 BOM = b"\xef\xbb\xbf"
 # One event of an answer is a few hundred bytes; a whole answer in one event is still far below this.
 LONGEST_EVENT = 8_000_000
+# A mark is sent back to the server in a header.
+LONGEST_MARK = 1_000
 
 
 class ServerEvent(NamedTuple):
@@ -22,9 +24,15 @@ class EventTooLongError(Exception):
 
 
 class EventParser:
-    """Reads one stream; pieces may be cut anywhere, also inside a character or a line's end."""
+    """Reads one stream; pieces may be cut anywhere, also inside a character or a line's end.
+
+    `mark` is the id of the last event that came whole and `retry_seconds` the wait the server wants: for
+    going on with a stream that broke off.
+    """
 
     def __init__(self, limit: int = LONGEST_EVENT) -> None:
+        self.mark = ""
+        self.retry_seconds: float | None = None
         self._limit = limit
         # The beginning of a line that has not ended, in pieces: joining them each time would be quadratic.
         self._open: list[bytes] = []
@@ -34,6 +42,16 @@ class EventParser:
         self._is_first = True
         self._name = b""
         self._data: list[bytes] = []
+        self._next_mark: str | None = None
+
+    def restart(self) -> None:
+        """Begin another stream that goes on with this one; what was left half said is forgotten."""
+        self._open.clear()
+        self._after_return = False
+        self._is_first = True
+        self._data = []
+        self._next_mark = None
+        self._complete()
 
     def feed(self, piece: bytes) -> Iterator[ServerEvent]:
         """Read a further piece and yield the events that it completes."""
@@ -86,13 +104,28 @@ class EventParser:
             self._data.append(b"")
         elif line == b"event":
             self._name = b""
-        # Comments, ids and times to reconnect mean nothing here.
+        else:
+            # Nothing of these lines is kept, so that however many there are they fill nothing.
+            self._size -= len(line)
+            self._take_note(*line.split(b":", 1))
         return None
+
+    def _take_note(self, field: bytes, value: bytes = b"") -> None:
+        value = value.removeprefix(b" ")
+        if field == b"id":
+            mark = value.decode("latin-1")
+            # It goes back in a header: what cannot stand there is not ours to repeat.
+            if len(mark) <= LONGEST_MARK and mark.isascii() and (mark.isprintable() or not mark):
+                self._next_mark = mark
+        elif field == b"retry" and value.isdigit() and len(value) < 9:
+            self.retry_seconds = int(value) / 1000
 
     def _complete(self) -> ServerEvent | None:
         name, data = self._name, self._data
         self._size = 0
         self._name = b""
+        if self._next_mark is not None:
+            self.mark, self._next_mark = self._next_mark, None
         if not data:
             return None
         self._data = []

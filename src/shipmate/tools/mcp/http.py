@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 from urllib.parse import urljoin
 
 from shipmate.errors import ToolError
-from shipmate.tools.mcp.http_client import HttpClient, HttpReply, origin_of
+from shipmate.models.wire.sse import EventParser, EventTooLongError, ServerEvent
+from shipmate.tools.mcp.http_request import HttpReply, open_client, origin_of, send_request
 from shipmate.tools.mcp.intake import MESSAGE_LIMIT, Intake, IntakeError
 from shipmate.tools.mcp.rpc import (
     NEW_VERSION,
@@ -24,7 +25,6 @@ from shipmate.tools.mcp.rpc import (
     first_line,
     result_of,
 )
-from shipmate.tools.mcp.sse import EventReader
 from shipmate.values.message import JsonObject
 
 # An answer can be a stream of many events; each of them is a message and counted as one.
@@ -78,7 +78,7 @@ class HttpWire:
         self._hear = hear
         self._credential = credential
         self._missed = missed
-        self._client = HttpClient(intake)
+        self._client = open_client()
         self._session_id = ""
         self._version = ""
         self._listening: asyncio.Task[None] | None = None
@@ -158,9 +158,8 @@ class HttpWire:
         url, has_renewed = self._url, False
         for _ in range(HOP_LIMIT):
             token = await self._credential.header(url)
-            async with self._client.send(
-                method, url, self._headers(method, token, more or {}), body
-            ) as reply:
+            headers = self._headers(method, token, more or {})
+            async with send_request(self._client, self._intake, method, url, headers, body) as reply:
                 if reply.status in (307, 308):
                     url = _follow(url, reply)
                     continue
@@ -221,7 +220,7 @@ class HttpWire:
 
     async def _find_in_stream(self, reply: HttpReply, number: int) -> JsonObject:
         """Read events until one answers; a stream that breaks off is taken up where the server lets us."""
-        events, failures = EventReader(self._intake), 0
+        events, failures = EventParser(MESSAGE_LIMIT), 0
         messages = self._messages(reply, events, STREAM_LIMIT)
         while True:
             try:
@@ -239,7 +238,7 @@ class HttpWire:
             await asyncio.sleep(_pause(events, failures))
             messages = self._resume(events)
 
-    async def _resume(self, events: EventReader) -> AsyncIterator[JsonObject]:
+    async def _resume(self, events: EventParser) -> AsyncIterator[JsonObject]:
         events.restart()
         try:
             async with self._send("GET", more=_resumption(events)) as reply:
@@ -249,7 +248,7 @@ class HttpWire:
             # What was asked for is on its way already: that the way back is closed says nothing of it.
             raise UnsureError(str(error)) from error
 
-    async def _messages(self, reply: HttpReply, events: EventReader, limit: int) -> AsyncIterator[JsonObject]:
+    async def _messages(self, reply: HttpReply, events: EventParser, limit: int) -> AsyncIterator[JsonObject]:
         size = 0
         async for piece in reply.pieces:
             size += len(piece)
@@ -257,14 +256,20 @@ class HttpWire:
                 raise self._intake.refuse_size()
             if not limit:
                 self._intake.count_bytes(len(piece))
-            for event in events.feed(piece):
-                if event.data and event.name == "message":
+            for event in self._events(events, piece):
+                if event.data and event.name in ("", "message"):
                     for message in decode(event.data, self._intake):
                         yield message
 
+    def _events(self, events: EventParser, piece: bytes) -> Iterator[ServerEvent]:
+        try:
+            yield from events.feed(piece)
+        except EventTooLongError:
+            raise self._intake.refuse_size() from None
+
     async def _listen(self) -> None:
         """Hear what the server says by itself, for as long as it offers a stream for that."""
-        events, failures, has_heard = EventReader(self._intake), 0, False
+        events, failures, has_heard = EventParser(MESSAGE_LIMIT), 0, False
         while True:
             try:
                 async with self._send("GET", more=_resumption(events)) as reply:
@@ -285,7 +290,7 @@ class HttpWire:
                 failures += 1
             await asyncio.sleep(_pause(events, failures))
 
-    async def _hear_all(self, reply: HttpReply, events: EventReader) -> bool:
+    async def _hear_all(self, reply: HttpReply, events: EventParser) -> bool:
         """Hear one stream to its end; return whether it lasted."""
         events.restart()
         began = asyncio.get_running_loop().time()
@@ -298,7 +303,7 @@ class HttpWire:
         return asyncio.get_running_loop().time() - began >= STEADY_SECONDS
 
 
-def _resumption(events: EventReader) -> dict[str, str]:
+def _resumption(events: EventParser) -> dict[str, str]:
     return {"last-event-id": events.mark} if events.mark else {}
 
 
@@ -309,7 +314,7 @@ def _plain(value: str) -> str:
     return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
 
 
-def _pause(events: EventReader, failures: int) -> float:
+def _pause(events: EventParser, failures: int) -> float:
     wanted = RETRY_SECONDS if events.retry_seconds is None else max(0.1, events.retry_seconds)
     return min(LONGEST_RETRY_SECONDS, wanted * 2 ** min(10, max(0, failures - 1)))
 

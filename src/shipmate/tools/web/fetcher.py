@@ -6,16 +6,21 @@ import asyncio
 import re
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from http import HTTPStatus
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import cast
+from urllib.parse import urljoin, urlsplit
 
 import httpcore2
-import httpx2
 import msgspec
 
 from shipmate import __version__
 from shipmate.errors import ToolError
+from shipmate.models.wire.client import REDIRECTS, HttpClient, Patience
+from shipmate.models.wire.http.address import read_address
+from shipmate.models.wire.http.http_answer import HttpAnswer
+from shipmate.models.wire.http.network import Network
+from shipmate.models.wire.http.trouble import HttpFault
 
 Lookup = Callable[[str, int], Awaitable[list[str]]]
 
@@ -95,7 +100,7 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 SECONDS = 30
 CONNECT_SECONDS = 10
-REDIRECTS = 5
+HOP_LIMIT = 5
 SIZE_LIMIT = 5_000_000
 # What may come over the wire for one page; compressed data can be long and hold nothing.
 WIRE_LIMIT = 10_000_000
@@ -105,10 +110,12 @@ FIELD_LIMIT = 200
 CODINGS = frozenset({"", "identity", "gzip", "deflate"})
 CHARSET = re.compile(r"""charset\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})""", re.IGNORECASE)
 HEADERS = {
-    "User-Agent": f"Shipmate/{__version__}",
-    "Accept": "text/html,text/markdown,text/plain,application/json;q=0.9,*/*;q=0.5",
-    "Accept-Encoding": "gzip, deflate",
+    "user-agent": f"Shipmate/{__version__}",
+    "accept": "text/html,text/markdown,text/plain,application/json;q=0.9,*/*;q=0.5",
+    "accept-encoding": "gzip, deflate",
 }
+# The whole fetch has a limit.
+PATIENCE = Patience(connect=CONNECT_SECONDS, write=None, first=None, stall=None)
 
 
 class FetchedPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,90 +137,94 @@ class Fetcher:
 
     async def fetch(self, url: str) -> FetchedPage:
         """Fetch a page, following a few redirects."""
-        transport = _GuardedTransport(self._resolve, self._trust)
+        # No proxy, whatever the variables say: it would look names up itself.
+        client = HttpClient({}, PATIENCE, network=_GuardedNetwork(self._resolve), trust=self._trust)
         try:
-            async with (
-                asyncio.timeout(SECONDS),
-                httpx2.AsyncClient(transport=transport, headers=HEADERS) as client,
-            ):
+            async with asyncio.timeout(SECONDS):
                 return await _follow(client, check_url(url))
         except TimeoutError as error:
             raise ToolError(f"{url} did not answer within {SECONDS} s.") from error
-        except (httpx2.HTTPError, httpx2.InvalidURL, *_LOW_ERRORS) as error:
-            raise ToolError(f"{url} could not be fetched: {str(error) or type(error).__name__}.") from error
+        except HttpFault as fault:
+            is_long = fault.kind == "too-large"
+            words = f"more than {WIRE_LIMIT // 1_000_000} MB came" if is_long else fault.words
+            raise ToolError(f"{url} could not be fetched: {words}.") from fault
+        finally:
+            await client.close()
 
 
-_LOW_ERRORS = (
-    httpcore2.NetworkError,
-    httpcore2.ProtocolError,
-    httpcore2.TimeoutException,
-    httpcore2.UnsupportedProtocol,
-    ssl.SSLError,
-    UnicodeError,
-)
-
-
-def check_url(text: str) -> httpx2.URL:
-    """Read an address; only plain http and https ones are taken."""
+def check_url(text: str) -> str:
+    """Return an address as it is asked for; only plain http and https ones are taken."""
     if len(text) > ADDRESS_LIMIT:
         raise ToolError(f"An address of {len(text):,} characters is too long: at most {ADDRESS_LIMIT:,}.")
     try:
-        url = httpx2.URL(text.strip())
-        has_host = bool(url.raw_host)
-    except (httpx2.InvalidURL, UnicodeError, ValueError, TypeError) as error:
+        address = read_address(text)
+        has_user = "@" in urlsplit(address.url).netloc
+    except (HttpFault, ValueError) as error:
         raise ToolError(f"{text!r} is not a web address: {error}.") from error
-    if url.scheme not in ("http", "https") or not has_host:
-        raise ToolError(f"{text!r} is not a web address; it must begin with http:// or https://.")
-    if url.userinfo:
+    if has_user:
         raise ToolError("An address with a user name or password in it is not fetched.")
-    return url
+    return f"{address.origin}{address.target}"
 
 
-async def _follow(client: httpx2.AsyncClient, url: httpx2.URL) -> FetchedPage:
-    for _ in range(REDIRECTS + 1):
-        # Cookies of one page are no business of the next.
-        client.cookies.clear()
-        async with client.stream("GET", url) as response:
-            if response.next_request is None:
-                return await _take(response)
-            url = check_url(str(response.next_request.url))
-    raise ToolError(f"{url} redirects more than {REDIRECTS} times.")
+async def _follow(client: HttpClient, url: str) -> FetchedPage:
+    for _ in range(HOP_LIMIT + 1):
+        async with client.send("GET", url, headers=HEADERS, takes_redirects=True) as answer:
+            target = _read_location(answer) if answer.status in REDIRECTS else ""
+            if not target:
+                return await _take(url, answer)
+            url = _resolve_redirect(url, target)
+    raise ToolError(f"{url} redirects more than {HOP_LIMIT} times.")
 
 
-async def _take(response: httpx2.Response) -> FetchedPage:
-    if response.status_code >= 400:
-        raise ToolError(
-            f"{response.url} answered {response.status_code} {response.reason_phrase}.".replace(" .", ".")
-        )
-    coding = response.headers.get("content-encoding", "").strip().lower()
+def _read_location(answer: HttpAnswer) -> str:
+    raw = answer.headers.get("location", "").strip()
+    try:
+        # Many servers write it as it stands in their pages.
+        return raw.encode("latin-1").decode("utf-8")
+    except UnicodeDecodeError:
+        return raw
+
+
+def _resolve_redirect(url: str, target: str) -> str:
+    try:
+        # One with a scheme is whole; joining would mend what is none.
+        return check_url(target if urlsplit(target).scheme else urljoin(url, target))
+    except ValueError as error:
+        raise ToolError(f"{url} redirects to {target[:FIELD_LIMIT]!r}, which is no web address.") from error
+
+
+async def _take(url: str, answer: HttpAnswer) -> FetchedPage:
+    if answer.status >= 400:
+        raise ToolError(f"{url} answered {answer.status} {_phrase(answer.status)}".rstrip() + ".")
+    coding = answer.headers.get("content-encoding", "").strip().lower()
     if coding not in CODINGS:
         raise ToolError(
-            f"{response.url} is encoded as {coding[:FIELD_LIMIT]!r}, which was not asked for and is not read."
+            f"{url} is encoded as {coding[:FIELD_LIMIT]!r}, which was not asked for and is not read."
         )
-    body = bytearray()
-    async for piece in response.aiter_bytes(65_536):
-        body += piece
-        if len(body) > SIZE_LIMIT:
-            break
-    said = response.headers.get("content-type", "")[:FIELD_LIMIT]
+    body = await answer.read(SIZE_LIMIT + 1, cut=True, wire_limit=WIRE_LIMIT)
+    said = answer.headers.get("content-type", "")[:FIELD_LIMIT]
     charset = CHARSET.search(said)
     return FetchedPage(
-        url=str(response.url),
+        url=url,
         kind=said.partition(";")[0].strip().lower(),
-        # Not the library's reading of it, which takes seconds for a header made for that.
         charset=charset[1] if charset else None,
-        body=bytes(body[:SIZE_LIMIT]),
+        body=body[:SIZE_LIMIT],
         is_cut=len(body) > SIZE_LIMIT,
     )
 
 
-class _GuardedBackend(httpcore2.AsyncNetworkBackend):
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
+
+
+class _GuardedNetwork(Network):
     """Connects to addresses the resolver gave, and to nothing else."""
 
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve
-        # Declared twice by the library, for use without anyio, so its type is lost.
-        self._backend = cast(httpcore2.AsyncNetworkBackend, httpcore2.AnyIOBackend())
 
     async def connect_tcp(
         self,
@@ -223,53 +234,11 @@ class _GuardedBackend(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        failure: Exception = httpcore2.ConnectError(f"{host} has no address")
+        failure = HttpFault("unknown-host", f"{host} has no address")
         for address in await self._resolve(host, port):
             try:
-                return await self._backend.connect_tcp(address, port, CONNECT_SECONDS)
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
-                failure = error
+                # An address in figures: nobody looks it up a second time.
+                return await super().connect_tcp(str(ip_address(address)), port, timeout)
+            except HttpFault as fault:
+                failure = fault
         raise failure
-
-    async def sleep(self, seconds: float) -> None:
-        await self._backend.sleep(seconds)
-
-
-class _GuardedTransport(httpx2.AsyncBaseTransport):
-    """Carries requests over guarded connections; no proxy, as it would look names up itself."""
-
-    def __init__(self, resolve: Resolve, trust: ssl.SSLContext | None) -> None:
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=trust, network_backend=_GuardedBackend(resolve)
-        )
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        url = request.url
-        target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
-        response = await self._pool.handle_async_request(
-            httpcore2.Request(request.method, target, headers=request.headers.raw)
-        )
-        # Cookies are never sent, and reading those of a stranger can take long.
-        headers = [(name, value) for name, value in response.headers if name.lower() != b"set-cookie"]
-        return httpx2.Response(response.status, headers=headers, stream=_Stream(response))
-
-    async def aclose(self) -> None:
-        await self._pool.aclose()
-
-
-class _Stream(httpx2.AsyncByteStream):
-    """The bytes of a response, up to the limit of what may come."""
-
-    def __init__(self, response: httpcore2.Response) -> None:
-        self._response = response
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = WIRE_LIMIT
-        async for piece in self._response.aiter_stream():
-            left -= len(piece)
-            if left < 0:
-                raise httpx2.ReadError(f"more than {WIRE_LIMIT // 1_000_000} MB came")
-            yield piece
-
-    async def aclose(self) -> None:
-        await self._response.aclose()

@@ -12,6 +12,8 @@ from shipmate.models.wire.http.trouble import HttpFault
 PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 # What a path or query may hold as it is; anything else is written in per cent.
 PLAIN = "!#$%&'()*+,/:;=?@[]~"
+# What no host's name holds: one library would read it as part of the name, another as its end.
+ODD = frozenset('<>^|\\"`{}@#?/')
 
 
 class Address(NamedTuple):
@@ -53,7 +55,7 @@ def read_address(url: str, schemes: Sequence[str] = ("http", "https")) -> Addres
         host = name if name.isascii() else name.encode("idna").decode("ascii")
     except (ValueError, UnicodeError):
         raise HttpFault("address", "the address cannot be read") from None
-    if parts.scheme not in schemes or not host or any(char.isspace() for char in host):
+    if parts.scheme not in schemes or not host or not _is_name(host):
         raise HttpFault(
             "address", f"the address does not begin with {' or '.join(f'{s}://' for s in schemes)}"
         )
@@ -61,3 +63,7 @@ def read_address(url: str, schemes: Sequence[str] = ("http", "https")) -> Addres
     target = quote(f"{parts.path or '/'}{query}", safe=PLAIN)
     user = (unquote(parts.username or ""), unquote(parts.password or "")) if parts.username else None
     return Address(url.strip(), parts.scheme, host, port or PORTS[parts.scheme], target, user)
+
+
+def _is_name(host: str) -> bool:
+    return host.isascii() and host.isprintable() and not any(char in ODD or char.isspace() for char in host)

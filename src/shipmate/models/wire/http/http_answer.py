@@ -27,7 +27,7 @@ class _Body(Protocol):
 class HttpAnswer:
     """Status, headers and body of one answer."""
 
-    def __init__(self, response: httpcore2.Response, host: str, stall: float) -> None:
+    def __init__(self, response: httpcore2.Response, host: str, stall: float | None) -> None:
         self.status = response.status
         self.headers = _read_headers(response.headers)
         self._response = response
@@ -35,10 +35,17 @@ class HttpAnswer:
         self._stall = stall
         self._body = aiter(cast("_Body", response.stream))
 
-    async def pieces(self) -> AsyncGenerator[bytes]:
-        """Go over the body as it comes; raise `HttpFault` when it breaks off, stalls or cannot be read."""
+    async def pieces(self, wire_limit: int | None = None) -> AsyncGenerator[bytes]:
+        """Go over the body as it comes; raise `HttpFault` when it breaks off, stalls or cannot be read.
+
+        `wire_limit` counts what comes before it is unpacked: that can be long and hold nothing.
+        """
         coding = _find_coding(self.headers, self._host)
+        size = 0
         while (piece := await self._next()) is not None:
+            size += len(piece)
+            if wire_limit is not None and size > wire_limit:
+                raise HttpFault("too-large", f"{self._host} sent more than {wire_limit} bytes")
             if coding is None:
                 yield piece
             else:
@@ -47,11 +54,11 @@ class HttpAnswer:
         if coding is not None and not coding.is_over:
             raise HttpFault("cut", f"{self._host} ended the connection")
 
-    async def read(self, limit: int, *, cut: bool = False) -> bytes:
+    async def read(self, limit: int, *, cut: bool = False, wire_limit: int | None = None) -> bytes:
         """Return the body; one past the limit is cut there, or raises `HttpFault`."""
         found: list[bytes] = []
         size = 0
-        async with aclosing(self.pieces()) as pieces:
+        async with aclosing(self.pieces(wire_limit)) as pieces:
             async for piece in pieces:
                 found.append(piece)
                 size += len(piece)

@@ -16,12 +16,12 @@ FAILURES = (
 )
 
 
-def explain_failure(error: Exception, host: str, seconds: float) -> HttpFault:
+def explain_failure(error: Exception, host: str, seconds: float | None) -> HttpFault:
     """Say what happened at a host, which had `seconds` to say something."""
     if isinstance(error, HttpFault):
         return error
     if isinstance(error, httpcore2.ReadTimeout):
-        return HttpFault("timeout", f"{host} said nothing for {seconds:g} s")
+        return HttpFault("timeout", f"{host} said nothing for {seconds or 0:g} s")
     if isinstance(error, httpcore2.TimeoutException):
         return HttpFault("timeout", f"{host} did not take the request in time")
     if isinstance(error, httpcore2.ProxyError):

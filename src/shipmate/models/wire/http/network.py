@@ -40,7 +40,7 @@ class Network(httpcore2.AsyncNetworkBackend):
                 )
         except TimeoutError:
             raise HttpFault("connect-timeout", f"{host} took no connection within {timeout:g} s") from None
-        except (socket.gaierror, UnicodeError):
+        except (socket.gaierror, ValueError):
             raise HttpFault("unknown-host", f"there is no host named {host}") from None
         except OSError:
             raise HttpFault("unreachable", f"nothing answers at {host}:{port}") from None
@@ -68,6 +68,8 @@ class NetworkStream(httpcore2.AsyncNetworkStream):
         self._host = host
         # The head of a request, kept until its body can go along: one packet less for each request.
         self._unsent = b""
+        # Whether nothing has been sent since the last answer, or at all.
+        self._is_between = True
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Return what has come, nothing at the end; raise `ReadTimeout` when nothing comes in time."""
@@ -79,6 +81,7 @@ class NetworkStream(httpcore2.AsyncNetworkStream):
                     await self._protocol.wait_for_data()
             except TimeoutError:
                 raise httpcore2.ReadTimeout from None
+        self._is_between = True
         return self._protocol.take(max_bytes)
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -90,6 +93,9 @@ class NetworkStream(httpcore2.AsyncNetworkStream):
 
     async def _flush(self, buffer: bytes, timeout: float | None) -> None:
         unsent, self._unsent = self._unsent, b""
+        if self._is_between and self._protocol.is_gone:
+            raise HttpFault("unreachable", f"{self._host} ended the connection before it was asked")
+        self._is_between = False
         try:
             async with asyncio.timeout(timeout):
                 await self._protocol.send(unsent + buffer)
@@ -161,9 +167,14 @@ class _Protocol(asyncio.Protocol):
         return not self._unread and not self._is_over
 
     @property
+    def is_gone(self) -> bool:
+        """Return whether nothing that is sent now would leave."""
+        return self._is_over or self.transport.is_closing()
+
+    @property
     def is_stale(self) -> bool:
         """Return whether an idle connection is of no more use: it ended, or says what nobody asked for."""
-        if self._unread or self._is_over or self.transport.is_closing():
+        if self._unread or self.is_gone:
             return True
         return _has_data(self.transport.get_extra_info("socket"))
 

@@ -8,6 +8,10 @@ import ssl
 EXPIRED, NOT_YET = 10, 9
 UNTRUSTED = frozenset((2, 18, 19, 20, 21))
 OTHER_HOST = frozenset((62, 64))
+# What happens before the first byte of a request leaves.
+UNSENT = frozenset(
+    ("address", "header", "unknown-host", "unreachable", "proxy", "connect-timeout", "certificate")
+)
 
 
 class HttpFault(Exception):  # noqa: N818
@@ -22,6 +26,11 @@ class HttpFault(Exception):  # noqa: N818
         super().__init__(words)
         self.kind = kind
         self.words = words
+
+    @property
+    def is_unsent(self) -> bool:
+        """Return whether nothing of the request has left; else some or all of it may have arrived."""
+        return self.kind in UNSENT
 
 
 def explain_certificate(error: ssl.SSLError, host: str) -> HttpFault:

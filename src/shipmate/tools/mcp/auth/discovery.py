@@ -10,7 +10,7 @@ import msgspec
 
 from shipmate.tools.mcp.auth.endpoint import LoginError, check_endpoint, covers
 from shipmate.tools.mcp.auth.exchange import fetch_json
-from shipmate.tools.mcp.http_client import origin_of
+from shipmate.tools.mcp.http_request import origin_of
 from shipmate.values.message import JsonObject
 from shipmate.workspace.secret.setting import hide_address
 

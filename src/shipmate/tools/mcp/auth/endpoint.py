@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from shipmate.errors import UserError
-from shipmate.tools.mcp.http_client import is_loopback, origin_of
+from shipmate.tools.mcp.http_request import is_loopback, origin_of
 from shipmate.tools.mcp.rpc import first_line
 from shipmate.workspace.secret.setting import hide_address
 

@@ -11,7 +11,7 @@ import msgspec
 
 from shipmate.errors import ToolError
 from shipmate.tools.mcp.auth.endpoint import LoginError
-from shipmate.tools.mcp.http_client import HttpClient
+from shipmate.tools.mcp.http_request import open_client, send_request
 from shipmate.tools.mcp.intake import Intake
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
@@ -66,11 +66,11 @@ async def _send(
     method: str, url: str, headers: Mapping[str, str], body: bytes = b""
 ) -> tuple[int, JsonObject | None]:
     intake = Intake()
-    client = HttpClient(intake)
+    client = open_client()
     try:
         async with (
             asyncio.timeout(ANSWER_SECONDS),
-            client.send(method, url, headers, body) as reply,
+            send_request(client, intake, method, url, headers, body) as reply,
         ):
             return reply.status, _read(await reply.read(intake, ANSWER_LIMIT))
     except TimeoutError as error:

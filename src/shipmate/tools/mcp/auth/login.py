@@ -18,7 +18,7 @@ from shipmate.tools.mcp.auth.exchange import post_json
 from shipmate.tools.mcp.auth.login_file import LoginFile, ServerLogin
 from shipmate.tools.mcp.auth.redirect import RedirectListener, open_port
 from shipmate.tools.mcp.auth.renewal import redeem, revoke
-from shipmate.tools.mcp.http_client import HttpClient
+from shipmate.tools.mcp.http_request import open_client, send_request
 from shipmate.tools.mcp.intake import Intake
 from shipmate.tools.mcp.rpc import VERSION, encode, request
 from shipmate.workspace.config import McpServer
@@ -78,10 +78,13 @@ class LoginFlow:
             "content-type": "application/json",
             "accept": "application/json, text/event-stream",
         }
-        client = HttpClient(intake)
+        client = open_client()
         try:
             body = encode(request(1, "initialize", greeting))
-            async with asyncio.timeout(PROBE_SECONDS), client.send("POST", self._url, headers, body) as reply:
+            async with (
+                asyncio.timeout(PROBE_SECONDS),
+                send_request(client, intake, "POST", self._url, headers, body) as reply,
+            ):
                 if 200 <= reply.status < 300:
                     raise NoLoginNeededError
                 return read_challenge(reply.headers.get("www-authenticate", ""))
