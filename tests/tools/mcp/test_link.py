@@ -329,7 +329,9 @@ async def test_w6_a_started_server_that_died_is_started_again(
     # Killed between two calls: the next one starts it again, and nothing is unknown.
     pid = int(started.read("starts")[0])
     os.kill(pid, signal.SIGKILL)
-    await asyncio.to_thread(os.waitid, os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    # Whoever looks after it may have seen its end first.
+    with contextlib.suppress(ChildProcessError):
+        await asyncio.to_thread(os.waitid, os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     assert await call(servers, context, "act") == "did act"
     with pytest.raises(ToolError, match="not known"):
         await call(servers, context, "die")
