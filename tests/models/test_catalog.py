@@ -28,9 +28,7 @@ def test_the_page_names_every_provider_with_its_key_and_first_model() -> None:
 def test_every_provider_that_a_wire_speaks_has_an_address_or_asks_for_one() -> None:
     own_server = {"litellm", "ollama", "openai-compatible", "vllm"}
     assert {name for name, entry in PROVIDERS.items() if entry.wire and not entry.home} == own_server
-    assert all(
-        entry.home.startswith("https://") for name, entry in PROVIDERS.items() if entry.home and entry.keys
-    )
+    assert all(entry.home.startswith("https://") for entry in PROVIDERS.values() if entry.home and entry.keys)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
