@@ -138,7 +138,7 @@ def test_a_pattern_of_paths_has_a_limit(pattern: str) -> None:
     "pattern", ["**/" * 330, "*a" * 490 + "b", "[" * 999, "?*" * 490, "{a,b}" * 5 + "*" * 900]
 )
 def test_a_pattern_of_paths_within_it_is_fast(pattern: str) -> None:
-    cost = measure("tests.tools.file.search.test_pattern:match_often", repr(pattern))
+    cost = measure("tests.tools.file.search.test_grep:match_often", repr(pattern))
     assert cost.error == ""
     assert cost.seconds < 5
 
@@ -165,7 +165,7 @@ def test_an_edit_cannot_multiply_a_file() -> None:
     ],
 )
 def test_a_diff_costs_little(old: str, new: str) -> None:
-    cost = measure("tests.tools.file.search.test_pattern:compare", old, new)
+    cost = measure("tests.tools.file.search.test_grep:compare", old, new)
     assert cost.error == ""
     assert cost.seconds < 10
     assert cost.megabytes < 200
