@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Collection, Sequence
+from hashlib import blake2b
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -225,7 +226,7 @@ class AgentOrchestrator:
             tools=_offer(turn),
             sidecars=await self._ledger.sidecars(turn.thread_id),
             zone=context.zone,
-            cache_key=turn.thread_id,
+            cache_key=_name_cache(turn.thread_id),
             sampling=turn.options.sampling,
         )
 
@@ -281,6 +282,11 @@ def _offer(turn: Turn) -> list[ToolSpec]:
     fitting = fit_tools(turn.equipment.toolset.specs(), turn.window)
     own = [spec for spec in fitting if spec.name not in turn.client_tools]
     return [*own, *(ToolSpec(each.name, each.description, each.schema) for each in turn.options.tools)]
+
+
+def _name_cache(thread_id: str) -> str:
+    """Return a name for a thread that tells a provider nothing of whose it is."""
+    return blake2b(thread_id.encode(), digest_size=12).hexdigest()
 
 
 def _refuse(turn: Turn, asked: Asked) -> str | None:

@@ -108,6 +108,20 @@ async def test_w3_a_changed_file_is_named_as_what_broke_the_prefix(tmp_path: Pat
     assert [turn.broken_by for turn in read_snapshots(ship.layout, ROOM)] == [None, "", "section soul"]
 
 
+@pytest.mark.parametrize("protocol", ["chat", "responses"])
+async def test_requests_of_a_thread_have_a_cache_key_that_names_nobody(tmp_path: Path, protocol: str) -> None:
+    (tmp_path / "Agent.md").write_text("# Captain\n")
+    async with ProviderServer() as server:
+        (tmp_path / "ship.json").write_text(json.dumps({"llm": settings(protocol, server.url, None)}))
+        async with Shipmate.open(tmp_path, environ={}) as ship:
+            for number in range(2):
+                await (await ship.receive(words(number))).outcome()
+    keys = [request.body["prompt_cache_key"] for request in server.requests]
+    assert len(keys) == 2
+    assert len(set(keys)) == 1
+    assert all(part not in keys[0] for part in ("web", "room"))
+
+
 async def test_w3_the_persons_words_come_last(tmp_path: Path) -> None:
     (tmp_path / "Agent.md").write_text("# Captain\n")
     async with ProviderServer() as server:
