@@ -150,7 +150,9 @@ async def test_w6_a_remembered_server_that_is_gone_fails_its_call_and_no_turn(
     (fleet.script).write_text("raise SystemExit('broken')")
     again = fleet.open(s=fleet.server())
     (tool,) = await again.load()
-    with pytest.raises(ToolError, match=r"not available: it (ended before it answered|has ended)\. Nothing ran\."):
+    with pytest.raises(
+        ToolError, match=r"not available: it (ended before it answered|has ended)\. Nothing ran\."
+    ):
         await tool.run(tool.parse({}), context)
     assert again.findings()[0].level == "warn"
     assert await names(again) == ["mcp__s__act"]
