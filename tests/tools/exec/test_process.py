@@ -48,12 +48,14 @@ def marker(root: Path) -> Path:
 
 
 def holders(file: Path) -> list[int]:
-    """Return the processes that have a file open."""
+    """Return the processes that have a file open and can still act: those without memory are being ended."""
     status = file.stat()
     found: list[int] = []
     for process in Path("/proc").glob("[0-9]*"):
         # A process may end while it is looked at.
         with contextlib.suppress(OSError):
+            if (process / "statm").read_text().startswith("0 "):
+                continue
             for link in (process / "fd").iterdir():
                 with contextlib.suppress(OSError):
                     if os.path.samestat(link.stat(), status):
