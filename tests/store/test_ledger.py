@@ -161,3 +161,20 @@ async def test_a_month_put_in_place_of_another_is_read_from_its_start(layout: La
     other.rename(layout.usage / "2026-01.jsonl")
     assert [step.step for step in await store.ledger.usage("")] == [2, 3, 4]
     await store.close()
+
+
+async def test_what_is_held_of_many_threads_is_bounded(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shipmate.store.journal.sidecar.HELD", 10_000)
+    store = open_store(layout)
+    rooms = [f"cli:dm:room{number}" for number in range(20)]
+    for room in rooms:
+        await store.ledger.keep_context(room, "u", "x" * 3_000)
+    first = [await store.ledger.sidecars(room) for room in rooms]
+    again = [await store.ledger.sidecars(room) for room in rooms]
+    assert again == first
+    # The last few are held, the first were let go.
+    assert (await store.ledger.sidecars(rooms[-1])) is again[-1]
+    assert (await store.ledger.sidecars(rooms[0])) is not again[0]
+    await store.close()

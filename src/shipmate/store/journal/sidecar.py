@@ -17,8 +17,8 @@ from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.disk.disk import Disk, append_to, exists, read_file, refusals, remove_file, stat_of
 from shipmate.workspace.layout import Layout
 
-# How many threads' files are held, so that a step does not read its thread's anew.
-HELD = 256
+# How many bytes of threads' files are held, so that a step does not read its thread's anew.
+HELD = 8_000_000
 
 
 class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -51,7 +51,7 @@ class SidecarFiles:
             if known is None or known[0] != state:
                 known = state, _join(read_file(self._disk, path))
         self._held[thread_id] = known
-        if len(self._held) > HELD:
+        while sum(size for (_, size), _ in self._held.values()) > HELD and len(self._held) > 1:
             self._held.popitem(last=False)
         return known[1]
 
