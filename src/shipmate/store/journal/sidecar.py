@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from typing import TypeAlias
 
 import msgspec
 
@@ -29,6 +30,8 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 _decoder = msgspec.json.Decoder(_Line)
+# A file's inode and size, and what it said then.
+_Known: TypeAlias = tuple[tuple[int, int], Mapping[str, Sidecar]]
 
 
 class SidecarFiles:
@@ -37,7 +40,8 @@ class SidecarFiles:
     def __init__(self, layout: Layout, disk: Disk) -> None:
         self._layout = layout
         self._disk = disk
-        self._held: OrderedDict[ThreadId, tuple[tuple[int, int], Mapping[str, Sidecar]]] = OrderedDict()
+        self._held: OrderedDict[ThreadId, _Known] = OrderedDict()
+        self._size = 0
 
     def read(self, thread_id: ThreadId) -> Mapping[str, Sidecar]:
         """Return what stands beside the messages of a thread's course, by message id."""
@@ -47,13 +51,22 @@ class SidecarFiles:
             if status is None:
                 return {}
             state = status.st_ino, status.st_size
-            known = self._held.pop(thread_id, None)
+            known = self._let_go(thread_id)
             if known is None or known[0] != state:
                 known = state, _join(read_file(self._disk, path))
-        self._held[thread_id] = known
-        while sum(size for (_, size), _ in self._held.values()) > HELD and len(self._held) > 1:
-            self._held.popitem(last=False)
+        self._hold(thread_id, known)
         return known[1]
+
+    def _hold(self, thread_id: ThreadId, known: _Known) -> None:
+        self._held[thread_id] = known
+        self._size += known[0][1]
+        while self._size > HELD and len(self._held) > 1:
+            self._size -= self._held.popitem(last=False)[1][0][1]
+
+    def _let_go(self, thread_id: ThreadId) -> _Known | None:
+        known = self._held.pop(thread_id, None)
+        self._size -= known[0][1] if known is not None else 0
+        return known
 
     def add_context(self, thread_id: ThreadId, message_id: str, context: str) -> None:
         """Put on disk what a message came with."""
@@ -69,7 +82,7 @@ class SidecarFiles:
         """Forget all of it, because the course ended."""
         path = self._layout.sidecar(thread_id)
         with refusals(path, self._layout.root):
-            self._held.pop(thread_id, None)
+            self._let_go(thread_id)
             if exists(self._disk, path):
                 remove_file(self._disk, path)
 
