@@ -25,6 +25,12 @@ from tests.support.wait import LONG
 ROOM = ThreadId("cli", "dm", "ann")
 
 
+@pytest.fixture(autouse=True)
+def any_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the disk be slow, as elsewhere in these tests it never is."""
+    monkeypatch.setattr("shipmate.workspace.disk.pace.SLOW", SLOW)
+
+
 class SlowDisk(OsDisk):
     """A disk each of whose syncs takes a while; the thread each was waited for in is noted."""
 
