@@ -134,8 +134,7 @@ class JournalInbox:
             if known is not None:
                 return self._kept[known].row, False
             line = Accept(seq=self._next, at=timestamp(self._clock()), event=event)
-            await self._file.append_durably(line)
-            self._apply(line)
+            self._write(line, waits=True)
             return self._kept[line.seq].row, True
 
     async def find(self, event: IngressEvent) -> InboxRow | None:
