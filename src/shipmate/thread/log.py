@@ -8,6 +8,7 @@ import fcntl
 import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -33,6 +34,7 @@ from shipmate.workspace.disk.disk import (
     refusals,
     remove_file,
 )
+from shipmate.workspace.disk.pace import pace_of
 from shipmate.workspace.layout import Layout
 
 LOCK_POLL_SECONDS = 0.02
@@ -145,7 +147,11 @@ class FileLog:
         path = self._layout.thread(thread_id)
         data = b"".join(map(encode_row, rows))
         with self._refusals(path):
-            append_to(self._disk, path, data, waits=waits, is_whole=_is_row)
+            write = partial(append_to, self._disk, path, data, waits=waits, is_whole=_is_row)
+            if waits:
+                await pace_of(self._disk).wait(write)
+            else:
+                write()
 
     async def create(self, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:
         """Make a thread with all its first rows, or none."""

@@ -134,7 +134,8 @@ class JournalInbox:
             if known is not None:
                 return self._kept[known].row, False
             line = Accept(seq=self._next, at=timestamp(self._clock()), event=event)
-            self._write(line, waits=True)
+            await self._file.append_durably(line)
+            self._apply(line)
             return self._kept[line.seq].row, True
 
     async def find(self, event: IngressEvent) -> InboxRow | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from shipmate.errors import StorageError
 from shipmate.values.message import timestamp
 from shipmate.workspace.disk.disk import Disk, append_to, read_file, refusals, replace_file
+from shipmate.workspace.disk.pace import pace_of
 from shipmate.workspace.layout import Layout
 
 log = logging.getLogger(__name__)
@@ -58,6 +60,11 @@ class LineFile:
     def append(self, *lines: msgspec.Struct, waits: bool) -> None:
         """Append lines; what `waits` is on disk before this returns."""
         self._append(_encode(lines), waits=waits)
+        self._count += len(lines)
+
+    async def append_durably(self, *lines: msgspec.Struct) -> None:
+        """Append lines that are on disk before this returns; others may append meanwhile."""
+        await pace_of(self._disk).wait(partial(self._append, _encode(lines), waits=True))
         self._count += len(lines)
 
     def _append(self, data: bytes, *, waits: bool) -> None:
