@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -9,6 +10,10 @@ from tests.support.search import load_profile
 
 # Before any test module is imported: decorators take over what holds then.
 load_profile()
+
+# A run that a shell starts in the background inherits that Ctrl-C is ignored, and so would all it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -111,6 +111,8 @@ async def test_a_cancelled_writer_has_written_and_knows_it(tmp_path: Path) -> No
         writing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await writing
+    # Whoever asked once is not outnumbered: a runner takes Ctrl-C for what it is only then.
+    assert writing.cancelling() == 1
     assert b'"hi"' in Layout(tmp_path).thread(ROOM).read_bytes()
     assert [each["id"] for each in (await threads.read(ROOM)).messages] == ["u"]
 

@@ -53,7 +53,9 @@ class Pace:
                 pass
         task = asyncio.current_task()
         if cancelled and task is not None:
-            # What was done must be taken note of first; the next thing that is awaited ends the task.
+            # What was done must be taken note of first; the next thing that is awaited ends the task. It was
+            # asked to end once, so it must not look as if it had been asked twice: Ctrl-C goes by that.
+            task.uncancel()
             task.cancel()
         return waiting.result()
 
