@@ -102,8 +102,10 @@ def test_whatever_comes_it_tells_or_raises_a_fault(chunks: list[Json]) -> None:
 def test_any_bytes_are_told_or_a_fault(data: bytes) -> None:
     reader = ChatReader(COMMON)
     with suppress(WireError):
-        list(reader.take("", data))
-        list(reader.close())
+        told = [*reader.take("", data), *reader.close()]
+        # What is no fault came to an end, and to one only.
+        assert [isinstance(event, Finish) for event in told].count(True) == 1
+        assert isinstance(told[-1], Finish)
 
 
 def test_deep_nesting_is_a_fault() -> None:

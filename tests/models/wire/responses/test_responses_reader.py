@@ -117,9 +117,10 @@ def _short(told: Told) -> tuple[Any, ...]:
 @given(st.lists(st.tuples(st.sampled_from(("", "response.completed", "error")), st.binary(max_size=40))))
 def test_reads_or_refuses_any_bytes(events: list[tuple[str, bytes]]) -> None:
     try:
-        read_all(ResponsesReader(), events)
+        told = read_all(ResponsesReader(), events)
     except WireError:
         return
+    assert told.finish is not None
 
 
 @settings(max_examples=examples(120))
