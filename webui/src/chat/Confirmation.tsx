@@ -49,12 +49,9 @@ interface CardProps {
 export function ApprovalCard({ approvalId, approval, tool, input, onDecided }: CardProps) {
   const t = useT();
   const card = useRef<HTMLElement>(null);
-  const { decide, isSending } = useDecision(async () => {
-    const next = nextCard(card.current);
-    await onDecided();
-    refocus(next);
-  });
+  const { decide, isSending } = useDecision(onDecided);
   const isOpen = !approval || approval.status === "requested";
+  const handFocusTo = useFocusAfter(isOpen);
   return (
     <section className="confirmation" aria-label={t("approval.title", { tool })} tabIndex={-1} ref={card}>
       <header>
@@ -68,7 +65,10 @@ export function ApprovalCard({ approvalId, approval, tool, input, onDecided }: C
         <Choices
           approval={approval}
           isSending={isSending}
-          decide={(approved, scope, reason) => decide(() => api.decide(approvalId, { approved, scope, reason }))}
+          decide={(approved, scope, reason) => {
+            handFocusTo(nextCard(card.current));
+            return decide(() => api.decide(approvalId, { approved, scope, reason }));
+          }}
         />
       ) : (
         <p className="muted">{t("approval.is", { status: t(`approval.${approval.status}`) })}</p>
@@ -192,19 +192,11 @@ function useDecision(onDecided: () => Promise<void>) {
 /** Decides all questions that are shown together in one step: those and no later ones. */
 export function ApproveAll({ ids, onDecided }: { ids: string[]; onDecided: () => Promise<void> }) {
   const t = useT();
-  const { decide, isSending } = useDecision(async () => {
-    await onDecided();
-    refocus(null);
-  });
-  const isPressed = useRef(false);
+  const { decide, isSending } = useDecision(onDecided);
   const isShown = ids.length > 1;
-  useEffect(() => {
-    // The button that was pressed leaves with the questions, and the focus with it.
-    if (!isShown && isPressed.current) refocus(null);
-    if (!isShown) isPressed.current = false;
-  }, [isShown]);
+  const handFocusTo = useFocusAfter(isShown);
   const send = (approved: boolean) => {
-    isPressed.current = true;
+    handFocusTo(null);
     void decide(async () => ({ say: null, ...(await api.decideAll(ids, approved)) }));
   };
   if (!isShown) return null;
@@ -226,6 +218,21 @@ function nextCard(card: HTMLElement | null): HTMLElement | null {
   const all = [...document.querySelectorAll<HTMLElement>(".confirmation")];
   const at = card ? all.indexOf(card) : -1;
   return all[at + 1] ?? all[at - 1] ?? null;
+}
+
+/** Hands the focus on once the buttons that were pressed are gone from the page, however late that is. */
+function useFocusAfter(isShown: boolean): (next: HTMLElement | null) => void {
+  const pressed = useRef<{ next: HTMLElement | null } | null>(null);
+  useEffect(() => {
+    if (!isShown) return;
+    return () => {
+      if (pressed.current) refocus(pressed.current.next);
+      pressed.current = null;
+    };
+  }, [isShown]);
+  return (next) => {
+    pressed.current = { next };
+  };
 }
 
 /** Takes the focus on, where the button that had it is gone. */

@@ -9,6 +9,7 @@ import { draftMessage, messageText, newMessageId, takeFor, type Draft } from "./
 import { makeTransport } from "./transport";
 import { usePins } from "./usePins";
 import { useQueue } from "./useQueue";
+import { useSteady } from "./useSteady";
 
 const THROTTLE_MS = 40;
 const PAUSE_MS = 250;
@@ -276,7 +277,7 @@ export function useThread(id: string) {
     returned,
     queue,
     pins,
-    messages: chat.messages,
+    messages: useSteady(chat.messages, isLive),
     isBusy: isLive || page.running,
     isStreaming: chat.status === "streaming",
     isLost: connection === "offline",
