@@ -15,6 +15,7 @@ SOURCE = Path(shipmate.__file__).parent
 ROOM_WORDS = {"__init__", "port", "service"}
 NAMED_AFTER_A_THING = (
     "cli",
+    "cli/priming",
     "cli/terminal",
     "cli/workspace",
     "server/routes",

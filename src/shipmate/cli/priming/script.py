@@ -1,43 +1,24 @@
-"""Check, search, save and rehearse priming scripts."""
+"""List, search, show and save scripts."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from pathlib import Path
-from typing import Any
 
 import click
-import msgspec
 
 from shipmate.cli.place import find_layout, open_records, parse_thread_id
+from shipmate.cli.priming.option import JSON, MEMBER, NO_SCRIPTS, REF, print_json
 from shipmate.cli.terminal.card import clean, shorten
-from shipmate.priming.check import check_file
 from shipmate.priming.export import Saved, ScriptExistsError, save_script
 from shipmate.priming.library import Library, Listing
 from shipmate.priming.recent import Recents
 from shipmate.priming.ref import ScriptRef
-from shipmate.priming.rehearse import ASPECTS
-from shipmate.workspace.layout import CAPTAIN, Layout
 
-REF = click.argument("ref", metavar="REF")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-MEMBER = click.option(
-    "-m", "--member", default=CAPTAIN, show_default=True, help="The member the scripts are for."
-)
-NO_SCRIPTS = (
-    "No scripts yet. Save a conversation as one with `shipmate priming save THREAD SLUG`, "
-    "or write .minds/priming/team_shared/NAME.md."
-)
 NO_RECENT = "No script was used yet. Start with one: `shipmate chat --prime REF`."
 
 
-@click.group(epilog="REF is individual/<member>/<slug> or team_shared/<slug>.")
-def command() -> None:
-    """Check, search, save and rehearse priming scripts: conversations kept as Markdown files."""
-
-
-@command.command("list")
+@click.command("list")
 @MEMBER
 @JSON
 @click.pass_context
@@ -46,7 +27,7 @@ def list_scripts(context: click.Context, member: str, as_json: bool) -> None:
     _print_listing(Library(find_layout(context)).list(member), NO_SCRIPTS, as_json=as_json)
 
 
-@command.command()
+@click.command()
 @click.argument("query")
 @MEMBER
 @JSON
@@ -57,7 +38,7 @@ def search(context: click.Context, query: str, member: str, as_json: bool) -> No
     _print_listing(found, f"No script matches {query!r}. `shipmate priming list` shows all.", as_json=as_json)
 
 
-@command.command()
+@click.command()
 @MEMBER
 @JSON
 @click.pass_context
@@ -69,7 +50,7 @@ def recent(context: click.Context, member: str, as_json: bool) -> None:
 
 def _print_listing(found: Listing, empty: str, *, as_json: bool) -> None:
     if as_json:
-        _print_json({"scripts": found.entries, "problems": found.problems})
+        print_json({"scripts": found.entries, "problems": found.problems})
         return
     for problem in found.problems:
         click.echo(f"shipmate: {clean(problem)}", err=True)
@@ -82,39 +63,7 @@ def _print_listing(found: Listing, empty: str, *, as_json: bool) -> None:
         click.echo(f"{entry.script_ref:<{width}}  {at}  {entry.records:>5}  {title}".rstrip())
 
 
-@command.command()
-@click.argument("scripts", nargs=-1, metavar="[FILE|REF]...")
-@JSON
-@click.pass_context
-def check(context: click.Context, scripts: tuple[str, ...], as_json: bool) -> int:
-    """Check scripts and show every mistake with its line; without a name, all scripts of the workspace.
-
-    Exit code 1 when there is a mistake.
-    """
-    layout = find_layout(context)
-    files = [_locate(layout, given) for given in scripts] or [
-        (path.relative_to(layout.root).as_posix(), path) for _, path in Library(layout).every()
-    ]
-    problems = [problem for name, path in files for problem in check_file(layout, name, path)]
-    if as_json:
-        shown = [{"path": p.path, "line": p.line, "record": p.record, "problem": p.problem} for p in problems]
-        _print_json({"checked": len(files), "problems": shown})
-        return 1 if problems else 0
-    for problem in problems:
-        click.echo(clean(str(problem)))
-    if not files:
-        click.echo(NO_SCRIPTS)
-    elif not problems:
-        click.echo(f"{len(files)} {'script' if len(files) == 1 else 'scripts'} checked, no mistakes.")
-    return 1 if problems else 0
-
-
-def _locate(layout: Layout, given: str) -> tuple[str, Path]:
-    """Take a name for a file when there is one, else for a ref."""
-    return (given, Path(given)) if Path(given).exists() else (given, ScriptRef.parse(given).path(layout))
-
-
-@command.command()
+@click.command()
 @REF
 @JSON
 @click.pass_context
@@ -122,7 +71,7 @@ def show(context: click.Context, ref: str, as_json: bool) -> None:
     """Print a script as it stands on disk."""
     shown = Library(find_layout(context)).show(ScriptRef.parse(ref))
     if as_json:
-        _print_json(shown)
+        print_json(shown)
         return
     # A pipe gets the file as it is; a screen must not be steered by it.
     click.echo(clean(shown.text) if sys.stdout.isatty() else shown.text, nl=False)
@@ -130,7 +79,7 @@ def show(context: click.Context, ref: str, as_json: bool) -> None:
         click.echo(f"shipmate: {clean(problem)}", err=True)
 
 
-@command.command()
+@click.command()
 @click.argument("thread", metavar="THREAD")
 @click.argument("slug")
 @click.option("--course", type=click.IntRange(min=1), help="The course to save; the current one by default.")
@@ -170,39 +119,6 @@ def save(
             raise
         saved = asyncio.run(work(True))
     if as_json:
-        _print_json(saved)
+        print_json(saved)
     else:
         click.echo(f"Saved {saved.records} records to {saved.path}. Use it with --prime {saved.script_ref}.")
-
-
-@command.command()
-@REF
-@MEMBER
-@click.option("--model", metavar="PROVIDER:MODEL", help="Rehearse with this model.")
-@click.option(
-    "--ignore", multiple=True, type=click.Choice(ASPECTS), help="Do not count differences in these."
-)
-@JSON
-@click.pass_context
-def rehearse(
-    context: click.Context, ref: str, member: str, model: str | None, ignore: tuple[str, ...], as_json: bool
-) -> int:
-    """Say a script's user turns again and show where the answers differ.
-
-    A call that asks for approval is denied; what your rules allow runs. Exit code 0 when all is as in the
-    script, else 1.
-    """
-    from shipmate.cli.rehearsal import run_rehearsal, show_rehearsal
-
-    layout = find_layout(context)
-    script = Library(layout).load(ScriptRef.parse(ref), member)
-    report = asyncio.run(run_rehearsal(layout, script, member, model, ignore))
-    if as_json:
-        _print_json(report)
-    else:
-        show_rehearsal(report)
-    return 0 if report.matches else 1
-
-
-def _print_json(value: Any) -> None:
-    click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
