@@ -28,6 +28,7 @@ from shipmate.values import chunk as chunks
 from shipmate.values.event import Outcome
 from shipmate.values.message import UIMessage, message_tokens, text_of, timestamp, tool_name
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.upload import Uploads
 
 
 class TokenCount:
@@ -78,15 +79,16 @@ class AgentOrchestrator:
         toolset: Toolset,
         approvals: ApprovalService,
         ledger: Ledger,
+        uploads: Uploads,
         trace: Trace,
         snapshots: SnapshotLog,
     ) -> None:
-        self._attachments = Attachments(layout)
+        self._attachments = Attachments(layout, uploads)
         self._ledger = ledger
         self._trace = trace
         self._snapshots = snapshots
         self._history = TokenCount()
-        self._worker = Worker(toolset, approvals)
+        self._worker = Worker(toolset, approvals, uploads)
 
     async def run(self, turn: Turn) -> Outcome:
         """Run a turn to its end; what it had said or done before trouble is kept."""
