@@ -88,7 +88,7 @@ class Thread:
 
     async def settle(self) -> None:
         """Put on disk what a process wrote that ended before it had waited for it."""
-        await self._log.append(self.id, ())
+        await self._log.append(self.id, (), waits=True)
 
     async def refresh(self) -> None:
         """Read what was appended since the last look, by whichever process."""
