@@ -12,22 +12,15 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from shipmate.errors import NotFoundError
-from shipmate.priming.script.kind import FLAG, NAME, TEXT, Kind, one_of
+from shipmate.priming.script.frontmatter import check_frontmatter, find_restriction
 from shipmate.priming.script.record import Record, Script, ScriptError
 from shipmate.priming.script.record_rule import RULES, FieldError, check_record
+from shipmate.priming.script.ui_key import Contradiction, find_contradictions
 from shipmate.values.message import JsonObject
 from shipmate.workspace.json import read_json
 from shipmate.workspace.yaml.scalar import YamlError
 from shipmate.workspace.yaml.yaml import read_yaml
 
-_OPTIONAL: dict[str, Kind] = {
-    "id": NAME,
-    "echoback": FLAG,
-    "scope": one_of("dialog", "task", "agent", "runtime"),
-    "renderMode": one_of("plain", "markdown"),
-    "createdAt": TEXT,
-    "priority": one_of("high", "medium", "low"),
-}
 RECORD_LIMIT = 200_000
 # The origin trims by JavaScript's notion of white space, which is not Python's.
 BLANKS = (
@@ -38,35 +31,8 @@ BLANKS = (
 _HEADING = re.compile(rf"###[{BLANKS}]+record[{BLANKS}]+([A-Za-z0-9_]+)[{BLANKS}]*", re.IGNORECASE | re.ASCII)
 _NEAR_HEADING = re.compile(rf"#+[{BLANKS}]*record[{BLANKS}:]+\w+_record\b.*", re.IGNORECASE | re.ASCII)
 _OLD_HEADING = re.compile(rf"###[{BLANKS}]+(user|assistant)[{BLANKS}]*", re.IGNORECASE | re.ASCII)
+_RULE = re.compile(r"\s*-{3,}\s*")
 _OPENING = re.compile(rf"(`{{3,}}|~{{3,}})[{BLANKS}]*[^`~]*")
-
-
-def check_reminders(frontmatter: JsonObject) -> str:
-    """Say what is wrong with the reminders, "" when nothing is."""
-    reminders = frontmatter.get("reminders")
-    if "reminders" not in frontmatter:
-        return ""
-    if not isinstance(reminders, list):
-        return "`reminders` must be a list of {content, …}"
-    for number, reminder in enumerate(reminders, 1):
-        if problem := _check_reminder(reminder):
-            return f"reminder {number}: {problem}"
-    return ""
-
-
-def _check_reminder(reminder: object) -> str:
-    if not isinstance(reminder, dict):
-        return "write {content, …}"
-    if not NAME.test(reminder.get("content")):
-        return "`content` must be a text that is not blank"
-    if "ownerName" in reminder:
-        return "no owner of reminders is registered here. Leave `ownerName` out"
-    for name, kind in _OPTIONAL.items():
-        if name in reminder and not kind.test(reminder[name]):
-            return f"`{name}` must be {kind.want}"
-    return ""
-
-
 BYTE_LIMIT = 64 * 1024 * 1024
 # Metadata that only the slow YAML reader understands: at most seven seconds of it in one file.
 SLOW_LIMIT = 1024 * 1024
@@ -112,7 +78,10 @@ def parse_script(text: str, path: str = "") -> Script:
     parser = _Parser(text, path)
     # Cutting comes first: a file of too many records is refused before any of them is looked into.
     blocks = list(cut_blocks(parser.lines, parser.first, path))
-    return Script(parser.frontmatter, parser.refuse_empty([parser.read_record(block) for block in blocks]))
+    records = parser.refuse_empty([parser.read_record(block) for block in blocks])
+    for found in find_contradictions(records):
+        raise parser.contradict(found, blocks)
+    return Script(parser.frontmatter, records)
 
 
 def check_script(text: str, path: str = "") -> list[ScriptError]:
@@ -130,11 +99,14 @@ def check_script(text: str, path: str = "") -> list[ScriptError]:
     except ScriptError as error:
         # What breaks the cutting hides the rest of the file, not what stands before it.
         broken = [error]
+    records: list[Record] = []
     for block in blocks:
         try:
-            parser.read_record(block)
+            records.append(parser.read_record(block))
         except ScriptError as error:
             problems.append(error)
+    if not problems:
+        problems += [parser.contradict(found, blocks) for found in find_contradictions(records)]
     return problems + broken
 
 
@@ -146,13 +118,23 @@ class _Parser:
         self.slow = 0
         lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
         top = split_metadata(lines)
-        if top.text is None and lines[0] == "---" and len(lines) > 1 and lines[1] != "---":
-            raise ScriptError("the frontmatter is not closed. Write `---` below it", path=path, line=1)
+        if top.text is None:
+            self._refuse_unread(lines)
         self.lines = top.body
         self.first = len(lines) - len(top.body) + 1
-        self.frontmatter = {} if top.text is None else self.read_metadata(top.text, 2, 0)
-        if problem := check_reminders(self.frontmatter):
-            raise ScriptError(problem, path=path, line=_find_line(top, "reminders", 2))
+        self.frontmatter = {} if top.text is None else self.read_metadata(top.text, 2, 0, is_top=True)
+        key, problem = check_frontmatter(self.frontmatter)
+        if problem:
+            raise ScriptError(problem, path=path, line=_find_line(top, key, 2) or 1)
+
+    def _refuse_unread(self, lines: list[str]) -> None:
+        """Refuse what looks like frontmatter and would not be read as such."""
+        if lines[0] == "---" and len(lines) > 1 and lines[1] != "---":
+            raise ScriptError("the frontmatter is not closed. Write `---` below it", path=self.path, line=1)
+        at = next((at for at, line in enumerate(lines) if line.strip(BLANKS + "\ufeff")), 0)
+        if _RULE.fullmatch(lines[at]) and lines[at : at + 2] != ["---", "---"]:
+            problem = "the frontmatter must begin on the first line, with `---` alone. Take out what is before"
+            raise ScriptError(problem, path=self.path, line=at + 1)
 
     def refuse_empty(self, records: list[Found]) -> list[Found]:
         if not records:
@@ -211,7 +193,7 @@ class _Parser:
             line = _find_line(parts, error.field, block.start + (parts.text is not None))
             raise self.error(block, f"{block.type}: {error}", line or block.heading) from error
 
-    def read_metadata(self, text: str, line: int, record: int) -> JsonObject:
+    def read_metadata(self, text: str, line: int, record: int, *, is_top: bool = False) -> JsonObject:
         try:
             values, is_slow = read_yaml(text)
         except YamlError as error:
@@ -222,7 +204,19 @@ class _Parser:
                 f"over {SLOW_LIMIT // 1024} KB of nested metadata; write nested values as JSON on one line"
             )
             raise ScriptError(problem, path=self.path, line=line, record=record)
-        return values if isinstance(values, dict) else {}
+        if isinstance(values, dict):
+            return values
+        if is_top and values is not None:
+            # Taken for empty it would restrict the script to nobody's knowledge.
+            raise ScriptError("the frontmatter must be `key: value` lines", path=self.path, line=line)
+        return {}
+
+    def contradict(self, found: Contradiction, blocks: list[Block]) -> ScriptError:
+        block = next(block for block in blocks if block.heading == found.record.line)
+        is_call = block.type == "func_call_record"
+        parts = BlockMetadata(None, block.lines) if is_call else split_metadata(block.lines)
+        line = _find_line(parts, found.key, block.start + (parts.text is not None))
+        return self.error(block, f"{block.type}: {found.problem}", line)
 
     def error(self, block: Block, problem: str, line: int = 0) -> ScriptError:
         return ScriptError(problem, path=self.path, line=line or block.heading, record=block.number)
@@ -280,6 +274,7 @@ def cut_blocks(lines: list[str], first: int, path: str) -> Iterator[Block]:
         kind = _read_heading(lines[at], first + at, path, number + 1)
         at += 1
         if kind is None:
+            _refuse_restriction(lines[at - 1], first + at - 1, path)
             continue
         number += 1
         if number > RECORD_LIMIT:
@@ -298,6 +293,13 @@ def cut_blocks(lines: list[str], first: int, path: str) -> Iterator[Block]:
         )
         yield Block(kind, number, heading, first + start, lines[start:end])
         at = end + 1 if fence else end
+
+
+def _refuse_restriction(line: str, number: int, path: str) -> None:
+    """Refuse a line outside all blocks that says whom the script is for: nothing would heed it."""
+    if key := find_restriction(line):
+        problem = f"`{key}` counts in the frontmatter only. Begin the file with `---`, `{key}: …`, `---`"
+        raise ScriptError(problem, path=path, line=number)
 
 
 def _read_heading(line: str, number: int, path: str, record: int) -> str | None:
