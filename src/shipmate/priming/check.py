@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shipmate.errors import UserError
 from shipmate.priming.library import Library
-from shipmate.priming.ref import ScriptRef
+from shipmate.priming.ref import ScriptRef, is_own_place
 from shipmate.priming.script.parse import check_script, read_text
 from shipmate.priming.script.record import ScriptError
 from shipmate.workspace.finding import Finding
@@ -16,6 +16,8 @@ from shipmate.workspace.layout import Layout
 def check_file(layout: Layout, name: str, path: Path) -> list[ScriptError]:
     """List every mistake in a file, its name and place among them; `name` is what messages call it."""
     try:
+        if path.is_dir() and not is_own_place(path, path, layout):
+            return [ScriptError("this is a link that leads elsewhere. Put the folder itself there", path=name)]
         if path.is_relative_to(layout.priming):
             ScriptRef.parse(path.relative_to(layout.priming).as_posix()).path(layout)
         return check_script(read_text(path, name), name)

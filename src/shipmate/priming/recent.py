@@ -10,7 +10,7 @@ import msgspec
 
 from shipmate.errors import PrimingError
 from shipmate.priming.library import Library, Listing, is_applicable
-from shipmate.priming.ref import ScriptRef
+from shipmate.priming.ref import ScriptRef, is_own_place
 from shipmate.values.nesting import check_nesting
 from shipmate.workspace.disk.disk import DISK, locked
 from shipmate.workspace.disk.private import make_private
@@ -42,6 +42,8 @@ class Recents:
     def read(self, member: str) -> tuple[list[Recent], list[str]]:
         """Return the uses, newest first; a damaged file is set aside and reported, never fatal."""
         path = self._layout.recent_priming(member)
+        if problem := self._check_place(path):
+            return [], [problem]
         try:
             with path.open("rb") as file:
                 data = file.read(_BYTE_LIMIT + 1)
@@ -59,6 +61,8 @@ class Recents:
     def note(self, member: str, refs: Sequence[ScriptRef]) -> list[str]:
         """Put scripts first, the last given foremost, within the limit; give what was wrong with the file."""
         path = self._layout.recent_priming(member)
+        if problem := self._check_place(path):
+            return [problem]
         make_private(path.parent)
         with locked(DISK, path.with_name(f".{path.name}.lock")):
             known, problems = self.read(member)
@@ -74,6 +78,11 @@ class Recents:
             temporary.write_bytes(msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n")
             temporary.replace(path)
         return problems
+
+    def _check_place(self, path: Path) -> str:
+        if is_own_place(path, path.parent, self._layout):
+            return ""
+        return f"{path} is a link that leads elsewhere; what was used last is not kept. Put the file itself there."
 
     def list(self, library: Library, member: str) -> Listing:
         """Describe the recent scripts that still exist and are meant for the member."""

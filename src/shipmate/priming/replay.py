@@ -20,16 +20,15 @@ from shipmate.store.port import Store
 from shipmate.thread.pin import Pin, pin_parts
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import JsonObject, UIMessage, is_settled, is_tool, metadata_of, timestamp
+from shipmate.values.primed import HIDE_PRIMING, SOURCE_TAG
+from shipmate.values.primed import hides_priming as hides_priming
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
 log = logging.getLogger(__name__)
-SOURCE_TAG = "priming_script"
 # A script up to this size is read within a few milliseconds, less than a hop to a worker may cost; a longer
 # one is read beside the loop, so that other threads go on meanwhile.
 INLINE_BYTES = 64 * 1024
-# The thread setting that leaves replayed messages out of the display; models see them all the same.
-HIDE_PRIMING = "hidePriming"
 NO_RESULT = "The script this call comes from holds no result for it. It was not run."
 # Metadata that tells of the dialog a script was taken from and would mislead in a new one.
 _FOREIGN = frozenset({"platform", "userId", "messageId", "runId", "correlationId"})
@@ -123,11 +122,6 @@ def _note_recents(library: Library, member: str, refs: Sequence[ScriptRef]) -> l
     except OSError as error:
         # The dialog stands; a list of favourites is no reason to call it failed.
         return [f"the recent scripts of {member} could not be written: {error.strerror}"]
-
-
-def hides_priming(settings: JsonObject) -> bool:
-    """Tell from a thread's settings whether replayed messages are left out of the display."""
-    return settings.get(HIDE_PRIMING) is True
 
 
 def build_rows(scripts: Sequence[Script], thread_id: ThreadId, language: str = "en") -> list[UIMessage]:
