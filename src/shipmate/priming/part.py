@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from shipmate.priming.script.kind import NAME
 from shipmate.priming.script.metadata import write_json
 from shipmate.priming.script.record import Record
 from shipmate.priming.script.record_rule import RULES
@@ -157,7 +158,7 @@ def write_part(part: JsonObject, role: str, message_id: str, genseq: int, calls:
         fields: JsonObject = {"genseq": genseq}
         record_type = _TEXT_TYPES.get(role, "runtime_guide_record")
         if role == "user":
-            fields |= {"msgId": message_id if message_id.strip() else "-", "grammar": "markdown"}
+            fields |= {"msgId": message_id if NAME.test(message_id) else "-", "grammar": "markdown"}
         fields["content"] = text
         return [Record(record_type, fields, _besides(part, ("type", "text"), _usual_text(role)))], []
     if kind == "reasoning" and isinstance(text, str) and role == "assistant":
@@ -168,7 +169,7 @@ def write_part(part: JsonObject, role: str, message_id: str, genseq: int, calls:
     if kind == "data-notice" and _is_notice(part.get("data")):
         fields = {"genseq": genseq, "content": part["data"]["text"]}
         return [Record("ui_only_markdown_record", fields, _besides(part, ("type", "data"), {}))], []
-    if role == "assistant" and is_tool(part) and _is_name(part["toolCallId"]) and _is_name(tool_name(part)):
+    if role == "assistant" and is_tool(part) and NAME.test(part["toolCallId"]) and NAME.test(tool_name(part)):
         written = None if part["toolCallId"] in calls else _write_call(part, genseq)
         calls.add(part["toolCallId"])
         if written is not None:
@@ -215,7 +216,3 @@ def _besides(part: JsonObject, said: Sequence[str], usual: JsonObject) -> JsonOb
 
 def _is_notice(data: Any) -> bool:
     return isinstance(data, dict) and len(data) == 1 and isinstance(data.get("text"), str)
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and value.strip() != ""

@@ -20,6 +20,7 @@ KEYS = (
     "generatedAt",
     "sourceDialog",
     "reminders",
+    "expect",
 )
 # A key about members that is none of ours was meant to say whom the script is for.
 _ABOUT_MEMBERS = re.compile(r"appl[iy]|member")
@@ -49,6 +50,13 @@ def check_frontmatter(values: JsonObject) -> tuple[str, str]:
         return RESTRICTIONS[1], "`applicableMemberIds` and `applicable_members` differ. Write one of them"
     problem = check_reminders(values)
     return ("reminders", problem) if problem else ("", "")
+
+
+def name_rule(key: str, values: JsonObject) -> str:
+    """Return the rule that a key breaks."""
+    if key not in KEYS and key not in RESTRICTIONS and not _find_hidden(values.get(key)):
+        return "key"
+    return "restriction" if key in RESTRICTIONS else "frontmatter-value"
 
 
 def _check_key(key: str, value: Any) -> str:

@@ -48,9 +48,10 @@ class RecordRule:
 class FieldError(Exception):
     """A field that is wrong, and what to write instead."""
 
-    def __init__(self, field: str, problem: str) -> None:
+    def __init__(self, field: str, problem: str, rule: str = "field") -> None:
         super().__init__(problem)
         self.field = field
+        self.rule = rule
 
 
 REPLIES = ("replyTellask", "replyTellaskSessionless", "replyTellaskBack")
@@ -287,10 +288,10 @@ def check_record(kind: str, values: JsonObject, line: int = 0) -> Record:
     known = _KNOWN[kind]
     for name in values:
         if name not in _EVERY and name not in BESIDE and (near := find_near(name, (*known, *BESIDE))):
-            raise FieldError(name, f"there is no `{name}`. Write `{near}`")
+            raise FieldError(name, f"there is no `{name}`. Write `{near}`", "key")
     for name in _NEEDED[kind]:
         if name not in values:
-            raise FieldError("", f"`{name}` is missing. Write `{name}: ` and {known[name].want}")
+            raise FieldError("", f"`{name}` is missing. Write `{name}: ` and {known[name].want}", "missing")
     fields: JsonObject = {}
     extra: JsonObject = {}
     for name, value in values.items():
@@ -305,7 +306,7 @@ def check_record(kind: str, values: JsonObject, line: int = 0) -> Record:
         raise FieldError("", problem)
     key, problem = check_keys(kind, fields, extra)
     if problem:
-        raise FieldError(key, problem)
+        raise FieldError(key, problem, "contradiction")
     return Record(kind, fields, extra, line)
 
 
