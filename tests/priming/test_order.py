@@ -41,7 +41,9 @@ Told = tuple[str, str]
 
 
 def human(text: str, genseq: int = 1) -> Record:
-    return Record("human_text_record", {"genseq": genseq, "msgId": text, "grammar": "markdown", "content": text})
+    return Record(
+        "human_text_record", {"genseq": genseq, "msgId": text, "grammar": "markdown", "content": text}
+    )
 
 
 def words(text: str, genseq: int = 1) -> Record:
@@ -198,7 +200,13 @@ HAND_WRITTEN = {
         result("b"),
         words("Each"),
     ],
-    "words of two generations": [human("go"), words("one", 1), words("two", 2), human("on", 3), words("three", 3)],
+    "words of two generations": [
+        human("go"),
+        words("one", 1),
+        words("two", 2),
+        human("on", 3),
+        words("three", 3),
+    ],
     "marked and unmarked": [
         human("go"),
         mark("gen_start_record", 1),
@@ -219,7 +227,12 @@ HAND_WRITTEN = {
         words("done"),
     ],
     "numbers that fall": [human("go", 5), call("a", 5), result("a", 5), words("done", 2), words("again", 5)],
-    "a script that begins with the member": [words("hello", 1), call("a", 2), result("a", 2), words("there", 2)],
+    "a script that begins with the member": [
+        words("hello", 1),
+        call("a", 2),
+        result("a", 2),
+        words("there", 2),
+    ],
 }
 
 
@@ -230,7 +243,9 @@ async def test_p1_hand_written_records_arrive_in_their_order(wire: WireName, nam
     rows = build_rows([Script({}, records)], THREAD)
     asked: UIMessage = {"id": "now", "role": "user", "parts": [{"type": "text", "text": "And now?"}]}
     told = await send(wire, [*rows, asked])
-    lead = [("user", text) for kind, text in told[:1] if kind == "user" and records[0].type != "human_text_record"]
+    lead = [
+        ("user", text) for kind, text in told[:1] if kind == "user" and records[0].type != "human_text_record"
+    ]
     wanted = told_by(records)
     assert join(told[len(lead) :]) == join([*wanted, ("user", "And now?")])
 
@@ -258,7 +273,9 @@ def examples_of_documents() -> dict[str, str]:
 async def test_p1_the_examples_of_the_documents_arrive_in_order(wire: WireName, name: str) -> None:
     after = "### record agent_words_record\n```\n---\ngenseq: 1\n---\nIt is so.\n```\n"
     rows = build_rows([parse_script(f"{examples_of_documents()[name]}\n{after}")], THREAD)
-    told = await send(wire, [*rows, {"id": "now", "role": "user", "parts": [{"type": "text", "text": "And?"}]}])
+    told = await send(
+        wire, [*rows, {"id": "now", "role": "user", "parts": [{"type": "text", "text": "And?"}]}]
+    )
     assert [kind for kind, _ in join(told)] == ["user", "call", "result", "assistant", "user"]
 
 
@@ -270,14 +287,14 @@ async def test_p1_what_was_said_between_a_call_and_its_result_is_not_lost(wire: 
     assert told.index(("call", "a")) < told.index(("result", "a")) < told.index(("assistant", "done"))
 
 
-steps = st.lists(
-    st.tuples(st.integers(0, 2), st.booleans(), st.booleans()), min_size=1, max_size=5
-)
+steps = st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.booleans()), min_size=1, max_size=5)
 
 
 @settings(max_examples=examples(60))
 @given(steps, st.booleans())
-def test_p1_steps_are_found_with_and_without_marks(drawn: list[tuple[int, bool, bool]], numbered: bool) -> None:
+def test_p1_steps_are_found_with_and_without_marks(
+    drawn: list[tuple[int, bool, bool]], numbered: bool
+) -> None:
     """The same generations, marked or not, make the same steps."""
     marked: list[Record] = [human("go")]
     bare: list[Record] = [human("go")]
@@ -305,7 +322,11 @@ def test_p1_results_are_written_after_all_that_their_step_says() -> None:
         return {"type": "tool-read", "toolCallId": call_id, **done}
 
     parts = [tool("a"), {"type": "text", "text": "and", "state": "done"}, tool("b")]
-    message: UIMessage = {"id": "m", "role": "assistant", "parts": [*parts, {"type": "step-start"}, tool("a")]}
+    message: UIMessage = {
+        "id": "m",
+        "role": "assistant",
+        "parts": [*parts, {"type": "step-start"}, tool("a")],
+    }
     records = to_records([message])
     assert [(record.type, record.genseq) for record in records] == [
         ("func_call_record", 1),

@@ -154,8 +154,15 @@ class Library:
         with self._lock:
             return self._look(str(path), folder, ref.member).entry if path.is_file() else None
 
+    def explain(self, ref: ScriptRef) -> str:
+        """Return why a script cannot be read, "" when it can or is missing."""
+        folder = ref.folder(self.layout)
+        path = folder / f"{ref.slug}.md"
+        with self._lock:
+            return self._look(str(path), folder, ref.member).problem if path.is_file() else ""
+
     def every(self) -> Iterator[tuple[ScriptRef | None, Path]]:
-        """Go over every script file, and every link in a file's place; the ref is None where there is none."""
+        """Go over every script file, and links in place of folders; the ref is None where there is none."""
         folders: list[tuple[str | None, Path]] = [(None, self.layout.shared_priming)]
         individual = self.layout.priming / "individual"
         if individual.is_dir():
@@ -222,7 +229,7 @@ def _name(path: Path, folder: Path, owner: str | None) -> ScriptRef:
 
 
 def _walk(folder: Path) -> Iterator[str]:
-    """Go over the paths of `.md` files below a folder, and of links to folders elsewhere; none is followed."""
+    """Go over the paths of `.md` files below a folder, and of links to folders elsewhere, unfollowed."""
     waiting = [str(folder)]
     real = os.path.realpath(folder)
     while waiting:
@@ -239,4 +246,6 @@ def _walk(folder: Path) -> Iterator[str]:
 
 
 def _leads_out(entry: os.DirEntry[str], real: str) -> bool:
-    return entry.is_symlink() and entry.is_dir() and not Path(os.path.realpath(entry.path)).is_relative_to(real)
+    return (
+        entry.is_symlink() and entry.is_dir() and not Path(os.path.realpath(entry.path)).is_relative_to(real)
+    )

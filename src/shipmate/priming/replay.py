@@ -16,6 +16,7 @@ from shipmate.priming.pinned import read_reminders, without_pins
 from shipmate.priming.recent import Recents
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.script.record import Record, Script
+from shipmate.priming.script.ui_key import describe, is_showable
 from shipmate.store.port import Store
 from shipmate.thread.pin import Pin, pin_parts
 from shipmate.thread.service import ThreadService
@@ -202,6 +203,8 @@ def _settle(part: JsonObject, calls: _Distinct, renamed: dict[Any, str]) -> Json
     """Return a part as it may stand in a new thread: no call waits there to be run or approved."""
     if part.get("type") == "data-course" and isinstance(part.get("data"), dict):
         return {**part, "data": {**part["data"], "course": 1}}
+    if not is_showable(part):
+        return {"type": "data-notice", "data": {"text": describe(part)}}
     if not is_tool(part):
         return part
     known = part["toolCallId"]

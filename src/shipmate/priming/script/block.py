@@ -61,15 +61,27 @@ def cut_blocks(lines: list[str], first: int, path: str) -> Iterator[Block]:
         heading = first + at - 1
         while at < len(lines) and not lines[at].strip(BLANKS):
             at += 1
-        fence = _OPENING.fullmatch(lines[at]) if at < len(lines) else None
+        fence = match_fence(lines[at]) if at < len(lines) else ""
         start = at + 1 if fence else at
         end = (
-            _find_closing(lines, start, fence[1], (path, heading, number, kind))
+            _find_closing(lines, start, fence, (path, heading, number, kind))
             if fence
             else _find_next_heading(lines, start, first, path, number + 1)
         )
         yield Block(kind, number, heading, first + start, lines[start:end])
         at = end + 1 if fence else end
+
+
+def match_fence(line: str) -> str:
+    """Return the run of backticks or tildes a line opens a block with, "" when it opens none."""
+    found = _OPENING.fullmatch(line)
+    return "" if found is None else found[1]
+
+
+def is_heading(line: str) -> bool:
+    """Return whether a line is the heading of a record."""
+    found = _HEADING.fullmatch(line)
+    return found is not None and found[1].lower() in RULES
 
 
 def _refuse_restriction(line: str, number: int, path: str) -> None:

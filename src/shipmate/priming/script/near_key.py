@@ -22,7 +22,7 @@ def find_near(name: str, known: Iterable[str]) -> str:
 
 
 def count_slips(given: str, wanted: str, limit: int) -> int:
-    """Count the letters that are missing, too many, wrong or swapped; more than `limit` are not counted on."""
+    """Count the letters that are missing, too many, wrong or swapped; stop counting above `limit`."""
     before: list[int] = []
     row = list(range(len(wanted) + 1))
     for at, letter in enumerate(given, 1):

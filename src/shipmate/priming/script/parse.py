@@ -141,7 +141,9 @@ class _Parser:
             raise ScriptError("the frontmatter is not closed. Write `---` below it", path=self.path, line=1)
         at = next((at for at, line in enumerate(lines) if line.strip(BLANKS + "\ufeff")), 0)
         if _RULE.fullmatch(lines[at]) and lines[at : at + 2] != ["---", "---"]:
-            problem = "the frontmatter must begin on the first line, with `---` alone. Take out what is before"
+            problem = (
+                "the frontmatter must begin on the first line, with `---` alone. Take out what is before"
+            )
             raise ScriptError(problem, path=self.path, line=at + 1, rule="frontmatter")
 
     def refuse_empty(self, records: list[Found]) -> list[Found]:

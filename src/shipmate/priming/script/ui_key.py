@@ -32,6 +32,17 @@ _STATES = SETTLED_STATES | {
     "approval-requested",
     "approval-responded",
 }
+# What clients read of each part without asking whether it is there.
+_SHOWN: dict[str, tuple[str, ...]] = {
+    "text": ("text",),
+    "reasoning": ("text",),
+    "file": ("url", "mediaType"),
+    "source-url": ("url", "sourceId"),
+    "source-document": ("title", "sourceId", "mediaType"),
+    "step-start": (),
+    "dynamic-tool": ("toolName", "toolCallId", "state"),
+}
+_SHOWN_DATA = {"data-notice": ("text",), "data-error": ("message",)}
 _UNTOLD = "leave it out: the model is told what the record says"
 
 
@@ -49,6 +60,21 @@ def describe(part: JsonObject) -> str:
 
 def _is_data(kind: Any) -> bool:
     return isinstance(kind, str) and kind.startswith("data-")
+
+
+def is_showable(part: Any) -> bool:
+    """Return whether clients can show a part, or know to pass it over."""
+    kind = part.get("type") if isinstance(part, dict) else None
+    if not isinstance(kind, str):
+        return False
+    if kind in _SHOWN:
+        return all(isinstance(part.get(key), str) for key in _SHOWN[kind])
+    if kind.startswith("tool-"):
+        return isinstance(part.get("toolCallId"), str) and part.get("state") in _STATES
+    if not _is_data(kind):
+        return False
+    data = part.get("data")
+    return isinstance(data, dict) and all(isinstance(data.get(key), str) for key in _SHOWN_DATA.get(kind, ()))
 
 
 def check_keys(kind: str, fields: JsonObject, extra: JsonObject) -> tuple[str, str]:
@@ -86,9 +112,7 @@ def _check_call(fields: JsonObject, besides: JsonObject) -> str:
         return ""
     if named == ("dynamic-tool", fields["name"]) and "toolName" in besides:
         return ""
-    return (
-        f"`uiPart` names another tool than the record. Take `type` and `toolName` out, {fields['name']!r} stays"
-    )
+    return "`uiPart` names another tool than the record. Take `type` and `toolName` out"
 
 
 def _refuse(besides: JsonObject, told: tuple[str, ...]) -> str:
