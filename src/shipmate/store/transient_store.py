@@ -62,8 +62,11 @@ class MemoryIndex(Index):
 class TransientStore(FileStore):
     """A store that keeps everything in the process: the same store without a file."""
 
-    def __init__(self) -> None:
-        database = Database(None)
+    def __init__(self, layout: Layout | None = None, disk: MemoryDisk | None = None) -> None:
         super().__init__(
-            Layout(Path("/workspace")), MemoryDisk(), database, lambda: datetime.now(UTC), MemoryIndex
+            layout or Layout(Path("/workspace")),
+            disk or MemoryDisk(),
+            Database(None),
+            lambda: datetime.now(UTC),
+            MemoryIndex,
         )
