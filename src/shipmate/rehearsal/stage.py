@@ -9,11 +9,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from shipmate.approvals.approval_file import ApprovalFiles
 from shipmate.approvals.audit import Audit
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call
 from shipmate.context.builder import ContextBuilder
+from shipmate.context.request import Context, ContextRequest
 from shipmate.context.trace import Trace
 from shipmate.models.choice import ModelChoice
 from shipmate.models.selection.window import Windows
@@ -21,18 +21,17 @@ from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.orchestrator.turn import Turn
+from shipmate.rehearsal.passing_store import NoAudit, PassingApprovals, PassingStore
 from shipmate.rehearsal.recorded_call import RecordedCalls
 from shipmate.rehearsal.recorded_model import NAME, RecordedModel
 from shipmate.rehearsal.staged_toolset import stage_tools, withhold
 from shipmate.rehearsal.workspace_copy import WorkspaceCopy
 from shipmate.store.file_store import open_store
 from shipmate.store.port import Store
-from shipmate.store.transient_store import TransientStore
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.toolset import Toolset, default_toolset
 from shipmate.values.chunk import Chunk
 from shipmate.workspace.crew import Crew
-from shipmate.workspace.disk.disk import DISK, Disk
 from shipmate.workspace.disk.memory_disk import MemoryDisk
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import Loaded, load_config
@@ -48,6 +47,13 @@ class NoGuides(Guides):
         return told
 
 
+class NoContext(ContextBuilder):
+    """No prompt: a script that plays the member's side reads none."""
+
+    def build(self, request: ContextRequest) -> Context:
+        return Context(profile="", system="", sections=(), stable_bytes=0, tools_bytes=0, tokens=0)
+
+
 class Stage(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A member with all it answers with; what it keeps is gone with the process."""
 
@@ -55,7 +61,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     equipment: Equipment
     orchestrator: AgentOrchestrator
     approvals: ApprovalService
-    store: Store
+    store: PassingStore
     # Plays the member's side, when a script does.
     player: RecordedModel | None
     # The model a question names, when it is not the member's own.
@@ -68,7 +74,6 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     async def close(self) -> None:
         """End what tools still have running."""
         await self.equipment.close()
-        await self.store.close()
         if self.real is not None:
             await self.real.close()
 
@@ -109,10 +114,9 @@ def _compose(
     place = copy.layout if copy else layout
     member = msgspec.structs.replace(member, layout=place, own=place.member(member.id))
     toolset = stage_tools(member, layout, recorded, copy)
-    memory = MemoryDisk()
-    store = TransientStore(place, memory)
+    store = PassingStore(place)
     # Answers from the script need no sandbox, and no command runs in the copy without one.
-    approvals = _make_approvals(place, loaded, store, memory, memory, lambda: True)
+    approvals = _make_approvals(place, loaded, store, NoAudit(place, disk=MemoryDisk()), lambda: True)
     player = RecordedModel() if model == NAME else None
     return Stage(
         layout=layout,
@@ -130,9 +134,9 @@ def _compose_live(layout: Layout, loaded: Loaded, member: Member, model: str | N
     """Compose a stage whose tools act: only threads and approvals are kept nowhere."""
     sandbox = Sandbox(layout)
     toolset = default_toolset(member, sandbox)
-    memory = MemoryDisk()
-    store = TransientStore(layout, memory)
-    approvals = _make_approvals(layout, loaded, store, memory, DISK, lambda: sandbox.works)
+    store = PassingStore(layout)
+    audit = Audit(layout, loaded.mask)
+    approvals = _make_approvals(layout, loaded, store, audit, lambda: sandbox.works)
     player = RecordedModel() if model == NAME else None
     return Stage(
         layout=layout,
@@ -148,16 +152,10 @@ def _compose_live(layout: Layout, loaded: Loaded, member: Member, model: str | N
 
 
 def _make_approvals(
-    layout: Layout,
-    loaded: Loaded,
-    store: Store,
-    memory: MemoryDisk,
-    audited: Disk,
-    works: Callable[[], bool],
+    layout: Layout, loaded: Loaded, store: PassingStore, audit: Audit, works: Callable[[], bool]
 ) -> ApprovalService:
-    """Make the rules of a workspace; questions stay in memory, the audit goes to a disk of its own."""
+    """Make the rules of a workspace; the questions are kept nowhere."""
     config = loaded.config
-    audit = Audit(layout, loaded.mask, audited)
     return ApprovalService(
         layout,
         config.permissions,
@@ -167,14 +165,15 @@ def _make_approvals(
         zone=config.timezone,
         mask=loaded.mask,
         config=config,
-        disk=audited,
-        records=ApprovalFiles(layout, audit, memory),
+        records=PassingApprovals(audit),
+        audit=audit,
     )
 
 
 def _equip(member: Member, loaded: Loaded, toolset: Toolset, player: RecordedModel | None) -> Equipment:
     models = ModelChoice(member.config.llm, loaded.environ, player, Windows())
-    return Equipment(member, models, toolset, ContextBuilder(member, environ=loaded.environ))
+    make_context = NoContext if player else ContextBuilder
+    return Equipment(member, models, toolset, make_context(member, environ=loaded.environ))
 
 
 def _make_loop(
@@ -182,7 +181,7 @@ def _make_loop(
     loaded: Loaded,
     toolset: Toolset,
     approvals: ApprovalService,
-    store: Store,
+    store: PassingStore,
     guides: Guides | None,
 ) -> AgentOrchestrator:
     return AgentOrchestrator(

@@ -16,6 +16,7 @@ from shipmate.rehearsal.workspace_copy import WorkspaceCopy
 from shipmate.tools.tool import Labels
 from shipmate.tools.toolset import AnyTool, Toolset, default_toolset
 from shipmate.values.message import JsonObject
+from shipmate.values.tool_name import names_of
 from shipmate.workspace.config import Mcp
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.member import Member
@@ -33,8 +34,10 @@ def stage_tools(
     """
     own = default_toolset(withhold(member, is_live=copy is not None), copy and copy.sandbox)
     staged: list[AnyTool] = [_stage(tool, recorded, copy) for tool in own]
+    known = {name for tool in staged for name in (*names_of(tool.name), *tool.aliases)}
     for tool in (*_served(member, offers, recorded), *_called(recorded)):
-        if Toolset(staged).get(tool.name) is None:
+        if tool.name not in known:
+            known.add(tool.name)
             staged.append(tool)
     # The member's own limits hold for these as well.
     toolset = Toolset(staged, only=member.tools)

@@ -62,11 +62,8 @@ class MemoryIndex(Index):
 class TransientStore(FileStore):
     """A store that keeps everything in the process: the same store without a file."""
 
-    def __init__(self, layout: Layout | None = None, disk: MemoryDisk | None = None) -> None:
+    def __init__(self) -> None:
+        database = Database(None)
         super().__init__(
-            layout or Layout(Path("/workspace")),
-            disk or MemoryDisk(),
-            Database(None),
-            lambda: datetime.now(UTC),
-            MemoryIndex,
+            Layout(Path("/workspace")), MemoryDisk(), database, lambda: datetime.now(UTC), MemoryIndex
         )
