@@ -6,6 +6,7 @@ import getpass
 import secrets
 import time
 from collections.abc import Sequence
+from functools import cached_property
 
 from shipmate.errors import PrimingError, ShipmateError
 from shipmate.orchestrator.feed import LocalFeed
@@ -68,9 +69,7 @@ class Performance:
         self._threads = ThreadService(MemoryLog())
         self._feed = LocalFeed()
         self._user = _name_user()
-        thread_id = self._new_thread()
-        self._rows = build_rows([script], thread_id, stage.equipment.member.config.language)
-        self._starts = find_turns(self._rows)
+        self._script = script
 
     async def go(self, *, forced: bool) -> Performed:
         """Say all turns; one that cannot end is the last, unless each has its own history."""
@@ -79,7 +78,7 @@ class Performance:
         except ShipmateError as error:
             return Performed(unusable=str(error))
         heard: list[Heard] = []
-        thread_id = await self._begin(0)
+        thread_id = await self._begin(0) if forced or self._has_prelude else self._new_thread()
         for number in range(len(self._turns)):
             if forced and number:
                 thread_id = await self._begin(number)
@@ -91,12 +90,23 @@ class Performance:
                 break
         return Performed(turns=heard)
 
+    @property
+    def _has_prelude(self) -> bool:
+        """Return whether something stands before the first words of a person."""
+        script = self._script
+        return bool(script.reminders) or script.records[0].type != "human_text_record"
+
+    @cached_property
+    def _rows(self) -> list[UIMessage]:
+        """The script as a thread begins with it, its reminders first."""
+        language = self._stage.equipment.member.config.language
+        return build_rows([self._script], self._new_thread(), language)
+
     async def _begin(self, number: int) -> ThreadId:
         """Make a thread with what stands in the script before a turn."""
         thread_id = self._new_thread()
-        rows = [_move(row, thread_id) for row in self._rows[: self._starts[number]]]
-        if rows:
-            await self._threads.create(thread_id, rows)
+        if rows := self._rows[: find_turns(self._rows)[number]]:
+            await self._threads.create(thread_id, [_move(row, thread_id) for row in rows])
         return thread_id
 
     async def _say(self, thread_id: ThreadId, number: int) -> tuple[Heard, str]:
@@ -151,14 +161,16 @@ class Performance:
         approvals, recorded = self._stage.approvals, self._stage.recorded
         waiting = await approvals.pending(str(thread.id))
         for asked in waiting:
-            approved = recorded is not None and recorded.approves(asked.call_id, asked.tool, asked.input)
+            approved, text = False, "no"
+            if recorded is not None:
+                approved, text = recorded.decide(asked.call_id, asked.tool, asked.input)
             event = ApprovalReplyEvent(
                 platform=PLATFORM,
                 thread_id=str(thread.id),
                 user_id=self._user,
                 message_id=new_id("in"),
                 timestamp=timestamp(),
-                text="yes" if approved else "no",
+                text=text,
                 approval_id=asked.id,
                 approved=approved,
             )

@@ -15,6 +15,7 @@ from shipmate.values.message import JsonObject, UIMessage, is_tool, tool_name
 
 # What the loop says of a call that a rule, a mode or a right kept from running.
 REFUSED = "not allowed: "
+NOT_RECORDED = "The script holds no result for this call. Nothing ran."
 WHAT_LIMIT = 200
 # Tells which calls are the same: the tool's own name, and its arguments however they were written.
 Key: TypeAlias = Callable[[str, JsonObject], tuple[str, str]]
@@ -68,16 +69,18 @@ class RecordedCalls:
         self.missed = []
         self._given.clear()
 
-    def approves(self, call_id: str, name: str, arguments: JsonObject) -> bool:
-        """Return whether a call that is asked about was let through when it was recorded."""
+    def decide(self, call_id: str, name: str, arguments: JsonObject) -> tuple[bool, str]:
+        """Return whether a call that is asked about was let through then, and the words of a refusal."""
         found = self._find(call_id, name, arguments)
-        return found is not None and found.has_run
+        if found is None or found.outcome is None:
+            return False, NOT_RECORDED
+        return found.has_run, found.outcome.text if found.outcome.kind == "denial" else ""
 
     def answer(self, call_id: str, name: str, arguments: JsonObject) -> ToolResult:
         """Return what the call returned when it was recorded; raise the error it gave."""
         found = self._find(call_id, name, arguments)
         if found is None or found.outcome is None:
-            raise ToolError("The script holds no result for this call. Nothing ran.")
+            raise ToolError(NOT_RECORDED)
         if not found.has_run:
             self.missed.append(f"{tell_call(name, arguments)}: it was refused then, and runs now")
             raise ToolError("The script says that this call was refused. Nothing ran.")

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shipmate.errors import PrimingError
+from shipmate.priming.script.parse import parse_script
+from shipmate.rehearsal.perform import perform
+from tests.support.cassette import (
+    STEP,
+    approved,
+    called,
+    denied,
+    failed,
+    make_script,
+    make_workspace,
+    pieces_of,
+    snapshot,
+    told,
+    words,
+)
+
+WRITE = {"path": "log.md", "content": "All is well.\n"}
+
+
+async def test_p2_a_script_in_which_a_member_acted_is_played_as_it_was_recorded(tmp_path: Path) -> None:
+    layout = make_workspace(tmp_path)
+    before = snapshot(tmp_path)
+    script = make_script(
+        (
+            "keep a log",
+            [
+                STEP,
+                words("I look first."),
+                called("read", "r1", output="nothing yet", path="log.md"),
+                STEP,
+                approved(called("write", "w1", output="Created log.md: 1 lines.", **WRITE)),
+                STEP,
+                words("Written."),
+            ],
+        ),
+        ("thanks", [words("You are welcome.")]),
+    )
+    performed = await perform(layout, script, model="script", tools="script")
+    assert told(performed) == [
+        [
+            ("words", "I look first."),
+            ("call", "read"),
+            ("result", "read"),
+            ("call", "write"),
+            ("result", "write"),
+            ("words", "Written."),
+        ],
+        [("words", "You are welcome.")],
+    ]
+    assert [turn.stopped for turn in performed.turns] == ["", ""]
+    assert [turn.missed for turn in performed.turns] == [[], []]
+    assert [turn.cost_usd for turn in performed.turns] == [0, 0]
+    assert snapshot(tmp_path) == before, "what is answered from the script leaves no trace"
+
+
+async def test_a_recorded_denial_is_repeated(tmp_path: Path) -> None:
+    script = make_script(("keep a log", [denied("write", **WRITE), words("Then not.")]))
+    performed = await perform(make_workspace(tmp_path), script, model="script")
+    assert told(performed) == [[("call", "write"), ("denial", "write"), ("words", "Then not.")]]
+    assert performed.turns[0].missed == []
+
+
+async def test_the_same_call_denied_and_then_approved_is_answered_in_order(tmp_path: Path) -> None:
+    script = make_script(
+        (
+            "keep a log",
+            [
+                denied("write", "w1", **WRITE),
+                STEP,
+                approved(called("write", "w2", output="Created.", **WRITE)),
+                STEP,
+                words("Now."),
+            ],
+        )
+    )
+    performed = await perform(make_workspace(tmp_path), script, model="script")
+    assert [kind for kind, _ in told(performed)[0]] == ["call", "denial", "call", "result", "words"]
+
+
+async def test_calls_beside_each_other_get_each_its_own_decision(tmp_path: Path) -> None:
+    parts = [
+        approved(called("write", "w1", output="Created.", **WRITE)),
+        denied("write", "w2", **WRITE),
+        called("write", "w3", output="Again.", **WRITE),
+        STEP,
+        words("Some."),
+    ]
+    script = make_script(("keep a log", parts))
+    performed = await perform(make_workspace(tmp_path), script, model="script")
+    results = [(piece.kind, piece.text) for piece in pieces_of(performed)[0] if piece.kind != "call"]
+    assert results == [("result", "Created."), ("denial", ""), ("result", "Again."), ("words", "Some.")]
+
+
+async def test_recorded_errors_and_files_are_told_again(tmp_path: Path) -> None:
+    shown = {"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AA=="}
+    script = make_script(
+        (
+            "show it",
+            [
+                failed("read", "r1", error="a.md: there is no such file or folder.", path="a.md"),
+                STEP,
+                called("show_image", "s1", output="Shown: a.png", path="a.png"),
+                shown,
+                STEP,
+                words("There."),
+            ],
+        )
+    )
+    performed = await perform(make_workspace(tmp_path), script, model="script")
+    assert [kind for kind, _ in told(performed)[0]] == ["call", "error", "call", "result", "file", "words"]
+
+
+async def test_a_rule_that_denies_by_now_is_found(tmp_path: Path) -> None:
+    script = make_script(
+        ("keep a log", [called("write", output="Created.", **WRITE), STEP, words("Written.")])
+    )
+    layout = make_workspace(tmp_path, permissions={"deny": ["write"]})
+    performed = await perform(layout, script, model="script")
+    assert told(performed) == [[("call", "write"), ("error", "write"), ("words", "Written.")]]
+    assert pieces_of(performed)[0][1].text.startswith("not allowed")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [denied("write", **WRITE), failed("write", error="not allowed: a rule denies it", **WRITE)],
+    ids=["person", "rule"],
+)
+async def test_what_was_refused_and_runs_unasked_by_now_is_found(
+    tmp_path: Path, part: dict[str, object]
+) -> None:
+    script = make_script(("keep a log", [part, STEP, words("No.")]))
+    layout = make_workspace(tmp_path, permissions={"mode": "yolo"})
+    performed = await perform(layout, script, model="script")
+    assert [kind for kind, _ in told(performed)[0]] == ["call", "error", "words"]
+    assert "was refused" in pieces_of(performed)[0][1].text
+    assert performed.turns[0].missed == [
+        'write {"path": "log.md", "content": "All is well.\\n"}: it was refused then, and runs now'
+    ]
+    assert not (tmp_path / "log.md").exists()
+
+
+async def test_tools_that_only_the_script_knows_are_answered_too(tmp_path: Path) -> None:
+    script = make_script(
+        ("look it up", [called("mcp__sea__depth", output={"fathoms": 12}, place="here"), STEP, words("12.")])
+    )
+    performed = await perform(make_workspace(tmp_path), script, model="script")
+    assert pieces_of(performed)[0][1].value == {"fathoms": 12}
+
+
+async def test_a_script_that_ends_with_a_call_ends_there(tmp_path: Path) -> None:
+    script = make_script(("look", [called("read", output="Hello.", path="a.md")]), ("and?", []))
+    performed = await perform(make_workspace(tmp_path), script, model="script")
+    assert told(performed) == [[("call", "read"), ("result", "read")], []]
+    assert [turn.stopped for turn in performed.turns] == ["", ""]
+
+
+async def test_a_script_nobody_speaks_in_cannot_be_performed(tmp_path: Path) -> None:
+    script = parse_script("### record agent_words_record\n```\n---\ngenseq: 1\n---\nhi\n```\n")
+    with pytest.raises(PrimingError, match="no user turn"):
+        await perform(make_workspace(tmp_path), script, model="script")
+
+
+async def test_a_model_that_cannot_be_had_is_told_apart_from_a_deviation(tmp_path: Path) -> None:
+    script = make_script(("hello", [words("Hello.")]))
+    performed = await perform(make_workspace(tmp_path), script, model="nobody:nothing")
+    assert performed.turns == []
+    assert "nobody" in performed.unusable
