@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from shipmate import ApprovalReplyEvent, ScriptedModel, Shipmate, TextEvent, call
 from shipmate.errors import PrimingError
 from shipmate.priming.script.parse import parse_script
 from shipmate.rehearsal.perform import perform
+from shipmate.workspace.layout import Layout
 from tests.support.cassette import (
     STEP,
     approved,
@@ -20,7 +23,10 @@ from tests.support.cassette import (
     told,
     words,
 )
+from tests.support.provider_server import ProviderServer
+from tests.support.provider_wire import Call, ask_tools, refuse, say
 
+REMINDER = {"content": "Mind the tide.", "id": "r1", "scope": "dialog"}
 WRITE = {"path": "log.md", "content": "All is well.\n"}
 
 
@@ -172,3 +178,113 @@ async def test_a_model_that_cannot_be_had_is_told_apart_from_a_deviation(tmp_pat
     performed = await perform(make_workspace(tmp_path), script, model="nobody:nothing")
     assert performed.turns == []
     assert "nobody" in performed.unusable
+
+
+def speaking(root: Path, server: ProviderServer) -> Layout:
+    """Make a workspace whose member's model is the server's."""
+    llm = {
+        "provider": "openai-compatible",
+        "model": "m",
+        "baseUrl": f"{server.url}/v1",
+        "apiKey": "k",
+        "maxRetries": 0,
+    }
+    return make_workspace(root, llm=llm)
+
+
+ASKED = called("read", "r1", output="Hello from then.", path="a.md")
+
+
+async def test_a_model_is_answered_by_name_and_arguments(tmp_path: Path) -> None:
+    script = make_script(("read it", [ASKED, STEP, words("It says hello.")]))
+    async with ProviderServer() as server:
+        server.script(ask_tools(Call("read", '{"path": "a.md", "offset": 1}')), say("Hello, it says."))
+        performed = await perform(speaking(tmp_path, server), script)
+    assert [(piece.kind, piece.text) for piece in pieces_of(performed)[0]] == [
+        ("call", ""),
+        ("result", "Hello from then."),
+        ("words", "Hello, it says."),
+    ]
+    assert performed.turns[0].missed == []
+
+
+async def test_a_call_that_was_not_recorded_is_missed_in_plain_words(tmp_path: Path) -> None:
+    (tmp_path / "b.md").write_text("as it is now")
+    script = make_script(("read it", [ASKED, STEP, words("It says hello.")]))
+    async with ProviderServer() as server:
+        server.script(
+            ask_tools(Call("read", '{"path": "b.md"}')),
+            ask_tools(Call("read", '{"path": "a.md"}')),
+            ask_tools(Call("read", '{"path": "a.md"}')),
+            ask_tools(Call("write", '{"path": "a.md", "content": "x"}')),
+            say("Well."),
+        )
+        performed = await perform(speaking(tmp_path, server), script)
+    kinds = [piece.kind for piece in pieces_of(performed)[0]]
+    assert kinds == ["call", "error", "call", "result", "call", "error", "call", "denial", "words"]
+    assert performed.turns[0].missed == [
+        'read {"path": "b.md", "offset": 1, "limit": 100000}: the script has no such call left',
+        'read {"path": "a.md", "offset": 1, "limit": 100000}: the script has no such call left',
+        'write {"path": "a.md", "content": "x"}: the script has no such call left',
+    ]
+    assert not (tmp_path / "a.md").exists()
+
+
+@pytest.mark.parametrize("forced", [False, True])
+async def test_forced_puts_the_scripts_own_history_before_each_turn(tmp_path: Path, forced: bool) -> None:
+    script = make_script(
+        ("one", [words("first, as recorded")]), ("two", [words("second")]), reminders=[REMINDER]
+    )
+    async with ProviderServer() as server:
+        server.script(say("first, as of now"), say("second"))
+        performed = await perform(speaking(tmp_path, server), script, forced=forced)
+        sent = json.dumps(server.requests[1].body["messages"])
+        pinned = [json.dumps(request.body["messages"]) for request in server.requests]
+    assert ("first, as recorded" in sent) is forced
+    assert ("first, as of now" in sent) is not forced
+    assert all("Mind the tide." in each for each in pinned), "reminders hold from the beginning"
+    assert told(performed) == [[("words", "first, as of now")], [("words", "second")]]
+
+
+async def test_one_turn_that_breaks_does_not_spoil_the_rest_when_forced(tmp_path: Path) -> None:
+    script = make_script(("one", [words("1")]), ("two", [words("2")]))
+    for forced, expected in ((False, 1), (True, 2)):
+        async with ProviderServer() as server:
+            server.script(say(""), say("2"))
+            performed = await perform(speaking(tmp_path, server), script, forced=forced)
+        assert len(performed.turns) == expected
+        assert "nothing" in performed.turns[0].stopped
+        assert performed.unusable == ""
+
+
+async def test_a_provider_that_refuses_the_key_makes_the_rehearsal_unusable(tmp_path: Path) -> None:
+    script = make_script(("one", [words("1")]), ("two", [words("2")]))
+    async with ProviderServer() as server:
+        server.script(say("1"), refuse(401, "wrong key"))
+        performed = await perform(speaking(tmp_path, server), script)
+    assert performed.unusable
+    assert told(performed) == [[("words", "1")]]
+
+
+async def test_grants_hold_for_live_tools_alone_and_only_while_they_are_in_force(tmp_path: Path) -> None:
+    layout = make_workspace(tmp_path)
+    async with Shipmate.open(tmp_path, model=ScriptedModel([[call("write", **WRITE)], "Done."])) as ship:
+        event = {"platform": "cli", "thread_id": "cli:dm:ann", "user_id": "ann", "timestamp": ""}
+        await (await ship.receive(TextEvent(**event, message_id="1", text="go"))).outcome()
+        (question,) = await ship.approvals.pending()
+        answer = ApprovalReplyEvent(
+            **event, message_id="2", text="", approval_id=question.id, approved=True, scope="always"
+        )
+        await (await ship.receive(answer)).outcome()
+        (grant,) = await ship.approvals.grants()
+    script = make_script(("go", [called("write", output="recorded", **WRITE), STEP, words("Done.")]))
+    (tmp_path / "log.md").unlink()
+    performed = await perform(layout, script, model="script", tools="live")
+    assert [kind for kind, _ in told(performed)[0]] == ["call", "result", "words"]
+    assert (tmp_path / "log.md").exists()
+    (tmp_path / "log.md").unlink()
+    async with Shipmate.open(tmp_path) as ship:
+        await ship.approvals.revoke(grant.id)
+    performed = await perform(layout, script, model="script", tools="live")
+    assert [kind for kind, _ in told(performed)[0]] == ["call", "denial", "words"]
+    assert not (tmp_path / "log.md").exists()

@@ -62,7 +62,8 @@ async def test_what_a_script_lets_through_acts_in_the_copy_alone(root: Path) -> 
     )
     assert [piece.kind for piece in results] == ["result"] * 4
     assert results[0].text.startswith("Replaced log.md")
-    assert "new" in results[1].text and "new" in results[2].text
+    assert "new" in results[1].text
+    assert "new" in results[2].text
     assert results[3].text.startswith("Remembered")
     assert snapshot(root) == before
 
@@ -86,7 +87,8 @@ async def test_a_command_runs_in_the_copy_and_sees_no_workspace(root: Path) -> N
     assert str(root) in results[0].text, "the copy is named as the workspace is"
     assert "plain" in results[0].text
     assert all("s3cret-value" not in piece.text for piece in results)
-    assert "made.md" in results[3].text and "gone" in results[3].text
+    assert "made.md" in results[3].text
+    assert "gone" in results[3].text
     assert snapshot(root) == before
 
 
@@ -127,7 +129,8 @@ async def test_no_address_is_asked_and_no_server_started(root: Path, tools: Tool
     )
     listener.close()
     assert [piece.text for piece in results[:2]] == ["a page", "12"]
-    assert asked == [] and not marker.exists()
+    assert asked == []
+    assert not marker.exists()
 
 
 async def test_links_that_lead_out_are_not_followed(root: Path, tmp_path: Path) -> None:
@@ -198,7 +201,8 @@ async def test_nothing_acts_when_the_script_answers(root: Path, mode: str) -> No
 async def test_a_rehearsal_keeps_to_the_rules_of_the_workspace(root: Path) -> None:
     layout = make_workspace(root, permissions={"deny": ["write"]})
     (result,) = await play(layout, called("write", output="recorded", path="made.md", content="x"))
-    assert result.kind == "error" and result.text.startswith("not allowed")
+    assert result.kind == "error"
+    assert result.text.startswith("not allowed")
 
 
 async def test_live_tools_act_and_are_audited_and_no_list_shows_it(root: Path) -> None:
@@ -215,15 +219,19 @@ async def test_live_tools_act_and_are_audited_and_no_list_shows_it(root: Path) -
     results = [piece for piece in pieces_of(performed)[0] if piece.kind != "call"]
     assert results[0].text.startswith("Created made.md")
     assert results[1].kind == "denial", "a script approves nothing real"
-    assert (root / "made.md").read_text() == "x\n" and not (root / "other.md").exists()
+    assert (root / "made.md").read_text() == "x\n"
+    assert not (root / "other.md").exists()
     events = [(entry.event, entry.tool) for entry in Audit(layout).entries()]
     assert events == [("decided", "exec"), ("asked", "exec"), ("ran", "write"), ("allowed", "write")]
     store = open_store(layout)
     await store.reconcile()
-    assert await store.threads.list() == [] and await store.threads.list(binned=True) == []
-    assert await store.search.find("Done") == [] and await store.consents.approvals() == []
+    assert await store.threads.list() == []
+    assert await store.threads.list(binned=True) == []
+    assert await store.search.find("Done") == []
+    assert await store.consents.approvals() == []
     await store.close()
-    assert not list(layout.threads.glob("*")) and not list(layout.bin.glob("*"))
+    assert not list(layout.threads.glob("*"))
+    assert not list(layout.bin.glob("*"))
 
 
 def test_the_proofs_run_with_a_sandbox_that_works(root: Path) -> None:

@@ -15,8 +15,8 @@ import pytest
 from shipmate.errors import UserError
 from shipmate.priming.script.writer import write_script
 from shipmate.rehearsal.workspace_copy import WorkspaceCopy
-from shipmate.tools.exec.preview import replica
 from shipmate.store.file_store import open_store
+from shipmate.tools.exec.preview import replica
 from shipmate.workspace.layout import Layout
 from tests.support.cassette import STEP, approved, called, make_script, make_workspace, snapshot, words
 
@@ -118,7 +118,8 @@ async def test_a_kill_leaves_nothing_in_lists_or_search(root: Path, temporary: P
         process.wait()
     if tools == "script":
         assert snapshot(root) == before
-    assert not list(layout.threads.glob("*.jsonl")) and not list(layout.approvals.glob("*.json"))
+    assert not list(layout.threads.glob("*.jsonl"))
+    assert not list(layout.approvals.glob("*.json"))
     assert await list_all(layout) == []
 
 
