@@ -6,7 +6,9 @@ import pytest
 
 from shipmate.errors import PrimingError
 from shipmate.priming.convert import to_messages
-from shipmate.priming.rehearse import Heard, rehearse, split_answers
+from shipmate.priming.rehearsal.performed import Heard
+from shipmate.priming.rehearsal.recorded import split_answers
+from shipmate.priming.rehearse import rehearse
 from shipmate.priming.script.parse import parse_script, read_script
 from shipmate.values.message import JsonObject, UIMessage, text_of
 from tests.support.priming_script import words

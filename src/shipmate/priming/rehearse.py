@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from shipmate.errors import PrimingError
 from shipmate.priming.convert import to_messages
+from shipmate.priming.rehearsal.performed import Heard
+from shipmate.priming.rehearsal.recorded import split_answers
 from shipmate.priming.script.record import Script
 from shipmate.values.message import JsonObject, UIMessage, text_of, tool_name, tool_parts
 
@@ -42,13 +44,6 @@ class Rehearsal(msgspec.Struct, frozen=True, kw_only=True):
     matches: bool
 
 
-class Heard(msgspec.Struct, frozen=True, kw_only=True):
-    """The messages that answered one user turn, and why no more can be said, if so."""
-
-    messages: Sequence[UIMessage]
-    stopped: str = ""
-
-
 Say: TypeAlias = Callable[[UIMessage], Awaitable[Heard]]
 
 
@@ -65,21 +60,6 @@ async def rehearse(script: Script, say: Say, *, ignore: Sequence[str] = ()) -> R
             break
     matches = len(turns) == len(pairs) and not any(turn.differs or turn.stopped for turn in turns)
     return Rehearsal(turns=turns, matches=matches)
-
-
-def split_answers(messages: Sequence[UIMessage]) -> Iterator[tuple[UIMessage, list[UIMessage]]]:
-    """Yield each user message with what answered it."""
-    said: UIMessage | None = None
-    answers: list[UIMessage] = []
-    for message in messages:
-        if message["role"] == "user":
-            if said is not None:
-                yield said, answers
-            said, answers = message, []
-        elif message["role"] == "assistant":
-            answers.append(message)
-    if said is not None:
-        yield said, answers
 
 
 def _compare(said: UIMessage, expected: list[UIMessage], heard: Heard, ignore: Sequence[str]) -> Comparison:

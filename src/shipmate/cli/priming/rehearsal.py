@@ -13,7 +13,8 @@ import msgspec
 from shipmate.cli.place import PLATFORM
 from shipmate.cli.ship import local_user, make_text, open_ship
 from shipmate.cli.terminal.card import clean
-from shipmate.priming.rehearse import Comparison, Heard, Rehearsal, rehearse
+from shipmate.priming.rehearsal.performed import Heard
+from shipmate.priming.rehearse import Comparison, Rehearsal, rehearse
 from shipmate.priming.script.record import Script
 from shipmate.values.event import ApprovalReplyEvent, Attachment, Outcome
 from shipmate.values.message import UIMessage, new_id, text_of, timestamp
