@@ -18,6 +18,7 @@ _OWN = frozenset(
     for name in (
         "course",
         "error",
+        "image",
         "notice",
         "pin",
         "priming",
@@ -71,7 +72,7 @@ def read_part(part: JsonObject) -> Iterator[AnswerPiece]:
 
 
 def _is_own(part: JsonObject) -> bool:
-    """Return whether the program keeps a part for itself; a notice of a kind says how an answer came about."""
+    """Return whether the program keeps a part for itself; a notice with a kind says how an answer ended."""
     data = part.get("data")
     is_telling = part.get("type") == "data-notice" and isinstance(data, dict) and "kind" in data
     return part.get("type") in _OWN and not is_telling
