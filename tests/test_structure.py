@@ -30,6 +30,7 @@ ROOMS = (
     ("orchestrator",),
     ("adapters",),
     ("app",),
+    ("rehearsal",),
     ("server",),
     ("cli",),
 )
