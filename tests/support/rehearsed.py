@@ -9,6 +9,7 @@ from typing import Any
 from shipmate.priming.convert import TYPE, to_messages
 from shipmate.priming.rehearsal.performed import Heard, Performed
 from shipmate.priming.rehearsal.recorded import split_answers
+from shipmate.priming.script.metadata import write_mapping
 from shipmate.priming.script.parse import parse_script
 from shipmate.priming.script.record import Script
 from shipmate.values.message import JsonObject, UIMessage
@@ -18,7 +19,7 @@ def record(kind: str, body: str | None = None, **metadata: Any) -> str:
     """Write one record block."""
     if kind == "func_call_record":
         return f"### record {kind}\n```json\n{json.dumps({'genseq': 1, **metadata})}\n```\n"
-    lines = "".join(f"{key}: {json.dumps(value)}\n" for key, value in {"genseq": 1, **metadata}.items())
+    lines = write_mapping({"genseq": 1, **metadata})
     return f"### record {kind}\n``````markdown\n---\n{lines}---\n{body or ''}\n``````\n"
 
 

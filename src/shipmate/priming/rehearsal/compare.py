@@ -9,12 +9,12 @@ import msgspec
 
 from shipmate.priming.rehearsal.alignment import Pairs, align
 from shipmate.priming.rehearsal.answer_piece import AnswerPiece, PieceKind, read_pieces
-from shipmate.priming.rehearsal.deviation import Difference, ExpectedPiece, may_pair, name_differences
+from shipmate.priming.rehearsal.deviation import ExpectedPiece, Mismatch, may_pair, name_differences
 from shipmate.priming.rehearsal.expect import Expectations
 from shipmate.priming.rehearsal.fitting import Fitting, Judge
 from shipmate.priming.rehearsal.performed import Heard, Performed
 from shipmate.priming.rehearsal.recorded import RecordedTurn, read_defaults, read_turns
-from shipmate.priming.rehearsal.rehearsal_report import Comparison, Deviation, Report
+from shipmate.priming.rehearsal.report.rehearsal_report import Comparison, Deviation, Report
 from shipmate.priming.script.record import Script
 from shipmate.values.message import text_of
 
@@ -48,6 +48,31 @@ def compare(
     compared += [comparing.compare(turn, None) for turn in turns[len(heard) :]]
     whole = _Bounds(_least(max_ms, expected.max_ms), _least(max_cost_usd, expected.max_cost_usd))
     return _report(compared, heard, whole)
+
+
+@dataclass(frozen=True, slots=True)
+class PiecePair:
+    """The places of a recorded piece and of a new one, and whether the new one is as expected.
+
+    A piece without a counterpart holds when nobody expects one.
+    """
+
+    recorded: int | None
+    new: int | None
+    holds: bool
+
+
+def pair_pieces(
+    script: Script,
+    turn: RecordedTurn,
+    new: list[AnswerPiece],
+    judge: Judge | None = None,
+    *,
+    ignore: Collection[str] = (),
+) -> list[PiecePair]:
+    """Put the pieces of a recorded turn beside those of a new answer."""
+    left_out: set[PieceKind] = {kind for name in ignore for kind in ASPECTS[name]}
+    return _Comparing(read_defaults(script), Fitting(judge), left_out).pair(turn, new)
 
 
 def _report(compared: list[Comparison], heard: Sequence[Heard], whole: _Bounds) -> Report:
@@ -113,6 +138,20 @@ class _Comparing:
             stopped=heard.stopped,
         )
 
+    def pair(self, turn: RecordedTurn, new: list[AnswerPiece]) -> list[PiecePair]:
+        return [
+            PiecePair(mine and mine.place - 1, theirs and theirs.place - 1, self._holds(mine, theirs))
+            for mine, theirs in align(self._expect(turn), self._hear(new), _weigh_gap, self._weigh_pair)
+        ]
+
+    def _holds(self, mine: ExpectedPiece | None, theirs: ExpectedPiece | None) -> bool:
+        either = mine or theirs
+        if either is None or either.piece.kind in self._left_out:
+            return True
+        if mine is None or theirs is None:
+            return either.expect.ignore
+        return not self._fitting.check(mine.piece, theirs.piece, mine.expect)
+
     def _expect(self, turn: RecordedTurn) -> list[ExpectedPiece]:
         return [
             ExpectedPiece(
@@ -158,14 +197,14 @@ class _Comparing:
         is_alike = (mine.piece.kind, mine.piece.name) == (theirs.piece.kind, theirs.piece.name)
         return 1.0 if is_alike else 1.5
 
-    def _differences(self, pairs: Pairs[ExpectedPiece]) -> Iterator[Difference]:
+    def _differences(self, pairs: Pairs[ExpectedPiece]) -> Iterator[Mismatch]:
         for mine, theirs in pairs:
             if mine is None or theirs is None:
                 alone = mine or theirs
                 if alone is not None and not alone.expect.ignore:
-                    yield Difference(mine, theirs, "")
+                    yield Mismatch(mine, theirs, "")
             elif reason := self._fitting.check(mine.piece, theirs.piece, mine.expect):
-                yield Difference(mine, theirs, reason)
+                yield Mismatch(mine, theirs, reason)
 
 
 def _weigh_gap(piece: ExpectedPiece) -> float:

@@ -8,7 +8,7 @@ from typing import cast
 from shipmate.priming.rehearsal.answer_piece import AnswerPiece
 from shipmate.priming.rehearsal.expect import Expect
 from shipmate.priming.rehearsal.fitting import OUTCOMES, Fitting
-from shipmate.priming.rehearsal.rehearsal_report import Deviation, DeviationKind
+from shipmate.priming.rehearsal.report.rehearsal_report import Deviation, DeviationKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class ExpectedPiece:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Mismatch:
     """Two pieces that differ, or one without a counterpart."""
 
     mine: ExpectedPiece | None
@@ -35,7 +35,7 @@ def may_pair(mine: AnswerPiece, theirs: AnswerPiece) -> bool:
     return mine.kind == theirs.kind or (mine.kind in OUTCOMES and theirs.kind in OUTCOMES)
 
 
-def name_differences(found: list[Difference], fitting: Fitting) -> list[Deviation]:
+def name_differences(found: list[Mismatch], fitting: Fitting) -> list[Deviation]:
     """Name each difference; a piece missing here and additional there was moved."""
     deviations: list[Deviation] = []
     taken: set[int] = set()
@@ -52,7 +52,7 @@ def name_differences(found: list[Difference], fitting: Fitting) -> list[Deviatio
     return deviations
 
 
-def _is_moved(first: Difference, second: Difference, fitting: Fitting) -> bool:
+def _is_moved(first: Mismatch, second: Mismatch, fitting: Fitting) -> bool:
     mine, theirs = first.mine or second.mine, first.theirs or second.theirs
     alone = (first.mine is None) != (first.theirs is None) and (second.mine is None) != (
         second.theirs is None
@@ -67,7 +67,7 @@ def _order(mine: ExpectedPiece, theirs: ExpectedPiece) -> Deviation:
     return Deviation(kind="order", place=mine.place, recorded=mine.piece, new=theirs.piece, reason=reason)
 
 
-def _describe(found: Difference) -> Deviation:
+def _describe(found: Mismatch) -> Deviation:
     if found.mine is None and found.theirs is not None:
         reason = f"{_say(found.theirs.piece)} was not recorded"
         return Deviation(kind="additional", place=found.theirs.place, new=found.theirs.piece, reason=reason)
