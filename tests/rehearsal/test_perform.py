@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -269,7 +270,12 @@ async def test_a_provider_that_refuses_the_key_makes_the_rehearsal_unusable(tmp_
 async def test_grants_hold_for_live_tools_alone_and_only_while_they_are_in_force(tmp_path: Path) -> None:
     layout = make_workspace(tmp_path)
     async with Shipmate.open(tmp_path, model=ScriptedModel([[call("write", **WRITE)], "Done."])) as ship:
-        event = {"platform": "cli", "thread_id": "cli:dm:ann", "user_id": "ann", "timestamp": ""}
+        event: dict[str, Any] = {
+            "platform": "cli",
+            "thread_id": "cli:dm:ann",
+            "user_id": "ann",
+            "timestamp": "",
+        }
         await (await ship.receive(TextEvent(**event, message_id="1", text="go"))).outcome()
         (question,) = await ship.approvals.pending()
         answer = ApprovalReplyEvent(

@@ -206,12 +206,14 @@ async def test_a_rehearsal_keeps_to_the_rules_of_the_workspace(root: Path) -> No
 
 
 async def test_live_tools_act_and_are_audited_and_no_list_shows_it(root: Path) -> None:
-    layout = make_workspace(root, permissions={"allow": ["write"]})
+    layout = make_workspace(root, permissions={"allow": ["write", "exec(echo hello)"]})
     parts: list[Any] = [
         STEP,
         called("write", "c1", output="recorded", path="made.md", content="x\n"),
         STEP,
         approved(called("exec", "c2", output="recorded", command="touch other.md")),
+        STEP,
+        called("exec", "c3", output="recorded", command="echo hello"),
         STEP,
         words("Done."),
     ]
@@ -222,7 +224,10 @@ async def test_live_tools_act_and_are_audited_and_no_list_shows_it(root: Path) -
     assert (root / "made.md").read_text() == "x\n"
     assert not (root / "other.md").exists()
     events = [(entry.event, entry.tool) for entry in Audit(layout).entries()]
-    assert events == [("decided", "exec"), ("asked", "exec"), ("ran", "write"), ("allowed", "write")]
+    assert ("allowed", "write") in events
+    assert ("ran", "write") in events
+    assert events.count(("decided", "exec")) == events.count(("asked", "exec")) > 0
+    assert not list(layout.logs.rglob("*.log"))
     store = open_store(layout)
     await store.reconcile()
     assert await store.threads.list() == []

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -66,7 +66,7 @@ def rehearsing(
             process.stdout.close()
 
 
-async def list_all(layout: Layout) -> list[object]:
+async def list_all(layout: Layout) -> Sequence[object]:
     """Return every thread, approval and hit that some list shows."""
     store = open_store(layout)
     await store.reconcile()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import secrets
+import shutil
 import time
 from collections.abc import Sequence
 from functools import cached_property
@@ -70,6 +71,7 @@ class Performing:
         self._feed = LocalFeed()
         self._user = _name_user()
         self._script = script
+        self._thread_ids: list[ThreadId] = []
 
     async def go(self, *, forced: bool) -> Performed:
         """Say all turns; one that cannot end is the last, unless each has its own history."""
@@ -77,6 +79,12 @@ class Performing:
             self._stage.equipment.models.named(self._stage.model)
         except ShipmateError as error:
             return Performed(unusable=str(error))
+        try:
+            return await self._say_all(forced=forced)
+        finally:
+            self._remove_logs()
+
+    async def _say_all(self, *, forced: bool) -> Performed:
         heard: list[Heard] = []
         thread_id = await self._begin(0) if forced or self._has_prelude else self._new_thread()
         for number in range(len(self._turns)):
@@ -221,7 +229,15 @@ class Performing:
         }
 
     def _new_thread(self) -> ThreadId:
-        return ThreadId(PLATFORM, SCOPE, secrets.token_hex(8))
+        self._thread_ids.append(ThreadId(PLATFORM, SCOPE, secrets.token_hex(8)))
+        return self._thread_ids[-1]
+
+    def _remove_logs(self) -> None:
+        """Remove what live tools printed: there is no thread that would point at it."""
+        if self._stage.real is None:
+            return
+        for thread_id in map(str, self._thread_ids):
+            shutil.rmtree(self._stage.layout.call_log(thread_id, "call").parent, ignore_errors=True)
 
 
 def find_turns(rows: Sequence[UIMessage]) -> list[int]:
