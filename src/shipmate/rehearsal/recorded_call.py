@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -51,7 +52,7 @@ class RecordedCalls:
     def __init__(self, turns: Sequence[Sequence[UIMessage]], key: Key = plain_key) -> None:
         self._calls = [call for number, answers in enumerate(turns) for call in read_calls(number, answers)]
         self.key = key
-        self._free: list[tuple[tuple[str, str], RecordedCall]] | None = None
+        self._free: dict[tuple[str, str], dict[int, deque[RecordedCall]]] | None = None
         # Which call answers which: whoever approves it and whoever runs it see the same.
         self._given: dict[str, RecordedCall | None] = {}
         self._turn = 0
@@ -98,15 +99,23 @@ class RecordedCalls:
         return self._given[call_id]
 
     def _take(self, key: tuple[str, str]) -> RecordedCall | None:
+        """Return the first call of this turn that is the same, else of any turn, and hand it out once."""
         if self._free is None:
-            self._free = [(self.key(call.name, call.arguments), call) for call in self._calls]
-        fitting = [each for each in self._free if each[0] == key]
-        own = [each for each in fitting if each[1].turn == self._turn]
-        found = next(iter(own or fitting), None)
-        if found is None:
-            return None
-        self._free.remove(found)
-        return found[1]
+            self._free = _sort(self._calls, self.key)
+        fitting = self._free.get(key, {})
+        turn = (
+            self._turn if fitting.get(self._turn) else next((n for n, left in fitting.items() if left), None)
+        )
+        return None if turn is None else fitting[turn].popleft()
+
+
+def _sort(calls: Sequence[RecordedCall], key: Key) -> dict[tuple[str, str], dict[int, deque[RecordedCall]]]:
+    """Return calls that are the same together, turn by turn."""
+    found: dict[tuple[str, str], dict[int, deque[RecordedCall]]] = {}
+    for call in calls:
+        same = found.setdefault(key(call.name, call.arguments), {})
+        same.setdefault(call.turn, deque()).append(call)
+    return found
 
 
 def read_calls(turn: int, answers: Sequence[UIMessage]) -> Iterator[RecordedCall]:
