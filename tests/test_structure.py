@@ -31,6 +31,7 @@ ROOMS = (
     ("adapters",),
     ("app",),
     ("rehearsal",),
+    ("testing",),
     ("server",),
     ("cli",),
 )

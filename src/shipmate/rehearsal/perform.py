@@ -55,10 +55,10 @@ async def perform(
         raise PrimingError("this script has no user turn to rehearse. Add a `### record human_text_record`.")
     recorded = RecordedCalls([answers for _, answers in turns])
     async with open_stage(layout, recorded, member=member, model=model, tools=tools) as stage:
-        return await Performance(stage, script, turns).go(forced=forced)
+        return await Performing(stage, script, turns).go(forced=forced)
 
 
-class Performance:
+class Performing:
     """One performance of a script, in threads that only this process knows."""
 
     def __init__(
