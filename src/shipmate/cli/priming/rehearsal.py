@@ -27,7 +27,7 @@ from shipmate.rehearsal.stage import ToolMode
 from shipmate.workspace.layout import CAPTAIN, Layout
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class RehearseOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the options of the command say."""
 
     member: str | None
@@ -46,17 +46,17 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     as_json: bool
 
 
-async def run_rehearsals(layout: Layout, names: Sequence[str], wish: Wish) -> int:
+async def run_rehearsals(layout: Layout, names: Sequence[str], options: RehearseOptions) -> int:
     """Rehearse all scripts that are named; return the exit code."""
     scripts: list[RehearsedScript] = []
     for found in find_scripts(layout, names):
-        scripts.append(await _rehearse_script(layout, found, wish))
-        if not wish.as_json:
+        scripts.append(await _rehearse_script(layout, found, options))
+        if not options.as_json:
             show_script(scripts[-1])
     suite = sum_suite(scripts)
-    _write(wish.junit, write_junit(suite))
-    _write(wish.markdown, write_markdown(suite))
-    if wish.as_json:
+    _write(options.junit, write_junit(suite))
+    _write(options.markdown, write_markdown(suite))
+    if options.as_json:
         print_json(suite)
     elif len(scripts) > 1:
         click.echo(_count(suite))
@@ -100,33 +100,35 @@ def _inside(layout: Layout, name: str) -> str:
     return name.strip("/")
 
 
-async def _rehearse_script(layout: Layout, ref: ScriptRef | Report, wish: Wish) -> RehearsedScript:
+async def _rehearse_script(
+    layout: Layout, ref: ScriptRef | Report, options: RehearseOptions
+) -> RehearsedScript:
     if isinstance(ref, Report):
         return sum_script(ref.ref, [ref])
     reports: list[Report] = []
-    for _ in range(wish.repeat):
-        reports.append(await _rehearse_once(layout, ref, wish))
+    for _ in range(options.repeat):
+        reports.append(await _rehearse_once(layout, ref, options))
         if reports[-1].verdict in ("broken", "unusable"):
             # It would be no better the next time.
             break
-    return sum_script(str(ref), reports, wish.pass_rate)
+    return sum_script(str(ref), reports, options.pass_rate)
 
 
-async def _rehearse_once(layout: Layout, ref: ScriptRef, wish: Wish) -> Report:
+async def _rehearse_once(layout: Layout, ref: ScriptRef, options: RehearseOptions) -> Report:
     setting = Setting(
-        member=_choose_member(layout, ref, wish.member),
-        model=wish.model,
-        tools=wish.tools,
-        forced=wish.forced,
-        ignore=wish.ignore,
-        judge=wish.judge,
-        max_ms=wish.max_ms,
-        max_cost_usd=wish.max_cost,
+        member=_choose_member(layout, ref, options.member),
+        model=options.model,
+        tools=options.tools,
+        forced=options.forced,
+        ignore=options.ignore,
+        judge=options.judge,
+        max_ms=options.max_ms,
+        max_cost_usd=options.max_cost,
     )
     held = await hold(layout, str(ref), setting)
     report = held.report
-    if wish.update and report.verdict == "differs":
-        report = _update(layout, ref, held, setting, is_shown=not wish.as_json)
+    if options.update and report.verdict == "differs":
+        report = _update(layout, ref, held, setting, is_shown=not options.as_json)
     keep_report(layout, report)
     return report
 

@@ -61,8 +61,8 @@ def rehearse(context: click.Context, scripts: tuple[str, ...], **options: Any) -
     Exit code 0 when all is as recorded, 1 when something deviates, 3 when a script is broken, 4 when no model
     could be asked.
     """
-    from shipmate.cli.priming.rehearsal import Wish, run_rehearsals
+    from shipmate.cli.priming.rehearsal import RehearseOptions, run_rehearsals
 
     if options["update"] and options["repeat"] > 1:
         raise click.UsageError("--update takes one rehearsal: leave --repeat out.")
-    return asyncio.run(run_rehearsals(find_layout(context), scripts, Wish(**options)))
+    return asyncio.run(run_rehearsals(find_layout(context), scripts, RehearseOptions(**options)))
