@@ -199,6 +199,8 @@ class Performing:
             await self._stage.store.consents.add_grant(row.id, row.data, row.until)
 
     async def _cost(self, run_id: str, thread_id: ThreadId) -> float | None:
+        if self._stage.player is not None:
+            return 0.0
         steps = await self._stage.store.ledger.usage("", str(thread_id), run_id)
         costs = [step.cost for step in steps]
         return None if not costs or None in costs else sum(filter(None, costs))

@@ -32,7 +32,7 @@ _OWN = frozenset(
 _URL_LIMIT = 300
 
 
-class AnswerPiece(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class AnswerPiece(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One thing a member said or did; ids and times do not count."""
 
     kind: PieceKind

@@ -63,17 +63,17 @@ def _is_moved(first: Mismatch, second: Mismatch, fitting: Fitting) -> bool:
 
 
 def _order(mine: ExpectedPiece, theirs: ExpectedPiece) -> Deviation:
-    reason = f"{_say(mine.piece)} came at another place: {mine.place} was recorded, now {theirs.place}"
+    reason = f"{_say(mine.piece)}: recorded at place {mine.place}, now at {theirs.place}"
     return Deviation(kind="order", place=mine.place, recorded=mine.piece, new=theirs.piece, reason=reason)
 
 
 def _describe(found: Mismatch) -> Deviation:
     if found.mine is None and found.theirs is not None:
-        reason = f"{_say(found.theirs.piece)} was not recorded"
+        reason = f"{_say(found.theirs.piece)}: not recorded"
         return Deviation(kind="additional", place=found.theirs.place, new=found.theirs.piece, reason=reason)
     mine = cast(ExpectedPiece, found.mine)
     if found.theirs is None:
-        reason = f"{_say(mine.piece)} was recorded and is missing"
+        reason = f"{_say(mine.piece)}: recorded, and missing now"
         return Deviation(kind="missing", place=mine.place, recorded=mine.piece, reason=reason)
     reason = f"{_say(mine.piece)}: {found.reason}"
     kind = _kind(mine.piece, found.theirs.piece)

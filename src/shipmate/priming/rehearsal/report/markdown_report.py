@@ -13,8 +13,8 @@ from shipmate.priming.rehearsal.report.suite import RehearsalSuite, RehearsedScr
 
 NAMES: dict[RehearsalVerdict, str] = {
     "same": "as recorded",
-    "differs": "differs",
-    "broken": "broken script",
+    "differs": "not as recorded",
+    "broken": "broken",
     "unusable": "no model",
 }
 _TEXT_LIMIT = 2_000
@@ -22,7 +22,7 @@ _DEVIATION_LIMIT = 20
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&])")
 
 
-def write_summary(suite: RehearsalSuite) -> str:
+def write_markdown(suite: RehearsalSuite) -> str:
     """Return a table of all scripts, and what differs below it."""
     rows = "".join(map(_write_row, suite.scripts))
     head = "| script | verdict | passed | time | cost |\n|---|---|---|---|---|\n"
