@@ -29,12 +29,18 @@ log = logging.getLogger(__name__)
 class Worker:
     """Runs calls: read-only neighbours together, what acts in call order, nothing that acts twice."""
 
-    def __init__(self, toolset: Toolset, approvals: ApprovalService, uploads: Uploads) -> None:
+    def __init__(
+        self,
+        toolset: Toolset,
+        approvals: ApprovalService,
+        uploads: Uploads,
+        guides: Guides | None = None,
+    ) -> None:
         self._uploads = uploads
         self._approvals = approvals
         self._audit = approvals.audit
         self._taint = Taint(toolset)
-        self._guides = Guides()
+        self._guides = guides or Guides()
 
     def is_tainted(self, thread: Thread) -> bool:
         """Return whether strangers may have written into a thread."""

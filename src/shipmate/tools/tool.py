@@ -95,7 +95,7 @@ class Tool(ABC, Generic[Arguments]):
     description: str
     arguments: type[Arguments]
     # Further names a model may call the tool by, and further names of its arguments; no prompt mentions them.
-    aliases: ClassVar[tuple[str, ...]] = ()
+    aliases: tuple[str, ...] = ()
     synonyms: ClassVar[Mapping[str, str]] = {}
     labels: Labels = Labels()
     # How many characters of output the model and the thread get; the rest stays in the call's log.
