@@ -39,7 +39,9 @@ SCRIPT = make(
     called("status", "c4", {}),
     returned("status", "c4", '{"ok": true, "n": 1}', uiResult="json"),
     record(
-        "ui_only_markdown_record", "![image/png](u)", uiRaw={"type": "file", "mediaType": "image/png", "url": "u"}
+        "ui_only_markdown_record",
+        "![image/png](u)",
+        uiRaw={"type": "file", "mediaType": "image/png", "url": "u"},
     ),
     answered("All is tidy."),
     said("thanks"),
