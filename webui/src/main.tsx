@@ -15,6 +15,7 @@ import "./style/tool.css";
 import "./style/prompt.css";
 import "./style/home.css";
 import "./style/page.css";
+import "./style/script.css";
 import "./style/plot.css";
 
 applyTheme();
