@@ -15,7 +15,6 @@ import "./style/tool.css";
 import "./style/prompt.css";
 import "./style/home.css";
 import "./style/page.css";
-import "./style/script.css";
 import "./style/plot.css";
 
 applyTheme();

@@ -1,3 +1,4 @@
+import "../style/script.css";
 import { useState } from "react";
 import { api } from "../api/api";
 import type { BrokenScript, Script } from "../api/types";
