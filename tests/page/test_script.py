@@ -96,7 +96,7 @@ def test_p5_broken_files_are_shown_with_their_reason(open_page: OpenPage, servin
     page = watched.page
     broken = page.locator(".script-broken")
     expect(broken).to_contain_text("Files that cannot be replayed: 2")
-    expect(broken).to_contain_text("Line 1: `### user` is no longer understood")
+    expect(broken).to_contain_text("Line 1: record 1: `### user` is no longer understood")
     expect(page.locator(".script-card")).to_have_count(1)
     watched.shoot("priming-library")
     assert violations(page) == []

@@ -148,6 +148,16 @@ def _write_source(source: Source, *, full: bool) -> JsonObject:
     return {**at, "sourceDialog": dialog}
 
 
+async def offer_name(
+    library: Library, threads: ThreadService, store: Store, thread_id: ThreadId, course: int | None = None
+) -> str:
+    """Return a free slug for a course of a thread, the current one by default."""
+    info = await store.threads.find(str(thread_id))
+    title, member = (info.title, info.member) if info is not None else ("", CAPTAIN)
+    number = (await threads.read(thread_id)).course if course is None else course
+    return offer_slug(library, member, make_cover(load_config(library.layout).mask)(title), number)
+
+
 def offer_slug(library: Library, member: str, title: str, course: int) -> str:
     """Return a slug nobody took yet, of the words of a title where it has any that a slug may hold."""
     words = re.findall(r"[a-z0-9]+", title.lower())

@@ -9,7 +9,7 @@ from pydantic import Field, StrictBool, StringConstraints
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from shipmate.priming.export import Saved, ScriptExistsError, offer_slug, save_script
+from shipmate.priming.export import Saved, ScriptExistsError, offer_name, save_script
 from shipmate.priming.library import Listing, ScriptEntry
 from shipmate.priming.recent import Recents
 from shipmate.priming.ref import ScriptRef
@@ -175,10 +175,9 @@ async def read_slug(
 ) -> Response:
     """Offer a slug and a title for the current course of a thread."""
     name = thread_of(thread_id)
-    thread = await ship.threads.read(name)
+    slug = await offer_name(site.library, ship.threads, ship.store, name)
     info = await ship.store.threads.find(str(name))
     title, member = (info.title, info.member) if info is not None else ("", CAPTAIN)
-    slug = offer_slug(site.library, member, title, thread.course)
     return Json(SlugOffer(slug=slug, title=title, member=member))
 
 
