@@ -14,7 +14,7 @@ from shipmate.errors import NotFoundError, PrimingError, StorageError
 from shipmate.priming.convert import to_messages
 from shipmate.priming.export import (
     ScriptExistsError,
-    Source,
+    SourceDialog,
     make_script,
     offer_slug,
     save_script,
@@ -246,7 +246,7 @@ def test_p7_a_talk_that_went_on_changes_nothing_of_what_was_saved(
 
 
 def _write(messages: list[UIMessage], *, full: bool = False) -> str:
-    source = Source(thread_id=THREAD, course=1)
+    source = SourceDialog(thread_id=THREAD, course=1)
     return write_script(make_script(messages, ScriptRef("ux", "a"), source, full=full))
 
 

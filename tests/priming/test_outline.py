@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from shipmate.priming.export import Source, make_script
+from shipmate.priming.export import SourceDialog, make_script
 from shipmate.priming.outline import outline_messages, outline_script
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.script.parse import parse_script
@@ -18,7 +18,7 @@ from tests.support.thread_strategy import threads
 def test_a_thread_and_its_script_read_the_same(messages: list[UIMessage]) -> None:
     spoken: UIMessage = {"id": "u", "role": "user", "parts": [{"type": "text", "text": "hello"}]}
     thread = [spoken, *messages]
-    source = Source(thread_id=ThreadId("web", "room", "1"), course=1, title="T")
+    source = SourceDialog(thread_id=ThreadId("web", "room", "1"), course=1, title="T")
     script = make_script(thread, ScriptRef("ux", "a"), source)
     assert outline_script(parse_script(write_script(script))) == ["title: T", *outline_messages(thread)]
 

@@ -76,7 +76,7 @@ async def save_script(
 
     def save() -> Saved:
         mask = load_config(library.layout).mask
-        source = Source(thread_id=thread_id, course=number, status=status, title=named)
+        source = SourceDialog(thread_id=thread_id, course=number, status=status, title=named)
         script = make_script(messages, ref, source, pins=pins, mask=mask, full=full)
         path = ref.path(library.layout)
         write_file(path, write_script(script).encode(), ref, overwrite=overwrite)
@@ -102,7 +102,7 @@ def _with_course(messages: Iterable[UIMessage]) -> Iterator[tuple[int, UIMessage
         yield current, message
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
+class SourceDialog(msgspec.Struct, frozen=True, kw_only=True):
     """The course a script is made of, and the title it has there."""
 
     thread_id: ThreadId
@@ -114,7 +114,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 def make_script(
     messages: Sequence[UIMessage],
     ref: ScriptRef,
-    source: Source,
+    source: SourceDialog,
     *,
     pins: Sequence[Pin] = (),
     mask: Mask | None = None,
@@ -141,7 +141,7 @@ def make_script(
     return Script(frontmatter, to_records(shared))
 
 
-def _write_source(source: Source, *, full: bool) -> JsonObject:
+def _write_source(source: SourceDialog, *, full: bool) -> JsonObject:
     name = str(source.thread_id) if full else make_digest(str(source.thread_id))
     dialog = {"rootId": name, "selfId": name, "course": source.course, "status": source.status}
     at = {"generatedAt": datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S")} if full else {}
