@@ -195,6 +195,18 @@ def test_mistakes_are_marked_while_a_script_is_written(open_page: OpenPage, serv
     assert "low water" in (serving.folder / ".minds/priming/team_shared/probe.md").read_text()
 
 
+def test_what_is_mechanical_is_mended_at_a_press(open_page: OpenPage, serving: Serving) -> None:
+    page = open_script(open_page, serving).page
+    edit(page)
+    text = page.get_by_label("Text of the script")
+    text.fill("### user\nhello\n\n### assistant\nhi\n")
+    expect(page.locator(".script-gutter .error").first).to_have_text("1")
+    page.get_by_role("button", name="Mend what is mechanical").click()
+    expect(page.locator(".editor-bar [role=status]")).to_have_text("no mistakes")
+    expect(page.locator(".script-side .message.user")).to_contain_text("hello")
+    expect(text).to_have_value(re.compile("### record human_text_record"))
+
+
 def test_a_second_editor_overwrites_nothing_unseen(open_page: OpenPage, serving: Serving) -> None:
     watched = open_script(open_page, serving)
     watched.allow("409")

@@ -7,9 +7,12 @@ from collections.abc import Iterable
 
 from shipmate.errors import NotFoundError, PrimingError
 from shipmate.priming.library import Library, Shown
+from shipmate.priming.lint.lint import lint_script
+from shipmate.priming.lint.mark import Mark, mark_error
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.replay import build_rows
 from shipmate.priming.script.parse import check_script, parse_script
+from shipmate.priming.script.record import ScriptError
 from shipmate.server.port import Ship
 from shipmate.server.revision import version_of
 from shipmate.server.shape import Answer
@@ -24,24 +27,12 @@ PAGE = 500
 SHOWN_THREAD = ThreadId("web", "script", "shown")
 
 
-class ScriptMark(Answer):
-    """What is wrong in a script, where, and how to mend it."""
-
-    line: int
-    record: int
-    level: str
-    rule: str
-    reason: str
-    mend: str
-    can_fix: bool
-
-
 class ScriptReading(Answer):
     """A text as a script: what is wrong with it, and the conversation it is, as far as it is one."""
 
     title: str | None
     records: int
-    marks: list[ScriptMark]
+    marks: list[Mark]
     messages: list[JsonObject]
 
 
@@ -72,7 +63,7 @@ class ScriptView(Answer):
     digest: str | None
     records: int
     problems: list[str]
-    marks: list[ScriptMark]
+    marks: list[Mark]
     messages: list[JsonObject]
     uses: list[ScriptUse]
 
@@ -128,26 +119,18 @@ def _make_view(shown: Shown, digest: str | None, reading: ScriptReading) -> Scri
 
 def read_draft(text: str, language: str) -> ScriptReading:
     """Read a text as a script, without keeping it."""
-    marks = [
-        _mark("format", error.problem, error.line, error.record) for error in check_script(text, "script")
-    ]
-    if marks:
+    marks = lint_script(text, "script")
+    if check_script(text, "script"):
         return ScriptReading(title=None, records=0, marks=marks, messages=[])
     script = parse_script(text, "script")
+    messages: list[JsonObject] = []
     try:
         rows = build_rows([script], SHOWN_THREAD, language)
+        # When it was read and what it is shown as is no part of the conversation.
+        messages = [{key: row[key] for key in ("id", "role", "parts")} for row in rows]
     except PrimingError as error:
-        wrong = [_mark("replay", str(error))]
-        return ScriptReading(title=script.title, records=len(script.records), marks=wrong, messages=[])
-    # When it was read and what it is shown as is no part of the conversation.
-    shown: list[JsonObject] = [{key: row[key] for key in ("id", "role", "parts")} for row in rows]
-    return ScriptReading(title=script.title, records=len(script.records), marks=[], messages=shown)
-
-
-def _mark(rule: str, reason: str, line: int = 0, record: int = 0) -> ScriptMark:
-    return ScriptMark(
-        line=line, record=record, level="error", rule=rule, reason=reason, mend="", can_fix=False
-    )
+        marks = [*marks, mark_error(ScriptError(str(error)))]
+    return ScriptReading(title=script.title, records=len(script.records), marks=marks, messages=messages)
 
 
 async def find_uses(ship: Ship, ref: str) -> list[ScriptUse]:

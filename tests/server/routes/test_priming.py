@@ -108,7 +108,11 @@ async def test_a_new_script_is_made_once_and_only_where_scripts_lie(served: Serv
 async def test_half_a_character_is_refused(served: Served) -> None:
     body = b'{"ref": "team_shared/x", "text": "\\ud800"}'
     headers = {"content-type": "application/json"}
-    for method, address in (("PUT", "/api/priming/script"), ("POST", "/api/priming/check")):
+    for method, address in (
+        ("PUT", "/api/priming/script"),
+        ("POST", "/api/priming/check"),
+        ("POST", "/api/priming/fix"),
+    ):
         answer = await served.client.request(method, address, content=body, headers=headers)
         assert 400 <= answer.status_code < 500
     assert not served.site.layout.priming.exists()
@@ -122,6 +126,22 @@ async def test_a_draft_is_checked_without_being_kept(served: Served) -> None:
     assert [mark["line"] for mark in bad["marks"]] == [4, 12]
     assert {mark["level"] for mark in bad["marks"]} == {"error"}
     assert not served.site.layout.priming.exists()
+
+
+async def test_a_draft_is_mended_without_being_kept(served: Served) -> None:
+    draft = "### user\nhello\n\n### assistant\nhi\n"
+    fixed = (await served.client.post("/api/priming/fix", json={"text": draft})).json()["text"]
+    again = (await served.client.post("/api/priming/check", json={"text": fixed})).json()
+    assert (again["marks"], len(again["messages"])) == ([], 2)
+    assert not served.site.layout.priming.exists()
+
+
+async def test_what_can_be_read_is_shown_though_something_is_lost(served: Served) -> None:
+    twice = words("hello", "hi") + words("more", "yes")
+    found = (await served.client.post("/api/priming/check", json={"text": twice})).json()
+    assert [mark["level"] for mark in found["marks"]] == ["error"]
+    assert "m-1" in found["marks"][0]["reason"]
+    assert len(found["messages"]) == 4
 
 
 async def test_a_free_slug_is_offered_for_a_thread(served: Served) -> None:

@@ -57,6 +57,7 @@ export const api = {
   scriptHistory: (ref: string) =>
     request<{ versions: T.FileVersion[] }>("GET", `/api/priming/script/history${query({ ref })}`),
   checkScript: (text: string) => request<T.ScriptReading>("POST", "/api/priming/check", { text }),
+  fixScript: (text: string) => request<{ text: string }>("POST", "/api/priming/fix", { text }),
   scriptSample: (ref: string, title: string) =>
     request<{ text: string }>("GET", `/api/priming/sample${query({ ref, title })}`),
   offerSlug: (threadId: string) =>

@@ -250,6 +250,7 @@ export const en = {
   "script.line": "Line {n}",
   "script.good": "no mistakes",
   "script.checking": "checking…",
+  "script.fix": "Mend what is mechanical",
   "script.errors": "Mistakes: {n}",
   "script.warnings": "Warnings: {n}",
   "script.broken": "This script cannot be replayed until its mistakes are mended.",

@@ -252,6 +252,7 @@ export const zh: Record<keyof typeof en, string> = {
   "script.line": "第 {n} 行",
   "script.good": "没有问题",
   "script.checking": "检查中……",
+  "script.fix": "自动修正",
   "script.errors": "错误：{n}",
   "script.warnings": "提醒：{n}",
   "script.broken": "修正这些错误之前，这个脚本无法回放。",

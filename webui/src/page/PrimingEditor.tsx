@@ -66,6 +66,13 @@ export function PrimingEditor({ script, memberName, reload }: Props) {
       else setProblem(error as Error);
     }
   };
+  const fix = async () => {
+    try {
+      setText((await api.fixScript(text)).text);
+    } catch (error) {
+      setProblem(error as Error);
+    }
+  };
   const takeMine = async () => {
     setDigest((await api.script(script.scriptRef)).digest);
     setClash(false);
@@ -77,6 +84,11 @@ export function PrimingEditor({ script, memberName, reload }: Props) {
         <PrimingStatus marks={reading.marks} isChecked={isChecked} />
         {isChanged && <span className="badge warn">{t("unsaved")}</span>}
         <span className="grow" />
+        {isChecked && reading.marks.some((mark) => mark.canFix) && (
+          <button type="button" className="button small" onClick={() => void fix()}>
+            {t("script.fix")}
+          </button>
+        )}
         <button type="button" className="button small primary" disabled={!isChanged || isClash} onClick={() => void save()}>
           {t("save")}
         </button>
@@ -108,7 +120,7 @@ export function PrimingEditor({ script, memberName, reload }: Props) {
         </div>
         <div className="script-side">
           <PrimingMarks marks={reading.marks} onGo={(line) => goToLine(box.current, line)} />
-          {reading.marks.every((mark) => mark.level !== "error") && (
+          {reading.messages.length > 0 && (
             <PrimingConversation messages={reading.messages} memberName={memberName} />
           )}
         </div>

@@ -13,9 +13,11 @@ from shipmate.cli.priming.option import JSON, REF, print_json
 from shipmate.cli.terminal.card import clean
 from shipmate.errors import UserError
 from shipmate.priming.export import Saved, write_file
+from shipmate.priming.lint.lint import lint_script
+from shipmate.priming.lint.mark import Mark
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.sample import write_sample
-from shipmate.priming.script.parse import check_script, parse_script, read_text
+from shipmate.priming.script.parse import parse_script, read_text
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import load_config
 
@@ -74,17 +76,21 @@ def edit_script(layout: Layout, ref: ScriptRef) -> int:
             f"see `shipmate priming diff {ref} {mine}`."
         )
     write_file(path, after, ref, overwrite=True)
-    problems = check_script(after.decode("utf-8", "replace"), name)
-    click.echo(f"Saved {name}." if not problems else f"Saved {name}, with mistakes in it.")
-    return 1 if problems else 0
+    is_broken = any(mark.level == "error" for mark in _lint(after, name))
+    click.echo(f"Saved {name}, with mistakes in it." if is_broken else f"Saved {name}.")
+    return 1 if is_broken else 0
+
+
+def _lint(data: bytes, name: str) -> list[Mark]:
+    return lint_script(data.decode("utf-8", "replace"), name)
 
 
 def _edit_until_done(copy: Path, name: str) -> None:
     """Open the editor, and again while there are mistakes and the person wants to."""
     while True:
         click.edit(filename=str(copy))
-        problems = check_script(copy.read_bytes().decode("utf-8", "replace"), name)
-        for problem in problems:
-            click.echo(clean(str(problem)), err=True)
-        if not problems or not sys.stdin.isatty() or not click.confirm("Edit again?", default=True):
+        marks = _lint(copy.read_bytes(), name)
+        for mark in marks:
+            click.echo(clean(f"{name}:{mark.line}: {mark.reason}. {mark.mend}"), err=True)
+        if not marks or not sys.stdin.isatty() or not click.confirm("Edit again?", default=True):
             return

@@ -35,6 +35,7 @@ BODY_LIMITS: Mapping[str, int] = {
     "/v1/chat/completions": 20_000_000,
     # A long conversation, edited as one text.
     "/api/priming/check": 16_000_000,
+    "/api/priming/fix": 16_000_000,
     "/api/priming/script": 16_000_000,
 }
 DISCARD_LIMIT = 200_000_000

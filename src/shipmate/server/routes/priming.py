@@ -11,6 +11,8 @@ from starlette.responses import Response
 
 from shipmate.priming.export import Saved, ScriptExistsError, offer_name, save_script
 from shipmate.priming.library import Listing, ScriptEntry
+from shipmate.priming.lint.fix import fix_script
+from shipmate.priming.lint.mark import Mark
 from shipmate.priming.recent import Recents
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.sample import write_sample
@@ -19,7 +21,6 @@ from shipmate.server.revision import list_revisions, write_document
 from shipmate.server.routes.member import RevisionList
 from shipmate.server.script_view import (
     BrokenScript,
-    ScriptMark,
     ScriptReading,
     ScriptView,
     find_broken,
@@ -76,7 +77,7 @@ class ScriptWritten(Answer):
 
     script_ref: str
     digest: str
-    marks: list[ScriptMark]
+    marks: list[Mark]
 
 
 class SlugOffer(Answer):
@@ -88,7 +89,7 @@ class SlugOffer(Answer):
 
 
 class ScriptSample(Answer):
-    """A script to write over."""
+    """A script to write over, or to write on with."""
 
     text: str
 
@@ -139,14 +140,11 @@ async def write_script(site: TheSite, ship: TheShip, body: ScriptChange) -> Resp
     ref = ScriptRef.parse(body.ref)
     if ref.member is not None:
         ship.crew.find(ref.member)
-    try:
-        body.text.encode()
-    except UnicodeEncodeError as error:
-        raise invalid("The text holds half a character.", "Send it as UTF-8.") from error
+    text = _check_text(body.text)
     path = ref.path(ship.layout)
     path.parent.mkdir(parents=True, exist_ok=True)
-    digest = write_document(ship.layout, path, str(ref), body.text, body.digest)
-    reading = await run_in_threadpool(read_draft, body.text, ship.config.language)
+    digest = write_document(ship.layout, path, str(ref), text, body.digest)
+    reading = await run_in_threadpool(read_draft, text, ship.config.language)
     return Json(ScriptWritten(script_ref=str(ref), digest=digest, marks=reading.marks))
 
 
@@ -160,7 +158,13 @@ async def read_script_history(ship: TheShip, ref: Slot) -> Response:
 @router.post("/api/priming/check", openapi_extra=tells(ScriptReading))
 async def check_draft(ship: TheShip, body: ScriptDraft) -> Response:
     """Read a text as a script, without keeping it."""
-    return Json(await run_in_threadpool(read_draft, body.text, ship.config.language))
+    return Json(await run_in_threadpool(read_draft, _check_text(body.text), ship.config.language))
+
+
+@router.post("/api/priming/fix", openapi_extra=tells(ScriptSample))
+async def fix_draft(body: ScriptDraft) -> Response:
+    """Return a text with all mended that does not take a person; nothing is kept."""
+    return Json(ScriptSample(text=await run_in_threadpool(fix_script, _check_text(body.text))))
 
 
 @router.get("/api/priming/sample", openapi_extra=tells(ScriptSample))
@@ -201,6 +205,14 @@ async def save(site: TheSite, ship: TheShip, body: SaveScript) -> Response:
             409, "conflict", "A script of that name exists.", "Confirm that it may be replaced, or rename."
         ) from error
     return Json(saved, 201)
+
+
+def _check_text(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise invalid("The text holds half a character.", "Send it as UTF-8.") from error
+    return text
 
 
 def _listing(site: Site, listing: Listing) -> Response:
