@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from httptools import HttpParserError, HttpResponseParser
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from shipmate.models.wire.http.address import Address
 from shipmate.models.wire.http.trouble import HttpFault
@@ -199,7 +199,7 @@ class DirectAnswer:
         self._margin += len(data)
         try:
             self._parser.feed_data(data)
-        except HttpParserError:
+        except (HttpParserError, HttpParserUpgrade):
             # Told once all that came before it was read.
             self._fault = _no_http(self._place)
             self._is_clean = False
@@ -232,11 +232,12 @@ class DirectAnswer:
             # More is to come.
             self.headers.clear()
             return
-        self.status, self._has_head, self._margin = status, True, 0
         named = {name.lower(): value.strip().lower() for name, value in self.headers}
         coding = named.get(b"transfer-encoding")
         if status == 101 or coding not in (None, b"chunked"):
             self._fault = _no_http(self._place)
+            return
+        self.status, self._has_head, self._margin = status, True, 0
         if coding is not None and b"content-length" in named:
             self._is_clean = False
         is_bodiless = status in BODILESS or b"content-length" in named
