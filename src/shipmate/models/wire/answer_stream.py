@@ -40,7 +40,7 @@ async def read_answer(answer: HttpAnswer, reader: AnswerReader) -> AsyncGenerato
         raise HttpFault("too-large", "one event of the answer is too long to be kept") from None
     except HttpFault:
         # What breaks after the end was told takes nothing from the answer.
-        if not getattr(reader, "finished", False):
+        if not reader.finished:
             raise
 
 
@@ -54,14 +54,14 @@ async def _read_pieces(pieces: AsyncGenerator[bytes], reader: AnswerReader) -> A
     for event in _take(parser.feed(head), reader):
         yield event
     size = len(head)
-    if not _is_done(reader):
+    if not reader.done:
         async for piece in pieces:
             size += len(piece)
             if size > ANSWER_LIMIT:
                 raise HttpFault("too-large", "the answer is too long to be kept")
             for event in _take(parser.feed(piece), reader):
                 yield event
-            if _is_done(reader):
+            if reader.done:
                 return
     for event in _take(parser.close(), reader):
         yield event
@@ -109,12 +109,8 @@ def _take(events: Iterable[ServerEvent], reader: AnswerReader) -> Iterator[Model
         # Some servers send empty events to keep a connection open.
         if data and not data.isspace():
             yield from reader.take(name, data)
-            if _is_done(reader):
+            if reader.done:
                 return
-
-
-def _is_done(reader: AnswerReader) -> bool:
-    return bool(getattr(reader, "done", False))
 
 
 def _strip(head: bytes) -> bytes:

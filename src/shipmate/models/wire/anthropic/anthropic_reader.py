@@ -91,6 +91,10 @@ class AnthropicReader:
             reason = "other"
         return [*told, *calls, Finish(reason, self._usage(), self._model)]
 
+    def release(self) -> Iterable[ModelEvent]:
+        """Tell what waits for blocks that will not end any more."""
+        return list(self._blocks.close())
+
     def _take(self, kind: str, body: JsonObject) -> Iterator[ModelEvent]:
         if kind == "error" or body.get("error"):
             raise read_fault(body)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -54,8 +54,12 @@ class ChatReader:
         self._usage = Usage()
         self._has_answer = False
         self._is_refused = False
-        # Whether nothing more is to come.
-        self.done = False
+        self._is_over = False
+
+    @property
+    def done(self) -> bool:
+        """Return whether nothing more is to come."""
+        return self._is_over
 
     @property
     def finished(self) -> bool:
@@ -65,7 +69,7 @@ class ChatReader:
     def take(self, event: str, data: bytes) -> Iterator[ModelEvent]:
         """Read one server-sent event."""
         if data.strip() == DONE:
-            self.done = True
+            self._is_over = True
             return
         chunk = _decode(data)
         if event == "error" or chunk.get("error") or chunk.get("object") == "error":
@@ -80,7 +84,7 @@ class ChatReader:
 
     def close(self) -> Iterator[ModelEvent]:
         """End the answer."""
-        if not self._reason and not (self.done and self._has_answer):
+        if not self._reason and not (self._is_over and self._has_answer):
             raise WireError(code="broken-off")
         yield from self._end_thinking()
         for call in self._calls:
@@ -93,6 +97,10 @@ class ChatReader:
         elif reason in ("stop", "tool-calls"):
             reason = "content-filter" if self._is_refused else "stop"
         yield Finish(reason, self._usage)
+
+    def release(self) -> Iterable[ModelEvent]:
+        """Return nothing: what comes is told at once."""
+        return ()
 
     def _choose(self, choice: JsonObject) -> Iterator[ModelEvent]:
         if error := choice.get("error"):

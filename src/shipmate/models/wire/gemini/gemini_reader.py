@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -67,6 +67,11 @@ class GeminiReader:
         self._kept = 0
 
     @property
+    def done(self) -> bool:
+        """Return False: counts may follow whatever was told, until the stream ends."""
+        return False
+
+    @property
     def finished(self) -> bool:
         """Return whether the answer said why it ends; what breaks after that takes nothing from it."""
         return bool(self._ending)
@@ -74,7 +79,7 @@ class GeminiReader:
     def take(self, event: str, data: bytes) -> Iterator[ModelEvent]:
         """Read one event; it holds a part of the answer, or an error."""
         for chunk in read_chunks(data):
-            if "error" in chunk:
+            if chunk.get("error"):
                 raise find_fault(chunk) or WireError(code="error")
             yield from self._take_chunk(chunk)
 
@@ -88,6 +93,10 @@ class GeminiReader:
         yield from self._calls.values()
         reason = "tool-calls" if self._calls else ENDINGS.get(self._ending, "other")
         yield Finish(reason, self._count_usage(), self._model)
+
+    def release(self) -> Iterable[ModelEvent]:
+        """Return nothing: what comes is told at once."""
+        return ()
 
     def _take_chunk(self, chunk: JsonObject) -> Iterator[ModelEvent]:
         if not self._response_id and RESPONSE_ID.fullmatch(found := text_of(chunk, "responseId")):

@@ -82,6 +82,10 @@ class ResponsesReader:
         usage = _usage(object_of(self._end, "usage"))
         return [*told, *calls, Finish("tool-calls" if calls else reason, usage, self._model)]
 
+    def release(self) -> Iterable[ModelEvent]:
+        """Tell what waits for blocks that will not end any more."""
+        return list(self._blocks.close())
+
     def _take(self, kind: str, body: JsonObject) -> Iterator[ModelEvent]:
         if kind == "error" or (body.get("error") and not kind.startswith("response.")):
             raise read_fault(body)
