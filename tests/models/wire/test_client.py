@@ -552,3 +552,35 @@ def test_one_client_serves_one_loop_after_another() -> None:
             return await fetch(asker, server.url)
 
     assert asyncio.run(ask()) == asyncio.run(ask()) == b"hello"
+
+
+@pytest.mark.parametrize("piece", ["x-slow: y\r\n", "x"])
+async def test_a_head_that_comes_bit_by_bit_is_given_up(piece: str) -> None:
+    async def drip(visit: Visit) -> None:
+        await visit.send("HTTP/1.1 200 OK\r\nx-first: ")
+        while not visit.writer.is_closing():
+            await visit.send(piece, pause=0.02)
+
+    fault = await fail(drip, patience=QUICK)
+    assert fault.kind == "timeout"
+
+
+async def test_preliminary_answers_without_end_are_given_up() -> None:
+    async def promise(visit: Visit) -> None:
+        while not visit.writer.is_closing():
+            await visit.send("HTTP/1.1 100 Continue\r\n\r\n", pause=0.02)
+
+    fault = await fail(promise, patience=QUICK)
+    assert fault.kind == "timeout"
+
+
+async def test_a_long_answer_may_take_longer_than_its_head() -> None:
+    async def drip(visit: Visit) -> None:
+        await visit.begin()
+        for _ in range(20):
+            await visit.chunk("x")
+            await asyncio.sleep(0.03)
+        await visit.chunk("")
+
+    async with RawServer(drip) as server, client(patience=QUICK) as asker:
+        assert await fetch(asker, server.url) == b"x" * 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,7 +13,7 @@ from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wire.provider_fault import find_fault, read_markup
 from shipmate.models.wire.sse import BOM, EventParser, EventTooLongError, ServerEvent
 from shipmate.models.wire.wire import AnswerReader, WireError
-from shipmate.values.nesting import check_nesting
+from shipmate.models.wire.wire_json import decode_json
 
 if TYPE_CHECKING:
     from shipmate.models.wire.http.http_answer import HttpAnswer
@@ -73,6 +73,8 @@ async def _read_head(pieces: AsyncGenerator[bytes]) -> bytes:
     async for piece in pieces:
         head += piece
         start = _strip(head)
+        if BOM.startswith(head):
+            continue
         if len(head) > LONGEST_BLANK or not any(each.startswith(start[: len(each)]) for each in EVENT_STARTS):
             break
         if start.startswith(EVENT_STARTS):
@@ -95,8 +97,8 @@ def _read_whole(body: bytes, reader: AnswerReader) -> Iterator[ModelEvent]:
     if not body.strip():
         return
     try:
-        found: Any = msgspec.json.decode(check_nesting(body))
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
+        found = decode_json(body)
+    except msgspec.DecodeError:
         raise WireError(read_markup(body), code="no-json") from None
     if (fault := find_fault(found)) is not None:
         raise fault
