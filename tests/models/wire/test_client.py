@@ -584,3 +584,15 @@ async def test_a_long_answer_may_take_longer_than_its_head() -> None:
 
     async with RawServer(drip) as server, client(patience=QUICK) as asker:
         assert await fetch(asker, server.url) == b"x" * 20
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_proxy_that_is_away_is_not_taken_for_the_server(scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    async with client({f"{scheme.upper()}_PROXY": f"http://someone:passphrase@127.0.0.1:{port}"}) as asker:
+        with pytest.raises(HttpFault) as caught:
+            await fetch(asker, f"{scheme}://models.example/v1")
+    assert caught.value.kind == "proxy"
+    assert caught.value.is_unsent
+    assert caught.value.words == f"the proxy cannot be reached (nothing answers at 127.0.0.1:{port})"
