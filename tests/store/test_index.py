@@ -487,6 +487,20 @@ async def test_a_thread_that_could_not_be_read_is_listed_once_it_can_be(
     assert len(await store.search.find("again")) == 1
 
 
+async def test_a_thread_that_a_killed_process_moved_is_listed_where_it_is(
+    layout: Layout, store: FileStore
+) -> None:
+    await FileLog(layout).append(ROOM, [said("m1", "hello there")])
+    await store.reconcile()
+    # As a kill right after the move leaves it.
+    await FileLog(layout).bin(ROOM)
+    assert [each.thread_id for each in await store.threads.list(binned=True)] == [str(ROOM)]
+    assert await titles(store) == {}
+    await FileLog(layout).restore(ROOM)
+    assert await titles(store) == {str(ROOM): "hello there"}
+    assert await store.threads.list(binned=True) == []
+
+
 async def test_what_is_in_the_bin_takes_no_place_among_what_is_found(
     layout: Layout, store: FileStore
 ) -> None:

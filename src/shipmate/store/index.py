@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeVar
 from shipmate.errors import StorageError
 from shipmate.store.entry import ThreadFileState, apply_mark, make_entry, stamp_of, time_of
 from shipmate.store.journal.mark import MarkFiles
+from shipmate.store.overlooked import Overlooked
 from shipmate.store.port import Reconciled
 from shipmate.store.sqlite.database import Database
 from shipmate.store.sqlite.search import SearchTable
@@ -69,8 +70,7 @@ class Index:
         self._began = 0.0
         # The database that was compared with the files.
         self._compared = 0
-        # The threads that could not be read then.
-        self._refused: set[str] = set()
+        self._overlooked = Overlooked(layout, disk)
         # Counting the tokens of a long thread anew each turn would cost more than the turn.
         # By thread: how many messages were counted, their tokens, and up to which place of the file.
         self._counted: dict[str, tuple[int, int, int]] = {}
@@ -198,7 +198,7 @@ class Index:
         """Wait a little for an index that is not the one that was compared with the files."""
         self._database.do(lambda: None)
         if self._compared == self._database.serial:
-            await self._read_refused()
+            await self._read_overlooked()
             return
         if not self._lock.locked():
             self._task = asyncio.create_task(self.reconcile())
@@ -236,7 +236,7 @@ class Index:
             try:
                 await self.refresh(str(each.thread_id))
             except StorageError as error:
-                self._refused.add(str(each.thread_id))
+                self._overlooked.refused.add(str(each.thread_id))
                 log.warning("%s is missing from lists and search: %s", each.thread_id, error)
             if progress is not None:
                 progress(number, len(todo))
@@ -247,12 +247,15 @@ class Index:
             threads=threads, messages=messages, changed=len(todo), dropped=len(gone), problems=problems
         )
 
-    async def _read_refused(self) -> None:
-        """Read the threads that the disk refused, in case it does no longer."""
-        for thread_id in list(self._refused):
+    async def _read_overlooked(self) -> None:
+        def list_binned() -> list[str]:
+            stamps = self._database.do(self.threads.stamps)
+            return [name for name, (_, _, binned) in stamps.items() if binned]
+
+        for thread_id in self._overlooked.find(list_binned):
             with contextlib.suppress(StorageError):
                 await self.refresh(thread_id)
-                self._refused.discard(thread_id)
+                self._overlooked.refused.discard(thread_id)
 
     async def close(self) -> None:
         """End what goes on in the background."""
