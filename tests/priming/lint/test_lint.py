@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shipmate.priming.convert import to_records
 from shipmate.priming.lint.lint import lint_script
-from shipmate.priming.lint.mark import Mark
+from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.script.parse import check_script, parse_script
 from shipmate.priming.script.record import Script
 from shipmate.priming.script.record_rule import RULES

@@ -138,7 +138,8 @@ def blocks(draw: st.DrawFn) -> str:
     if draw(st.booleans()) and draw(st.booleans()):
         return f"{draw(gaps)}{heading}\n{block}\n"
     opening = fence + draw(infos)
-    return f"{draw(gaps)}{heading}\n{draw(st.sampled_from(['', chr(10)]))}{opening}\n{block}\n{fence}{draw(closings)}\n"
+    above = f"{draw(gaps)}{heading}\n{draw(st.sampled_from(['', chr(10)]))}"
+    return f"{above}{opening}\n{block}\n{fence}{draw(closings)}\n"
 
 
 heads = st.sampled_from(

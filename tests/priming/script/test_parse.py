@@ -166,7 +166,8 @@ def test_p4_another_kind_version_or_misspelt_key_is_refused_with_a_hint(head: st
             "`arguments`",
         ),
         (
-            '### record func_call_record\n```\n{"genseq": 1, "id": "c", "name": "n", "raw_arguments_text": ""}\n```\n',
+            '### record func_call_record\n```\n{"genseq": 1, "id": "c", "name": "n", "raw_arguments_text": 1}'
+            "\n```\n",
             "`rawArgumentsText`",
         ),
     ],

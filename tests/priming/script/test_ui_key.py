@@ -38,7 +38,7 @@ def call(besides: str) -> str:
         block("runtime_guide_record", 'uiPart: {"text": "told"}'),
         block("ui_only_markdown_record", 'uiPart: {"data": {"text": "told"}}'),
         block("ui_only_markdown_record", 'uiPart: {"type": "text", "text": "told"}'),
-        '### record gen_start_record\n```\n---\ngenseq: 1\nuiPart: {"type": "text", "text": "told"}\n---\n```\n',
+        '### record gen_start_record\n```\n---\ngenseq: 1\nuiPart: {"type": "text", "text": "x"}\n---\n```\n',
         # Another tool, other arguments, another outcome than the records say.
         call('{"input": {"path": "b"}}'),
         call('{"type": "tool-exec"}'),

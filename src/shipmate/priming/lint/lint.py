@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from shipmate.priming.lint.mark import Mark, mark_error
+from shipmate.priming.lint.lint_mark import Mark, mark_error
 from shipmate.priming.lint.mend import mend_lines, split_lines
 from shipmate.priming.lint.oddity import find_oddities
 from shipmate.priming.lint.pairing import find_shared, find_unpaired

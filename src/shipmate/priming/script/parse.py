@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from shipmate.errors import NotFoundError
 from shipmate.priming.script.block import Block, BlockMetadata, cut_blocks, split_metadata
-from shipmate.priming.script.frontmatter import check_frontmatter, name_rule
 from shipmate.priming.script.record import BLANKS, Record, Script, ScriptError
 from shipmate.priming.script.record_rule import RULES, FieldError, check_record
+from shipmate.priming.script.script_frontmatter import check_frontmatter, name_rule
 from shipmate.priming.script.ui_key import Contradiction, find_contradictions
 from shipmate.values.message import JsonObject
 from shipmate.workspace.json import read_json
