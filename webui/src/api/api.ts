@@ -15,7 +15,7 @@ export const api = {
     request<{ threads: T.Thread[]; next: string | null }>("GET", `/api/threads${query(options)}`),
   thread: (id: string) => request<T.Thread>("GET", thread(id)),
   createThread: (body: { member?: string; title?: string; priming?: { scriptRefs: string[]; showInUi: boolean } }) =>
-    request<{ threadId: string; messages: number }>("POST", "/api/threads", body),
+    request<{ threadId: string; messages: number; problems: string[] }>("POST", "/api/threads", body),
   changeThread: (id: string, body: { title?: string; archived?: boolean; read?: boolean; model?: string }) =>
     request<T.Thread>("PATCH", thread(id), body),
   binThread: (id: string) => request<void>("DELETE", thread(id)),

@@ -8,6 +8,7 @@ import { go } from "../app/route";
 import { useT } from "../i18n";
 import { Modal } from "../ui/Modal";
 import { Problem } from "../ui/State";
+import { say } from "../ui/toast";
 import { BrokenNote, PrimingSearch } from "./PrimingSearch";
 
 const NONE = "";
@@ -75,6 +76,7 @@ function PrimingChoice({ member, onClose }: { member: string; onClose: () => voi
       const made = await api.createThread({ member, priming: ref ? { scriptRefs: [ref], showInUi: choice.showInUi } : undefined });
       preference.set("member", member);
       preference.set(`priming.${member}`, JSON.stringify({ scriptRef: ref, showInUi: choice.showInUi }));
+      made.problems.forEach((one) => say(one, true));
       await refreshThreads();
       onClose();
       go("t", made.threadId);
