@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from shipmate.errors import PrimingError
-from shipmate.priming.convert import split_turns, to_messages
+from shipmate.priming.convert import split_turns, usual_role
 from shipmate.priming.part import CALLS, RESULTS, read_parts
 from shipmate.priming.rehearsal.answer_piece import AnswerPiece, read_part
 from shipmate.priming.rehearsal.expect import Expect, Expectations, read_expect, read_expectations
@@ -45,7 +45,7 @@ def read_turns(script: Script) -> list[RecordedTurn]:
 
     The answers hold what members themselves said and did, and not what was told to them meanwhile.
     """
-    turns = list(_gather(to_messages(script.records), split_turns(script.records)))
+    turns = list(_gather(script.records))
     if not turns:
         raise PrimingError("this script has no user turn to rehearse. Add a `### record human_text_record`.")
     numbers = {id(record): number for number, record in enumerate(script.records, 1)}
@@ -61,7 +61,7 @@ def check_expects(script: Script) -> list[ScriptError]:
         read_defaults(script)
     except ScriptError as error:
         problems.append(error)
-    turns = list(_gather(to_messages(script.records), split_turns(script.records)))
+    turns = list(_gather(script.records))
     answers = {id(each.record) for turn in turns for each in turn.pieces}
     for number, record in enumerate(script.records, 1):
         if "expect" in record.extra:
@@ -80,26 +80,32 @@ def read_defaults(script: Script) -> Expectations:
         raise ScriptError(str(error), line=1) from error
 
 
-def _gather(messages: Sequence[UIMessage], made: Sequence[Sequence[Record]]) -> Iterator[RecordedTurn]:
-    """Yield the turns that messages make; `made` holds the records of each message."""
+def _gather(records: Sequence[Record]) -> Iterator[RecordedTurn]:
+    """Yield the turns that records make; what stands before anybody spoke answers nothing."""
     turn: RecordedTurn | None = None
-    for message, records in zip(messages, made, strict=True):
-        if message["role"] == "user" and turn is not None and not turn.answers:
-            turn.said = {**turn.said, "parts": [*turn.said["parts"], *message["parts"]]}
-            turn.asked += records
-        elif message["role"] == "user":
+    for number, made in enumerate(split_turns(records), 1):
+        role = made[0].extra.get("uiMessage", {}).get("role") or usual_role(made)
+        if role == "user":
+            message: UIMessage = {"id": f"said-{number}", "role": role, "parts": read_parts(made, role)[0]}
+            if turn is not None and not turn.answers:
+                turn.said["parts"] += message["parts"]
+                turn.asked += made
+                continue
             if turn is not None:
                 yield turn
-            turn = RecordedTurn(message, asked=list(records))
-        elif turn is not None and message["role"] == "assistant":
-            own = list(_find_own(records, message["role"]))
-            turn.records += records
-            turn.pieces += [piece for part, found in own for piece in _read_pieces(part, found)]
-            turn.answers.append({**message, "parts": [part for part, _ in own]})
+            turn = RecordedTurn(message, asked=list(made))
         elif turn is not None:
-            turn.records += records
+            turn.records += made
+            if role == "assistant":
+                _add_answer(turn, made, number)
     if turn is not None:
         yield turn
+
+
+def _add_answer(turn: RecordedTurn, made: Sequence[Record], number: int) -> None:
+    own = list(_find_own(made, "assistant"))
+    turn.pieces += [piece for part, found in own for piece in _read_pieces(part, found)]
+    turn.answers.append({"id": f"answer-{number}", "role": "assistant", "parts": [part for part, _ in own]})
 
 
 def _find_own(records: Sequence[Record], role: str) -> Iterator[tuple[JsonObject, list[Record]]]:
