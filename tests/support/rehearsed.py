@@ -19,7 +19,8 @@ def record(kind: str, body: str | None = None, **metadata: Any) -> str:
     if kind == "func_call_record":
         return f"### record {kind}\n```json\n{json.dumps({'genseq': 1, **metadata})}\n```\n"
     lines = write_mapping({"genseq": 1, **metadata})
-    return f"### record {kind}\n``````markdown\n---\n{lines}---\n{body or ''}\n``````\n"
+    below = "" if body is None else f"{body}\n"
+    return f"### record {kind}\n``````markdown\n---\n{lines}---\n{below}``````\n"
 
 
 def said(text: str, **metadata: Any) -> str:
