@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +134,129 @@ def test_saves_a_thread_and_asks_before_replacing(shell: Shell, layout: Layout) 
     assert ScriptRef("captain", "first").path(layout).is_file()
 
 
+@pytest.mark.usefixtures("thread")
+def test_a_thread_is_saved_under_its_own_name(shell: Shell, layout: Layout) -> None:
+    assert shell.json("save", "t1")["scriptRef"] == "individual/captain/hello"
+    assert shell.json("save", "t1")["scriptRef"] == "individual/captain/hello-2"
+    assert "sourceDialog" in shell("show", "individual/captain/hello")[1]
+    assert str(THREAD) not in shell("show", "individual/captain/hello")[1]
+    shell("save", "t1", "whole", "--full")
+    assert str(THREAD) in shell("show", "individual/captain/whole")[1]
+    # What was saved twice is the same file twice.
+    paths = [ScriptRef("captain", slug).path(layout) for slug in ("hello", "hello-2")]
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_makes_a_script_to_write_over(shell: Shell, layout: Layout) -> None:
+    code, out, _ = shell("new", "team_shared/deep/probe", "--title", "A probe")
+    assert (code, out) == (
+        0,
+        "Made .minds/priming/team_shared/deep/probe.md. "
+        "Write in it with `shipmate priming edit team_shared/deep/probe`.\n",
+    )
+    assert shell("check") == (0, "1 script checked, no mistakes.\n", "")
+    assert shell.json("list")["scripts"][0]["title"] == "A probe"
+    before = ScriptRef(None, "deep/probe").path(layout).read_bytes()
+    code, _, err = shell("new", "team_shared/deep/probe")
+    assert (code, "exists already" in err) == (2, True)
+    assert ScriptRef(None, "deep/probe").path(layout).read_bytes() == before
+    for ref in ("probe", "team_shared/../x", "individual/ux"):
+        assert shell("new", ref)[0] == 2
+
+
+@pytest.fixture
+def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Let a shell line stand for a person's editor; `$1` is the file."""
+
+    def become(line: str) -> None:
+        program = tmp_path / "editor"
+        program.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
+        program.chmod(0o755)
+        monkeypatch.setenv("VISUAL", str(program))
+
+    return become
+
+
+def test_edits_a_script_and_says_what_is_wrong(shell: Shell, put: Put, editor: Callable[[str], None]) -> None:
+    path = put("team_shared/probe", "title: T", words("hello", "hi\r\nthere\x85"))
+    before = path.read_bytes()
+    editor(":")
+    assert shell("edit", "team_shared/probe") == (0, "Nothing changed.\n", "")
+    assert path.read_bytes() == before
+    editor("sed -i s/hello/goodbye/ $1")
+    assert shell("edit", "team_shared/probe")[:2] == (0, "Saved .minds/priming/team_shared/probe.md.\n")
+    assert path.read_bytes() == before.replace(b"hello", b"goodbye")
+    editor("sed -i 's/genseq: 1/genseq: -1/' $1")
+    code, out, err = shell("edit", "team_shared/probe")
+    assert (code, "with mistakes" in out) == (1, True)
+    assert err.startswith(".minds/priming/team_shared/probe.md:")
+    assert shell("edit", "team_shared/none")[0] == 2
+
+
+def test_an_edit_overwrites_nothing_that_changed_meanwhile(
+    shell: Shell, put: Put, editor: Callable[[str], None], layout: Layout
+) -> None:
+    path = put("team_shared/probe")
+    editor(f"echo theirs >> {path}; echo mine >> $1")
+    code, _, err = shell("edit", "team_shared/probe")
+    assert (code, "shipmate priming diff team_shared/probe team_shared/probe.mine" in err) == (2, True)
+    assert path.read_text("utf-8").endswith("theirs\n")
+    assert ScriptRef(None, "probe.mine").path(layout).read_text("utf-8").endswith("mine\n")
+
+
+@pytest.mark.usefixtures("thread")
+def test_shows_how_conversations_differ(shell: Shell, put: Put, tmp_path: Path) -> None:
+    put("team_shared/a", body=words("hello", "hi there"))
+    put("team_shared/b", body=words("hello", "hi there", genseq=7, message_id="other"))
+    put("team_shared/c", "title: C", words("hello", "good day"))
+    # Ids and numbers do not count, and a thread is a conversation as well.
+    assert shell("diff", "team_shared/a", "team_shared/b") == (0, "They are the same.\n", "")
+    assert shell("diff", "team_shared/a", "team_shared/b", "--raw")[0] == 1
+    assert shell("diff", "team_shared/a", "t1")[0] == 0
+    code, out, _ = shell("diff", "team_shared/a", "team_shared/c")
+    assert code == 1
+    changed = [line for line in out.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    assert changed == ["+title: C", "-hi there", "+good day"]
+    loose = tmp_path / "loose.md"
+    loose.write_text(words("hello", "hi there"), encoding="utf-8")
+    assert shell.json("diff", str(loose), "team_shared/a") == {"same": True, "diff": []}
+    assert shell("diff", "team_shared/a", "team_shared/none")[0] == 2
+    assert shell("diff", "team_shared/a", "none")[0] == 2
+
+
+@pytest.mark.usefixtures("thread")
+def test_rehearses_a_script_with_the_rehearsal_model(shell: Shell, layout: Layout, put: Put) -> None:
+    put("team_shared/wrong", body=words("hello", "no model says this"))
+    code, out, _ = shell("rehearse", "team_shared/wrong", "--model", "rehearsal")
+    assert code == 1
+    assert "differs in words" in out
+    assert "no model says this" in out
+    report = shell.json("rehearse", "team_shared/wrong", "--model", "rehearsal")
+    put("team_shared/right", body=words("hello", report["turns"][0]["got"]["words"]))
+    code, out, _ = shell("rehearse", "team_shared/right", "--model", "rehearsal")
+    assert (code, out) == (0, "Turn 1: as in the script\nAll turns are as in the script.\n")
+    assert shell("rehearse", "team_shared/wrong", "--model", "rehearsal", "--ignore", "words")[0] == 0
+    # A rehearsal leaves no thread in the list, and takes away what one that was killed left.
+    left = layout.thread(ThreadId("cli", "rehearsal", "d11"))
+    left.write_bytes(b"")
+    os.utime(left, (0, 0))
+    shell("rehearse", "team_shared/right", "--model", "rehearsal")
+    assert layout.thread_bin(ThreadId("cli", "rehearsal", "d11")).exists()
+    assert [path.name for path in layout.threads.iterdir()] == [f"{THREAD.encode()}.jsonl"]
+
+
+def test_a_rehearsal_approves_nothing(shell: Shell, layout: Layout, put: Put) -> None:
+    put("team_shared/acts", body=words('call exec {"command": "touch acted"}', "Done."))
+    report = shell.json("rehearse", "team_shared/acts", "--model", "rehearsal")
+    (turn,) = report["turns"]
+    assert turn["got"]["calls"] == [{"name": "exec", "input": {"command": "touch acted"}}]
+    assert (turn["stopped"], report["matches"]) == ("", False)
+    assert not (layout.root / "acted").exists()
+    approvals = [json.loads(path.read_text(encoding="utf-8")) for path in layout.approvals.glob("*.json")]
+    assert [approval["status"] for approval in approvals] == ["denied"]
+
+
 def test_help_names_every_command(shell: Shell) -> None:
     out = shell("--help")[1]
-    for name in ("list", "search", "check", "show", "save", "recent", "rehearse"):
+    for name in ("list", "search", "new", "edit", "check", "show", "diff", "save", "recent", "rehearse"):
         assert f"\n  {name} " in out

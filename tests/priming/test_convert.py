@@ -80,6 +80,7 @@ def test_a_foreign_script_reads_as_a_conversation() -> None:
         "reasoning",
         "tool-read_file",
         "data-notice",
+        "step-start",
         "text",
         "text",
         "data-priming",
@@ -152,7 +153,7 @@ def test_a_result_finds_its_call_and_a_lone_result_is_kept() -> None:
     def result(content: str, call_id: str = "same") -> Record:
         return Record("func_result_record", {"genseq": 1, "id": call_id, "name": "n", "content": content})
 
-    (message,) = to_messages([call("a"), call("b"), result("second"), result("first"), result("lone", "x")])
+    (message,) = to_messages([call("a"), call("b"), result("first"), result("second"), result("lone", "x")])
     outputs = [(part["type"], part["state"], part.get("output")) for part in message["parts"][:-1]]
     assert outputs == [
         ("tool-a", "output-available", "first"),

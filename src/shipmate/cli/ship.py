@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shipmate.cli.place import PLATFORM
+from shipmate.cli.terminal.card import clean
 from shipmate.values.event import TextEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.values.thread_id import ThreadId
@@ -51,7 +52,7 @@ async def prime(
     if refs:
         priming = Priming(script_refs=refs, show_in_ui=show_in_ui)
         library = Library(ship.layout)
-        await create_dialog(
+        dialog = await create_dialog(
             library,
             ship.threads,
             ship.store,
@@ -59,6 +60,8 @@ async def prime(
             priming=priming,
             language=ship.config.language,
         )
+        for problem in dialog.problems:
+            click.echo(f"shipmate: {clean(problem)}", err=True)
 
 
 def make_text(

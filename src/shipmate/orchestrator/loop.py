@@ -29,6 +29,7 @@ from shipmate.values import chunk as chunks
 from shipmate.values.event import Outcome
 from shipmate.values.message import UIMessage, message_tokens, text_of, timestamp, tool_name
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.upload import Uploads
 
 
 class TokenCount:
@@ -79,18 +80,19 @@ class AgentOrchestrator:
         toolset: Toolset,
         approvals: ApprovalService,
         ledger: Ledger,
+        uploads: Uploads,
         trace: Trace,
         # Without one no prompt is remembered.
         snapshots: SnapshotLog | None,
         # Told with results; those of the workspace's folders unless said otherwise.
         guides: Guides | None = None,
     ) -> None:
-        self._attachments = Attachments(layout)
+        self._attachments = Attachments(layout, uploads)
         self._ledger = ledger
         self._trace = trace
         self._snapshots = snapshots
         self._history = TokenCount()
-        self._worker = Worker(toolset, approvals, guides)
+        self._worker = Worker(toolset, approvals, uploads, guides)
 
     async def run(self, turn: Turn) -> Outcome:
         """Run a turn to its end; what it had said or done before trouble is kept."""

@@ -4,87 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 from shipmate.errors import PrimingError
-from shipmate.priming.part import CALLS, RESULTS, read_parts, write_part
+from shipmate.priming.part import opens_step, read_parts, write_part
 from shipmate.priming.script.metadata import write_json
 from shipmate.priming.script.record import Record
 from shipmate.priming.script.record_rule import RULES, FieldError, check_record
+from shipmate.priming.script.turn import CALLS, RESULTS, find_misplaced, find_starts, split_turns, usual_role
 from shipmate.values.message import JsonObject, UIMessage, tool_name
 
-_ROLES = {
-    "human_text_record": "user",
-    "tellask_carryover_record": "user",
-    "teammate_response_record": "user",
-    "agent_thought_record": "assistant",
-    "agent_words_record": "assistant",
-    "ui_only_markdown_record": "assistant",
-    "runtime_guide_record": "assistant",
-    "func_call_record": "assistant",
-    "func_result_record": "assistant",
-    "tellask_call_record": "assistant",
-    "tellask_result_record": "assistant",
-    "teammate_call_result_record": "assistant",
-    "quest_for_sup_record": "assistant",
-}
 TYPE = "data-priming"
-
-
-def split_turns(records: Sequence[Record]) -> list[Sequence[Record]]:
-    """Cut records into turns: the records that make one message."""
-    return [records[start:end] for start, end in pairwise([*find_starts(records), len(records)])]
-
-
-def find_starts(records: Sequence[Record]) -> list[int]:
-    """Return where each turn begins.
-
-    `uiMessage` always opens a turn and `uiJoined` never does. Else a person's record opens one, and so does a
-    member's record after a person's. Markers stay with what stands before them, but `gen_start_record` goes
-    with what it starts.
-    """
-    starts: list[int] = []
-    role: str | None = None
-    at = 0
-    while at < len(records):
-        end = at
-        while end < len(records) - 1 and _is_free_start(records[end]):
-            end += 1
-        record = records[end]
-        opens = _opens(record, role, bool(starts))
-        if "uiMessage" in record.extra and end > at:
-            # The generation starts before it belong to the turn that is open, if any is.
-            starts += [] if starts else [at]
-            starts.append(end)
-        elif opens:
-            starts.append(at)
-        role = _opening_role(record) if opens else role or _ROLES.get(record.type)
-        at = end + 1
-    return starts
-
-
-def _is_free_start(record: Record) -> bool:
-    return record.type == "gen_start_record" and "uiMessage" not in record.extra
-
-
-def _opens(record: Record, role: str | None, is_open: bool) -> bool:
-    if "uiMessage" in record.extra or not is_open:
-        return True
-    own = _ROLES.get(record.type)
-    if "uiJoined" in record.extra or own is None or role is None:
-        return False
-    return own == "user" or role != "assistant"
-
-
-def _opening_role(record: Record) -> str | None:
-    envelope = record.extra.get("uiMessage")
-    return _ROLES.get(record.type) if envelope is None else envelope["role"]
-
-
-def usual_role(turn: Sequence[Record]) -> str:
-    """Return the role of the message that records make when no `uiMessage` says otherwise."""
-    return next((role for record in turn if (role := _ROLES.get(record.type))), "assistant")
 
 
 def to_messages(records: Sequence[Record]) -> list[UIMessage]:
@@ -164,7 +94,9 @@ def _usual_envelope(turn: Sequence[Record], index: int) -> JsonObject:
 def _restore_turn(message: UIMessage, index: int, genseq: int) -> list[Record] | None:
     """Return the foreign records a message was made from, when they still make exactly this message."""
     turn = _fill_turn(message, index)
-    return turn if turn is not None and _read_turn(turn, index, genseq) == message else None
+    if turn is None or any(find_misplaced(turn)):
+        return None
+    return turn if _read_turn(turn, index, genseq) == message else None
 
 
 def _fill_turn(message: UIMessage, index: int) -> list[Record] | None:
@@ -200,10 +132,18 @@ def _write_turn(message: UIMessage, genseq: int) -> list[Record]:
     """Write a message the explicit way: its first record names it, the others are held to it."""
     role = message["role"]
     records: list[Record] = []
+    results: list[Record] = []
+    calls: set[str] = set()
     for part in message["parts"]:
-        if part.get("type") == "step-start" and records:
-            genseq += 1
-        records += write_part(part, role, message["id"], genseq)
+        if opens_step(part):
+            records += results
+            results, calls = [], set()
+            genseq += part["type"] == "step-start" and bool(records)
+        said, answers = write_part(part, role, message["id"], genseq, calls)
+        records += said
+        # All that a step says comes before what its calls came to, as the model was told it.
+        results += answers
+    records += results
     records = records or [
         Record("ui_only_markdown_record", {"genseq": genseq, "content": ""}, {"uiRaw": None})
     ]

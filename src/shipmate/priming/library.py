@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from shipmate.errors import NotFoundError, PrimingError
-from shipmate.priming.ref import ScriptRef
+from shipmate.priming.ref import ScriptRef, is_own_place
 from shipmate.priming.script.parse import check_script, parse_script, read_script, read_text
 from shipmate.priming.script.record import Script, ScriptError
 from shipmate.values.message import timestamp
@@ -115,6 +115,9 @@ class Library:
             (member, self.layout.member_priming(member)),
             (None, self.layout.shared_priming),
         ):
+            if problem := self._check_folder(folder):
+                problems.append(problem)
+                continue
             for path in sorted(_walk(folder)):
                 seen = kept[path] = self._look(path, folder, owner)
                 if seen.entry is None:
@@ -124,6 +127,12 @@ class Library:
         self._seen = {**self._seen, **kept} if len(self._seen) < 2 * len(kept) + _SEEN_LIMIT else kept
         entries.sort(key=lambda item: (-item[0], item[1].script_ref))
         return Listing([entry for _, entry in entries], problems)
+
+    def _check_folder(self, folder: Path) -> str:
+        """Say that a folder is a link that leads elsewhere; what lies there is nobody's script."""
+        if is_own_place(folder, folder, self.layout):
+            return ""
+        return f"{self._name(folder)} is a link that leads elsewhere. Put the folder itself there."
 
     def search(self, member: str, query: str, limit: int = FOUND_LIMIT) -> Listing:
         """Find scripts whose slug, ref or title holds the query; an empty query finds nothing."""
@@ -145,13 +154,23 @@ class Library:
         with self._lock:
             return self._look(str(path), folder, ref.member).entry if path.is_file() else None
 
+    def explain(self, ref: ScriptRef) -> str:
+        """Return why a script cannot be read, "" when it can or is missing."""
+        folder = ref.folder(self.layout)
+        path = folder / f"{ref.slug}.md"
+        with self._lock:
+            return self._look(str(path), folder, ref.member).problem if path.is_file() else ""
+
     def every(self) -> Iterator[tuple[ScriptRef | None, Path]]:
-        """Go over every script file of the workspace; the ref is None where the name is no slug."""
+        """Go over every script file, and links in place of folders; the ref is None where there is none."""
         folders: list[tuple[str | None, Path]] = [(None, self.layout.shared_priming)]
         individual = self.layout.priming / "individual"
         if individual.is_dir():
             folders += [(folder.name, folder) for folder in sorted(individual.iterdir()) if folder.is_dir()]
         for owner, folder in folders:
+            if self._check_folder(folder):
+                yield None, folder
+                continue
             for path in map(Path, sorted(_walk(folder))):
                 try:
                     yield _name(path, folder, owner), path
@@ -173,6 +192,8 @@ class Library:
 
     def _read(self, path: Path, folder: Path, owner: str | None, stamp: tuple[int, int, int]) -> _Seen:
         name = self._name(path)
+        if path.is_dir() and path.is_symlink():
+            return _Seen(stamp, None, self._check_folder(path) or f"{name}: this is no regular file")
         try:
             ref = _name(path, folder, owner)
             script = read_script(ref.path(self.layout), name)
@@ -208,8 +229,9 @@ def _name(path: Path, folder: Path, owner: str | None) -> ScriptRef:
 
 
 def _walk(folder: Path) -> Iterator[str]:
-    """Go over the paths of `.md` files below a folder; links to folders are not followed."""
+    """Go over the paths of `.md` files below a folder, and of links to folders elsewhere, unfollowed."""
     waiting = [str(folder)]
+    real = os.path.realpath(folder)
     while waiting:
         try:
             with os.scandir(waiting.pop()) as found:
@@ -219,5 +241,11 @@ def _walk(folder: Path) -> Iterator[str]:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 waiting.append(entry.path)
-            elif entry.name.lower().endswith(".md"):
+            elif entry.name.lower().endswith(".md") or _leads_out(entry, real):
                 yield entry.path
+
+
+def _leads_out(entry: os.DirEntry[str], real: str) -> bool:
+    return (
+        entry.is_symlink() and entry.is_dir() and not Path(os.path.realpath(entry.path)).is_relative_to(real)
+    )

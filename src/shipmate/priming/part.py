@@ -8,21 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from shipmate.priming.script.kind import NAME
 from shipmate.priming.script.metadata import write_json
 from shipmate.priming.script.record import Record
 from shipmate.priming.script.record_rule import RULES
+from shipmate.priming.script.turn import CALLS, NOTICES, RESULTS, RESUMED, is_failed, order_turn
+from shipmate.priming.script.ui_key import check_keys, check_state, describe
 from shipmate.values.message import JsonObject, is_tool, tool_name
 from shipmate.workspace.json import read_json
 
-CALLS = frozenset({"func_call_record", "tellask_call_record"})
-# Where each kind of result keeps the id and the name of its call.
-RESULTS = {
-    "func_result_record": ("id", "name"),
-    "tellask_result_record": ("callId", "callName"),
-    "teammate_call_result_record": ("callId", "callName"),
-}
 _TEXTS = frozenset(
     {
         "human_text_record",
@@ -32,10 +28,8 @@ _TEXTS = frozenset(
         "teammate_response_record",
     }
 )
-_NOTICES = frozenset({"ui_only_markdown_record", "quest_for_sup_record"})
 _TEXT_TYPES = {"user": "human_text_record", "assistant": "agent_words_record"}
 _DONE: JsonObject = {"state": "done"}
-_LINK_LIMIT = 200
 
 
 @dataclass(slots=True)
@@ -52,18 +46,18 @@ class PartDraft:
 
 def read_parts(turn: Sequence[Record], role: str) -> tuple[list[JsonObject], list[int | None]]:
     """Return the parts that records make, and for each record the place of its part."""
+    order = order_turn(turn, role)
     drafts: list[PartDraft] = []
     places: list[int | None] = []
-    open_calls: dict[str, list[int]] = {}
-    for record in turn:
-        place: int | None = None
+    for at, record in enumerate(turn):
+        if at in order.steps:
+            drafts.append(PartDraft({"type": "step-start"}, {}, None))
         if record.type in RESULTS:
-            place = _read_result(record, drafts, open_calls)
-        elif (draft := _read_draft(record, role)) is not None:
-            place = len(drafts)
-            drafts.append(draft)
-            if record.type in CALLS:
-                open_calls.setdefault(record.fields["id"], []).append(place)
+            place = _read_result(record, drafts, places[order.calls[at]] if at in order.calls else None)
+        else:
+            draft = _read_draft(record, role)
+            place = None if draft is None else len(drafts)
+            drafts += [] if draft is None else [draft]
         places.append(place)
         drafts += [PartDraft(image, {}, None) for image in _read_images(record)]
     return [draft.finish() for draft in drafts], places
@@ -79,7 +73,7 @@ def _read_draft(record: Record, role: str) -> PartDraft | None:
         return PartDraft({"type": "text", "text": body}, _usual_text(role), besides)
     if record.type == "agent_thought_record":
         return PartDraft({"type": "reasoning", "text": body}, _DONE, besides)
-    if record.type in _NOTICES:
+    if record.type in NOTICES:
         return PartDraft({"type": "data-notice", "data": {"text": body}}, {}, besides)
     if record.type in CALLS:
         said = {
@@ -108,16 +102,16 @@ def _read_input(record: Record) -> JsonObject:
         return {"input": text}
 
 
-def _read_result(record: Record, drafts: list[PartDraft], open_calls: dict[str, list[int]]) -> int:
-    """Settle the latest open call of that id, or make a settled call for a result that has none."""
+def _read_result(record: Record, drafts: list[PartDraft], place: int | None) -> int:
+    """Settle the call at a place, or make a settled call for a result that has none."""
     id_field, name_field = RESULTS[record.type]
-    call_id: str = record.fields[id_field]
-    waiting = open_calls.get(call_id)
-    if waiting:
-        place = waiting.pop()
-    else:
+    if place is None:
         place = len(drafts)
-        said = {"type": f"tool-{record.fields[name_field]}", "toolCallId": call_id, "input": {}}
+        said = {
+            "type": f"tool-{record.fields[name_field]}",
+            "toolCallId": record.fields[id_field],
+            "input": {},
+        }
         drafts.append(PartDraft(said, {}, None))
     values, state = _read_outcome(record)
     drafts[place].said |= values
@@ -127,10 +121,9 @@ def _read_result(record: Record, drafts: list[PartDraft], open_calls: dict[str, 
 
 def _read_outcome(record: Record) -> tuple[JsonObject, str]:
     body: str = record.fields[RULES[record.type].body or ""]
-    how = record.extra.get("uiResult")
-    if how == "error" or record.fields.get("status") == "failed":
+    if is_failed(record):
         return {"errorText": body}, "output-error"
-    if how == "json":
+    if record.extra.get("uiResult") == "json":
         try:
             return {"output": read_json(body)}, "output-available"
         except ValueError:
@@ -146,31 +139,47 @@ def _read_images(record: Record) -> list[JsonObject]:
     return [{"type": "data-image", "data": {k: v for k, v in item.items() if k != "type"}} for item in images]
 
 
-def write_part(part: JsonObject, role: str, message_id: str, genseq: int) -> list[Record]:
-    """Return the records of one part, in a form `read_parts` turns back into exactly that part."""
+def opens_step(part: JsonObject) -> bool:
+    """Return whether a model is told what a part and those after it say only after the results before it."""
+    return part.get("type") in ("step-start", RESUMED)
+
+
+Written: TypeAlias = tuple[list[Record], list[Record]]
+
+
+def write_part(part: JsonObject, role: str, message_id: str, genseq: int, calls: set[str]) -> Written:
+    """Return the records of one part, and those of what it came to.
+
+    `read_parts` turns them back into exactly that part. `calls` are the ids of the calls of its step.
+    """
     kind = part.get("type")
     text = part.get("text")
     if kind == "text" and isinstance(text, str):
         fields: JsonObject = {"genseq": genseq}
         record_type = _TEXT_TYPES.get(role, "runtime_guide_record")
         if role == "user":
-            fields |= {"msgId": message_id if message_id.strip() else "-", "grammar": "markdown"}
+            fields |= {"msgId": message_id if NAME.test(message_id) else "-", "grammar": "markdown"}
         fields["content"] = text
-        return [Record(record_type, fields, _besides(part, ("type", "text"), _usual_text(role)))]
-    if kind == "reasoning" and isinstance(text, str):
+        return [Record(record_type, fields, _besides(part, ("type", "text"), _usual_text(role)))], []
+    if kind == "reasoning" and isinstance(text, str) and role == "assistant":
         besides = _besides(part, ("type", "text"), _DONE)
-        return [Record("agent_thought_record", {"genseq": genseq, "content": text}, besides)]
+        return [Record("agent_thought_record", {"genseq": genseq, "content": text}, besides)], []
     if kind == "step-start" and role == "assistant":
-        return [Record("gen_start_record", {"genseq": genseq}, _besides(part, ("type",), {}))]
+        return [Record("gen_start_record", {"genseq": genseq}, _besides(part, ("type",), {}))], []
     if kind == "data-notice" and _is_notice(part.get("data")):
         fields = {"genseq": genseq, "content": part["data"]["text"]}
-        return [Record("ui_only_markdown_record", fields, _besides(part, ("type", "data"), {}))]
-    if is_tool(part) and _is_name(part["toolCallId"]) and _is_name(tool_name(part)):
-        return _write_call(part, genseq)
-    return [Record("ui_only_markdown_record", {"genseq": genseq, "content": describe(part)}, {"uiRaw": part})]
+        return [Record("ui_only_markdown_record", fields, _besides(part, ("type", "data"), {}))], []
+    if role == "assistant" and is_tool(part) and NAME.test(part["toolCallId"]) and NAME.test(tool_name(part)):
+        written = None if part["toolCallId"] in calls else _write_call(part, genseq)
+        calls.add(part["toolCallId"])
+        if written is not None:
+            return written
+    fields = {"genseq": genseq, "content": describe(part)}
+    return [Record("ui_only_markdown_record", fields, {"uiRaw": part})], []
 
 
-def _write_call(part: JsonObject, genseq: int) -> list[Record]:
+def _write_call(part: JsonObject, genseq: int) -> Written | None:
+    """Write a call and its result; None when they would not say what a model is told of it."""
     call_id, name = part["toolCallId"], tool_name(part)
     said = ["toolCallId"] if part["type"] == "dynamic-tool" else ["type", "toolCallId"]
     arguments = ""
@@ -180,7 +189,11 @@ def _write_call(part: JsonObject, genseq: int) -> list[Record]:
     result, state = _write_result(part, {"genseq": genseq, "id": call_id, "name": name})
     said += ["errorText" if state == "output-error" else "output"] if result else []
     fields: JsonObject = {"genseq": genseq, "id": call_id, "name": name, "rawArgumentsText": arguments}
-    return [Record("func_call_record", fields, _besides(part, said, {"state": state})), *result]
+    call = Record("func_call_record", fields, _besides(part, said, {"state": state}))
+    failed = is_failed(result[0]) if result else None
+    if check_keys(call.type, fields, call.extra)[1] or check_state(call.extra.get("uiPart"), failed):
+        return None
+    return [call], result
 
 
 def _write_result(part: JsonObject, fields: JsonObject) -> tuple[list[Record], str]:
@@ -203,16 +216,3 @@ def _besides(part: JsonObject, said: Sequence[str], usual: JsonObject) -> JsonOb
 
 def _is_notice(data: Any) -> bool:
     return isinstance(data, dict) and len(data) == 1 and isinstance(data.get("text"), str)
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and value.strip() != ""
-
-
-def describe(part: JsonObject) -> str:
-    """Say in a line what a part is that no record can carry."""
-    url, kind = part.get("url"), part.get("type")
-    label = str(part.get("title") or part.get("filename") or part.get("mediaType") or kind)[:_LINK_LIMIT]
-    if isinstance(url, str) and len(url) <= _LINK_LIMIT:
-        return f"{'!' if str(part.get('mediaType')).startswith('image/') else ''}[{label}]({url})"
-    return f"[{label}]"

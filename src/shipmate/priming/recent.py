@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -10,11 +10,11 @@ import msgspec
 
 from shipmate.errors import PrimingError
 from shipmate.priming.library import Library, Listing, is_applicable
-from shipmate.priming.ref import ScriptRef
+from shipmate.priming.ref import ScriptRef, is_own_place
 from shipmate.values.nesting import check_nesting
 from shipmate.workspace.disk.disk import DISK, locked
 from shipmate.workspace.disk.private import make_private
-from shipmate.workspace.layout import Layout
+from shipmate.workspace.layout import MEMBER_ID, Layout
 
 RECENT_LIMIT = 20
 _BYTE_LIMIT = 1024 * 1024
@@ -42,6 +42,8 @@ class Recents:
     def read(self, member: str) -> tuple[list[Recent], list[str]]:
         """Return the uses, newest first; a damaged file is set aside and reported, never fatal."""
         path = self._layout.recent_priming(member)
+        if problem := self._check_place(path):
+            return [], [problem]
         try:
             with path.open("rb") as file:
                 data = file.read(_BYTE_LIMIT + 1)
@@ -59,6 +61,8 @@ class Recents:
     def note(self, member: str, refs: Sequence[ScriptRef]) -> list[str]:
         """Put scripts first, the last given foremost, within the limit; give what was wrong with the file."""
         path = self._layout.recent_priming(member)
+        if problem := self._check_place(path):
+            return [problem]
         make_private(path.parent)
         with locked(DISK, path.with_name(f".{path.name}.lock")):
             known, problems = self.read(member)
@@ -75,6 +79,18 @@ class Recents:
             temporary.replace(path)
         return problems
 
+    def _check_place(self, path: Path) -> str:
+        if is_own_place(path, path.parent, self._layout):
+            return ""
+        return f"{path} is a link that leads elsewhere; no recent script is kept. Put the file itself there."
+
+    def inspect(self) -> list[str]:
+        """List what is wrong with the lists of all members; a damaged one is set aside as when it is read."""
+        folder = self._layout.recent_priming("any").parent
+        members = [path.stem for path in sorted(folder.glob("*.json"))] if folder.is_dir() else []
+        known = [member for member in members if MEMBER_ID.fullmatch(member) and ".." not in member]
+        return [problem for member in known for problem in self.read(member)[1]]
+
     def list(self, library: Library, member: str) -> Listing:
         """Describe the recent scripts that still exist and are meant for the member."""
         recents, problems = self.read(member)
@@ -84,7 +100,13 @@ class Recents:
             if (entry := library.find(ref := ScriptRef.parse(recent.script_ref))) is not None
             and is_applicable(ref.member, entry.applicable_member_ids, member)
         ]
-        return Listing(entries, problems)
+        return Listing(entries, [*problems, *self._find_broken(library, recents)])
+
+    def _find_broken(self, library: Library, recents: Sequence[Recent]) -> Iterator[str]:
+        """Yield why a script that was used can no longer be; one that is gone needs no reason."""
+        for recent in recents:
+            if problem := library.explain(ScriptRef.parse(recent.script_ref)):
+                yield problem
 
 
 def _decode(data: bytes) -> list[Recent]:

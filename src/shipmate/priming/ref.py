@@ -47,14 +47,19 @@ class ScriptRef:
         """Return the script's path, refusing one that a link leads out of its folder."""
         folder = self.folder(layout)
         path = folder / f"{self.slug}.md"
-        try:
-            stays = path.resolve().is_relative_to(folder.resolve())
-        except (RuntimeError, OSError):
-            # A link that leads back to itself leads nowhere.
-            stays = False
-        if not stays:
+        if not is_own_place(path, folder, layout):
             raise PrimingError(f"{self} is a link that leads out of {folder}. Put the file itself there.")
         return path
+
+
+def is_own_place(path: Path, folder: Path, layout: Layout) -> bool:
+    """Return whether a path lies in a folder of the workspace, and no link on its way leads elsewhere."""
+    try:
+        own = layout.root.resolve() / folder.relative_to(layout.root)
+        return path.resolve().is_relative_to(own)
+    except (RuntimeError, OSError, ValueError):
+        # A link that leads back to itself leads nowhere.
+        return False
 
 
 def read_slug(text: str) -> str:

@@ -16,20 +16,20 @@ from shipmate.priming.pinned import read_reminders, without_pins
 from shipmate.priming.recent import Recents
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.script.record import Record, Script
+from shipmate.priming.script.ui_key import describe, is_showable
 from shipmate.store.port import Store
 from shipmate.thread.pin import Pin, pin_parts
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import JsonObject, UIMessage, is_settled, is_tool, metadata_of, timestamp
+from shipmate.values.primed import HIDE_PRIMING, SOURCE_TAG
+from shipmate.values.primed import hides_priming as hides_priming
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
 log = logging.getLogger(__name__)
-SOURCE_TAG = "priming_script"
 # A script up to this size is read within a few milliseconds, less than a hop to a worker may cost; a longer
 # one is read beside the loop, so that other threads go on meanwhile.
 INLINE_BYTES = 64 * 1024
-# The thread setting that leaves replayed messages out of the display; models see them all the same.
-HIDE_PRIMING = "hidePriming"
 NO_RESULT = "The script this call comes from holds no result for it. It was not run."
 # Metadata that tells of the dialog a script was taken from and would mislead in a new one.
 _FOREIGN = frozenset({"platform", "userId", "messageId", "runId", "correlationId"})
@@ -125,11 +125,6 @@ def _note_recents(library: Library, member: str, refs: Sequence[ScriptRef]) -> l
         return [f"the recent scripts of {member} could not be written: {error.strerror}"]
 
 
-def hides_priming(settings: JsonObject) -> bool:
-    """Tell from a thread's settings whether replayed messages are left out of the display."""
-    return settings.get(HIDE_PRIMING) is True
-
-
 def build_rows(scripts: Sequence[Script], thread_id: ThreadId, language: str = "en") -> list[UIMessage]:
     """Return the rows that replay scripts into course 1 of a new thread, one script after the other.
 
@@ -208,6 +203,8 @@ def _settle(part: JsonObject, calls: _Distinct, renamed: dict[Any, str]) -> Json
     """Return a part as it may stand in a new thread: no call waits there to be run or approved."""
     if part.get("type") == "data-course" and isinstance(part.get("data"), dict):
         return {**part, "data": {**part["data"], "course": 1}}
+    if not is_showable(part):
+        return {"type": "data-notice", "data": {"text": describe(part)}}
     if not is_tool(part):
         return part
     known = part["toolCallId"]

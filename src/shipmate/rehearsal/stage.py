@@ -38,6 +38,7 @@ from shipmate.workspace.disk.memory_disk import MemoryDisk
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.member import Member
+from shipmate.workspace.upload import UploadFolder
 
 ToolMode: TypeAlias = Literal["script", "sandbox", "live"]
 
@@ -196,6 +197,7 @@ def _make_loop(
         toolset=toolset,
         approvals=approvals,
         ledger=store.ledger,
+        uploads=UploadFolder(layout),
         # Never on: a trace is a file of the workspace.
         trace=Trace(layout, {}, loaded.mask),
         snapshots=None,

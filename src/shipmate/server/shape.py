@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, StringConstraints, model_validator
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
+from shipmate.priming.script.near_key import find_near
 from shipmate.values.message import JsonObject
 
 Slot = Annotated[str, StringConstraints(max_length=200)]
@@ -23,6 +24,20 @@ class Shape(BaseModel):
     """The JSON object of a request; keys are camelCase, unknown ones are ignored."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
+
+
+class ExactShape(Shape):
+    """The JSON object of a request in which a key that is not known is a mistake: it would be lost silently."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown(cls, given: Any) -> Any:
+        known = [to_camel(name) for name in cls.model_fields]
+        for key in given if isinstance(given, dict) else ():
+            if key not in known and key not in cls.model_fields:
+                wanted = find_near(key, known) or ", ".join(known)
+                raise ValueError(f"there is no {key[:60]!r} here. Write {wanted}")
+        return given
 
 
 class Answer(msgspec.Struct, rename="camel"):

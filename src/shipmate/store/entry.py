@@ -12,6 +12,7 @@ from shipmate.store.port import ThreadInfo
 from shipmate.store.sqlite.thread import ThreadEntry
 from shipmate.thread.mark import ThreadMark
 from shipmate.values.message import UIMessage, metadata_of, text_of, timestamp
+from shipmate.values.primed import hides_priming, is_primed
 
 TITLE_LENGTH = 60
 
@@ -64,7 +65,7 @@ def make_entry(
         info=info,
         stamp=state.stamp,
         mark_stamp=mark_stamp,
-        words=title_of(messages),
+        words=title_of(_shown(messages, mark)),
         first_at=_first_time(messages) or state.at,
         said_at=_first_time(messages[::-1]) or state.at,
         inode=state.inode,
@@ -99,6 +100,13 @@ def title_of(messages: Sequence[UIMessage]) -> str:
             line = words.splitlines()[0].strip()
             return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1] + "…"
     return ""
+
+
+def _shown(messages: Sequence[UIMessage], mark: ThreadMark | None) -> Sequence[UIMessage]:
+    """Return what people see of a thread: words nobody is shown are no title."""
+    if mark is None or not hides_priming(mark.settings):
+        return messages
+    return [message for message in messages if not is_primed(message)]
 
 
 def _first_time(messages: Sequence[UIMessage]) -> str:

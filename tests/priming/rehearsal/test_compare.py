@@ -39,7 +39,9 @@ SCRIPT = make(
     called("status", "c4", {}),
     returned("status", "c4", '{"ok": true, "n": 1}', uiResult="json"),
     record(
-        "ui_only_markdown_record", "![image/png](u)", uiRaw={"type": "file", "mediaType": "image/png", "url": "u"}
+        "ui_only_markdown_record",
+        "![image/png](u)",
+        uiRaw={"type": "file", "mediaType": "image/png", "url": "u"},
     ),
     answered("All is tidy."),
     said("thanks"),
@@ -183,14 +185,11 @@ def test_one_regression_makes_one_deviation() -> None:
     assert [(deviation.kind, deviation.place) for deviation in found] == [("missing", 1), ("arguments", 4)]
 
 
-def test_words_in_several_texts_are_the_words_in_one() -> None:
+@pytest.mark.parametrize("text", ["one\n\ntwo", "onetwo", "one \n\n\ntwo\n"])
+def test_words_in_several_texts_are_the_words_in_one(text: str) -> None:
     script = make(said("hi"), answered("one"), answered("two"))
     performed = Performed(
-        turns=[
-            Heard(
-                messages=[{"id": "a", "role": "assistant", "parts": [{"type": "text", "text": "one\n\ntwo"}]}]
-            )
-        ]
+        turns=[Heard(messages=[{"id": "a", "role": "assistant", "parts": [{"type": "text", "text": text}]}])]
     )
     assert compare(script, performed).verdict == "same"
 

@@ -9,6 +9,7 @@ from shipmate.errors import PrimingError
 from shipmate.priming.rehearsal.answer_piece import AnswerPiece
 from shipmate.priming.rehearsal.compare import compare
 from shipmate.priming.rehearsal.expect import read_expect, read_expectations
+from shipmate.priming.rehearsal.recorded import check_expects
 from shipmate.priming.script.record import ScriptError
 from tests.support.rehearsed import answered, as_recorded, called, make, parts_of, returned, said
 
@@ -199,3 +200,21 @@ def test_a_person_is_expected_to_say_nothing_in_particular() -> None:
     script = make(said("hi", expect={"contains": "h"}), answered("x"))
     with pytest.raises(ScriptError, match="human_text_record is no answer"):
         compare(script, as_recorded(make(said("hi"), answered("x"))))
+
+
+def test_every_expectation_that_is_wrong_is_listed() -> None:
+    script = make(
+        said("hi", expect={"contains": "h", "maxMs": 1}),
+        answered("x", expect="exact"),
+        answered("y", expect={"regex": "("}),
+        said("and", expect={"maxMs": 5}),
+        answered("z", expect=[]),
+        head="expect: {word: exact}",
+    )
+    assert [(error.record, error.line) for error in check_expects(script)] == [
+        (0, 1),
+        (1, script.records[0].line),
+        (3, script.records[2].line),
+        (5, script.records[4].line),
+    ]
+    assert check_expects(make(said("hi"), answered("x", expect="ignore"))) == []

@@ -115,11 +115,10 @@ def test_reads_line_ends_and_marks_as_the_origin_does() -> None:
     assert parse_script(GOOD.replace("### record a", "###\u3000RECORD\ta")) == parse_script(GOOD)
 
 
-def test_applicable_members_are_read_leniently() -> None:
-    head = "---\napplicable_members: [' ux ', ux, 3, '', coder]\ntitle: '  '\n---\n"
+def test_applicable_members_are_trimmed_and_named_once() -> None:
+    head = "---\napplicable_members: [' ux ', ux, coder]\ntitle: '  '\n---\n"
     script = parse_script(head + GOOD)
     assert (script.applicable, script.title) == (("ux", "coder"), None)
-    assert parse_script(f"---\napplicableMemberIds: ux\n---\n{GOOD}").applicable == ()
 
 
 def test_both_shapes_of_arguments_are_read() -> None:

@@ -47,18 +47,25 @@ export const api = {
   grants: () => request<{ grants: T.Grant[] }>("GET", "/api/grants"),
   revoke: (id: string) => request<void>("DELETE", `/api/grants/${enc(id)}`),
 
-  recentPriming: (member: string) =>
-    request<{ scripts: T.Script[] }>("GET", `/api/priming/recent${query({ member })}`),
+  recentPriming: (member: string) => request<T.ScriptList>("GET", `/api/priming/recent${query({ member })}`),
   searchPriming: (member: string, text: string) =>
-    request<{ scripts: T.Script[] }>("GET", `/api/priming/search${query({ member, query: text, limit: 50 })}`),
-  scripts: (member: string) => request<{ scripts: T.Script[] }>("GET", `/api/priming/scripts${query({ member })}`),
-  script: (ref: string) =>
-    request<{ scriptRef: string; title: string | null; text: string; records: number; problems: string[] }>(
-      "GET",
-      `/api/priming/script${query({ ref })}`,
-    ),
-  savePriming: (body: { threadId: string; slug: string; overwrite?: boolean }) =>
+    request<T.ScriptList>("GET", `/api/priming/search${query({ member, query: text, limit: 50 })}`),
+  scripts: (member: string) => request<T.ScriptList>("GET", `/api/priming/scripts${query({ member })}`),
+  script: (ref: string) => request<T.ScriptView>("GET", `/api/priming/script${query({ ref })}`),
+  saveScript: (ref: string, text: string, digest: string | null) =>
+    request<{ scriptRef: string; digest: string; marks: T.ScriptMark[] }>("PUT", "/api/priming/script", { ref, text, digest }),
+  scriptHistory: (ref: string) =>
+    request<{ versions: T.FileVersion[] }>("GET", `/api/priming/script/history${query({ ref })}`),
+  checkScript: (text: string) => request<T.ScriptReading>("POST", "/api/priming/check", { text }),
+  fixScript: (text: string) => request<{ text: string }>("POST", "/api/priming/fix", { text }),
+  scriptSample: (ref: string, title: string) =>
+    request<{ text: string }>("GET", `/api/priming/sample${query({ ref, title })}`),
+  offerSlug: (threadId: string) =>
+    request<{ slug: string; title: string; member: string }>("GET", `/api/priming/slug${query({ threadId })}`),
+  savePriming: (body: { threadId: string; slug: string; title?: string; overwrite?: boolean; full?: boolean }) =>
     request<{ path: string; scriptRef: string; records: number }>("POST", "/api/priming/save", body),
+  rehearsal: (ref: string) => request<T.Rehearsal | null>("GET", `/api/priming/rehearsal${query({ ref })}`),
+  rehearse: (body: T.RehearsalWish) => request<T.Rehearsal>("POST", "/api/priming/rehearse", body),
 
   context: (id: string) => request<T.ContextInfo>("GET", `${thread(id)}/context`),
   contextDiff: (id: string, from: number, to?: number) =>

@@ -169,6 +169,93 @@ export interface Script {
   usedAt: string | null;
 }
 
+export interface BrokenScript {
+  scriptRef: string | null;
+  path: string;
+  line: number;
+  reason: string;
+}
+
+export interface ScriptList {
+  scripts: Script[];
+  problems: string[];
+  broken: BrokenScript[];
+}
+
+export interface ScriptMark {
+  line: number;
+  record: number;
+  level: "error" | "warning";
+  rule: string;
+  reason: string;
+  mend: string;
+  canFix: boolean;
+}
+
+export interface ScriptReading {
+  title: string | null;
+  records: number;
+  marks: ScriptMark[];
+  messages: Message[];
+}
+
+export interface ScriptView extends ScriptReading {
+  scriptRef: string;
+  path: string;
+  text: string;
+  /** What an edit is written against; without one the file cannot be edited here. */
+  digest: string | null;
+  problems: string[];
+  uses: { threadId: string; title: string; at: string }[];
+}
+
+export interface RehearsalPiece {
+  kind: "words" | "thought" | "call" | "result" | "error" | "denial" | "file" | "other";
+  name?: string;
+  text?: string;
+  value?: unknown;
+}
+
+export interface Deviation {
+  kind: string;
+  place: number;
+  recorded?: RehearsalPiece | null;
+  new?: RehearsalPiece | null;
+  reason: string;
+}
+
+export interface RehearsalTurn {
+  said: string;
+  recorded: RehearsalPiece[];
+  new: RehearsalPiece[];
+  deviations: Deviation[];
+  ms: number;
+  costUsd: number | null;
+  stopped: string;
+}
+
+export interface Rehearsal {
+  ref: string;
+  member: string;
+  tools: string;
+  model: string;
+  forced: boolean;
+  startedAt: string;
+  ms: number;
+  costUsd: number | null;
+  verdict: "same" | "differs" | "broken" | "unusable";
+  reason: string;
+  turns: RehearsalTurn[];
+}
+
+export interface RehearsalWish {
+  ref: string;
+  member?: string;
+  tools: "script" | "sandbox" | "live";
+  model: "script" | null;
+  forced: boolean;
+}
+
 export interface Section {
   name: string;
   title: string;

@@ -2,6 +2,7 @@ import { isToolUIPart, type FileUIPart } from "ai";
 import { useState } from "react";
 import type { DataParts, Message } from "../api/types";
 import { useT } from "../i18n";
+import { Boundary } from "../ui/Boundary";
 import { Icon } from "../ui/Icon";
 import { Markdown } from "../ui/Markdown";
 import { Tool } from "./Tool";
@@ -15,7 +16,22 @@ interface Props {
   follow?: (isDone: (messages: Message[]) => boolean) => Promise<void>;
 }
 
-export function PartView({ part, message, plain, follow }: Props) {
+/** One part of a message; a part that cannot be shown is said to be there and takes nothing with it. */
+export function PartView(props: Props) {
+  return (
+    <Boundary instead={<UnknownPart />}>
+      <PartBody {...props} />
+    </Boundary>
+  );
+}
+
+export function UnknownPart() {
+  const t = useT();
+  return <p className="note warn">{t("part.unknown")}</p>;
+}
+
+function PartBody({ part, message, plain, follow }: Props) {
+  if (!isShowable(part)) return <UnknownPart />;
   if (part.type === "text") {
     if (!part.text) return null;
     return plain ? <p className="plain">{part.text}</p> : <Markdown text={part.text} />;
@@ -27,6 +43,18 @@ export function PartView({ part, message, plain, follow }: Props) {
   if (part.type === "data-notice") return <Notice text={(part.data as DataParts["notice"]).text} />;
   if (part.type === "source-url") return <Source url={part.url} title={part.title} />;
   return null;
+}
+
+/** Whether a part has what its type promises: a script may hold whatever a person wrote. */
+function isShowable(part: Part): boolean {
+  const found = part as { type?: unknown; text?: unknown; data?: { text?: unknown; message?: unknown } | null; url?: unknown; mediaType?: unknown };
+  if (typeof found.type !== "string") return false;
+  if (found.type === "text" || found.type === "reasoning") return typeof found.text === "string";
+  if (found.type === "data-notice") return typeof found.data?.text === "string";
+  if (found.type === "data-error") return typeof found.data?.message === "string";
+  if (found.type === "file") return typeof found.url === "string" && typeof found.mediaType === "string";
+  if (found.type === "source-url") return typeof found.url === "string";
+  return true;
 }
 
 export function Reasoning({ text, isOpen }: { text: string; isOpen: boolean }) {

@@ -30,7 +30,8 @@ export function Tool({ part, ms, follow }: Props) {
   const t = useT();
   const format = useFormat();
   const name = getToolName(part);
-  const look = LOOK[part.state];
+  // A script may name a state of its own.
+  const look = LOOK[part.state] ?? LOOK["input-available"];
   const approval = "approval" in part ? part.approval : undefined;
   if (part.state === "approval-requested" && approval && follow) {
     return <Confirmation approvalId={approval.id} tool={name} input={part.input} follow={follow} />;

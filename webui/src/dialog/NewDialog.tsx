@@ -8,7 +8,7 @@ import { go } from "../app/route";
 import { useT } from "../i18n";
 import { Modal } from "../ui/Modal";
 import { Problem } from "../ui/State";
-import { PrimingSearch } from "./PrimingSearch";
+import { BrokenNote, PrimingSearch } from "./PrimingSearch";
 
 const NONE = "";
 const MORE = "\0more";
@@ -131,6 +131,7 @@ function PrimingChoice({ member, onClose }: { member: string; onClose: () => voi
         />
         <span>{t("priming.show")}</span>
       </label>
+      {!isSearching && <BrokenNote problems={recent.data?.problems ?? []} />}
       {(problem ?? recent.error) && <Problem error={(problem ?? recent.error) as Error} />}
       <div className="modal-actions">
         <button type="button" className="button" onClick={onClose}>

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { api } from "../api/api";
-import type { Script } from "../api/types";
+import type { Script, ScriptList } from "../api/types";
 import { useT } from "../i18n";
 import { Problem } from "../ui/State";
 
@@ -14,7 +14,8 @@ interface Props {
 export function PrimingSearch({ member, onChoose, onClose }: Props) {
   const t = useT();
   const [words, setWords] = useState("");
-  const [found, setFound] = useState<Script[]>();
+  const [answer, setAnswer] = useState<ScriptList>();
+  const found = answer?.scripts;
   const [problem, setProblem] = useState<Error>();
   const turn = useRef(0);
 
@@ -22,14 +23,14 @@ export function PrimingSearch({ member, onChoose, onClose }: Props) {
     const mine = ++turn.current;
     const text = words.trim();
     if (!text) {
-      setFound(undefined);
+      setAnswer(undefined);
       return;
     }
     api.searchPriming(member, text).then(
-      (answer) => {
+      (told) => {
         if (mine !== turn.current) return;
         setProblem(undefined);
-        setFound(answer.scripts);
+        setAnswer(told);
       },
       (error: unknown) => {
         if (mine === turn.current) setProblem(error as Error);
@@ -78,6 +79,23 @@ export function PrimingSearch({ member, onChoose, onClose }: Props) {
         ))}
         {found?.length === 0 && <li className="faint">{t("priming.search.none")}</li>}
       </ul>
+      <BrokenNote problems={answer?.problems ?? []} />
     </div>
+  );
+}
+
+/** Says which files cannot be offered, and why. */
+export function BrokenNote({ problems }: { problems: string[] }) {
+  const t = useT();
+  if (problems.length === 0) return null;
+  return (
+    <details className="note warn fold">
+      <summary>{t("script.broken.title", { n: problems.length })}</summary>
+      <ul>
+        {problems.map((problem) => (
+          <li key={problem}>{problem}</li>
+        ))}
+      </ul>
+    </details>
   );
 }

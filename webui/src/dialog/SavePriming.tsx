@@ -1,32 +1,41 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { api } from "../api/api";
 import { ApiError } from "../api/client";
 import { useT } from "../i18n";
 import { Modal } from "../ui/Modal";
 import { Problem } from "../ui/State";
 import { say } from "../ui/toast";
-
-const SLUG = /^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/;
-
-function isSlug(slug: string): boolean {
-  return SLUG.test(slug) && slug.split("/").every((piece) => piece !== "." && piece !== "..");
-}
+import { cleanSlug, isSlug } from "./slug";
 
 /** Saves the current course as a priming script; a file that exists is only replaced after a second yes. */
 export function SavePriming({ threadId, member, onClose }: { threadId: string; member: string; onClose: () => void }) {
   const t = useT();
-  const [slug, setSlug] = useState("");
+  const [slug, setSlug] = useState<string>();
+  const [title, setTitle] = useState<string>();
+  const [isFull, setFull] = useState(false);
+  const [offer, setOffer] = useState({ slug: "", title: "" });
   const [isTaken, setTaken] = useState(false);
   const [isSaving, setSaving] = useState(false);
   const [problem, setProblem] = useState<Error>();
-  const clean = slug.trim().replace(/\.md$/, "");
+  const clean = cleanSlug(slug ?? offer.slug);
   const path = `.minds/priming/individual/${member}/${clean || "…"}.md`;
+
+  useEffect(() => {
+    // An offer is no more than that: without it the fields are empty.
+    api.offerSlug(threadId).then(setOffer, () => undefined);
+  }, [threadId]);
 
   const save = async () => {
     setSaving(true);
     setProblem(undefined);
     try {
-      const saved = await api.savePriming({ threadId, slug: clean, overwrite: isTaken });
+      const saved = await api.savePriming({
+        threadId,
+        slug: clean,
+        title: (title ?? offer.title).trim() || undefined,
+        overwrite: isTaken,
+        full: isFull,
+      });
       say(t("priming.saved", { path: saved.path, n: saved.records }));
       onClose();
     } catch (error) {
@@ -50,7 +59,7 @@ export function SavePriming({ threadId, member, onClose }: { threadId: string; m
           <span>{t("priming.slug")}</span>
           <input
             className="input mono"
-            value={slug}
+            value={slug ?? offer.slug}
             autoComplete="off"
             spellCheck={false}
             placeholder="morning-check"
@@ -64,6 +73,14 @@ export function SavePriming({ threadId, member, onClose }: { threadId: string; m
         <p className="path mono" aria-live="polite">
           {path}
         </p>
+        <label className="field">
+          <span>{t("title")}</span>
+          <input className="input" value={title ?? offer.title} maxLength={200} onChange={(event) => setTitle(event.target.value)} />
+        </label>
+        <label className="check">
+          <input type="checkbox" checked={isFull} onChange={(event) => setFull(event.target.checked)} />
+          <span>{t("priming.full")}</span>
+        </label>
         {clean !== "" && !isSlug(clean) && <p className="note warn">{t("priming.slug.bad")}</p>}
         {isTaken && (
           <p className="note warn" role="alert">

@@ -1,85 +1,127 @@
+import "../style/script.css";
 import { useState } from "react";
 import { api } from "../api/api";
+import type { BrokenScript, Script } from "../api/types";
 import { useLoad } from "../api/use";
+import { link, useRoute } from "../app/route";
 import { useSession } from "../app/session";
+import { NewPriming } from "../dialog/NewPriming";
 import { useT } from "../i18n";
 import { useFormat } from "../i18n/format";
-import { CopyButton } from "../ui/CopyButton";
-import { Modal } from "../ui/Modal";
+import { Icon } from "../ui/Icon";
 import { Empty, Show } from "../ui/State";
+import { beginWith } from "./beginning";
 import { Page } from "./Page";
+import { PrimingScript } from "./PrimingScript";
 
 export default function Priming() {
-  const t = useT();
-  const format = useFormat();
+  const route = useRoute();
   const session = useSession();
   const [member, setMember] = useState(session.members[0]?.id ?? "");
-  const [open, setOpen] = useState<string>();
+  const reference = route.pieces.join("/");
+  return reference ? (
+    <PrimingScript key={reference} reference={reference} member={member} />
+  ) : (
+    <Library member={member} onMember={setMember} />
+  );
+}
+
+function Library({ member, onMember }: { member: string; onMember: (member: string) => void }) {
+  const t = useT();
+  const session = useSession();
+  const [isNew, setNew] = useState(false);
   const scripts = useLoad(() => api.scripts(member), member);
-  const choice = session.members.length > 1 && (
-    <select className="input narrow" aria-label={t("member")} value={member} onChange={(event) => setMember(event.target.value)}>
-      {session.members.map((one) => (
-        <option key={one.id} value={one.id}>
-          {one.name || one.id}
-        </option>
-      ))}
-    </select>
+  const actions = (
+    <>
+      {session.members.length > 1 && (
+        <select className="input narrow" aria-label={t("member")} value={member} onChange={(event) => onMember(event.target.value)}>
+          {session.members.map((one) => (
+            <option key={one.id} value={one.id}>
+              {one.name || one.id}
+            </option>
+          ))}
+        </select>
+      )}
+      <button type="button" className="button" onClick={() => setNew(true)}>
+        <Icon name="plus" tiny />
+        {t("script.new")}
+      </button>
+    </>
   );
   return (
-    <Page title={t("nav.priming")} about={t("priming.about")} actions={choice}>
+    <Page title={t("nav.priming")} about={t("priming.about")} actions={actions}>
       <Show from={scripts}>
-        {({ scripts: all }) =>
-          all.length === 0 ? (
-            <Empty icon="script" title={t("priming.library.none")}>
-              {t("priming.library.none.text")}
-            </Empty>
-          ) : (
+        {(found) => (
+          <>
+            <BrokenScripts broken={found.broken} problems={found.problems} />
+            {found.scripts.length === 0 && found.problems.length === 0 && (
+              <Empty icon="script" title={t("priming.library.none")}>
+                {t("priming.library.none.text")}
+              </Empty>
+            )}
             <ul className="cards">
-              {all.map((script) => (
+              {found.scripts.map((script) => (
                 <li key={script.scriptRef}>
-                  <button type="button" className="card" onClick={() => setOpen(script.scriptRef)}>
-                    <span className="row wrap">
-                      <strong>{script.title ?? script.scriptRef}</strong>
-                      <span className="badge">{t("priming.records", { n: script.records })}</span>
-                      {script.usedAt && <span className="badge accent">{t("priming.used", { at: format.short(script.usedAt) })}</span>}
-                    </span>
-                    <span className="mono faint">{script.path}</span>
-                  </button>
+                  <ScriptCard script={script} member={member} />
                 </li>
               ))}
             </ul>
-          )
-        }
+          </>
+        )}
       </Show>
-      {open && <ScriptText reference={open} onClose={() => setOpen(undefined)} />}
+      {isNew && <NewPriming member={member} onClose={() => setNew(false)} />}
     </Page>
   );
 }
 
-function ScriptText({ reference, onClose }: { reference: string; onClose: () => void }) {
-  const script = useLoad(() => api.script(reference), reference);
+function ScriptCard({ script, member }: { script: Script; member: string }) {
+  const t = useT();
+  const format = useFormat();
   return (
-    <Modal title={reference} onClose={onClose} wide>
-      <Show from={script}>
-        {(data) => (
-          <>
-            {data.problems.map((text) => (
-              <p key={text} className="note warn">
-                {text}
-              </p>
-            ))}
-            <div className="data">
-              <div className="data-head">
-                <span>{data.title}</span>
-                <CopyButton text={data.text} />
-              </div>
-              <pre className="tall" tabIndex={0}>
-                {data.text}
-              </pre>
-            </div>
-          </>
-        )}
-      </Show>
-    </Modal>
+    <div className="card row script-card">
+      <div className="grow">
+        <p className="row wrap">
+          <a href={link("priming", script.scriptRef)}>
+            <strong>{script.title ?? script.scriptRef}</strong>
+          </a>
+          <span className="badge">{t("priming.records", { n: script.records })}</span>
+          {script.updatedAt && <span className="faint">{format.short(script.updatedAt)}</span>}
+        </p>
+        <p className="mono faint truncate">{script.path}</p>
+      </div>
+      <button type="button" className="button small" onClick={() => void beginWith(script.scriptRef, member)} aria-label={`${t("script.begin")}: ${script.scriptRef}`}>
+        <Icon name="chat" tiny />
+        {t("script.begin")}
+      </button>
+    </div>
+  );
+}
+
+/** The files that cannot be replayed, each with the reason; what is wrong beside them stands as it was told. */
+export function BrokenScripts({ broken, problems }: { broken: BrokenScript[]; problems: string[] }) {
+  const t = useT();
+  const others = problems.filter((problem) => !broken.some((one) => problem.startsWith(`${one.path}:`)));
+  if (problems.length === 0) return null;
+  return (
+    <section className="note bad script-broken" aria-label={t("script.broken.title", { n: problems.length })}>
+      <Icon name="alert" />
+      <div className="grow">
+        <strong>{t("script.broken.title", { n: problems.length })}</strong>
+        <ul>
+          {broken.map((one) => (
+            <li key={one.path}>
+              {one.scriptRef ? <a href={link("priming", one.scriptRef)}>{one.path}</a> : <span className="mono">{one.path}</span>}
+              <span>
+                {one.line > 0 && `${t("script.line", { n: one.line })}: `}
+                {one.reason}
+              </span>
+            </li>
+          ))}
+          {others.map((problem) => (
+            <li key={problem}>{problem}</li>
+          ))}
+        </ul>
+      </div>
+    </section>
   );
 }

@@ -10,7 +10,7 @@ import click
 from shipmate.cli.place import find_layout, open_records, parse_thread_id
 from shipmate.cli.priming.option import JSON, MEMBER, NO_SCRIPTS, REF, print_json
 from shipmate.cli.terminal.card import clean, shorten
-from shipmate.priming.export import Saved, ScriptExistsError, save_script
+from shipmate.priming.export import Saved, ScriptExistsError, offer_name, save_script
 from shipmate.priming.library import Library, Listing
 from shipmate.priming.recent import Recents
 from shipmate.priming.ref import ScriptRef
@@ -81,35 +81,43 @@ def show(context: click.Context, ref: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("thread", metavar="THREAD")
-@click.argument("slug")
+@click.argument("slug", required=False)
 @click.option("--course", type=click.IntRange(min=1), help="The course to save; the current one by default.")
-@click.option("--title", help="A title; the slug's last part by default.")
+@click.option("--title", help="A title; the thread's by default.")
 @click.option("--overwrite", is_flag=True, help="Replace the script if there is one.")
+@click.option("--full", is_flag=True, help="Tell who spoke where and when, and which run answered.")
 @JSON
 @click.pass_context
 def save(
     context: click.Context,
     thread: str,
-    slug: str,
+    slug: str | None,
     course: int | None,
     title: str | None,
     overwrite: bool,
+    full: bool,
     as_json: bool,
 ) -> None:
-    """Save a course of THREAD as the script SLUG of the member it belongs to."""
+    """Save a course of THREAD as the script SLUG of the member it belongs to.
+
+    Without SLUG it is named after the thread. People become s1, s2, and secrets are masked.
+    """
     layout = find_layout(context)
+    library = Library(layout)
 
     async def work(replace: bool) -> Saved:
         async with open_records(layout) as records:
+            thread_id = parse_thread_id(thread)
             return await save_script(
-                Library(layout),
+                library,
                 records.threads,
                 records.store,
-                thread_id=parse_thread_id(thread),
-                slug=slug,
+                thread_id=thread_id,
+                slug=slug or await offer_name(library, records.threads, records.store, thread_id, course),
                 course=course,
                 title=title,
                 overwrite=replace,
+                full=full,
             )
 
     try:

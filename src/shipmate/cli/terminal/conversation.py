@@ -28,9 +28,9 @@ from shipmate.context.request import ContextRequest
 from shipmate.errors import ShipmateError, UserError
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import FeedEvent
-from shipmate.priming.replay import SOURCE_TAG, hides_priming
 from shipmate.thread.service import Thread
 from shipmate.values.message import UIMessage, metadata_of, text_of
+from shipmate.values.primed import hides_priming, is_primed
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
@@ -281,7 +281,7 @@ class Conversation:
         info = await self._ship.store.threads.find(str(thread.id))
         if info is None or not hides_priming(info.settings):
             return thread.messages
-        return [row for row in thread.messages if metadata_of(row).get("sourceTag") != SOURCE_TAG]
+        return [row for row in thread.messages if not is_primed(row)]
 
     async def _rewind(self, wanted: str) -> None:
         """Put the files of a run back, once the person has seen which and said yes."""

@@ -192,10 +192,17 @@ class _Comparing:
     def _weigh_pair(self, mine: ExpectedPiece, theirs: ExpectedPiece) -> float | None:
         if not may_pair(mine.piece, theirs.piece):
             return None
-        if not self._fitting.check(mine.piece, theirs.piece, mine.expect, asks=False):
+        if not self._check(mine, theirs, asks=False):
             return 0.0
         is_alike = (mine.piece.kind, mine.piece.name) == (theirs.piece.kind, theirs.piece.name)
         return 1.0 if is_alike else 1.5
+
+    def _check(self, mine: ExpectedPiece, theirs: ExpectedPiece, *, asks: bool = True) -> str:
+        """Return why a piece does not fit; where one text ends and the next begins, blanks do not count."""
+        is_loose = mine.expect.exact and (mine.is_joined or theirs.is_joined)
+        if is_loose and _squeeze(mine.piece.text) == _squeeze(theirs.piece.text):
+            return ""
+        return self._fitting.check(mine.piece, theirs.piece, mine.expect, asks=asks)
 
     def _differences(self, pairs: Pairs[ExpectedPiece]) -> Iterator[Mismatch]:
         for mine, theirs in pairs:
@@ -203,8 +210,12 @@ class _Comparing:
                 alone = mine or theirs
                 if alone is not None and not alone.expect.ignore:
                     yield Mismatch(mine, theirs, "")
-            elif reason := self._fitting.check(mine.piece, theirs.piece, mine.expect):
+            elif reason := self._check(mine, theirs):
                 yield Mismatch(mine, theirs, reason)
+
+
+def _squeeze(text: str) -> str:
+    return "".join(text.split())
 
 
 def _weigh_gap(piece: ExpectedPiece) -> float:
@@ -228,7 +239,7 @@ def _join_words(entries: Iterable[ExpectedPiece]) -> list[ExpectedPiece]:
         if last is not None and entry.piece.kind == last.piece.kind == "words":
             text = f"{last.piece.text}\n\n{entry.piece.text}"
             piece = msgspec.structs.replace(last.piece, text=text)
-            joined[-1] = ExpectedPiece(piece, last.place, last.expect, last.is_own)
+            joined[-1] = ExpectedPiece(piece, last.place, last.expect, last.is_own, is_joined=True)
         else:
             joined.append(entry)
     return joined

@@ -18,7 +18,10 @@ class ExpectedPiece:
     piece: AnswerPiece
     place: int
     expect: Expect
+    # Whether its record expects something of its own.
     is_own: bool = False
+    # Whether it was put together from words that follow each other.
+    is_joined: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,24 @@ def read_turns(script: Script) -> list[RecordedTurn]:
     return turns
 
 
+def check_expects(script: Script) -> list[ScriptError]:
+    """List every `expect` of a script that is not understood, in the order of its lines."""
+    problems: list[ScriptError] = []
+    try:
+        read_defaults(script)
+    except ScriptError as error:
+        problems.append(error)
+    turns = list(_gather(to_messages(script.records), split_turns(script.records)))
+    answers = {id(each.record) for turn in turns for each in turn.pieces}
+    for number, record in enumerate(script.records, 1):
+        if "expect" in record.extra:
+            try:
+                _read_expect(record, (record.line, number), is_answer=id(record) in answers)
+            except ScriptError as error:
+                problems.append(error)
+    return problems
+
+
 def read_defaults(script: Script) -> Expectations:
     """Return what the frontmatter of a script expects."""
     try:
@@ -103,13 +121,11 @@ def _read_expects(turn: RecordedTurn, numbers: dict[int, int]) -> None:
     found: dict[int, Expect] = {}
     for record in (*turn.asked, *turn.records):
         if "expect" in record.extra:
-            place = (record.line, numbers[id(record)])
-            found[id(record)] = expect = _read_expect(record, place)
+            is_answer = any(each.record is record for each in turn.pieces)
+            expect = _read_expect(record, (record.line, numbers[id(record)]), is_answer=is_answer)
+            found[id(record)] = expect
             turn.max_ms = _least(turn.max_ms, expect.max_ms)
             turn.max_cost_usd = _least(turn.max_cost_usd, expect.max_cost_usd)
-            if expect.is_about_content and not any(each.record is record for each in turn.pieces):
-                problem = f"a {record.type} is no answer: `expect` may hold maxMs and maxCostUsd here"
-                raise ScriptError(problem, line=place[0], record=place[1])
     ignored = {
         each.piece.call_id
         for each in turn.pieces
@@ -132,11 +148,15 @@ def _is_shared(each: RecordedPiece) -> bool:
     return each.piece.kind in ("result", "error", "denial") and each.record.type not in RESULTS
 
 
-def _read_expect(record: Record, place: tuple[int, int]) -> Expect:
+def _read_expect(record: Record, place: tuple[int, int], *, is_answer: bool) -> Expect:
     try:
-        return read_expect(record.extra["expect"])
+        expect = read_expect(record.extra["expect"])
     except PrimingError as error:
         raise ScriptError(str(error), line=place[0], record=place[1]) from error
+    if expect.is_about_content and not is_answer:
+        problem = f"a {record.type} is no answer: `expect` may hold maxMs and maxCostUsd here"
+        raise ScriptError(problem, line=place[0], record=place[1])
+    return expect
 
 
 def _least(first: float | None, second: float | None) -> float | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from shipmate.priming.script.record import BLANKS
+
 
 class Kind(NamedTuple):
     """A test of a value, and what to write instead of a bad one."""
@@ -58,7 +60,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and value.strip() != ""
+    return isinstance(value, str) and value.strip(BLANKS + "\n") != ""
 
 
 def _is_flag(value: Any) -> bool:

@@ -2,71 +2,26 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from shipmate.errors import NotFoundError
-from shipmate.priming.script.kind import FLAG, NAME, TEXT, Kind, one_of
-from shipmate.priming.script.record import Record, Script, ScriptError
+from shipmate.priming.script.block import Block, BlockMetadata, cut_blocks, split_metadata
+from shipmate.priming.script.frontmatter import check_frontmatter, name_rule
+from shipmate.priming.script.record import BLANKS, Record, Script, ScriptError
 from shipmate.priming.script.record_rule import RULES, FieldError, check_record
+from shipmate.priming.script.ui_key import Contradiction, find_contradictions
 from shipmate.values.message import JsonObject
 from shipmate.workspace.json import read_json
 from shipmate.workspace.yaml.scalar import YamlError
 from shipmate.workspace.yaml.yaml import read_yaml
 
-_OPTIONAL: dict[str, Kind] = {
-    "id": NAME,
-    "echoback": FLAG,
-    "scope": one_of("dialog", "task", "agent", "runtime"),
-    "renderMode": one_of("plain", "markdown"),
-    "createdAt": TEXT,
-    "priority": one_of("high", "medium", "low"),
-}
-RECORD_LIMIT = 200_000
-# The origin trims by JavaScript's notion of white space, which is not Python's.
-BLANKS = (
-    " \t\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000\ufeff"
-)
-
-_HEADING = re.compile(rf"###[{BLANKS}]+record[{BLANKS}]+([A-Za-z0-9_]+)[{BLANKS}]*", re.IGNORECASE | re.ASCII)
-_NEAR_HEADING = re.compile(rf"#+[{BLANKS}]*record[{BLANKS}:]+\w+_record\b.*", re.IGNORECASE | re.ASCII)
-_OLD_HEADING = re.compile(rf"###[{BLANKS}]+(user|assistant)[{BLANKS}]*", re.IGNORECASE | re.ASCII)
-_OPENING = re.compile(rf"(`{{3,}}|~{{3,}})[{BLANKS}]*[^`~]*")
-
-
-def check_reminders(frontmatter: JsonObject) -> str:
-    """Say what is wrong with the reminders, "" when nothing is."""
-    reminders = frontmatter.get("reminders")
-    if "reminders" not in frontmatter:
-        return ""
-    if not isinstance(reminders, list):
-        return "`reminders` must be a list of {content, …}"
-    for number, reminder in enumerate(reminders, 1):
-        if problem := _check_reminder(reminder):
-            return f"reminder {number}: {problem}"
-    return ""
-
-
-def _check_reminder(reminder: object) -> str:
-    if not isinstance(reminder, dict):
-        return "write {content, …}"
-    if not NAME.test(reminder.get("content")):
-        return "`content` must be a text that is not blank"
-    if "ownerName" in reminder:
-        return "no owner of reminders is registered here. Leave `ownerName` out"
-    for name, kind in _OPTIONAL.items():
-        if name in reminder and not kind.test(reminder[name]):
-            return f"`{name}` must be {kind.want}"
-    return ""
-
-
+_RULE = re.compile(r"\s*-{3,}\s*")
 BYTE_LIMIT = 64 * 1024 * 1024
 # Metadata that only the slow YAML reader understands: at most seven seconds of it in one file.
 SLOW_LIMIT = 1024 * 1024
@@ -112,30 +67,54 @@ def parse_script(text: str, path: str = "") -> Script:
     parser = _Parser(text, path)
     # Cutting comes first: a file of too many records is refused before any of them is looked into.
     blocks = list(cut_blocks(parser.lines, parser.first, path))
-    return Script(parser.frontmatter, parser.refuse_empty([parser.read_record(block) for block in blocks]))
+    records = parser.refuse_empty([parser.read_record(block) for block in blocks])
+    for found in find_contradictions(records):
+        raise parser.contradict(found, blocks)
+    return Script(parser.frontmatter, records)
+
+
+@dataclass(slots=True)
+class Scan:
+    """What could be read of a text, and every mistake in it."""
+
+    frontmatter: JsonObject = field(default_factory=dict[str, Any])
+    # The number of the first line below the frontmatter.
+    first: int = 1
+    blocks: list[Block] = field(default_factory=list[Block])
+    # The records that are in order, by their number.
+    records: dict[int, Record] = field(default_factory=dict[int, Record])
+    problems: list[ScriptError] = field(default_factory=list[ScriptError])
 
 
 def check_script(text: str, path: str = "") -> list[ScriptError]:
     """List every mistake in a script, in the order of its lines."""
-    problems: list[ScriptError] = []
-    blocks: list[Block] = []
+    return scan_script(text, path).problems
+
+
+def scan_script(text: str, path: str = "") -> Scan:
+    """Read what can be read of a script."""
     try:
         parser = _Parser(text, path)
     except ScriptError as error:
-        return [error]
+        return Scan(problems=[error])
+    scan = Scan(parser.frontmatter, parser.first)
     broken: list[ScriptError] = []
     try:
-        blocks.extend(cut_blocks(parser.lines, parser.first, path))
-        parser.refuse_empty(blocks)
+        scan.blocks.extend(cut_blocks(parser.lines, parser.first, path))
+        parser.refuse_empty(scan.blocks)
     except ScriptError as error:
         # What breaks the cutting hides the rest of the file, not what stands before it.
         broken = [error]
-    for block in blocks:
+    for block in scan.blocks:
         try:
-            parser.read_record(block)
+            scan.records[block.number] = parser.read_record(block)
         except ScriptError as error:
-            problems.append(error)
-    return problems + broken
+            scan.problems.append(error)
+    if not scan.problems:
+        found = find_contradictions(list(scan.records.values()))
+        scan.problems += [parser.contradict(each, scan.blocks) for each in found]
+    scan.problems += broken
+    return scan
 
 
 class _Parser:
@@ -146,13 +125,26 @@ class _Parser:
         self.slow = 0
         lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
         top = split_metadata(lines)
-        if top.text is None and lines[0] == "---" and len(lines) > 1 and lines[1] != "---":
-            raise ScriptError("the frontmatter is not closed. Write `---` below it", path=path, line=1)
+        if top.text is None:
+            self._refuse_unread(lines)
         self.lines = top.body
         self.first = len(lines) - len(top.body) + 1
-        self.frontmatter = {} if top.text is None else self.read_metadata(top.text, 2, 0)
-        if problem := check_reminders(self.frontmatter):
-            raise ScriptError(problem, path=path, line=_find_line(top, "reminders", 2))
+        self.frontmatter = {} if top.text is None else self.read_metadata(top.text, 2, 0, is_top=True)
+        key, problem = check_frontmatter(self.frontmatter)
+        if problem:
+            rule = name_rule(key, self.frontmatter)
+            raise ScriptError(problem, path=path, line=_find_line(top, key, 2) or 1, rule=rule)
+
+    def _refuse_unread(self, lines: list[str]) -> None:
+        """Refuse what looks like frontmatter and would not be read as such."""
+        if lines[0] == "---" and len(lines) > 1 and lines[1] != "---":
+            raise ScriptError("the frontmatter is not closed. Write `---` below it", path=self.path, line=1)
+        at = next((at for at, line in enumerate(lines) if line.strip(BLANKS + "\ufeff")), 0)
+        if _RULE.fullmatch(lines[at]) and lines[at : at + 2] != ["---", "---"]:
+            problem = (
+                "the frontmatter must begin on the first line, with `---` alone. Take out what is before"
+            )
+            raise ScriptError(problem, path=self.path, line=at + 1, rule="frontmatter")
 
     def refuse_empty(self, records: list[Found]) -> list[Found]:
         if not records:
@@ -167,7 +159,7 @@ class _Parser:
         parts = split_metadata(block.lines)
         if parts.text is None:
             problem = f"this {block.type} has no metadata. Begin its block with `---`, `genseq: 1`, `---`"
-            raise self.error(block, problem)
+            raise self.error(block, problem, rule="metadata")
         values = self.read_metadata(parts.text, block.start + 1, block.number)
         body_field = RULES[block.type].body
         for name in ("type", body_field):
@@ -209,9 +201,9 @@ class _Parser:
             return check_record(block.type, values, block.heading)
         except FieldError as error:
             line = _find_line(parts, error.field, block.start + (parts.text is not None))
-            raise self.error(block, f"{block.type}: {error}", line or block.heading) from error
+            raise self.error(block, f"{block.type}: {error}", line, rule=error.rule) from error
 
-    def read_metadata(self, text: str, line: int, record: int) -> JsonObject:
+    def read_metadata(self, text: str, line: int, record: int, *, is_top: bool = False) -> JsonObject:
         try:
             values, is_slow = read_yaml(text)
         except YamlError as error:
@@ -222,10 +214,23 @@ class _Parser:
                 f"over {SLOW_LIMIT // 1024} KB of nested metadata; write nested values as JSON on one line"
             )
             raise ScriptError(problem, path=self.path, line=line, record=record)
-        return values if isinstance(values, dict) else {}
+        if isinstance(values, dict):
+            return values
+        if is_top and values is not None:
+            # Taken for empty it would restrict the script to nobody's knowledge.
+            raise ScriptError("the frontmatter must be `key: value` lines", path=self.path, line=line)
+        return {}
 
-    def error(self, block: Block, problem: str, line: int = 0) -> ScriptError:
-        return ScriptError(problem, path=self.path, line=line or block.heading, record=block.number)
+    def contradict(self, found: Contradiction, blocks: list[Block]) -> ScriptError:
+        block = next(block for block in blocks if block.heading == found.record.line)
+        is_call = block.type == "func_call_record"
+        parts = BlockMetadata(None, block.lines) if is_call else split_metadata(block.lines)
+        line = _find_line(parts, found.key, block.start + (parts.text is not None))
+        return self.error(block, f"{block.type}: {found.problem}", line, rule="contradiction")
+
+    def error(self, block: Block, problem: str, line: int = 0, *, rule: str = "format") -> ScriptError:
+        line = line or block.heading
+        return ScriptError(problem, path=self.path, line=line, record=block.number, rule=rule)
 
 
 def hide_returns(body: str) -> str:
@@ -245,94 +250,3 @@ def _find_line(parts: BlockMetadata, field: str, first: int) -> int:
         if field and line.lstrip(" \"'").startswith(field):
             return first + at
     return 0
-
-
-class Block(NamedTuple):
-    """The lines of one record, and where they stand (lines count from 1)."""
-
-    type: str
-    number: int
-    heading: int
-    start: int
-    lines: list[str]
-
-
-class BlockMetadata(NamedTuple):
-    """What stands between `---` lines (None when there are none), and the lines below."""
-
-    text: str | None
-    body: list[str]
-
-
-def split_metadata(lines: list[str]) -> BlockMetadata:
-    """Take the frontmatter off; it ends at the first later line that is exactly `---`."""
-    if lines and lines[0] == "---":
-        for at in range(2, len(lines)):
-            if lines[at] == "---":
-                return BlockMetadata("\n".join(lines[1:at]), lines[at + 1 :])
-    return BlockMetadata(None, lines)
-
-
-def cut_blocks(lines: list[str], first: int, path: str) -> Iterator[Block]:
-    """Find the record blocks in the lines below the frontmatter; `first` is the number of the first line."""
-    at = number = 0
-    while at < len(lines):
-        kind = _read_heading(lines[at], first + at, path, number + 1)
-        at += 1
-        if kind is None:
-            continue
-        number += 1
-        if number > RECORD_LIMIT:
-            raise ScriptError(
-                f"more than {RECORD_LIMIT} records; split the script", path=path, line=first + at - 1
-            )
-        heading = first + at - 1
-        while at < len(lines) and not lines[at].strip(BLANKS):
-            at += 1
-        fence = _OPENING.fullmatch(lines[at]) if at < len(lines) else None
-        start = at + 1 if fence else at
-        end = (
-            _find_closing(lines, start, fence[1], (path, heading, number, kind))
-            if fence
-            else _find_next_heading(lines, start, first, path, number + 1)
-        )
-        yield Block(kind, number, heading, first + start, lines[start:end])
-        at = end + 1 if fence else end
-
-
-def _read_heading(line: str, number: int, path: str, record: int) -> str | None:
-    """Return the record type a line names, None for any other line; refuse what was meant as a heading."""
-    if not line.startswith("#"):
-        return None
-    match = _HEADING.fullmatch(line)
-    if match is not None:
-        kind = match[1].lower()
-        if kind not in RULES:
-            near = difflib.get_close_matches(kind, RULES, 1) or ["human_text_record"]
-            problem = f"there is no record type `{match[1]}`. Write for example `### record {near[0]}`"
-            raise ScriptError(problem, path=path, line=number, record=record)
-        return kind
-    if old := _OLD_HEADING.fullmatch(line):
-        kind = "human_text_record" if old[1].lower() == "user" else "agent_words_record"
-        problem = f"`### {old[1]}` is no longer understood. Write `### record {kind}`"
-        raise ScriptError(problem, path=path, line=number, record=record)
-    if _NEAR_HEADING.fullmatch(line):
-        problem = f"`{line.strip()}` is no record heading. Write `### record <type>` and nothing else"
-        raise ScriptError(problem, path=path, line=number, record=record)
-    return None
-
-
-def _find_closing(lines: list[str], start: int, fence: str, place: tuple[str, int, int, str]) -> int:
-    for at in range(start, len(lines)):
-        if fence in lines[at] and lines[at].strip(BLANKS) == fence:
-            return at
-    path, heading, number, kind = place
-    problem = f"the block of this {kind} is not closed. Write {fence} alone on a line below its text"
-    raise ScriptError(problem, path=path, line=heading, record=number)
-
-
-def _find_next_heading(lines: list[str], start: int, first: int, path: str, record: int) -> int:
-    for at in range(start, len(lines)):
-        if _read_heading(lines[at], first + at, path, record) is not None:
-            return at
-    return len(lines)

@@ -10,12 +10,19 @@ from shipmate.values.message import JsonObject
 
 KIND = "agent_priming_script"
 VERSION = 3
+# The origin trims by JavaScript's notion of white space, which is not Python's.
+BLANKS = (
+    " \t\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
 
 
 class ScriptError(PrimingError):
     """That priming script breaks the format. Mend the line it names."""
 
-    def __init__(self, problem: str, *, path: str = "", line: int = 0, record: int = 0) -> None:
+    def __init__(
+        self, problem: str, *, path: str = "", line: int = 0, record: int = 0, rule: str = "format"
+    ) -> None:
         where = f"{path or 'script'}:{line}: " if line else f"{path}: " if path else ""
         which = f"record {record}: " if record else ""
         super().__init__(f"{where}{which}{problem}")
@@ -23,6 +30,8 @@ class ScriptError(PrimingError):
         self.path = path
         self.line = line
         self.record = record
+        # Which kind of mistake it is.
+        self.rule = rule
 
 
 @dataclass(slots=True)
@@ -56,7 +65,7 @@ class Script:
     def title(self) -> str | None:
         """Return the title, None when there is none."""
         title = self.frontmatter.get("title")
-        return title.strip() or None if isinstance(title, str) else None
+        return title.strip(BLANKS + "\n") or None if isinstance(title, str) else None
 
     @property
     def applicable(self) -> tuple[str, ...]:
@@ -64,8 +73,8 @@ class Script:
         listed = self.frontmatter.get("applicableMemberIds", self.frontmatter.get("applicable_members"))
         if not isinstance(listed, list):
             return ()
-        named = [item.strip() for item in listed if isinstance(item, str) and item.strip()]
-        return tuple(dict.fromkeys(named))
+        named = [item.strip(BLANKS + "\n") for item in listed if isinstance(item, str)]
+        return tuple(dict.fromkeys(filter(None, named)))
 
     @property
     def reminders(self) -> list[JsonObject]:

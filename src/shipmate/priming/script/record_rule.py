@@ -23,7 +23,9 @@ from shipmate.priming.script.kind import (
     one_of,
     shape,
 )
+from shipmate.priming.script.near_key import find_near
 from shipmate.priming.script.record import Record
+from shipmate.priming.script.ui_key import check_keys
 from shipmate.values.message import JsonObject
 
 
@@ -46,9 +48,10 @@ class RecordRule:
 class FieldError(Exception):
     """A field that is wrong, and what to write instead."""
 
-    def __init__(self, field: str, problem: str) -> None:
+    def __init__(self, field: str, problem: str, rule: str = "field") -> None:
         super().__init__(problem)
         self.field = field
+        self.rule = rule
 
 
 REPLIES = ("replyTellask", "replyTellaskSessionless", "replyTellaskBack")
@@ -274,15 +277,21 @@ def _merge(rule: RecordRule) -> dict[str, Kind]:
 
 
 _KNOWN = {kind: _merge(rule) for kind, rule in RULES.items()}
+_EVERY = frozenset(name for known in _KNOWN.values() for name in known)
+# What stands beside the fields of any record: our own keys, the exact text, and what a rehearsal expects.
+BESIDE = frozenset({*EXTRAS, "exactBody", "expect"})
 _NEEDED = {kind: [*(["genseq"] if rule.has_genseq else []), *rule.required] for kind, rule in RULES.items()}
 
 
 def check_record(kind: str, values: JsonObject, line: int = 0) -> Record:
     """Sort values into known fields and the rest; raise `FieldError` for the first that does not fit."""
     known = _KNOWN[kind]
+    for name in values:
+        if name not in _EVERY and name not in BESIDE and (near := find_near(name, (*known, *BESIDE))):
+            raise FieldError(name, f"there is no `{name}`. Write `{near}`", "key")
     for name in _NEEDED[kind]:
         if name not in values:
-            raise FieldError("", f"`{name}` is missing. Write `{name}: ` and {known[name].want}")
+            raise FieldError("", f"`{name}` is missing. Write `{name}: ` and {known[name].want}", "missing")
     fields: JsonObject = {}
     extra: JsonObject = {}
     for name, value in values.items():
@@ -295,7 +304,15 @@ def check_record(kind: str, values: JsonObject, line: int = 0) -> Record:
         fields.setdefault("grammar", "markdown")
     if problem := RULES[kind].check(fields):
         raise FieldError("", problem)
+    key, problem = check_keys(kind, fields, extra)
+    if problem:
+        raise FieldError(key, problem, "contradiction")
     return Record(kind, fields, extra, line)
+
+
+def is_known(kind: str, name: str) -> bool:
+    """Return whether a record of this type has a key."""
+    return name in _KNOWN[kind] or name in BESIDE
 
 
 def _check(name: str, value: Any, wanted: Kind) -> Any:

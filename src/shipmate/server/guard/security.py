@@ -33,6 +33,10 @@ BODY_LIMITS: Mapping[str, int] = {
     "/api/chat": 40_000_000,
     "/api/uploads": 25_000_000,
     "/v1/chat/completions": 20_000_000,
+    # A long conversation, edited as one text.
+    "/api/priming/check": 16_000_000,
+    "/api/priming/fix": 16_000_000,
+    "/api/priming/script": 16_000_000,
 }
 DISCARD_LIMIT = 200_000_000
 DISCARD_SECONDS = 10.0

@@ -10,10 +10,10 @@ from pydantic import Field, StrictBool
 from starlette.responses import Response
 
 from shipmate.orchestrator.lane.switch import model_of
-from shipmate.priming.replay import Priming, create_dialog, hides_priming
-from shipmate.server.guard.error import ApiError, missing
+from shipmate.priming.replay import Priming, create_dialog
+from shipmate.server.guard.error import ApiError, hide_root, missing
 from shipmate.server.port import Ship
-from shipmate.server.shape import Answer, Json, Shape, Slot, Words, empty, tells
+from shipmate.server.shape import Answer, ExactShape, Json, Shape, Slot, Words, empty, tells
 from shipmate.server.site import OWNER, PLATFORM, TheShip, TheSite, new_room, thread_at
 from shipmate.server.stream.view import run_of, without
 from shipmate.store.port import ThreadInfo
@@ -28,6 +28,7 @@ from shipmate.values.message import (
     text_of,
     timestamp,
 )
+from shipmate.values.primed import hides_priming
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
@@ -36,14 +37,14 @@ LEFT_BEHIND = "this call was left behind when the thread was branched; it did no
 router = APIRouter(tags=["threads"])
 
 
-class PrimingChoice(Shape):
+class PrimingChoice(ExactShape):
     """The priming scripts of a new thread."""
 
-    script_refs: Annotated[tuple[Slot, ...], Field(max_length=20)] = ()
-    show_in_ui: bool = True
+    script_refs: Annotated[tuple[Slot, ...], Field(max_length=20)]
+    show_in_ui: StrictBool = True
 
 
-class NewThread(Shape):
+class NewThread(ExactShape):
     """The request for a new thread."""
 
     member: Slot | None = None
@@ -74,6 +75,8 @@ class ThreadMade(Answer):
     thread_id: str
     messages: int
     text: str = ""
+    # What went wrong beside it.
+    problems: list[str] = []
 
 
 class ThreadView(Answer):
@@ -186,7 +189,9 @@ async def create_thread(site: TheSite, ship: TheShip, body: NewThread) -> Respon
         title=body.title or "",
         language=ship.config.language,
     )
-    return Json(ThreadMade(thread_id=str(dialog.thread_id), messages=dialog.messages), 201)
+    problems = [hide_root(problem, str(ship.layout.root)) for problem in dialog.problems]
+    made = ThreadMade(thread_id=str(dialog.thread_id), messages=dialog.messages, problems=problems)
+    return Json(made, 201)
 
 
 @router.get("/api/threads/{thread_id}", openapi_extra=tells(ThreadView))

@@ -69,8 +69,11 @@ class Mask:
             self._pattern = re.compile("|".join(map(re.escape, known)))
 
     def __call__(self, text: str) -> str:
-        covered = text if self._pattern is None else self._pattern.sub(MASK, text)
-        return SECRET_LOOK.sub(MASK, SECRET_QUERY.sub(rf"\1{MASK}", covered))
+        return SECRET_LOOK.sub(MASK, SECRET_QUERY.sub(rf"\1{MASK}", self.cover_known(text)))
+
+    def cover_known(self, text: str) -> str:
+        """Replace the secrets that are known, and nothing that merely looks like one."""
+        return text if self._pattern is None else self._pattern.sub(MASK, text)
 
 
 def secret_values(environ: Mapping[str, str], *configs: Any) -> list[str]:

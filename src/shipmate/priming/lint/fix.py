@@ -1,0 +1,41 @@
+"""Mend a script as far as that is mechanical."""
+
+from __future__ import annotations
+
+from shipmate.priming.lint.lint import lint_script
+from shipmate.priming.lint.mark import Mark
+from shipmate.priming.lint.mend import mend_lines, split_lines
+
+# Mending one thing may show the next; no script needs as many rounds.
+ROUNDS = 20
+
+
+def fix_script(text: str) -> str:
+    """Return a script with all mended that does not take a person; never with more errors than before."""
+    lines = split_lines(text)
+    marks = lint_script(text)
+    for _ in range(ROUNDS):
+        mended = _mend(lines, marks)
+        if mended == lines:
+            break
+        lines, marks = mended, lint_script("\n".join(mended))
+    if lines == split_lines(text) or _count(marks) > _count(lint_script(text)):
+        return text
+    fixed = "\n".join(lines)
+    # Windows wrote all of it: so is it given back.
+    is_windows = text.count("\r\n") == text.count("\n") > 0
+    return ("\ufeff" if text.startswith("\ufeff") else "") + (
+        fixed.replace("\n", "\r\n") if is_windows else fixed
+    )
+
+
+def _mend(lines: list[str], marks: list[Mark]) -> list[str]:
+    """Mend from the end, so that what is added moves nothing that is still to be mended."""
+    for mark in reversed(marks):
+        mended = mend_lines(mark, lines)
+        lines = lines if mended is None else mended
+    return lines
+
+
+def _count(marks: list[Mark]) -> int:
+    return sum(mark.level == "error" for mark in marks)

@@ -1,0 +1,31 @@
+"""Find everything that is wrong with a script."""
+
+from __future__ import annotations
+
+import msgspec
+
+from shipmate.priming.lint.mark import Mark, mark_error
+from shipmate.priming.lint.mend import mend_lines, split_lines
+from shipmate.priming.lint.oddity import find_oddities
+from shipmate.priming.lint.pairing import find_shared, find_unpaired
+from shipmate.priming.lint.stray import find_strays
+from shipmate.priming.script.parse import scan_script
+
+
+def lint_script(text: str, name: str = "") -> list[Mark]:
+    """List what is wrong with a script, in the order of its lines.
+
+    Errors keep it from being read, or lose what was meant; of the rest it is only said. `name` is what the
+    file is called.
+    """
+    scan = scan_script(text, name)
+    lines = split_lines(text)
+    marks = [mark_error(error) for error in scan.problems]
+    known = {mark.line for mark in marks}
+    marks += [mark for mark in find_strays(lines, scan) if mark.line not in known]
+    marks += find_oddities(scan, lines)
+    if not scan.problems:
+        # A record that could not be read would leave others alone that are not.
+        marks += [*find_unpaired(scan.records), *find_shared(scan.records)]
+    found = sorted(marks, key=lambda mark: (mark.line, mark.record))
+    return [msgspec.structs.replace(mark, can_fix=mend_lines(mark, lines) is not None) for mark in found]

@@ -1,0 +1,219 @@
+"""Mend what is mechanical: each rule has one way to do it, or none."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+
+from shipmate.priming.lint.mark import Mark
+from shipmate.priming.lint.pairing import pair_records
+from shipmate.priming.lint.stray import Fence, count_fences
+from shipmate.priming.script.block import is_heading, match_fence
+from shipmate.priming.script.metadata import write_value
+from shipmate.priming.script.parse import scan_script
+from shipmate.priming.script.record import BLANKS
+from shipmate.priming.script.record_rule import RULES
+from shipmate.workspace.layout import MEMBER_ID
+
+Lines = list[str]
+_QUOTED = re.compile(r"`([^`]+)`")
+_FENCES = re.compile(r"`+|~+")
+_RULE = re.compile(r"\s*-{3,}\s*")
+_PAIR = re.compile(r"(\s*[\"']?[\w-]+[\"']?\s*:\s*)(.*?)(\s*,?\s*)")
+_OLD = {"user": "human_text_record", "assistant": "agent_words_record"}
+
+
+def split_lines(text: str) -> Lines:
+    """Return the lines of a script as its reader counts them."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+
+
+def mend_lines(mark: Mark, lines: Sequence[str]) -> Lines | None:
+    """Return the lines with what a mark names mended; None when that takes a person."""
+    mend = _MENDS.get(mark.rule)
+    mended = None if mend is None or mark.line > len(lines) else mend(mark, list(lines))
+    return None if mended == list(lines) else mended
+
+
+def _mend_frontmatter(mark: Mark, lines: Lines) -> Lines | None:
+    """Let the frontmatter begin on the first line and stand between `---` lines."""
+    if "begin on the first line" not in mark.reason:
+        return None
+    opening = mark.line - 1
+    rules = [at for at in range(opening + 1, len(lines)) if _RULE.fullmatch(lines[at])]
+    heading = next((at for at, line in enumerate(lines) if is_heading(line)), len(lines))
+    if not rules or rules[0] > heading:
+        return None
+    return ["---", *lines[opening + 1 : rules[0]], "---", *lines[rules[0] + 1 :]]
+
+
+def _mend_key(mark: Mark, lines: Lines) -> Lines | None:
+    """Write a key as it is spelt."""
+    given, wanted = _QUOTED.search(mark.reason), _QUOTED.search(mark.mend)
+    line = lines[mark.line - 1]
+    if given is None or wanted is None or not line.lstrip(" \"'").startswith(given[1]):
+        return None
+    lines[mark.line - 1] = line.replace(given[1], wanted[1], 1)
+    return lines
+
+
+def _mend_restriction(mark: Mark, lines: Lines) -> Lines | None:
+    """Write members that stand in one text as a list."""
+    key, colon, value = lines[mark.line - 1].partition(":")
+    members = re.split(r"[,，、;\s]+", value.strip().strip("\"'"))
+    if not colon or not all(map(MEMBER_ID.fullmatch, members)) or members == ["null"]:
+        return None
+    lines[mark.line - 1] = f"{key}: [{', '.join(map(write_value, members))}]"
+    return lines
+
+
+def _mend_fence(mark: Mark, lines: Lines) -> Lines | None:
+    """Close a block before the next heading, or at the end."""
+    opening = next((at for at in range(mark.line, len(lines)) if match_fence(lines[at])), None)
+    if opening is None:
+        return None
+    end = next((at for at in range(opening + 1, len(lines)) if is_heading(lines[at])), len(lines))
+    while end > opening + 1 and not lines[end - 1].strip(BLANKS):
+        end -= 1
+    return [*lines[:end], match_fence(lines[opening]), *lines[end:]]
+
+
+def _mend_swallowed(mark: Mark, lines: Lines) -> Lines | None:
+    """Close a block above the heading it takes for its text."""
+    below = next(line for line in lines[mark.line :] if line.strip(BLANKS))
+    end = mark.line - 1
+    while end > 0 and not lines[end - 1].strip(BLANKS):
+        end -= 1
+    return [*lines[:end], match_fence(below), *lines[end:]]
+
+
+def _mend_heading(mark: Mark, lines: Lines) -> Lines | None:
+    """Write a heading as the reader knows it."""
+    line = lines[mark.line - 1]
+    words = re.findall(r"\w+", line.lower())
+    kinds = [word for word in words if word in RULES] or [_OLD[word] for word in words if word in _OLD]
+    kinds = kinds or difflib.get_close_matches(words[-1] if words else "", RULES, 1, 0.85)
+    if not kinds:
+        return None
+    lines[mark.line - 1] = f"### record {kinds[0]}"
+    return lines
+
+
+def _mend_cut(mark: Mark, lines: Lines) -> Lines | None:
+    """Fence a block with a longer run, when it is plain which line ends it."""
+    heading = next((at for at in range(mark.line - 1, 0, -1) if is_heading(lines[at - 1])), 0)
+    opening = next((at for at in range(heading + 1, mark.line) if lines[at - 1].strip(BLANKS)), 0)
+    run = match_fence(lines[opening - 1]) if opening else ""
+    end = next(
+        (at for at in range(mark.line + 1, len(lines) + 1) if is_heading(lines[at - 1])), len(lines) + 1
+    )
+    opened, alone = count_fences(lines, Fence(run, opening, mark.line, end))
+    # A fence with a word behind it is closed by one alone, others come in pairs; one more is the block's.
+    if not run or (len(alone) != opened + 1 if opened else len(alone) % 2 == 0) or len(alone) < 2:
+        return None
+    body = "\n".join(lines[opening : alone[-1] - 1])
+    longest = max((len(found) for found in _FENCES.findall(body)), default=0)
+    fence = run[0] * max(6, longest + 1)
+    lines[opening - 1] = fence + lines[opening - 1][len(run) :]
+    lines[alone[-1] - 1] = fence
+    return lines
+
+
+def _mend_field(mark: Mark, lines: Lines) -> Lines | None:
+    """Take the quotes off a number, or put them round a text that looks like one."""
+    pair = _PAIR.fullmatch(lines[mark.line - 1])
+    if pair is None:
+        return None
+    value = pair[2]
+    if "whole number" in mark.reason and re.fullmatch(r"([\"'])\d{1,15}\1", value):
+        value = str(int(value[1:-1]))
+    elif "must be a text" in mark.reason and re.fullmatch(r"[\w.:+-]+", value):
+        value = f'"{value}"'
+    else:
+        return None
+    lines[mark.line - 1] = f"{pair[1]}{value}{pair[3]}"
+    return lines
+
+
+def _mend_missing(mark: Mark, lines: Lines) -> Lines | None:
+    """Number a record, or name a message."""
+    found = _QUOTED.search(mark.reason)
+    start = _find_metadata(mark, lines)
+    if found is None or found[1] not in ("genseq", "msgId") or start is None:
+        return None
+    return [*lines[:start], *_make(found[1], mark, lines), *lines[start:]]
+
+
+def _mend_metadata(mark: Mark, lines: Lines) -> Lines | None:
+    """Give a block the metadata it needs, where that is no more than a number and a name."""
+    kind = lines[mark.line - 1].split()[-1].lower()
+    at = next((at for at in range(mark.line, len(lines)) if lines[at].strip(BLANKS)), None)
+    needed = ["genseq", *RULES[kind].required] if kind in RULES else [""]
+    if at is None or not set(needed) <= {"genseq", "msgId"} or is_heading(lines[at]):
+        return None
+    at += bool(match_fence(lines[at]))
+    made = [line for name in needed for line in _make(name, mark, lines)]
+    return [*lines[:at], "---", *made, "---", *lines[at:]]
+
+
+def _make(name: str, mark: Mark, lines: Lines) -> Lines:
+    if name == "msgId":
+        return [f"msgId: priming-{mark.record}"]
+    above = (re.fullmatch(r"\s*\"?genseq\"?: (\d+),?\s*", line) for line in reversed(lines[: mark.line]))
+    return [f"genseq: {next((found[1] for found in above if found), 1)}"]
+
+
+def _find_metadata(mark: Mark, lines: Lines) -> int | None:
+    """Return where the metadata of the block at a mark begins."""
+    for at in range(mark.line - 1, min(mark.line + 20, len(lines))):
+        if lines[at] == "---":
+            return at + 1
+    return None
+
+
+def _mend_shared_message(mark: Mark, lines: Lines) -> Lines | None:
+    """Give a message an id that no other has."""
+    at = next((at for at in range(mark.line, len(lines)) if lines[at].startswith("msgId:")), None)
+    if at is None:
+        return None
+    given = lines[at].partition(":")[2].strip().strip("\"'")
+    lines[at] = f"msgId: {write_value(f'{given}-{mark.record}')}"
+    return lines
+
+
+def _mend_shared_call(mark: Mark, lines: Lines) -> Lines | None:
+    """Give a call and its result an id that no other has."""
+    scan = scan_script("\n".join(lines))
+    numbers, records = list(scan.records), list(scan.records.values())
+    pairs = {numbers[call]: numbers[result] for result, call in pair_records(records).items()}
+    record = scan.records.get(mark.record)
+    result = scan.records.get(pairs.get(mark.record, 0))
+    if record is None or scan.problems or (result and result.type != "func_result_record"):
+        return None
+    given = record.fields["id"]
+    for number in (mark.record, *([pairs[mark.record]] if result else [])):
+        block = scan.blocks[number - 1]
+        find_id = re.compile(rf"((?:^|[{{,\s])[\"']?id[\"']?\s*:\s*[\"']?){re.escape(given)}(?=[\"',\s}}]|$)")
+        place = next((at for at, line in enumerate(block.lines) if find_id.search(line)), None)
+        if place is None:
+            return None
+        renamed = find_id.sub(lambda found: f"{found[1]}{given}-{mark.record}", block.lines[place], count=1)
+        lines[block.start - 1 + place] = renamed
+    return lines
+
+
+_MENDS: dict[str, Callable[[Mark, Lines], Lines | None]] = {
+    "frontmatter": _mend_frontmatter,
+    "key": _mend_key,
+    "restriction": _mend_restriction,
+    "fence": _mend_fence,
+    "swallowed": _mend_swallowed,
+    "heading": _mend_heading,
+    "cut": _mend_cut,
+    "field": _mend_field,
+    "missing": _mend_missing,
+    "metadata": _mend_metadata,
+    "shared-message": _mend_shared_message,
+    "shared-call": _mend_shared_call,
+}

@@ -1,0 +1,108 @@
+"""Find what is allowed in a script and seldom meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from shipmate.priming.lint.mark import Mark
+from shipmate.priming.script.frontmatter import KEYS
+from shipmate.priming.script.parse import Scan
+from shipmate.priming.script.record import Record, Script
+from shipmate.priming.script.record_rule import RULES, is_known
+from shipmate.priming.script.turn import CALLS
+from shipmate.priming.script.ui_key import is_showable
+from shipmate.values.message import JsonObject
+from shipmate.workspace.json import read_json
+from shipmate.workspace.layout import MEMBER_ID
+
+_UNREAD = "Take it out when it was meant to do something"
+_SPOKEN = ("human_text_record", "agent_words_record")
+
+
+Oddity: TypeAlias = tuple[str, str, str, str]
+
+
+def find_oddities(scan: Scan, lines: Sequence[str]) -> Iterator[Mark]:
+    """Yield keys nobody reads, texts nobody is told, parts nobody can be shown, and numbers that fall."""
+    for key, rule, reason, mend in _look_at_top(scan.frontmatter):
+        line = find_key(lines, 2, scan.first, key)
+        yield Mark(line=line or 1, record=0, level="warning", rule=rule, reason=reason, mend=mend)
+    last = 0
+    for number, record in scan.records.items():
+        block = scan.blocks[number - 1]
+        for key, rule, reason, mend in _look_at(record, last):
+            line = find_key(lines, block.start, block.start + len(block.lines), key) or record.line
+            level = "error" if rule == "part" else "warning"
+            yield Mark(line=line, record=number, level=level, rule=rule, reason=reason, mend=mend)
+        last = record.genseq or last
+
+
+def find_key(lines: Sequence[str], start: int, end: int, key: str) -> int:
+    """Return the line between two that a key stands on, 0 when it is on none."""
+    for number in range(start, end):
+        if key and lines[number - 1].lstrip(" \"'").startswith(key):
+            return number
+    return 0
+
+
+def _look_at_top(frontmatter: JsonObject) -> Iterator[Oddity]:
+    for key in frontmatter:
+        if key not in KEYS:
+            yield key, "unknown", f"nothing reads `{key:.80}`", _UNREAD
+    title = frontmatter.get("title", "")
+    if not isinstance(title, str):
+        yield "title", "title", f"the title {title!r:.80} is no text and is not shown", "Put it in quotes"
+    for member in Script(frontmatter, []).applicable:
+        if not MEMBER_ID.fullmatch(member):
+            reason = f"no member can be called {member!r:.80}"
+            yield "applicable", "member", reason, "Write each member as an item of its own"
+
+
+def _look_at(record: Record, last: int) -> Iterator[Oddity]:
+    for key in record.extra:
+        if not is_known(record.type, key):
+            yield key, "unknown", f"nothing reads `{key:.80}`", _UNREAD
+    raw = record.extra.get("uiRaw")
+    if raw is not None and not is_showable(raw):
+        yield (
+            "uiRaw",
+            "part",
+            "no page can show the part in `uiRaw`",
+            "Write a part of a known type, or take it out",
+        )
+    if record.type in _SPOKEN and not record.fields[RULES[record.type].body or ""].strip():
+        yield "", "empty", f"this {record.type} is empty, and no model is told it", "Write what was said"
+    if record.genseq is not None and record.genseq < last:
+        yield (
+            "genseq",
+            "genseq",
+            f"genseq falls from {last} to {record.genseq}",
+            "Number the generations in the order of the records",
+        )
+    if record.type in CALLS:
+        yield from _look_at_call(record)
+
+
+def _look_at_call(record: Record) -> Iterator[Oddity]:
+    text = record.fields.get("rawArgumentsText")
+    if not text:
+        return
+    try:
+        value = read_json(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        yield (
+            "rawArg",
+            "arguments",
+            "rawArgumentsText is no JSON object",
+            "Write the arguments as a JSON object",
+        )
+    elif "arguments" in record.fields and record.fields["arguments"] != value:
+        yield (
+            "arguments",
+            "arguments",
+            "`arguments` and `rawArgumentsText` differ, and a model is told `arguments`",
+            "Take one of them out",
+        )

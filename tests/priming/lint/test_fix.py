@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shipmate.priming.lint.fix import fix_script
+from shipmate.priming.lint.lint import lint_script
+from shipmate.priming.script.parse import parse_script
+from shipmate.priming.script.record_rule import RULES
+from tests.support.priming_script import words
+from tests.support.priming_strategy import PIECES
+from tests.support.search import examples
+
+HUMAN = "### record human_text_record\n```markdown\n---\ngenseq: 1\nmsgId: m-1\n---\nhello\n```\n"
+WORDS = "### record agent_words_record\n```markdown\n---\ngenseq: 1\n---\n{}\n```\n"
+CALL = (
+    '### record func_call_record\n```json\n{"genseq": 1, "id": "c1", "name": "read", "arguments": {}}\n```\n'
+)
+RESULT = "### record func_result_record\n```\n---\ngenseq: 1\nid: c1\nname: read\n---\nseen\n```\n"
+CODE = "look:\n```python\nprint(1)\n```\nmore"
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        (HUMAN + WORDS.format(CODE), "content", CODE),
+        (
+            HUMAN + WORDS.format("a\n```\nb\n```\nc") + HUMAN.replace("m-1", "m-2"),
+            "content",
+            "a\n```\nb\n```\nc",
+        ),
+        (HUMAN.replace("hello\n```\n", "hello\n\n") + WORDS.format("x"), "content", "x"),
+        (HUMAN + WORDS.format("x").removesuffix("```\n"), "content", "x"),
+        (HUMAN + "\n## Record: agent_words_record\n" + WORDS.format("x").partition("\n")[2], "content", "x"),
+        (
+            HUMAN + "\n  ### record agent_words_record\n" + WORDS.format("x").partition("\n")[2],
+            "content",
+            "x",
+        ),
+        (HUMAN + WORDS.format("x").replace("agent_words_record", "agent_word_record"), "content", "x"),
+        (HUMAN + WORDS.format("x").replace("genseq: 1", "gensec: 1"), "genseq", 1),
+        (HUMAN + WORDS.format("x").replace("genseq: 1", "genseq: '7'"), "genseq", 7),
+        (HUMAN + WORDS.format("x").replace("---\ngenseq: 1\n---\n", ""), "content", "x"),
+        (WORDS.format("x") + HUMAN.replace("m-1", "17"), "msgId", "17"),
+        (WORDS.format("x") + HUMAN.replace("msgId: m-1\n", ""), "msgId", "priming-2"),
+        (HUMAN + WORDS.format("x") + HUMAN, "msgId", "m-1-3"),
+        (HUMAN + CALL + RESULT + CALL + RESULT, "id", "c1-4"),
+        ("### user\nhello\n\n### assistant\nhi\n", "content", "hi\n"),
+    ],
+)
+def test_p6_what_is_mechanical_is_mended(text: str, key: str, value: object) -> None:
+    assert any(mark.can_fix for mark in lint_script(text))
+    fixed = fix_script(text)
+    script = parse_script(fixed)
+    assert (lint_script(fixed), script.records[-1 if key != "content" else 1].fields[key]) == ([], value)
+    assert fix_script(fixed) == fixed
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "\n\n---\napplicableMemberIds: [ux, coder]\n---\n",
+        " ---\napplicableMemberIds: [ux, coder]\n--- \n",
+        "---\napplicableMemberIds: ux, coder\n---\n",
+        "---\napplicableMembersIds: [ux, coder]\n---\n",
+        "---\napplicable-member-ids:\n  - ux\n  - coder\n---\n",
+    ],
+)
+def test_p4_whom_a_script_is_for_is_mended(head: str) -> None:
+    assert parse_script(fix_script(head + HUMAN)).applicable == ("ux", "coder")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HUMAN + "\n```markdown\n---\ngenseq: 1\n---\nmore\n```\n",
+        HUMAN + CALL,
+        HUMAN + RESULT,
+        "---\napplicableMemberIds: everyone who may\n---\n" + HUMAN.replace("hello", "x"),
+        "---\nkind: other\n---\n" + HUMAN,
+        "",
+        "no script at all\n",
+    ],
+)
+def test_what_takes_a_person_is_left_as_it_is(text: str) -> None:
+    if "may" in text:
+        # Words in one text might be members: that is mended, and no member has such a name.
+        assert parse_script(fix_script(text)).applicable == ("everyone", "who", "may")
+        return
+    assert fix_script(text) == text
+    assert not any(mark.can_fix for mark in lint_script(text))
+
+
+def test_a_script_in_order_keeps_every_byte() -> None:
+    text = "\ufeff" + words("hello\u2028there\x85\r", "hi").replace("\n", "\r\n")
+    assert fix_script(text) == text
+
+
+def test_line_ends_and_marks_stay_as_they_were() -> None:
+    text = "\ufeff" + HUMAN.replace("genseq: 1", "gensec: 1").replace("\n", "\r\n")
+    assert fix_script(text) == text.replace("gensec", "genseq")
+
+
+@settings(max_examples=examples(60))
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *PIECES,
+                HUMAN,
+                CALL,
+                RESULT,
+                "\n",
+                "genseq: 1\n",
+                "msgId: m\n",
+                "``````markdown\n",
+                "---\n",
+                "```\n",
+            ]
+            + [f"### record {kind}\n" for kind in RULES]
+        )
+        | st.text(max_size=8),
+        max_size=14,
+    ).map("".join)
+)
+def test_mending_never_makes_a_text_worse(text: str) -> None:
+    before = sum(mark.level == "error" for mark in lint_script(text))
+    fixed = fix_script(text)
+    assert sum(mark.level == "error" for mark in lint_script(fixed)) <= before
