@@ -11,7 +11,7 @@ from shipmate.priming.part import CALLS, RESULTS, read_parts
 from shipmate.priming.rehearsal.answer_piece import AnswerPiece, read_part
 from shipmate.priming.rehearsal.expect import Expect, Expectations, read_expect, read_expectations
 from shipmate.priming.script.record import Record, Script, ScriptError
-from shipmate.values.message import UIMessage
+from shipmate.values.message import JsonObject, UIMessage
 
 # What members themselves say and do; the rest was told to them, or is only shown.
 _ANSWERS = frozenset({"agent_words_record", "agent_thought_record", *CALLS, *RESULTS})
@@ -40,14 +40,11 @@ class RecordedTurn:
     max_cost_usd: float | None = None
 
 
-def split_answers(messages: Sequence[UIMessage]) -> Iterator[tuple[UIMessage, list[UIMessage]]]:
-    """Yield each user turn with what answered it; words said one after the other were answered together."""
-    for turn in _gather(messages, [[] for _ in messages]):
-        yield turn.said, turn.answers
-
-
 def read_turns(script: Script) -> list[RecordedTurn]:
-    """Return the user turns of a script with their answers; raise `PrimingError` when there is none."""
+    """Return the user turns of a script with their answers; raise `PrimingError` when there is none.
+
+    The answers hold what members themselves said and did, and not what was told to them meanwhile.
+    """
     turns = list(_gather(to_messages(script.records), split_turns(script.records)))
     if not turns:
         raise PrimingError("this script has no user turn to rehearse. Add a `### record human_text_record`.")
@@ -95,34 +92,44 @@ def _gather(messages: Sequence[UIMessage], made: Sequence[Sequence[Record]]) -> 
                 yield turn
             turn = RecordedTurn(message, asked=list(records))
         elif turn is not None and message["role"] == "assistant":
-            turn.answers.append(message)
+            own = list(_find_own(records, message["role"]))
             turn.records += records
-            turn.pieces += _read_pieces(records, message["role"])
+            turn.pieces += [piece for part, found in own for piece in _read_pieces(part, found)]
+            turn.answers.append({**message, "parts": [part for part, _ in own]})
         elif turn is not None:
             turn.records += records
     if turn is not None:
         yield turn
 
 
-def _read_pieces(records: Sequence[Record], role: str) -> Iterator[RecordedPiece]:
+def _find_own(records: Sequence[Record], role: str) -> Iterator[tuple[JsonObject, list[Record]]]:
+    """Yield the parts that members themselves said, with their records, and where steps begin."""
     parts, places = read_parts(records, role)
+    made_by: dict[int | None, list[Record]] = {}
+    for record, place in zip(records, places, strict=True):
+        made_by.setdefault(place, []).append(record)
     for at, part in enumerate(parts):
-        made = [record for record, place in zip(records, places, strict=True) if place == at]
-        if not any(record.type in _ANSWERS or "uiRaw" in record.extra for record in made):
-            continue
-        for piece in read_part(part):
-            # What came of a call stands in a record of its own, unless a person said no.
-            is_outcome = piece.kind in ("result", "error", "denial")
-            yield RecordedPiece(piece, made[-1] if is_outcome else made[0])
+        made = made_by.get(at, [])
+        is_own = any(record.type in _ANSWERS or "uiRaw" in record.extra for record in made)
+        if is_own or part["type"] == "step-start":
+            yield part, made
+
+
+def _read_pieces(part: JsonObject, made: Sequence[Record]) -> Iterator[RecordedPiece]:
+    for piece in read_part(part):
+        # What came of a call stands in a record of its own, unless a person said no.
+        is_outcome = piece.kind in ("result", "error", "denial")
+        yield RecordedPiece(piece, made[-1] if is_outcome else made[0])
 
 
 def _read_expects(turn: RecordedTurn, numbers: dict[int, int]) -> None:
     """Read what the records of a turn expect; what an ignored call brings is ignored too."""
     found: dict[int, Expect] = {}
+    answers = {id(each.record) for each in turn.pieces}
     for record in (*turn.asked, *turn.records):
         if "expect" in record.extra:
-            is_answer = any(each.record is record for each in turn.pieces)
-            expect = _read_expect(record, (record.line, numbers[id(record)]), is_answer=is_answer)
+            place = (record.line, numbers[id(record)])
+            expect = _read_expect(record, place, is_answer=id(record) in answers)
             found[id(record)] = expect
             turn.max_ms = _least(turn.max_ms, expect.max_ms)
             turn.max_cost_usd = _least(turn.max_cost_usd, expect.max_cost_usd)
