@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from shipmate.priming.convert import to_records
-from shipmate.priming.rehearsal.answer_piece import read_pieces
-from shipmate.priming.script.parse import parse_script
 from shipmate.priming.script.record import Script
 from shipmate.priming.script.writer import write_script
-from shipmate.rehearsal.perform import perform
+from shipmate.rehearsal.service import rehearse
 from shipmate.values.message import JsonObject, UIMessage
 from shipmate.workspace.layout import Layout
 
@@ -29,8 +27,11 @@ def measure() -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         layout = Layout(Path(folder))
         layout.agent.write_text("# Mate\n\nYou help aboard.\n")
+        layout.shared_priming.mkdir(parents=True)
+        for number in range(SCRIPTS):
+            (layout.shared_priming / f"s{number}.md").write_text(text)
         began = time.perf_counter()
-        asyncio.run(_rehearse(layout, text))
+        asyncio.run(_rehearse(layout))
         spent = time.perf_counter() - began
     return [
         {
@@ -42,13 +43,10 @@ def measure() -> list[dict[str, Any]]:
     ]
 
 
-async def _rehearse(layout: Layout, text: str) -> None:
-    for _ in range(SCRIPTS):
-        script = parse_script(text)
-        performed = await perform(layout, script, model="script", tools="script")
-        heard = [message for turn in performed.turns for message in turn.messages]
-        kinds = [piece.kind for piece in read_pieces(heard)]
-        assert kinds == (["call", "result"] * CALLS + ["words"]) * TURNS, performed
+async def _rehearse(layout: Layout) -> None:
+    for number in range(SCRIPTS):
+        report = await rehearse(layout, f"team_shared/s{number}", model="script", tools="script")
+        assert report.verdict == "same", report
 
 
 def make_conversation() -> list[UIMessage]:

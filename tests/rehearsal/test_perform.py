@@ -200,7 +200,9 @@ async def test_a_model_is_answered_by_name_and_arguments(tmp_path: Path) -> None
     script = make_script(("read it", [ASKED, STEP, words("It says hello.")]))
     async with ProviderServer() as server:
         server.script(ask_tools(Call("read", '{"path": "a.md", "offset": 1}')), say("Hello, it says."))
-        performed = await perform(speaking(tmp_path, server), script)
+        layout = speaking(tmp_path, server)
+        performed = await perform(layout, script)
+    assert [path.parent for path in layout.ship.rglob("*") if path.is_file()] == [layout.usage], "it was paid"
     assert [(piece.kind, piece.text) for piece in pieces_of(performed)[0]] == [
         ("call", ""),
         ("result", "Hello from then."),

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from shipmate import ApprovalReplyEvent, ScriptedModel, Shipmate, TextEvent, ThreadId, call, timestamp
 from shipmate.errors import NotFoundError
+from shipmate.models.scripted import think
+from shipmate.priming.export import save_script
+from shipmate.priming.library import Library
 from shipmate.priming.rehearsal.report.kept import last_report
 from shipmate.priming.script.writer import write_script
 from shipmate.rehearsal.service import rehearse
+from shipmate.rehearsal.stage import ToolMode
 from shipmate.workspace.layout import Layout
-from tests.support.cassette import STEP, called, make_script, make_workspace, words
+from tests.support.cassette import STEP, called, make_script, make_workspace, snapshot, words
 from tests.support.provider_server import ProviderServer
 from tests.support.provider_wire import refuse, say
 
@@ -80,3 +86,80 @@ async def test_a_rubric_is_judged_by_the_member_s_model(tmp_path: Path, judged: 
         assert report.verdict == verdict, report
         assert len(server.requests) == 2
         assert "friendly greeting" in str(server.requests[1].body)
+
+
+async def record(layout: Layout) -> None:
+    """Hold a conversation in which a member reads, acts, asks and is refused, and save it as a script."""
+    model = ScriptedModel(
+        [
+            [
+                think("First I look."),
+                "I look. ",
+                call("read", path="docs/a.md"),
+                call("glob", pattern="*.md"),
+            ],
+            [
+                call("write", path="log.md", content="All is well.\n"),
+                call("write", path="b.md", content="b\n"),
+            ],
+            [call("exec", command="cat log.md")],
+            [call("read", path="missing.md")],
+            "Done.",
+            [call("nonsense", x=1)],
+            [call("memory_upsert", scope="project", heading="Sea", content="Wide.")],
+            "Remembered.",
+        ]
+    )
+    event: dict[str, Any] = {
+        "platform": "cli",
+        "thread_id": "cli:dm:ann",
+        "user_id": "ann",
+        "timestamp": timestamp(),
+    }
+    async with Shipmate.open(layout.root, model=model) as ship:
+        for number, text in enumerate(("keep a log", "remember the sea")):
+            receipt = await ship.receive(TextEvent(**event, message_id=f"m{number}", text=text))
+            outcome = await receipt.outcome()
+            while outcome.status == "suspended":
+                for each in await ship.approvals.pending():
+                    is_refused = each.input.get("path") == "b.md"
+                    answer = ApprovalReplyEvent(
+                        **event,
+                        message_id=f"r-{each.id}",
+                        text="not that one" if is_refused else "",
+                        approval_id=each.id,
+                        approved=not is_refused,
+                    )
+                    outcome = await (await ship.receive(answer)).outcome()
+            assert outcome.status == "replied", outcome
+        await save_script(
+            Library(layout),
+            ship.threads,
+            ship.store,
+            thread_id=ThreadId.parse("cli:dm:ann"),
+            slug="look",
+        )
+
+
+@pytest.mark.parametrize("tools", ["script", "sandbox"])
+@pytest.mark.parametrize("forced", [False, True])
+async def test_p2_what_a_member_did_and_was_refused_is_the_same_again(
+    tmp_path: Path, tools: ToolMode, forced: bool
+) -> None:
+    layout = make_workspace(tmp_path / "ship")
+    (layout.root / "docs").mkdir()
+    (layout.root / "docs" / "a.md").write_text("Ahoy.\n")
+    (layout.root / "docs" / "AGENTS.md").write_text("Speak of the sea here.\n")
+    await record(layout)
+    (layout.root / "log.md").unlink()
+    (layout.ship / "memory" / "project.md").unlink()
+    ref = "individual/captain/look"
+    before = {name: data for name, data in snapshot(layout.root).items() if "rehearsals" not in name}
+    report = await rehearse(layout, ref, model="script", tools=tools, forced=forced)
+    if forced and tools == "sandbox":
+        assert report.turns[1].deviations == [], "each turn has its history, and the copy what was done in it"
+    assert report.verdict == "same", [turn.deviations for turn in report.turns]
+    kinds = {piece.kind for turn in report.turns for piece in turn.new}
+    assert kinds == {"words", "thought", "call", "result", "error", "denial"}
+    after = {name: data for name, data in snapshot(layout.root).items() if "rehearsals" not in name}
+    assert after == before

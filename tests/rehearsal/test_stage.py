@@ -182,6 +182,23 @@ async def test_a_link_made_in_the_copy_leads_nowhere(root: Path, tmp_path: Path)
     assert snapshot(root) == before
 
 
+@needs_sandbox
+async def test_a_path_that_is_swapped_while_it_is_written_leads_nowhere(root: Path, tmp_path: Path) -> None:
+    layout = make_workspace(root)
+    (root / "inside").mkdir()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    before = snapshot(root)
+    swap = f"while :; do ln -sfn {outside} a; ln -sfn inside a; sleep 0.001; done"
+    await play(
+        layout,
+        called("exec", "c0", output="recorded", command=swap, background=True),
+        *(called("write", f"c{n}", output="recorded", path=f"a/{n}.md", content="in") for n in range(1, 20)),
+    )
+    assert list(outside.iterdir()) == []
+    assert snapshot(root) == before
+
+
 @pytest.mark.parametrize("mode", ["yolo", "ask", "preview", "auto-edit"])
 async def test_nothing_acts_when_the_script_answers(root: Path, mode: str) -> None:
     layout = make_workspace(root, permissions={"mode": mode, "allow": ["exec(touch *)", "write"]})

@@ -6,13 +6,12 @@ import copy
 import json
 from typing import Any
 
-from shipmate.priming.convert import TYPE, to_messages
 from shipmate.priming.rehearsal.performed import Heard, Performed
-from shipmate.priming.rehearsal.recorded import split_answers
+from shipmate.priming.rehearsal.recorded import read_turns
 from shipmate.priming.script.metadata import write_mapping
 from shipmate.priming.script.parse import parse_script
 from shipmate.priming.script.record import Script
-from shipmate.values.message import JsonObject, UIMessage
+from shipmate.values.message import JsonObject
 
 
 def record(kind: str, body: str | None = None, **metadata: Any) -> str:
@@ -20,7 +19,8 @@ def record(kind: str, body: str | None = None, **metadata: Any) -> str:
     if kind == "func_call_record":
         return f"### record {kind}\n```json\n{json.dumps({'genseq': 1, **metadata})}\n```\n"
     lines = write_mapping({"genseq": 1, **metadata})
-    return f"### record {kind}\n``````markdown\n---\n{lines}---\n{body or ''}\n``````\n"
+    below = "" if body is None else f"{body}\n"
+    return f"### record {kind}\n``````markdown\n---\n{lines}---\n{below}``````\n"
 
 
 def said(text: str, **metadata: Any) -> str:
@@ -50,13 +50,7 @@ def make(*records: str, head: str = "") -> Script:
 
 def as_recorded(script: Script) -> Performed:
     """Perform a script exactly as it was recorded."""
-    pairs = split_answers(to_messages(script.records))
-    return Performed(turns=[Heard(messages=list(map(_perform, answers))) for _, answers in pairs])
-
-
-def _perform(message: UIMessage) -> UIMessage:
-    parts = [part for part in message["parts"] if part["type"] != TYPE]
-    return {"id": message["id"], "role": message["role"], "parts": copy.deepcopy(parts)}
+    return Performed(turns=[Heard(messages=copy.deepcopy(turn.answers)) for turn in read_turns(script)])
 
 
 def parts_of(performed: Performed, turn: int = 0) -> list[JsonObject]:

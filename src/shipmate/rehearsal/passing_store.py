@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from shipmate.approvals.approval_file import JointDecision
 from shipmate.approvals.audit import Audit, Ending
 from shipmate.approvals.value import Approval, Call, Grant, Verdict
+from shipmate.errors import StorageError
 from shipmate.store.journal.sidecar import SidecarFiles
+from shipmate.store.journal.usage import UsageFiles
 from shipmate.store.port import GrantRow, StepUsage
 from shipmate.values.message import JsonObject, timestamp
 from shipmate.values.sidecar import Sidecar
@@ -96,12 +98,17 @@ class PassingConsents:
 class PassingLedger:
     """What the steps of a rehearsal used, and what stands beside the rows of its threads."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, spent: UsageFiles | None) -> None:
         self._steps: list[StepUsage] = []
+        self._spent = spent
         self._sidecars = SidecarFiles(layout, MemoryDisk())
 
     async def add_usage(self, usage: StepUsage) -> None:
         self._steps.append(usage)
+        if self._spent is not None:
+            # Where nothing can be written the report says it.
+            with suppress(StorageError):
+                self._spent.append(usage)
 
     async def usage(
         self, since: str, thread_id: str | None = None, run_id: str | None = None
@@ -128,11 +135,11 @@ class PassingLedger:
 
 
 class PassingStore:
-    """All that a rehearsal keeps beside its threads."""
+    """All that a rehearsal keeps beside its threads; what a model was paid is `spent` for good."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, spent: UsageFiles | None = None) -> None:
         self.consents = PassingConsents()
-        self.ledger = PassingLedger(layout)
+        self.ledger = PassingLedger(layout, spent)
 
 
 class NoAudit(Audit):

@@ -9,13 +9,12 @@ import time
 from collections.abc import Sequence
 from functools import cached_property
 
-from shipmate.errors import PrimingError, ShipmateError
+from shipmate.errors import ShipmateError
 from shipmate.orchestrator.feed import LocalFeed
 from shipmate.orchestrator.lane.ingress import decision_rows
 from shipmate.orchestrator.turn import Turn, message_id_of
-from shipmate.priming.convert import to_messages
 from shipmate.priming.rehearsal.performed import Heard, Performed
-from shipmate.priming.rehearsal.recorded import split_answers
+from shipmate.priming.rehearsal.recorded import read_turns
 from shipmate.priming.replay import build_rows
 from shipmate.priming.script.record import Script
 from shipmate.rehearsal.recorded_call import RecordedCalls
@@ -51,9 +50,7 @@ async def perform(
     `model` names one, None is the member's own, "script" plays the member's side. With `forced` each turn
     follows the script's own history, else what was answered before.
     """
-    turns = list(split_answers(to_messages(script.records)))
-    if not turns:
-        raise PrimingError("this script has no user turn to rehearse. Add a `### record human_text_record`.")
+    turns = [(turn.said, turn.answers) for turn in read_turns(script)]
     recorded = RecordedCalls([answers for _, answers in turns])
     async with open_stage(layout, recorded, member=member, model=model, tools=tools) as stage:
         return await Performing(stage, script, turns).go(forced=forced)

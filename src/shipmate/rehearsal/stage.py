@@ -27,11 +27,13 @@ from shipmate.rehearsal.recorded_model import NAME, RecordedModel
 from shipmate.rehearsal.staged_toolset import stage_tools, withhold
 from shipmate.rehearsal.workspace_copy import WorkspaceCopy
 from shipmate.store.file_store import open_store
+from shipmate.store.journal.usage import UsageFiles
 from shipmate.store.port import Store
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.toolset import Toolset, default_toolset
 from shipmate.values.chunk import Chunk
 from shipmate.workspace.crew import Crew
+from shipmate.workspace.disk.disk import DISK
 from shipmate.workspace.disk.memory_disk import MemoryDisk
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import Loaded, load_config
@@ -115,10 +117,10 @@ def _compose(
     place = copy.layout if copy else layout
     member = msgspec.structs.replace(member, layout=place, own=place.member(member.id))
     toolset = stage_tools(member, layout, recorded, copy)
-    store = PassingStore(place)
+    player = RecordedModel() if model == NAME else None
+    store = PassingStore(place, _spent(layout, player))
     # Answers from the script need no sandbox, and no command runs in the copy without one.
     approvals = _make_approvals(place, loaded, store, NoAudit(place, disk=MemoryDisk()), lambda: True)
-    player = RecordedModel() if model == NAME else None
     return Stage(
         layout=layout,
         equipment=_equip(withhold(member, is_live=copy is not None), loaded, toolset, player),
@@ -135,10 +137,10 @@ def _compose_live(layout: Layout, loaded: Loaded, member: Member, model: str | N
     """Compose a stage whose tools act: only threads and approvals are kept nowhere."""
     sandbox = Sandbox(layout)
     toolset = default_toolset(member, sandbox)
-    store = PassingStore(layout)
+    player = RecordedModel() if model == NAME else None
+    store = PassingStore(layout, _spent(layout, player))
     audit = Audit(layout, loaded.mask)
     approvals = _make_approvals(layout, loaded, store, audit, lambda: sandbox.works)
-    player = RecordedModel() if model == NAME else None
     return Stage(
         layout=layout,
         equipment=_equip(member, loaded, toolset, player),
@@ -150,6 +152,11 @@ def _compose_live(layout: Layout, loaded: Loaded, member: Member, model: str | N
         recorded=None,
         real=open_store(layout),
     )
+
+
+def _spent(layout: Layout, player: RecordedModel | None) -> UsageFiles | None:
+    """Return where it is kept what models are paid, in rehearsals as anywhere; a script is paid nothing."""
+    return None if player else UsageFiles(layout, DISK)
 
 
 def _make_approvals(

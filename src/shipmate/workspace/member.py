@@ -152,6 +152,8 @@ def _misspelt_limit(front: JsonObject) -> tuple[str, str] | None:
 
 def _read_front(front: JsonObject) -> JsonObject:
     """Return the keys of front matter that are settings, lists also as others write them: `a, b`."""
+    if not front:
+        return {}
     names = {field.encode_name for field in msgspec.structs.fields(MemberSettings)}
     found = {key: value for key, value in front.items() if key in names and value is not None}
     for key in ("tools", "skills"):

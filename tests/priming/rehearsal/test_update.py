@@ -143,6 +143,27 @@ def test_a_script_of_questions_alone_gets_its_answers() -> None:
     assert "agent_words_record" in assert_updated(performed, text)
 
 
+def test_what_is_no_answer_stays_where_it_stood() -> None:
+    guide, note = record("runtime_guide_record", "be brief"), record("ui_only_markdown_record", "a note")
+    start = record("gen_start_record")
+    text = said("hi") + start + guide + answered("One.") + called("read", "c", {}) + note
+    text += (
+        returned("read", "c", "x")
+        + answered("Two.")
+        + record("gen_finish_record")
+        + said("bye")
+        + answered("Bye.")
+    )
+    new = copy.deepcopy(parts_of(as_recorded(parse_script(text))))
+    next(part for part in new if part["type"] == "text")["text"] = "1."
+    assert assert_updated(perform(new, text), text) == text.replace("One.", "1.")
+    lost = [part for part in new if part["type"] != "tool-read"]
+    kinds = [r.type for r in parse_script(assert_updated(perform(lost, text), text)).records]
+    assert {"runtime_guide_record", "ui_only_markdown_record", "gen_start_record", "gen_finish_record"} < {
+        *kinds
+    }
+
+
 def test_files_and_other_parts_are_written_back() -> None:
     new = [
         *parts(),

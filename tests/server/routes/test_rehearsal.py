@@ -56,5 +56,8 @@ async def test_broken_scripts_are_reported_and_missing_ones_refused(served: Serv
     assert missing.status_code == 404
     wrong = await served.client.post("/api/priming/rehearse", json={"ref": REF, "tools": "real"})
     assert wrong.status_code == 400
+    misspelt = await served.client.post("/api/priming/rehearse", json={"ref": REF, "tool": "sandbox"})
+    assert misspelt.status_code == 400
+    assert "tools" in misspelt.text
     nobody = await served.client.post("/api/priming/rehearse", json={"ref": REF, "member": "nobody"})
     assert nobody.status_code == 404

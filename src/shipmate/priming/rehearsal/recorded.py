@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from shipmate.errors import PrimingError
-from shipmate.priming.convert import split_turns, to_messages
+from shipmate.priming.convert import split_turns, usual_role
 from shipmate.priming.part import CALLS, RESULTS, read_parts
 from shipmate.priming.rehearsal.answer_piece import AnswerPiece, read_part
 from shipmate.priming.rehearsal.expect import Expect, Expectations, read_expect, read_expectations
 from shipmate.priming.script.record import Record, Script, ScriptError
-from shipmate.values.message import UIMessage
+from shipmate.values.message import JsonObject, UIMessage
 
 # What members themselves say and do; the rest was told to them, or is only shown.
 _ANSWERS = frozenset({"agent_words_record", "agent_thought_record", *CALLS, *RESULTS})
@@ -40,15 +40,12 @@ class RecordedTurn:
     max_cost_usd: float | None = None
 
 
-def split_answers(messages: Sequence[UIMessage]) -> Iterator[tuple[UIMessage, list[UIMessage]]]:
-    """Yield each user turn with what answered it; words said one after the other were answered together."""
-    for turn in _gather(messages, [[] for _ in messages]):
-        yield turn.said, turn.answers
-
-
 def read_turns(script: Script) -> list[RecordedTurn]:
-    """Return the user turns of a script with their answers; raise `PrimingError` when there is none."""
-    turns = list(_gather(to_messages(script.records), split_turns(script.records)))
+    """Return the user turns of a script with their answers; raise `PrimingError` when there is none.
+
+    The answers hold what members themselves said and did, and not what was told to them meanwhile.
+    """
+    turns = list(_gather(script.records))
     if not turns:
         raise PrimingError("this script has no user turn to rehearse. Add a `### record human_text_record`.")
     numbers = {id(record): number for number, record in enumerate(script.records, 1)}
@@ -64,7 +61,7 @@ def check_expects(script: Script) -> list[ScriptError]:
         read_defaults(script)
     except ScriptError as error:
         problems.append(error)
-    turns = list(_gather(to_messages(script.records), split_turns(script.records)))
+    turns = list(_gather(script.records))
     answers = {id(each.record) for turn in turns for each in turn.pieces}
     for number, record in enumerate(script.records, 1):
         if "expect" in record.extra:
@@ -83,46 +80,62 @@ def read_defaults(script: Script) -> Expectations:
         raise ScriptError(str(error), line=1) from error
 
 
-def _gather(messages: Sequence[UIMessage], made: Sequence[Sequence[Record]]) -> Iterator[RecordedTurn]:
-    """Yield the turns that messages make; `made` holds the records of each message."""
+def _gather(records: Sequence[Record]) -> Iterator[RecordedTurn]:
+    """Yield the turns that records make; what stands before anybody spoke answers nothing."""
     turn: RecordedTurn | None = None
-    for message, records in zip(messages, made, strict=True):
-        if message["role"] == "user" and turn is not None and not turn.answers:
-            turn.said = {**turn.said, "parts": [*turn.said["parts"], *message["parts"]]}
-            turn.asked += records
-        elif message["role"] == "user":
+    for number, made in enumerate(split_turns(records), 1):
+        role = made[0].extra.get("uiMessage", {}).get("role") or usual_role(made)
+        if role == "user":
+            message: UIMessage = {"id": f"said-{number}", "role": role, "parts": read_parts(made, role)[0]}
+            if turn is not None and not turn.answers:
+                turn.said["parts"] += message["parts"]
+                turn.asked += made
+                continue
             if turn is not None:
                 yield turn
-            turn = RecordedTurn(message, asked=list(records))
-        elif turn is not None and message["role"] == "assistant":
-            turn.answers.append(message)
-            turn.records += records
-            turn.pieces += _read_pieces(records, message["role"])
+            turn = RecordedTurn(message, asked=list(made))
         elif turn is not None:
-            turn.records += records
+            turn.records += made
+            if role == "assistant":
+                _add_answer(turn, made, number)
     if turn is not None:
         yield turn
 
 
-def _read_pieces(records: Sequence[Record], role: str) -> Iterator[RecordedPiece]:
+def _add_answer(turn: RecordedTurn, made: Sequence[Record], number: int) -> None:
+    own = list(_find_own(made, "assistant"))
+    turn.pieces += [piece for part, found in own for piece in _read_pieces(part, found)]
+    turn.answers.append({"id": f"answer-{number}", "role": "assistant", "parts": [part for part, _ in own]})
+
+
+def _find_own(records: Sequence[Record], role: str) -> Iterator[tuple[JsonObject, list[Record]]]:
+    """Yield the parts that members themselves said, with their records, and where steps begin."""
     parts, places = read_parts(records, role)
+    made_by: dict[int | None, list[Record]] = {}
+    for record, place in zip(records, places, strict=True):
+        made_by.setdefault(place, []).append(record)
     for at, part in enumerate(parts):
-        made = [record for record, place in zip(records, places, strict=True) if place == at]
-        if not any(record.type in _ANSWERS or "uiRaw" in record.extra for record in made):
-            continue
-        for piece in read_part(part):
-            # What came of a call stands in a record of its own, unless a person said no.
-            is_outcome = piece.kind in ("result", "error", "denial")
-            yield RecordedPiece(piece, made[-1] if is_outcome else made[0])
+        made = made_by.get(at, [])
+        is_own = any(record.type in _ANSWERS or "uiRaw" in record.extra for record in made)
+        if is_own or part["type"] == "step-start":
+            yield part, made
+
+
+def _read_pieces(part: JsonObject, made: Sequence[Record]) -> Iterator[RecordedPiece]:
+    for piece in read_part(part):
+        # What came of a call stands in a record of its own, unless a person said no.
+        is_outcome = piece.kind in ("result", "error", "denial")
+        yield RecordedPiece(piece, made[-1] if is_outcome else made[0])
 
 
 def _read_expects(turn: RecordedTurn, numbers: dict[int, int]) -> None:
     """Read what the records of a turn expect; what an ignored call brings is ignored too."""
     found: dict[int, Expect] = {}
+    answers = {id(each.record) for each in turn.pieces}
     for record in (*turn.asked, *turn.records):
         if "expect" in record.extra:
-            is_answer = any(each.record is record for each in turn.pieces)
-            expect = _read_expect(record, (record.line, numbers[id(record)]), is_answer=is_answer)
+            place = (record.line, numbers[id(record)])
+            expect = _read_expect(record, place, is_answer=id(record) in answers)
             found[id(record)] = expect
             turn.max_ms = _least(turn.max_ms, expect.max_ms)
             turn.max_cost_usd = _least(turn.max_cost_usd, expect.max_cost_usd)

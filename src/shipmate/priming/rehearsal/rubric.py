@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
 from importlib.resources import files
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -33,6 +33,8 @@ def find_questions(
     script: Script, performed: Performed, *, ignore: Collection[str] = ()
 ) -> list[RubricQuestion]:
     """Return what must be judged before a performance can be compared."""
+    if not _has_rubric(script):
+        return []
     found: dict[RubricQuestion, None] = {}
 
     def note(rubric: str, recorded: AnswerPiece, new: AnswerPiece) -> str:
@@ -41,6 +43,13 @@ def find_questions(
 
     compare(script, performed, note, ignore=ignore)
     return list(found)
+
+
+def _has_rubric(script: Script) -> bool:
+    expected: list[Any] = [record.extra.get("expect") for record in script.records]
+    defaults = script.frontmatter.get("expect")
+    expected += defaults.values() if isinstance(defaults, dict) else []
+    return any(isinstance(each, dict) and "rubric" in each for each in expected)
 
 
 async def ask_judge(questions: Collection[RubricQuestion], ask: Ask) -> Judge:

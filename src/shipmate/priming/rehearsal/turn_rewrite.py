@@ -51,11 +51,13 @@ class TurnRewrite:
         self._taken = {each.record.fields.get("id") for each in written}
         # The id in the script of each new call.
         self._ids: dict[str, str] = {}
+        # The recorded record that each changed one stands for.
+        self._origins: dict[int, Record] = {}
         self._genseq = next((g for r in (*turn.asked[-1:], *turn.records[:1]) if (g := r.genseq)), 1)
 
     def blocks(self) -> list[WrittenRecord]:
         """Return the records of the new answer in their order."""
-        made: list[tuple[int, bool, WrittenRecord]] = []
+        made: list[tuple[int, str, WrittenRecord]] = []
         step = 0
         for pair in self._pairs:
             new = None if pair.new is None else self._new[pair.new]
@@ -64,13 +66,25 @@ class TurnRewrite:
                 None if pair.recorded is None else self._turn.pieces[pair.recorded], new, pair
             )
             if record is not None:
-                made.append((step, new is not None and new.kind in OUTCOMES, record))
+                made.append((step, "" if new is None else new.kind, record))
                 self._genseq = record.record.genseq or self._genseq
-        # Calls of one step stand before what came of them, as the model was told them.
-        made.sort(key=lambda each: each[:2])
-        blocks = [record for _, _, record in made]
+        blocks = self._weave(_order_steps(made))
         self._keep_name(blocks)
         return blocks
+
+    def _weave(self, made: list[WrittenRecord]) -> list[WrittenRecord]:
+        """Put what is no answer (what was told to the member, or is only shown) back where it stood."""
+        answers = {id(each.record) for each in self._turn.pieces}
+        places = {id(record): at for at, record in enumerate(self._turn.records)}
+        woven: list[WrittenRecord] = []
+        at = 0
+        for block in made:
+            end = places.get(id(self._origins.get(id(block), block.record)), -1)
+            woven += [self._written[id(r)] for r in self._turn.records[at:end] if id(r) not in answers]
+            woven.append(block)
+            at = max(at, end + 1)
+        rest = [record for record in self._turn.records[at:] if id(record) not in answers]
+        return [*woven, *(self._written[id(record)] for record in rest)] if made else []
 
     def _make(
         self, recorded: RecordedPiece | None, new: AnswerPiece | None, pair: PiecePair
@@ -90,7 +104,9 @@ class TurnRewrite:
             return WrittenRecord(self._begin(new, call_id), None)
         replaced = self._written[id(old)]
         below, replaced.below = replaced.below, ""
-        return WrittenRecord(self._change(old, new), None, below)
+        block = WrittenRecord(self._change(old, new), None, below)
+        self._origins[id(block)] = old
+        return block
 
     def _may_stay(self, recorded: RecordedPiece, new: AnswerPiece, call_id: str) -> bool:
         """Return whether a record says all of a new piece: its id, and how a call ended."""
@@ -150,6 +166,19 @@ class TurnRewrite:
             first = blocks[0].record
             extra = {"uiMessage": name, **first.extra}
             blocks[0] = replace(blocks[0], record=Record(first.type, first.fields, extra), text=None)
+
+
+def _order_steps(made: list[tuple[int, str, WrittenRecord]]) -> list[WrittenRecord]:
+    """Let the calls of one step stand before what came of them, as the model was told them."""
+    ordered: list[WrittenRecord] = []
+    waiting: list[WrittenRecord] = []
+    for at, (step, kind, record) in enumerate(made):
+        is_call_ahead = any(each[:2] == (step, "call") for each in made[at + 1 :])
+        (waiting if kind in OUTCOMES and is_call_ahead else ordered).append(record)
+        if kind == "call" and not is_call_ahead:
+            ordered += waiting
+            waiting = []
+    return ordered
 
 
 _BODIES = {"teammate_call_result_record": "result"}

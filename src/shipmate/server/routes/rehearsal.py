@@ -13,14 +13,14 @@ from shipmate.priming.rehearsal.report.kept import last_report
 from shipmate.priming.rehearsal.report.rehearsal_report import Report
 from shipmate.rehearsal.service import rehearse
 from shipmate.server.guard.error import hide_root
-from shipmate.server.shape import Json, Shape, Slot, tells
+from shipmate.server.shape import ExactShape, Json, Slot, tells
 from shipmate.server.site import TheShip
 from shipmate.workspace.layout import CAPTAIN
 
 router = APIRouter(tags=["priming"])
 
 
-class RehearseScript(Shape):
+class RehearseScript(ExactShape):
     """The request to rehearse a script."""
 
     ref: Slot
