@@ -43,7 +43,7 @@ def test_the_script_of_the_page_passes(tmp_path: Path, capsys: pytest.CaptureFix
     command = ["-C", str(tmp_path), "priming", "rehearse", "team_shared/harbour/log", "--model", "script"]
     assert run(command) == 0
     assert run([*command, "--tools", "sandbox"]) == 1
-    assert "now it is an" in capsys.readouterr().out
+    assert "08:00 left harbour" in capsys.readouterr().out
 
 
 def test_help_loads_no_rehearsal() -> None:
