@@ -16,7 +16,7 @@ from shipmate.priming.ref import ScriptRef
 from shipmate.priming.rehearsal.compare import compare
 from shipmate.priming.rehearsal.fitting import Judge
 from shipmate.priming.rehearsal.performed import Performed
-from shipmate.priming.rehearsal.recorded import read_defaults, read_turns
+from shipmate.priming.rehearsal.recorded import read_defaults
 from shipmate.priming.rehearsal.report.kept import keep_report
 from shipmate.priming.rehearsal.report.rehearsal_report import Report
 from shipmate.priming.rehearsal.rubric import ask_judge, find_questions
@@ -95,9 +95,9 @@ async def hold(layout: Layout, ref: str, setting: Setting) -> Held:
 async def _hold(layout: Layout, ref: ScriptRef, setting: Setting) -> Held:
     try:
         script = Library(layout).load(ref, setting.member)
-        # What is expected is read first: nothing is said for a script that cannot be judged.
-        read_defaults(script)
-        read_turns(script)
+        # What is expected is read first, of each turn by who performs it: nothing is said for a script that
+        # cannot be judged.
+        has_rubric = _has_rubric(script)
         performed = await perform(
             layout,
             script,
@@ -106,7 +106,7 @@ async def _hold(layout: Layout, ref: ScriptRef, setting: Setting) -> Held:
             tools=setting.tools,
             forced=setting.forced,
         )
-        judge = await _find_judge(layout, script, performed, setting)
+        judge = await _find_judge(layout, script, performed, setting) if has_rubric else None
         return Held(report=judge_script(script, performed, judge, setting), performed=performed, judge=judge)
     except PrimingError as error:
         return Held(report=Report(verdict="broken", reason=str(error)))
@@ -119,6 +119,14 @@ def judge_script(script: Script, performed: Performed, judge: Judge | None, sett
     """Compare what was heard with a script, as the setting wants it."""
     bounds = {"max_ms": setting.max_ms, "max_cost_usd": setting.max_cost_usd}
     return compare(script, performed, judge, ignore=setting.ignore, **bounds)
+
+
+def _has_rubric(script: Script) -> bool:
+    """Return whether anything is left to a model's judgement."""
+    expected = [record.extra.get("expect") for record in script.records]
+    return any(each.rubric for each in read_defaults(script).kinds.values()) or any(
+        isinstance(each, dict) and "rubric" in each for each in expected
+    )
 
 
 async def _find_judge(layout: Layout, script: Script, performed: Performed, setting: Setting) -> Judge | None:
