@@ -195,3 +195,59 @@ def test_live_tools_approve_nothing(crew: Crew) -> None:
     (turn,) = found["scripts"][0]["reports"][0]["turns"]
     assert [piece["kind"] for piece in turn["new"] if piece["name"] == "exec"] == ["call", "denial"]
     assert not (crew.layout.root / "acted").exists()
+
+
+LOG = (
+    said("copy it")
+    + called("read", "c1", {"path": "log.md"})
+    + returned("read", "c1", "")
+    + called("write", "c2", {"path": "copy.md", "content": "08:00"})
+    + returned("write", "c2", "")
+    + called("exec", "c3", {"command": "cat log.md"})
+    + returned("exec", "c3", "")
+    + answered("Copied.")
+)
+
+
+def remove(root: Path) -> None:
+    (root / "log.md").unlink()
+
+
+def forbid(root: Path) -> None:
+    (root / "ship.json").write_text(json.dumps({"permissions": {"deny": ["write"]}}), encoding="utf-8")
+
+
+def rewrite(root: Path) -> None:
+    (root / "log.md").write_text("09:00 back\n", encoding="utf-8")
+
+
+def make_folder(root: Path) -> None:
+    (root / "copy.md").mkdir()
+
+
+SEEDS = {
+    "other result": (rewrite, "result"),
+    "error for success": (remove, "error"),
+    "refusal by a rule": (forbid, "error"),
+    "a target that is a folder": (make_folder, "error"),
+}
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_p2_a_change_of_the_workspace_is_found_by_its_tools(crew: Crew, name: str) -> None:
+    seed, kind = SEEDS[name]
+    root = crew.layout.root
+    (root / "log.md").write_text("08:00 left harbour\n", encoding="utf-8")
+    path = crew.put("team_shared/log", LOG)
+    command = ("team_shared/log", "--model", "script", "--tools", "sandbox")
+    assert crew.rehearse(*command, "--update")[0] == 0
+    assert "08:00 left harbour" in path.read_text(encoding="utf-8")
+    assert crew.rehearse(*command)[0] == 0, "nothing is reported without a regression"
+    seed(root)
+    code, out, err = crew.rehearse(*command, "--json")
+    assert (code, err) == (1, "")
+    (turn,) = json.loads(out)["scripts"][0]["reports"][0]["turns"]
+    assert kind in {deviation["kind"] for deviation in turn["deviations"]}
+    assert not (root / "copy.md").is_file(), "nothing real was touched"
+    # With the script's own answers nothing of it is noticed, but for the rule.
+    assert crew.rehearse("team_shared/log", "--model", "script")[0] == int(name == "refusal by a rule")

@@ -13,7 +13,7 @@ from shipmate.priming.rehearsal.recorded import check_expects
 from shipmate.priming.script.parse import scan_script
 from shipmate.priming.script.record import Script, ScriptError
 
-_EXPECT = "Write what is expected as docs/priming.md shows it, or take `expect` out"
+_EXPECT = "Write what is expected as docs/rehearsal.md shows it, or take `expect` out"
 
 
 def mark_expect(error: ScriptError) -> Mark:

@@ -10,6 +10,9 @@ from shipmate.priming.rehearsal.expect import Expect
 from shipmate.priming.rehearsal.fitting import OUTCOMES, Fitting
 from shipmate.priming.rehearsal.report.rehearsal_report import Deviation, DeviationKind
 
+# Where more differs, nobody is helped by what merely moved.
+MOVED_LIMIT = 300
+
 
 @dataclass(frozen=True, slots=True)
 class ExpectedPiece:
@@ -45,7 +48,8 @@ def name_differences(found: list[Mismatch], fitting: Fitting) -> list[Deviation]
     for each in found:
         if id(each) in taken:
             continue
-        other = next((it for it in found if id(it) not in taken and _is_moved(each, it, fitting)), None)
+        others = found if len(found) <= MOVED_LIMIT else ()
+        other = next((it for it in others if id(it) not in taken and _is_moved(each, it, fitting)), None)
         if other is not None:
             taken.add(id(other))
             mine, theirs = (each.mine, other.theirs) if each.mine else (other.mine, each.theirs)
