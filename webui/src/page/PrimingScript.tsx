@@ -24,9 +24,9 @@ export function PrimingScript({ reference, member }: { reference: string; member
   const t = useT();
   const session = useSession();
   const [view, setView] = useState<View>();
+  const [wasEdited, setEdited] = useState(false);
   const script = useLoad(() => api.script(reference), reference);
-  // Someone's own script is theirs, whoever is chosen in the list.
-  const owner = /^individual\/([^/]+)\//.exec(reference)?.[1] ?? member;
+  const owner = chooseMember(reference, member, script.data?.applicableMemberIds ?? []);
   const memberName = session.members.find((one) => one.id === owner)?.name || owner;
   const isBroken = script.data !== undefined && (script.data.problems.length > 0 || script.data.digest === null);
   const actions = (
@@ -50,7 +50,16 @@ export function PrimingScript({ reference, member }: { reference: string; member
               <Broken script={data} />
               <div className="segmented script-views">
                 {VIEWS.map((one) => (
-                  <button key={one} type="button" aria-pressed={shown === one} disabled={one === "edit" && data.digest === null} onClick={() => setView(one)}>
+                  <button
+                    key={one}
+                    type="button"
+                    aria-pressed={shown === one}
+                    disabled={one === "edit" && data.digest === null}
+                    onClick={() => {
+                      setView(one);
+                      setEdited(wasEdited || shown === "edit" || one === "edit");
+                    }}
+                  >
                     {t(`script.view.${one}`)}
                   </button>
                 ))}
@@ -61,7 +70,12 @@ export function PrimingScript({ reference, member }: { reference: string; member
                   <PrimingConversation messages={data.messages} memberName={memberName} />
                 </>
               )}
-              {shown === "edit" && <PrimingEditor script={data} memberName={memberName} reload={script.reload} />}
+              {(shown === "edit" || wasEdited) && (
+                // What was written stays while the other views are looked at.
+                <div hidden={shown !== "edit"}>
+                  <PrimingEditor script={data} memberName={memberName} reload={script.reload} />
+                </div>
+              )}
               {shown === "rehearsal" && <PrimingRehearsal reference={reference} member={owner} />}
               {shown === "talk" && <Uses uses={data.uses} />}
             </>
@@ -70,6 +84,12 @@ export function PrimingScript({ reference, member }: { reference: string; member
       </Show>
     </Page>
   );
+}
+
+/** Someone's own script is theirs; one that is not for the chosen member is begun with the first it is for. */
+function chooseMember(reference: string, member: string, applicable: string[]): string {
+  const owner = /^individual\/([^/]+)\//.exec(reference)?.[1];
+  return owner ?? (applicable.length === 0 || applicable.includes(member) ? member : (applicable[0] ?? member));
 }
 
 function Broken({ script }: { script: ScriptView }) {
