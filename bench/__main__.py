@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
-    *("turn", "wire", "client", "context", "priming", "server", "search", "index", "hostile"),
+    *("turn", "wire", "client", "context", "priming", "rehearsal", "server", "search", "index", "hostile"),
     *("command", "keeper", "mcp", "agentdojo", "house"),
 )
 ARTEFACT = Path("artefacts/bench.json")

@@ -30,6 +30,8 @@ ROOMS = (
     ("orchestrator",),
     ("adapters",),
     ("app",),
+    ("rehearsal",),
+    ("testing",),
     ("server",),
     ("cli",),
 )

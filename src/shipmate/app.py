@@ -42,6 +42,7 @@ from shipmate.workspace.disk.disk import DISK, Disk
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.member import Member, captain_of
+from shipmate.workspace.upload import UploadFolder, Uploads
 
 log = logging.getLogger(__name__)
 
@@ -88,11 +89,13 @@ class Shipmate:
             disk=disk,
         )
         self.snapshots = SnapshotLog(layout, loaded.environ, loaded.mask)
+        self.uploads: Uploads = UploadFolder(layout)
         self.orchestrator = AgentOrchestrator(
             layout=layout,
             toolset=toolset or default_toolset(captain_of(layout, self.config), sandbox, self._servers),
             approvals=self.approvals,
             ledger=store.ledger,
+            uploads=self.uploads,
             trace=Trace(layout, loaded.environ, loaded.mask),
             snapshots=self.snapshots,
         )

@@ -475,6 +475,18 @@ async def test_a_thread_that_cannot_be_read_hides_no_other(
     assert "web:room:0 is missing from lists and search" in caplog.text
 
 
+async def test_a_thread_that_could_not_be_read_is_listed_once_it_can_be(
+    layout: Layout, store: FileStore
+) -> None:
+    refused = layout.thread(ThreadId.parse("web:room:0"))
+    refused.mkdir(parents=True)
+    await store.reconcile()
+    refused.rmdir()
+    await FileLog(layout).append(ThreadId.parse("web:room:0"), [said("m1", "back again")])
+    assert await titles(store) == {"web:room:0": "back again"}
+    assert len(await store.search.find("again")) == 1
+
+
 async def test_what_is_in_the_bin_takes_no_place_among_what_is_found(
     layout: Layout, store: FileStore
 ) -> None:

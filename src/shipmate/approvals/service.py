@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 
@@ -28,7 +28,7 @@ from shipmate.approvals.value import (
     decision_of,
 )
 from shipmate.errors import NotFoundError, TargetChangedError, ToolError
-from shipmate.store.port import Store
+from shipmate.store.port import Consents
 from shipmate.tools.tool import Picture, ToolResult
 from shipmate.values.event import ApprovalReplyEvent, TextEvent
 from shipmate.values.message import new_id, timestamp
@@ -50,6 +50,13 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+class Consenting(Protocol):
+    """What keeps the index of approvals and the grants, such as a store."""
+
+    @property
+    def consents(self) -> Consents: ...
+
+
 class ApprovalService:
     """The lifecycle of approvals: requested, then approved, denied, expired or superseded."""
 
@@ -57,7 +64,7 @@ class ApprovalService:
         self,
         layout: Layout,
         permissions: Permissions,
-        store: Store,
+        store: Consenting,
         language: str = "en",
         *,
         # Asked only when a command is judged: finding out runs a probe.
@@ -70,14 +77,15 @@ class ApprovalService:
         # Says what else forms a member here.
         config: Config | None = None,
         disk: Disk = DISK,
-        # Where approvals are kept; files of the workspace unless said otherwise.
+        # Where approvals are kept, and who is told of calls; files of the workspace unless said otherwise.
         records: ApprovalRecords | None = None,
+        audit: Audit | None = None,
     ) -> None:
         self.language = language
         self.policy = MemberPolicy(layout, permissions, sandbox_works=sandbox_works, config=config)
         self._permissions = permissions
         self._consents = store.consents
-        self.audit = Audit(layout, mask, disk)
+        self.audit = audit or Audit(layout, mask, disk)
         self._records: ApprovalRecords = records or ApprovalFiles(layout, self.audit, disk)
         self._clock = clock
         self._decisions = DecisionLog(self._records, self._consents, clock)

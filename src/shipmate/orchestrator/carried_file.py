@@ -9,7 +9,7 @@ from shipmate.models.to_model import count_named
 from shipmate.thread.service import Thread
 from shipmate.values.message import JsonObject, UIMessage
 from shipmate.workspace.layout import Layout
-from shipmate.workspace.upload import ADDRESS
+from shipmate.workspace.upload import ADDRESS, Uploads
 
 # What some provider takes; a wire that does not names the file instead.
 CARRIED = frozenset(
@@ -22,8 +22,9 @@ LARGEST = 20_000_000
 class Attachments:
     """Which messages hold kept files, remembered so that long threads are not looked through anew."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, uploads: Uploads) -> None:
         self._layout = layout
+        self._uploads = uploads
         self._seen: WeakKeyDictionary[Thread, tuple[int, int, frozenset[str]]] = WeakKeyDictionary()
 
     def show(self, thread: Thread) -> list[UIMessage]:
@@ -60,11 +61,12 @@ class Attachments:
         return {**message, "parts": parts}
 
     def _resolve(self, part: JsonObject, *, is_user: bool) -> JsonObject:
-        path = self._layout.upload(part["url"].removeprefix(ADDRESS))
-        place = path.relative_to(self._layout.root).as_posix()
+        upload_id = part["url"].removeprefix(ADDRESS)
+        place = self._layout.upload(upload_id).relative_to(self._layout.root).as_posix()
         # Providers take files only from people; what a member showed before is named to it by its path.
-        if is_user and _is_carried(part) and path.is_file() and path.stat().st_size <= LARGEST:
-            data = base64.b64encode(path.read_bytes()).decode()
+        found = self._uploads.find(upload_id) if is_user and _is_carried(part) else None
+        if found is not None and found[1].stat().st_size <= LARGEST:
+            data = base64.b64encode(found[1].read_bytes()).decode()
             return {**part, "url": f"data:{part['mediaType']};base64,{data}", "path": place}
         return {**part, "url": place}
 

@@ -18,6 +18,7 @@ from shipmate.context.trace import Trace
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError, UserError
 from shipmate.models.port import Finish, ModelRequest, ToolSpec
 from shipmate.orchestrator.carried_file import Attachments
+from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
@@ -28,6 +29,7 @@ from shipmate.values import chunk as chunks
 from shipmate.values.event import Outcome
 from shipmate.values.message import UIMessage, message_tokens, text_of, timestamp, tool_name
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.upload import Uploads
 
 
 class TokenCount:
@@ -78,15 +80,19 @@ class AgentOrchestrator:
         toolset: Toolset,
         approvals: ApprovalService,
         ledger: Ledger,
+        uploads: Uploads,
         trace: Trace,
-        snapshots: SnapshotLog,
+        # Without one no prompt is remembered.
+        snapshots: SnapshotLog | None,
+        # Told with results; those of the workspace's folders unless said otherwise.
+        guides: Guides | None = None,
     ) -> None:
-        self._attachments = Attachments(layout)
+        self._attachments = Attachments(layout, uploads)
         self._ledger = ledger
         self._trace = trace
         self._snapshots = snapshots
         self._history = TokenCount()
-        self._worker = Worker(toolset, approvals)
+        self._worker = Worker(toolset, approvals, uploads, guides)
 
     async def run(self, turn: Turn) -> Outcome:
         """Run a turn to its end; what it had said or done before trouble is kept."""
@@ -202,7 +208,8 @@ class AgentOrchestrator:
             messages=messages,
             files=self._attachments.count_named(turn.thread),
         )
-        self._snapshots.record(turn.thread_id, turn.run_id, context, sent)
+        if self._snapshots is not None:
+            self._snapshots.record(turn.thread_id, turn.run_id, context, sent)
         await self._keep_context(turn, context)
         return context
 

@@ -21,6 +21,7 @@ from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, tool_name
+from shipmate.workspace.upload import Uploads
 
 log = logging.getLogger(__name__)
 
@@ -28,11 +29,18 @@ log = logging.getLogger(__name__)
 class Worker:
     """Runs calls: read-only neighbours together, what acts in call order, nothing that acts twice."""
 
-    def __init__(self, toolset: Toolset, approvals: ApprovalService) -> None:
+    def __init__(
+        self,
+        toolset: Toolset,
+        approvals: ApprovalService,
+        uploads: Uploads,
+        guides: Guides | None = None,
+    ) -> None:
+        self._uploads = uploads
         self._approvals = approvals
         self._audit = approvals.audit
         self._taint = Taint(toolset)
-        self._guides = Guides()
+        self._guides = guides or Guides()
 
     def is_tainted(self, thread: Thread) -> bool:
         """Return whether strangers may have written into a thread."""
@@ -181,6 +189,7 @@ class Worker:
             thread_id=turn.thread_id,
             run_id=turn.run_id,
             call_id=part["toolCallId"],
+            files=self._uploads,
             user_id=turn.user_id,
             initiators=turn.initiators,
         )

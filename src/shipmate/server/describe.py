@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from shipmate.server.guard.error import CLIENT_PATHS, ClientRefusal, Refusal
-from shipmate.server.shape import ANSWER, BODY, DESCRIBED
+from shipmate.server.shape import ANSWER, BODY, DESCRIBED, OR_NULL
 from shipmate.values.message import JsonObject
 
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -46,12 +46,13 @@ def _describe_operation(operation: JsonObject, refusal: str) -> None:
         operation["requestBody"] = {"required": True, "content": _content(name)}
     if (name := operation.pop(ANSWER, None)) is not None:
         good = next(status for status in answers if status.startswith("2"))
-        answers[good]["content"] = _content(name)
+        answers[good]["content"] = _content(name, or_null=operation.pop(OR_NULL, False))
     answers["default"] = {"description": "Refused", "content": _content(refusal)}
 
 
-def _content(name: str) -> JsonObject:
-    return {"application/json": {"schema": {"$ref": PLACE.format(name=name)}}}
+def _content(name: str, *, or_null: bool = False) -> JsonObject:
+    schema: JsonObject = {"$ref": PLACE.format(name=name)}
+    return {"application/json": {"schema": {"anyOf": [schema, {"type": "null"}]} if or_null else schema}}
 
 
 def render(schema: JsonObject) -> str:

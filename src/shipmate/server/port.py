@@ -14,6 +14,7 @@ from shipmate.thread.service import ThreadService
 from shipmate.workspace.config import Config
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.upload import Uploads
 
 __all__ = ["Receipt", "Ship"]
 
@@ -27,6 +28,8 @@ class Ship(Protocol):
     def config(self) -> Config: ...
     @property
     def store(self) -> Store: ...
+    @property
+    def uploads(self) -> Uploads: ...
     @property
     def threads(self) -> ThreadService: ...
     @property

@@ -15,7 +15,7 @@ from shipmate.values.message import JsonObject
 Slot = Annotated[str, StringConstraints(max_length=200)]
 Words = Annotated[str, StringConstraints(min_length=1, max_length=400_000)]
 # What a route says of itself until the description puts the types in.
-ANSWER, BODY = "x-shipmate-answer", "x-shipmate-body"
+ANSWER, BODY, OR_NULL = "x-shipmate-answer", "x-shipmate-body", "x-shipmate-or-null"
 # Every type that a route takes raw or answers with, by its name.
 DESCRIBED: dict[str, Any] = {}
 
@@ -53,10 +53,14 @@ class Json(Response):
         return msgspec.json.encode(content)
 
 
-def tells(answer: type[msgspec.Struct], *, is_open: bool = False) -> JsonObject:
-    """Say what a route answers with, and whether strangers may ask."""
+def tells(answer: type[msgspec.Struct], *, is_open: bool = False, or_null: bool = False) -> JsonObject:
+    """Say what a route answers with, whether it may be null, and whether strangers may ask."""
     DESCRIBED[answer.__name__] = answer
-    return {ANSWER: answer.__name__, **({"security": []} if is_open else {})}
+    return {
+        ANSWER: answer.__name__,
+        **({OR_NULL: True} if or_null else {}),
+        **({"security": []} if is_open else {}),
+    }
 
 
 def takes(body: type[msgspec.Struct]) -> JsonObject:

@@ -24,6 +24,7 @@ from shipmate.server.guard.error import CLIENT_PATHS, ApiError, invalid, respond
 from shipmate.server.guard.host import AllowedHosts, is_loopback
 from shipmate.server.guard.security import Guard, is_guarded
 from shipmate.server.metric import Meter
+from shipmate.server.protocol import WebProtocol
 from shipmate.server.routes import ROUTERS
 from shipmate.server.site import Site, get_site
 from shipmate.values.message import new_id
@@ -171,8 +172,8 @@ async def serve(
         server_header=False,
         # Routes above the guard would see websockets we do not speak.
         ws="none",
+        http=WebProtocol,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-        h11_max_incomplete_event_size=64_000,
     )
     server = WebListener(config, lambda: ready(address_of(listening, host)), site.streams.leave)
     try:

@@ -69,6 +69,8 @@ class Index:
         self._began = 0.0
         # The database that was compared with the files.
         self._compared = 0
+        # The threads that could not be read then.
+        self._refused: set[str] = set()
         # Counting the tokens of a long thread anew each turn would cost more than the turn.
         # By thread: how many messages were counted, their tokens, and up to which place of the file.
         self._counted: dict[str, tuple[int, int, int]] = {}
@@ -196,6 +198,7 @@ class Index:
         """Wait a little for an index that is not the one that was compared with the files."""
         self._database.do(lambda: None)
         if self._compared == self._database.serial:
+            await self._read_refused()
             return
         if not self._lock.locked():
             self._task = asyncio.create_task(self.reconcile())
@@ -233,6 +236,7 @@ class Index:
             try:
                 await self.refresh(str(each.thread_id))
             except StorageError as error:
+                self._refused.add(str(each.thread_id))
                 log.warning("%s is missing from lists and search: %s", each.thread_id, error)
             if progress is not None:
                 progress(number, len(todo))
@@ -242,6 +246,13 @@ class Index:
         return Reconciled(
             threads=threads, messages=messages, changed=len(todo), dropped=len(gone), problems=problems
         )
+
+    async def _read_refused(self) -> None:
+        """Read the threads that the disk refused, in case it does no longer."""
+        for thread_id in list(self._refused):
+            with contextlib.suppress(StorageError):
+                await self.refresh(thread_id)
+                self._refused.discard(thread_id)
 
     async def close(self) -> None:
         """End what goes on in the background."""

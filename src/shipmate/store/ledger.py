@@ -13,6 +13,9 @@ from shipmate.values.message import JsonObject
 from shipmate.values.sidecar import Sidecar
 from shipmate.values.thread_id import ThreadId
 
+# How much may lie unread in the files while single runs are asked for: a look at it is quicker than writing.
+UNREAD_BYTES = 16_384
+
 
 class JournalLedger:
     """What runs used, and what stands beside the rows of courses, kept in journals."""
@@ -33,6 +36,10 @@ class JournalLedger:
         """List the steps since a time, oldest first: all, or those of a thread or of one of its runs."""
 
         def work() -> list[StepUsage]:
+            unread = self._read_unread(run_id) if thread_id is not None and run_id is not None else None
+            if unread is not None:
+                late = [each for each in unread if each.thread_id == thread_id and each.at >= since]
+                return [*self._table.list(since, thread_id, run_id), *late]
             self._catch_up()
             return self._table.list(since, thread_id, run_id)
 
@@ -45,6 +52,17 @@ class JournalLedger:
     def clear(self) -> None:
         """Empty the list of steps."""
         self._database.do(self._table.clear)
+
+    def _read_unread(self, run_id: str) -> list[StepUsage] | None:
+        """Return the steps of a run that the index lacks; None when it should be brought up to date."""
+        known = self._table.files()
+        found: list[StepUsage] = []
+        for name, inode, size in self._usage.months():
+            known_inode, offset = known.pop(name, (0, 0))
+            if known_inode != inode or not 0 <= size - offset <= UNREAD_BYTES:
+                return None
+            found += self._usage.read_run(name, offset, run_id) if size > offset else []
+        return None if known else found
 
     def _catch_up(self) -> None:
         present = {name: (inode, size) for name, inode, size in self._usage.months()}

@@ -86,6 +86,10 @@ class Thread:
         await self._log.append(self.id, rows, waits=waits)
         await self.refresh()
 
+    async def settle(self) -> None:
+        """Put on disk what a process wrote that ended before it had waited for it."""
+        await self._log.append(self.id, (), waits=True)
+
     async def refresh(self) -> None:
         """Read what was appended since the last look, by whichever process."""
         # Two readers at once must not take the same rows over twice.

@@ -16,6 +16,7 @@ from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.member import Member
+from shipmate.workspace.upload import UploadFolder, Uploads
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
@@ -50,10 +51,17 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     # Whether a call may be tried before a person is asked, and which paths no answer lets it change.
     is_tried: bool = True
     forbids: Callable[[Sequence[str]], bool] | None = None
+    # Where files that come out of a call are kept; in the workspace's own folder when nobody says.
+    files: Uploads | None = None
 
     @property
     def layout(self) -> Layout:
         return self.member.layout
+
+    @property
+    def uploads(self) -> Uploads:
+        """Return where files that come out of the call are kept."""
+        return self.files or UploadFolder(self.layout)
 
     @property
     def folder(self) -> Path:
@@ -87,7 +95,7 @@ class Tool(ABC, Generic[Arguments]):
     description: str
     arguments: type[Arguments]
     # Further names a model may call the tool by, and further names of its arguments; no prompt mentions them.
-    aliases: ClassVar[tuple[str, ...]] = ()
+    aliases: tuple[str, ...] = ()
     synonyms: ClassVar[Mapping[str, str]] = {}
     labels: Labels = Labels()
     # How many characters of output the model and the thread get; the rest stays in the call's log.

@@ -68,8 +68,8 @@ def new_id(prefix: str) -> str:
 
 def timestamp(moment: datetime | None = None) -> str:
     """Format a moment (now by default) as ISO 8601 in UTC with milliseconds."""
-    at = (moment or datetime.now(UTC)).astimezone(UTC)
-    return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
+    at = datetime.now(UTC) if moment is None else moment.astimezone(UTC)
+    return f"{at.isoformat(timespec='milliseconds')[:-6]}Z"
 
 
 def text_part(text: str) -> JsonObject:

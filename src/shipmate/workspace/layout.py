@@ -306,6 +306,14 @@ class Layout:
         return self.ship / "audit"
 
     @cached_property
+    def rehearsals(self) -> Path:
+        """Return the folder of what came of the last rehearsal of each script."""
+        return self.ship / "rehearsals"
+
+    def rehearsal(self, ref: str) -> Path:
+        return self.rehearsals / f"{ref}.json"
+
+    @cached_property
     def project_memory(self) -> Path:
         return self.ship / "memory" / "project.md"
 

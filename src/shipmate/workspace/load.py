@@ -153,7 +153,8 @@ def _resolve(value: Any, variables: Mapping[str, str], place: str, missing: list
 
 def unknown_keys(raw: Any, struct: Any) -> Iterator[tuple[str, str | None]]:
     """Go over the keys no struct knows, each with the nearest known name."""
-    if not isinstance(raw, dict):
+    # Most members state nothing, and looking a struct through takes its time.
+    if not isinstance(raw, dict) or not raw:
         return
     fields = {field.encode_name: field for field in msgspec.structs.fields(struct)}
     hints = get_type_hints(struct)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -52,31 +53,52 @@ def media_type_of(data: bytes) -> str:
     return "application/octet-stream" if b"\0" in data else "text/plain"
 
 
-def keep_file(layout: Layout, data: bytes, filename: str) -> Upload:
-    """Store a copy of a file and its description."""
-    upload_id = new_id("up")
-    name = "".join(c for c in filename.replace("\\", "/").rpartition("/")[2] if c.isprintable())[:120]
-    upload = Upload(
-        url=ADDRESS + upload_id, media_type=media_type_of(data), filename=name or "file", bytes=len(data)
-    )
-    write_private(layout.upload(upload_id), data)
-    write_private(_description(layout, upload_id), msgspec.json.encode(upload))
-    return upload
+class Uploads(Protocol):
+    """Kept files, wherever they lie. Calls wait for the disk; what is large is kept from a thread."""
+
+    def keep(self, data: bytes, filename: str) -> Upload:
+        """Store a copy of a file and its description."""
+        ...
+
+    def find(self, upload_id: str) -> tuple[Upload, Path] | None:
+        """Return a kept file's description, and where this machine reads it."""
+        ...
 
 
-def find_file(layout: Layout, upload_id: str) -> tuple[Upload, Path] | None:
-    """Return a kept file's description and place."""
-    path = layout.upload(upload_id)
-    if not UPLOAD_ID.fullmatch(upload_id) or not path.is_file():
-        return None
-    return msgspec.json.decode(_description(layout, upload_id).read_bytes(), type=Upload), path
+class UploadFolder:
+    """Files kept in the workspace's own folder, where its tools can read them."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    def keep(self, data: bytes, filename: str) -> Upload:
+        """Store a copy of a file and its description."""
+        upload_id = new_id("up")
+        name = "".join(c for c in filename.replace("\\", "/").rpartition("/")[2] if c.isprintable())[:120]
+        upload = Upload(
+            url=ADDRESS + upload_id,
+            media_type=media_type_of(data),
+            filename=name or "file",
+            bytes=len(data),
+        )
+        write_private(self._layout.upload(upload_id), data)
+        write_private(self._description(upload_id), msgspec.json.encode(upload))
+        return upload
+
+    def find(self, upload_id: str) -> tuple[Upload, Path] | None:
+        """Return a kept file's description and place."""
+        if not UPLOAD_ID.fullmatch(upload_id):
+            return None
+        path = self._layout.upload(upload_id)
+        if not path.is_file():
+            return None
+        return msgspec.json.decode(self._description(upload_id).read_bytes(), type=Upload), path
+
+    def _description(self, upload_id: str) -> Path:
+        return self._layout.upload(f"{upload_id}.json")
 
 
-def _description(layout: Layout, upload_id: str) -> Path:
-    return layout.upload(f"{upload_id}.json")
-
-
-def attach(layout: Layout, data: bytes, filename: str) -> JsonObject:
-    """Keep a copy of a file as it is now, and give the AI SDK part that names it."""
-    kept = keep_file(layout, data, filename)
+def attach(uploads: Uploads, data: bytes, filename: str) -> JsonObject:
+    """Keep a copy of a file as it is now, and return the AI SDK part that names it."""
+    kept = uploads.keep(data, filename)
     return {"type": "file", "mediaType": kept.media_type, "url": kept.url, "filename": kept.filename}

@@ -552,3 +552,77 @@ def test_one_client_serves_one_loop_after_another() -> None:
             return await fetch(asker, server.url)
 
     assert asyncio.run(ask()) == asyncio.run(ask()) == b"hello"
+
+
+# What a parser must get right
+
+
+async def answer_with(
+    raw: bytes, *, ends: bool = True, times: int = 1
+) -> tuple[list[tuple[int, bytes]], int]:
+    async def serve(visit: Visit) -> None:
+        visit.writer.write(raw)
+        await visit.writer.drain()
+        if ends:
+            visit.writer.close()
+
+    found: list[tuple[int, bytes]] = []
+    async with RawServer(serve) as server, client() as asker:
+        for _ in range(times):
+            async with asker.send("POST", server.url) as answer:
+                found.append((answer.status, await answer.read(1000)))
+        return found, server.connections
+
+
+async def test_an_answer_may_be_announced() -> None:
+    raw = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n"
+    raw += b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
+    assert await answer_with(raw, ends=False, times=2) == ([(200, b"hello")] * 2, 1)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"HTTP/1.0 200 OK\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\ncontent-length: 5\n\nhello",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\ntransfer-encoding: chunked\r\n\r\n"
+        b"5;x=y\r\nhello\r\n0\r\nt: x\r\n\r\n",
+    ],
+    ids=["old", "to the end", "bare ends of lines", "two lengths"],
+)
+async def test_answers_of_odd_servers_are_read(raw: bytes) -> None:
+    assert await answer_with(raw) == ([(200, b"hello")], 1)
+
+
+async def test_what_follows_an_answer_is_never_the_next_one() -> None:
+    raw = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
+    assert await answer_with(raw + raw.replace(b"hello", b"again"), ends=False, times=2) == (
+        [(200, b"hello")] * 2,
+        2,
+    )
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nx: " + b"y" * 300_000,
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\n\r\nhello",
+        b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\nhello",
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000,
+    ],
+    ids=["endless end", "unknown coding", "another protocol", "announced for ever"],
+)
+async def test_what_cannot_be_read_to_its_end_is_said(raw: bytes) -> None:
+    with pytest.raises(HttpFault) as caught:
+        await answer_with(raw, ends=False)
+    assert caught.value.kind == "protocol"
+
+
+async def test_idle_connections_are_closed_in_time() -> None:
+    async with RawServer(hello) as server:
+        asker = HttpClient(idle_seconds=0.0)
+        for _ in range(2):
+            assert await fetch(asker, server.url) == b"hello"
+        assert server.connections == 2
+        await asker.close()

@@ -10,7 +10,7 @@ from shipmate.errors import MediaError
 from shipmate.server.guard.error import ApiError
 from shipmate.server.routes.upload import UPLOAD_LIMIT, find_upload, keep_upload
 from shipmate.workspace.layout import Layout
-from shipmate.workspace.upload import media_type_of
+from shipmate.workspace.upload import UploadFolder, media_type_of
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_the_bytes_decide(data: bytes, media_type: str) -> None:
 
 
 def test_a_file_comes_back_under_a_harmless_name(tmp_path: Path) -> None:
-    upload = keep_upload(Layout(tmp_path), b"hello", "..\\..\\evil\n/../notes.txt")
-    found, path = find_upload(Layout(tmp_path), upload.url.rpartition("/")[2])
+    upload = keep_upload(UploadFolder(Layout(tmp_path)), b"hello", "..\\..\\evil\n/../notes.txt")
+    found, path = find_upload(UploadFolder(Layout(tmp_path)), upload.url.rpartition("/")[2])
     assert found == upload
     assert upload.filename == "notes.txt"
     assert path.read_bytes() == b"hello"
@@ -44,16 +44,16 @@ def test_a_file_comes_back_under_a_harmless_name(tmp_path: Path) -> None:
 def test_a_picture_of_too_many_pixels_is_refused_unopened(tmp_path: Path) -> None:
     head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (60_000).to_bytes(4, "big") + (60_000).to_bytes(4, "big")
     with pytest.raises(MediaError, match="80 million pixels"):
-        keep_upload(Layout(tmp_path), head, "bomb.png")
+        keep_upload(UploadFolder(Layout(tmp_path)), head, "bomb.png")
 
 
 def test_empty_and_huge_files_are_refused(tmp_path: Path) -> None:
     for data in (b"", b"x" * (UPLOAD_LIMIT + 1)):
         with pytest.raises(MediaError):
-            keep_upload(Layout(tmp_path), data, "a")
+            keep_upload(UploadFolder(Layout(tmp_path)), data, "a")
 
 
 @pytest.mark.parametrize("name", ["up_0", "../token", "up_" + "0" * 23, "", "up_" + "0" * 23 + ".json"])
 def test_unknown_files_do_not_exist(tmp_path: Path, name: str) -> None:
     with pytest.raises(ApiError):
-        find_upload(Layout(tmp_path), name)
+        find_upload(UploadFolder(Layout(tmp_path)), name)

@@ -286,6 +286,30 @@ async def test_what_was_confirmed_would_survive_a_power_cut() -> None:
     assert b'"withdraw"' in disk.synced
 
 
+@pytest.mark.parametrize("withdrawn", [False, True])
+async def test_what_a_killed_process_had_not_put_on_disk_is_before_it_is_relied_on(withdrawn: bool) -> None:
+    class Unsynced(MemoryDisk):
+        synced = b""
+
+        def fdatasync(self, handle: int) -> None:
+            super().fdatasync(handle)
+            self.synced = self.pread(handle, 1 << 20, 0)
+
+    first = Unsynced()
+    inbox = opened(first)
+    await inbox.accept(event("m1"))
+    if withdrawn:
+        await inbox.withdraw(ROOM, "m1")
+    # As a kill between the write and the sync leaves it: there for all who read, and not yet on disk.
+    disk = Unsynced()
+    append_to(disk, LAYOUT.inbox, read_file(first, LAYOUT.inbox), waits=False)
+    later = opened(disk)
+    await later.load()
+    _, is_new = await later.accept(event("m1"))
+    assert not is_new
+    assert disk.synced == read_file(disk, LAYOUT.inbox)
+
+
 class Stuck(MemoryDisk):
     """A disk that takes a line, then says it did not, and cannot take it back; renames can fail too."""
 

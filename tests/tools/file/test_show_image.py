@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import msgspec
 import pytest
 from PIL import Image
 
@@ -11,6 +12,8 @@ from shipmate.server.routes.upload import find_upload
 from shipmate.tools.file.send_file import SIZE_LIMIT, SendFile
 from shipmate.tools.file.show_image import ShowImage
 from shipmate.tools.tool import ToolContext, ToolResult
+from shipmate.workspace.layout import Layout
+from shipmate.workspace.upload import UploadFolder
 
 
 def png(width: int = 2, height: int = 2) -> bytes:
@@ -36,7 +39,7 @@ async def test_an_image_is_shown_as_it_is_now(root: Path, context: ToolContext) 
     assert part["type"] == "file"
     assert part["mediaType"] == "image/png"
     (root / "a.png").write_bytes(b"changed")
-    upload, path = find_upload(context.layout, part["url"].rpartition("/")[2])
+    upload, path = find_upload(context.uploads, part["url"].rpartition("/")[2])
     assert upload.filename == "a.png"
     assert path.read_bytes() == png()
 
@@ -65,4 +68,15 @@ async def test_secrets_folders_and_giants_are_not_sent(root: Path, context: Tool
     for path in (".env", ".", "big", "none", "../x"):
         with pytest.raises(ToolError):
             await send(context, path)
+    assert not context.layout.uploads.exists()
+
+
+async def test_files_of_a_call_are_kept_where_the_workspace_keeps_its_files(
+    root: Path, context: ToolContext, tmp_path: Path
+) -> None:
+    elsewhere = UploadFolder(Layout(tmp_path / "elsewhere"))
+    there = msgspec.structs.replace(context, files=elsewhere)
+    (root / "a.png").write_bytes(png())
+    parts = [*(await show(there, "a.png")).files, *(await send(there, "a.png")).files]
+    assert all(elsewhere.find(part["url"].rpartition("/")[2]) for part in parts)
     assert not context.layout.uploads.exists()

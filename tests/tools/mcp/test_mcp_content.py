@@ -9,7 +9,6 @@ import pytest
 
 from shipmate.tools.mcp.mcp_content import FILE_LIMIT, Content
 from shipmate.tools.tool import ToolContext
-from shipmate.workspace.upload import find_file
 
 WAVE = b"RIFF\x24\0\0\0WAVEfmt " + b"\0" * 24
 
@@ -25,7 +24,7 @@ def encode(data: bytes) -> str:
 
 
 def kept(context: ToolContext, part: dict[str, Any]) -> bytes:
-    found = find_file(context.layout, part["url"].rpartition("/")[2])
+    found = context.uploads.find(part["url"].rpartition("/")[2])
     assert found is not None
     return found[1].read_bytes()
 

@@ -195,6 +195,15 @@ def test_a_rule_for_some_files_is_found_in_projects_and_beside_an_agent(tmp_path
     assert (project.rules, agent.rules, project.instructions, project.unused) == (rules, rules, (), ())
 
 
+def test_a_rule_in_a_folder_below_is_found_and_a_link_out_is_not_followed(tmp_path: Path) -> None:
+    put(tmp_path / "project", **{".cursor/rules/web/tests/a.mdc": RULE, ".cursor/rules/web/notes.md": "x"})
+    put(tmp_path / "elsewhere", **{"b.mdc": RULE})
+    (tmp_path / "project/.cursor/rules/out").symlink_to(tmp_path / "elsewhere")
+    project = recognise(tmp_path / "project")
+    assert project is not None
+    assert project.rules == {".cursor/rules/web/tests/a.mdc": ("*.test.ts",)}
+
+
 def test_a_rule_for_some_files_beside_our_own_agent_is_named(tmp_path: Path) -> None:
     put(tmp_path, **{"Agent.md": "# Ada", ".cursor/rules/a.mdc": RULE})
     (found,) = survey(tmp_path)

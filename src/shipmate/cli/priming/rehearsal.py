@@ -1,135 +1,175 @@
-"""Rehearse a script against the composed program, and show both answers side by side."""
+"""Rehearse the scripts that a command names, and write what came of it."""
 
 from __future__ import annotations
 
-import secrets
-import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import click
 import msgspec
 
-from shipmate.cli.place import PLATFORM
-from shipmate.cli.ship import local_user, make_text, open_ship
+from shipmate.cli.priming.option import print_json
+from shipmate.cli.priming.rehearsal_table import show_script
 from shipmate.cli.terminal.card import clean
-from shipmate.priming.rehearse import Comparison, Heard, Rehearsal, rehearse
-from shipmate.priming.script.record import Script
-from shipmate.values.event import ApprovalReplyEvent, Attachment, Outcome
-from shipmate.values.message import UIMessage, new_id, text_of, timestamp
-from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import Layout
-
-if TYPE_CHECKING:
-    from shipmate.app import Shipmate
-
-SCOPE = "rehearsal"
-# A rehearsal whose thread did not change for so long was killed.
-ABANDONED_SECONDS = 3600
-# A model that keeps asking for what is denied would never end a turn.
-DENIAL_LIMIT = 10
-
-
-async def run_rehearsal(
-    layout: Layout, script: Script, member: str, model: str | None, ignore: Sequence[str]
-) -> Rehearsal:
-    """Hold the rehearsal in a thread of its own, which ends in the bin."""
-    thread_id = ThreadId(PLATFORM, SCOPE, secrets.token_hex(8))
-    async with open_ship(layout) as ship:
-        await _sweep(ship)
-
-        async def say(said: UIMessage) -> Heard:
-            return await _say(ship, thread_id, said, member, model)
-
-        try:
-            return await rehearse(script, say, ignore=ignore)
-        finally:
-            if await ship.threads.exists(thread_id):
-                await ship.threads.bin(thread_id)
-                await ship.store.threads.refresh(str(thread_id))
+from shipmate.errors import NotFoundError, PrimingError, StorageError
+from shipmate.priming.export import write_file
+from shipmate.priming.library import Library, is_applicable
+from shipmate.priming.ref import ScriptRef
+from shipmate.priming.rehearsal.report.junit import write_junit
+from shipmate.priming.rehearsal.report.kept import keep_report
+from shipmate.priming.rehearsal.report.markdown_report import NAMES, write_markdown
+from shipmate.priming.rehearsal.report.rehearsal_report import Report
+from shipmate.priming.rehearsal.report.suite import RehearsalSuite, RehearsedScript, sum_script, sum_suite
+from shipmate.priming.rehearsal.update import update_script, write_diff
+from shipmate.priming.script.parse import parse_script, read_text
+from shipmate.rehearsal.service import Held, Setting, hold, judge_script
+from shipmate.rehearsal.stage import ToolMode
+from shipmate.workspace.layout import CAPTAIN, Layout
 
 
-async def _sweep(ship: Shipmate) -> None:
-    """Move to the bin what rehearsals left that were killed; one that goes on writes its file meanwhile."""
-    before = time.time() - ABANDONED_SECONDS
-    for thread_id in await ship.threads.ids():
-        if (thread_id.platform, thread_id.scope_type) == (PLATFORM, SCOPE):
-            path = ship.layout.thread(thread_id)
-            if path.exists() and path.stat().st_mtime < before:
-                await ship.threads.bin(thread_id)
-                await ship.store.threads.refresh(str(thread_id))
+class RehearseOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the options of the command say."""
+
+    member: str | None
+    model: str | None
+    tools: ToolMode
+    forced: bool
+    ignore: tuple[str, ...]
+    judge: str | None
+    max_ms: float | None
+    max_cost: float | None
+    repeat: int
+    pass_rate: float
+    update: bool
+    junit: Path | None
+    markdown: Path | None
+    as_json: bool
 
 
-async def _say(ship: Shipmate, thread_id: ThreadId, said: UIMessage, member: str, model: str | None) -> Heard:
-    known = {message["id"] for message in (await _read(ship, thread_id))}
-    files = [part for part in said["parts"] if part.get("type") == "file"]
-    event = msgspec.structs.replace(
-        make_text(thread_id, text_of(said), model=model),
-        member=member,
-        attachments=tuple(
-            Attachment(url=part["url"], media_type=part["mediaType"], filename=part.get("filename"))
-            for part in files
-        ),
-    )
-    outcome = await (await ship.receive(event)).outcome()
-    for _ in range(DENIAL_LIMIT):
-        if outcome.status != "suspended":
-            break
-        outcome = await _deny(ship, thread_id, outcome)
-    messages = [message for message in await _read(ship, thread_id) if message["id"] not in known]
-    stopped = "" if outcome.status == "replied" else outcome.error or f"the run was {outcome.status}"
-    return Heard(messages=[m for m in messages if m["role"] == "assistant"], stopped=stopped)
+async def run_rehearsals(layout: Layout, names: Sequence[str], options: RehearseOptions) -> int:
+    """Rehearse all scripts that are named; return the exit code."""
+    scripts: list[RehearsedScript] = []
+    for found in find_scripts(layout, names):
+        scripts.append(await _rehearse_script(layout, found, options))
+        if not options.as_json:
+            show_script(scripts[-1])
+    suite = sum_suite(scripts)
+    _write(options.junit, write_junit(suite))
+    _write(options.markdown, write_markdown(suite))
+    if options.as_json:
+        print_json(suite)
+    elif len(scripts) > 1:
+        click.echo(_count(suite))
+    return suite.exit_code
 
 
-async def _read(ship: Shipmate, thread_id: ThreadId) -> list[UIMessage]:
-    if not await ship.threads.exists(thread_id):
-        return []
-    return list((await ship.threads.read(thread_id)).messages)
+def find_scripts(layout: Layout, names: Sequence[str]) -> list[ScriptRef | Report]:
+    """Return the scripts that refs, files and folders name, each once; a file no ref can name is broken."""
+    found: dict[str, ScriptRef | Report] = {}
+    for name in names:
+        for each in _find(layout, name):
+            found.setdefault(each.ref if isinstance(each, Report) else str(each), each)
+    return list(found.values())
 
 
-async def _deny(ship: Shipmate, thread_id: ThreadId, outcome: Outcome) -> Outcome:
-    """Answer no to whatever waits, so that the run goes on without acting."""
-    for approval in await ship.approvals.pending(str(thread_id)):
-        event = ApprovalReplyEvent(
-            platform=PLATFORM,
-            thread_id=str(thread_id),
-            user_id=local_user(),
-            message_id=new_id("in"),
-            timestamp=timestamp(),
-            text="no",
-            approval_id=approval.id,
-            approved=False,
+def _find(layout: Layout, name: str) -> Iterator[ScriptRef | Report]:
+    place = _inside(layout, name)
+    folder = layout.priming / place
+    if not folder.is_dir() or (not name.endswith("/") and folder.with_name(f"{folder.name}.md").is_file()):
+        ref = ScriptRef.parse(place)
+        read_text(ref.path(layout), str(ref))
+        yield ref
+        return
+    found = [(ref, path) for ref, path in Library(layout).every() if path.is_relative_to(folder)]
+    if not found:
+        raise NotFoundError(f"there is no script in {name}. `shipmate priming list` shows those there are.")
+    for ref, path in found:
+        named = path.relative_to(layout.priming).as_posix()
+        yield ref or Report(
+            ref=named, verdict="broken", reason=f"{named} has a name that is no ref. Rename it."
         )
-        outcome = await (await ship.receive(event)).outcome()
-    return outcome
 
 
-def show_rehearsal(report: Rehearsal) -> None:
-    """Print each turn: one line where it is as in the script, both answers where it is not."""
-    for number, turn in enumerate(report.turns, 1):
-        states = [f"stopped: {clean(turn.stopped)}"] if turn.stopped else []
-        states += [f"differs in {', '.join(turn.differs)}"] if turn.differs else []
-        click.echo(f"Turn {number}: {'; '.join(states) or 'as in the script'}")
-        if turn.differs:
-            _show_beside(turn)
-    click.echo("All turns are as in the script." if report.matches else "Not as in the script.")
+def _inside(layout: Layout, name: str) -> str:
+    """Return a ref or folder of the library as a path inside it; files may be named by their path too."""
+    library = layout.priming.resolve()
+    for base in (Path.cwd(), layout.root):
+        path = (base / name).resolve()
+        if path.exists() and path.is_relative_to(library):
+            return path.relative_to(library).as_posix()
+    return name.strip("/")
 
 
-def _show_beside(turn: Comparison) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+async def _rehearse_script(
+    layout: Layout, ref: ScriptRef | Report, options: RehearseOptions
+) -> RehearsedScript:
+    if isinstance(ref, Report):
+        return sum_script(ref.ref, [ref])
+    reports: list[Report] = []
+    for _ in range(options.repeat):
+        reports.append(await _rehearse_once(layout, ref, options))
+        if reports[-1].verdict in ("broken", "unusable"):
+            # It would be no better the next time.
+            break
+    return sum_script(str(ref), reports, options.pass_rate)
 
-    table = Table(title=Text(clean(turn.said)), title_justify="left", show_lines=True)
-    for heading in ("", "script", "now"):
-        table.add_column(heading, overflow="fold")
-    for aspect in turn.differs:
-        before, after = (_lines(getattr(answer, aspect)) for answer in (turn.expected, turn.got))
-        table.add_row(aspect, Text(clean(before)), Text(clean(after)))
-    Console().print(table)
+
+async def _rehearse_once(layout: Layout, ref: ScriptRef, options: RehearseOptions) -> Report:
+    setting = Setting(
+        member=_choose_member(layout, ref, options.member),
+        model=options.model,
+        tools=options.tools,
+        forced=options.forced,
+        ignore=options.ignore,
+        judge=options.judge,
+        max_ms=options.max_ms,
+        max_cost_usd=options.max_cost,
+    )
+    held = await hold(layout, str(ref), setting)
+    report = held.report
+    if options.update and report.verdict == "differs":
+        report = _update(layout, ref, held, setting, is_shown=not options.as_json)
+    keep_report(layout, report)
+    return report
 
 
-def _lines(values: str | Sequence[object]) -> str:
-    if isinstance(values, str):
-        return values
-    return "\n".join(msgspec.json.encode(value).decode() for value in values)
+def _choose_member(layout: Layout, ref: ScriptRef, given: str | None) -> str:
+    """Return the member a script is for: the given one, its owner, the captain, or the first it lists."""
+    if given is not None or ref.member is not None:
+        return given or ref.member or CAPTAIN
+    try:
+        listed = Library(layout).load(ref).applicable
+    except PrimingError:
+        # A broken script is reported as such where it is rehearsed.
+        return CAPTAIN
+    return CAPTAIN if is_applicable(None, listed, CAPTAIN) else listed[0]
+
+
+def _update(layout: Layout, ref: ScriptRef, held: Held, setting: Setting, *, is_shown: bool) -> Report:
+    """Write the new answers into a script and return what a rehearsal would say of it now."""
+    path = ref.path(layout)
+    name = path.relative_to(layout.root).as_posix()
+    before = read_text(path, name)
+    after = update_script(before, held.performed, held.judge, ignore=setting.ignore)
+    if after != before:
+        write_file(path, after.encode(), ref, overwrite=True)
+        if is_shown:
+            click.echo(clean(write_diff(name, before, after)), nl=False)
+    new = judge_script(parse_script(after, name), held.performed, held.judge, setting)
+    return msgspec.structs.replace(held.report, verdict=new.verdict, reason=new.reason, turns=new.turns)
+
+
+def _write(path: Path | None, text: str) -> None:
+    if path is None:
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _count(suite: RehearsalSuite) -> str:
+    counts = {verdict: sum(each.verdict == verdict for each in suite.scripts) for verdict in NAMES}
+    told = [f"{count} {NAMES[verdict]}" for verdict in NAMES if (count := counts[verdict])]
+    return f"{len(suite.scripts)} scripts: {', '.join(told)}."

@@ -1,42 +1,68 @@
-"""Rehearse a script from the command line."""
+"""Rehearse scripts from the command line."""
 
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from typing import Any
 
 import click
 
 from shipmate.cli.place import find_layout
-from shipmate.cli.priming.option import JSON, MEMBER, REF, print_json
-from shipmate.priming.library import Library
-from shipmate.priming.ref import ScriptRef
-from shipmate.priming.rehearse import ASPECTS
+from shipmate.cli.priming.option import JSON
+
+ASPECTS = ("words", "calls", "results", "files", "others")
+FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
-@REF
-@MEMBER
-@click.option("--model", metavar="PROVIDER:MODEL", help="Rehearse with this model.")
+@click.argument("scripts", nargs=-1, required=True, metavar="REF|FOLDER...")
+@click.option("-m", "--member", help="The member to rehearse with; else the one a script is for.")
+@click.option(
+    "--model",
+    metavar="PROVIDER:MODEL|script",
+    help="Rehearse with this model; `script` plays the member's side as recorded, with no model at all.",
+)
+@click.option(
+    "--tools",
+    type=click.Choice(["script", "sandbox", "live"]),
+    default="script",
+    show_default=True,
+    help="Answer calls from the script, run them in a throw-away copy of the workspace, or run them live.",
+)
+@click.option("--forced", is_flag=True, help="Put the script's own history before each turn.")
 @click.option(
     "--ignore", multiple=True, type=click.Choice(ASPECTS), help="Do not count differences in these."
 )
+@click.option("--judge", metavar="PROVIDER:MODEL", help="Have rubrics judged by this model.")
+@click.option("--max-ms", type=click.FloatRange(0), help="Allow a rehearsal at most so many milliseconds.")
+@click.option("--max-cost", type=click.FloatRange(0), help="Allow a rehearsal at most so many US dollars.")
+@click.option(
+    "--repeat", type=click.IntRange(1, 1000), default=1, metavar="N", help="Rehearse each script N times."
+)
+@click.option(
+    "--pass-rate",
+    type=click.FloatRange(0, 1),
+    default=1.0,
+    show_default=True,
+    help="The share of repeated rehearsals that must be as recorded.",
+)
+@click.option("--update", is_flag=True, help="Write the new answers into the scripts, and show what changed.")
+@click.option("--junit", type=FILE, help="Write a JUnit report to this file.")
+@click.option("--markdown", type=FILE, help="Write a Markdown report to this file.")
 @JSON
 @click.pass_context
-def rehearse(
-    context: click.Context, ref: str, member: str, model: str | None, ignore: tuple[str, ...], as_json: bool
-) -> int:
-    """Say a script's user turns again and show where the answers differ.
+def rehearse(context: click.Context, scripts: tuple[str, ...], **options: Any) -> int:
+    """Say the user turns of scripts again and show where the answers are not as recorded.
 
-    A call that asks for approval is denied; what your rules allow runs. Exit code 0 when all is as in the
-    script, else 1.
+    A folder stands for all scripts in it. No thread is made. With live tools, what your rules allow runs, and
+    what asks for approval is denied.
+
+    Exit code 0 when all is as recorded, 1 when something deviates, 3 when a script is broken, 4 when no model
+    could be asked.
     """
-    from shipmate.cli.priming.rehearsal import run_rehearsal, show_rehearsal
+    from shipmate.cli.priming.rehearsal import RehearseOptions, run_rehearsals
 
-    layout = find_layout(context)
-    script = Library(layout).load(ScriptRef.parse(ref), member)
-    report = asyncio.run(run_rehearsal(layout, script, member, model, ignore))
-    if as_json:
-        print_json(report)
-    else:
-        show_rehearsal(report)
-    return 0 if report.matches else 1
+    if options["update"] and options["repeat"] > 1:
+        raise click.UsageError("--update takes one rehearsal: leave --repeat out.")
+    return asyncio.run(run_rehearsals(find_layout(context), scripts, RehearseOptions(**options)))

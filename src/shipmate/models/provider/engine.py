@@ -2,27 +2,143 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+import inspect
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import aclosing
 from typing import Any, cast
 
 import pydantic_ai
+from pydantic_ai import exceptions as theirs
 from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import InstructionPart, ModelMessage
-from pydantic_ai.models import ModelRequestParameters, StreamedResponse
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, infer_model
+from pydantic_ai.providers import Provider, infer_provider_class
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+from shipmate.errors import ModelAuthError, ModelError, ModelRequestError
+from shipmate.models import failure
+from shipmate.models.catalog import NO_KEY, PROVIDERS
 from shipmate.models.port import Finish, FinishReason, ModelEvent, ModelRequest
-from shipmate.models.provider.ambient import is_settled
-from shipmate.models.provider.assemble import assemble
+from shipmate.models.provider.ambient import is_settled, settle_client
 from shipmate.models.provider.conversion import convert_messages
-from shipmate.models.provider.exception import broke_off, explain
 from shipmate.models.provider.recipe import Recipe
 from shipmate.models.provider.translate import Translator, count_usage
 from shipmate.models.to_model import to_model_messages
+from shipmate.models.wire.http.trouble import HttpFault
+from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
 from shipmate.workspace.secret.setting import address_secrets
+
+# Our `openai` is the Chat protocol, which is what servers called OpenAI-compatible speak.
+THEIR_NAMES = {"openai": "openai-chat"}
+
+
+def assemble(recipe: Recipe) -> Model:
+    """Make the model; a missing key or library is said in one line."""
+    keys = PROVIDERS[recipe.provider].keys
+    if keys and not recipe.api_key and not recipe.base_url:
+        raise ModelAuthError(
+            f'{recipe.provider} has no key. Set llm.apiKey to "${{{keys[0]}}}" in ship.json, '
+            f"or {keys[0]} in the environment."
+        )
+    try:
+        model = _assemble(recipe)
+    except UserError as error:
+        words = error.message.partition(" To try Pydantic AI")[0]
+        raise ModelAuthError(f"{recipe.provider} cannot be used: {words}") from None
+    except ImportError as error:
+        raise ModelRequestError(f"{recipe.provider} needs a library that is not installed: {error}") from None
+    if "pydantic_ai.models.openai" in sys.modules:
+        _tune_openai(model)
+    return model
+
+
+def _tune_openai(model: Model) -> None:
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.profiles import merge_profile
+    from pydantic_ai.profiles.openai import OpenAIModelProfile
+
+    if isinstance(model, OpenAIChatModel):
+        # Without this an answer that breaks off passes for a finished one.
+        strict = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+        model.profile = cast(OpenAIModelProfile, merge_profile(model.profile, strict))
+
+
+def _assemble(recipe: Recipe) -> Model:
+    name = THEIR_NAMES.get(recipe.provider, recipe.provider)
+    return infer_model(f"{name}:{recipe.model}", provider_factory=lambda name: _provider(name, recipe))
+
+
+def _provider(name: str, recipe: Recipe) -> Provider[Any]:
+    made = infer_provider_class(name)
+    accepted = inspect.signature(made.__init__).parameters
+    address = next((key for key in ("base_url", "api_base", "azure_endpoint") if key in accepted), None)
+    entry = PROVIDERS[recipe.provider]
+    if recipe.base_url and address is None:
+        raise ModelRequestError(
+            f"{recipe.provider} takes no llm.baseUrl. Use provider openai-compatible for it."
+        )
+    # Whatever is left open the library takes from the environment, where another's may stand.
+    key = recipe.api_key or (NO_KEY if entry.is_keyless or recipe.base_url else None)
+    wanted = {"api_key": key, "token": key, address or "": recipe.base_url or entry.home, **recipe.more}
+    provider = made(**{key: value for key, value in wanted.items() if value and key in accepted})
+    settle_client(provider.client, recipe.more)
+    return provider
+
+
+# Their names for trouble, the narrower ones first, and the code that stands for each.
+CODES: tuple[tuple[type[Exception], str], ...] = (
+    (theirs.ModelContextWindowExceededError, "context_length_exceeded"),
+    (theirs.ModelQuotaExceededError, "insufficient_quota"),
+    (theirs.ModelAuthenticationError, "authentication_error"),
+    (theirs.ModelRateLimitError, "rate_limit_error"),
+    (theirs.ModelOverloadedError, "overloaded_error"),
+    (theirs.ModelHTTPError, ""),
+    (theirs.ModelUnavailableError, "server_error"),
+    (theirs.ModelServerError, "server_error"),
+    (theirs.ModelRequestRejectedError, "invalid_request_error"),
+    (theirs.ContentFilterError, "invalid_request_error"),
+)
+BROKEN_OFF = "broken-off"
+
+
+def explain(error: Exception, model: str, secrets: Iterable[str | None], *, begun: bool) -> ModelError:
+    """Name the trouble; once an answer has begun, whatever ends it early has broken it off."""
+    return failure.explain(read_fault(error), model, secrets, begun=begun)
+
+
+def broke_off(model: str) -> ModelError:
+    """Say that an answer ended without being finished."""
+    return failure.explain(WireError(code=BROKEN_OFF), model, (), begun=True)
+
+
+def read_fault(error: Exception) -> WireError | HttpFault:
+    """Return one of their errors as the trouble that a wire would tell of."""
+    if isinstance(error, theirs.ModelTimeoutError | theirs.ModelRequestTimeout):
+        return HttpFault("timeout", "")
+    if isinstance(error, theirs.ModelConnectionError):
+        # The request went out and the reply could not be read to its end: a cut stream, not an absent server.
+        return WireError(code=BROKEN_OFF) if error.phase == "read" else HttpFault("unreachable", "")
+    code = next((code for kind, code in CODES if isinstance(error, kind)), None)
+    if code is None:
+        return HttpFault("unreachable", "") if isinstance(error, OSError) else WireError(code=BROKEN_OFF)
+    status = error.status_code if isinstance(error, theirs.ModelHTTPError) else None
+    wait = error.retry_after if isinstance(error, theirs.ModelAPIError) else None
+    return WireError(read_words(error), status=status, code=code, retry_after=wait)
+
+
+def read_words(error: Exception) -> str:
+    """Return the provider's own words; what a library says about bytes and sockets helps nobody."""
+    body: object = error.body if isinstance(error, theirs.ModelAPIError) else None
+    inner = body.get("error") if isinstance(body, dict) else None
+    for found in (inner, body):
+        if isinstance(found, dict) and isinstance(message := found.get("message"), str):
+            return message
+    return body if isinstance(body, str) else inner if isinstance(inner, str) else ""
+
 
 pydantic_ai.BANNER_ENABLED = False
 

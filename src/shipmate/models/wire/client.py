@@ -13,8 +13,9 @@ of the request can have arrived. Libraries are loaded with the first request.
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -28,14 +29,19 @@ from shipmate.models.wire.http.trouble import HttpFault
 if TYPE_CHECKING:
     import httpcore2
 
-    from shipmate.models.wire.http.http_answer import HttpAnswer
+    from shipmate.models.wire.http.direct import DirectPool
+    from shipmate.models.wire.http.http_answer import HttpAnswer, Response
 
 # Idle connections that are kept, and for how long; a server that closes one earlier is noticed.
-IDLE_LIMIT = 20
+IDLE_LIMIT = 64
 IDLE_SECONDS = 60.0
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 # Where a request ends is told by the client alone.
 FRAMING = frozenset(("content-length", "transfer-encoding"))
+# Answers to these have an end that depends on nothing but the answer.
+PLAIN_METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
+HEADER_NAME = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+HEADER_VALUE = re.compile(rb"(?:[\x21-\x7e]+(?:[ \t]+[\x21-\x7e]+)*)?")
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +76,9 @@ class HttpClient:
         self._idle_seconds = idle_seconds
         self._network = network
         self._trust = trust
-        self._pools: dict[tuple[str, str | None], httpcore2.AsyncConnectionPool] = {}
+        self._direct: DirectPool | None = None
+        # By scheme and proxy.
+        self._pools: dict[tuple[str, str], httpcore2.AsyncConnectionPool] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @asynccontextmanager
@@ -95,9 +103,18 @@ class HttpClient:
         patience = patience or self._patience
         address = read_address(url)
         timeouts = _list_timeouts(patience)
-        extensions: dict[str, Any] = {"timeout": timeouts}
-        request = _make_request(method, address, headers or {}, content, extensions)
-        response = await self._exchange(address, request, patience, may_repeat=may_repeat)
+        lines = _list_headers(address, headers or {}, content)
+        response: Response
+        proxy = find_proxy(address.url, self._environ)
+        if proxy is None and method in PLAIN_METHODS:
+            head = _write_head(method, address.target, lines)
+            response = await self._find_direct().ask(
+                address, (head, content), timeouts, may_repeat=may_repeat
+            )
+        else:
+            request = _make_request(method, address, lines, content, {"timeout": timeouts})
+            pool = self._find_pool(address.scheme, proxy)
+            response = await self._exchange(pool, address, request, patience, may_repeat=may_repeat)
         # From here on for each further piece.
         timeouts["read"] = patience.stall
         answer = HttpAnswer(response, address.host, patience.stall)
@@ -109,11 +126,16 @@ class HttpClient:
             await answer.close()
 
     async def _exchange(
-        self, address: Address, request: httpcore2.Request, patience: Patience, *, may_repeat: bool
+        self,
+        pool: httpcore2.AsyncConnectionPool,
+        address: Address,
+        request: httpcore2.Request,
+        patience: Patience,
+        *,
+        may_repeat: bool,
     ) -> httpcore2.Response:
         from shipmate.models.wire.http.http_failure import FAILURES, explain_failure
 
-        pool = self._find_pool(address)
         is_fresh = is_asked = False
 
         async def trace(event: str, info: Any) -> None:
@@ -135,16 +157,33 @@ class HttpClient:
             if is_fresh or not is_safe:
                 raise fault from None
         # The server had closed a kept connection just as it was used again, or left something on it.
-        return await self._exchange(address, request, patience, may_repeat=False)
+        return await self._exchange(pool, address, request, patience, may_repeat=False)
 
-    def _find_pool(self, address: Address) -> httpcore2.AsyncConnectionPool:
+    def _forget_other_loop(self) -> None:
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             # Connections belong to the loop they were made in.
-            self._pools, self._loop = {}, loop
-        key = address.scheme, find_proxy(address.url, self._environ)
+            self._direct, self._pools, self._loop = None, {}, loop
+
+    def _find_direct(self) -> DirectPool:
+        self._forget_other_loop()
+        if self._direct is None:
+            from shipmate.models.wire.http.direct import DirectPool
+            from shipmate.models.wire.http.network import Network
+
+            self._direct = DirectPool(
+                self._network or Network(),
+                lambda: self._trust or _load_certificates(*self._certificate_files),
+                idle_limit=IDLE_LIMIT,
+                idle_seconds=self._idle_seconds,
+            )
+        return self._direct
+
+    def _find_pool(self, scheme: str, proxy: str | None) -> httpcore2.AsyncConnectionPool:
+        self._forget_other_loop()
+        key = scheme, proxy or ""
         if key not in self._pools:
-            self._pools[key] = self._make_pool(*key)
+            self._pools[key] = self._make_pool(scheme, proxy)
         return self._pools[key]
 
     def _make_pool(self, scheme: str, proxy: str | None) -> httpcore2.AsyncConnectionPool:
@@ -152,7 +191,7 @@ class HttpClient:
 
         from shipmate.models.wire.http.network import Network
 
-        files = self._environ.get("SSL_CERT_FILE") or None, self._environ.get("SSL_CERT_DIR") or None
+        files = self._certificate_files
         trust = self._trust or (_load_certificates(*files) if scheme == "https" else None)
         return httpcore2.AsyncConnectionPool(
             ssl_context=trust,
@@ -163,11 +202,16 @@ class HttpClient:
             network_backend=self._network or Network(),
         )
 
+    @property
+    def _certificate_files(self) -> tuple[str | None, str | None]:
+        return self._environ.get("SSL_CERT_FILE") or None, self._environ.get("SSL_CERT_DIR") or None
+
     async def close(self) -> None:
         """Close every connection."""
-        pools, self._pools = self._pools, {}
+        pools = [*self._pools.values(), *([self._direct] if self._direct else [])]
+        self._pools, self._direct = {}, None
         if asyncio.get_running_loop() is self._loop:
-            for pool in pools.values():
+            for pool in pools:
                 await pool.aclose()
 
 
@@ -176,15 +220,9 @@ def _list_timeouts(patience: Patience) -> dict[str, float | None]:
     return {"connect": connect, "write": patience.write, "read": patience.first}
 
 
-def _make_request(
-    method: str,
-    address: Address,
-    headers: Mapping[str, str],
-    content: bytes | None,
-    extensions: dict[str, Any],
-) -> httpcore2.Request:
-    import httpcore2
-
+def _list_headers(
+    address: Address, headers: Mapping[str, str], content: bytes | None
+) -> list[tuple[bytes, bytes]]:
     wanted = {"host": address.authority, "accept-encoding": "identity", **address.headers}
     wanted |= {name.lower(): value for name, value in headers.items() if name.lower() not in FRAMING}
     if content is not None:
@@ -192,7 +230,26 @@ def _make_request(
     try:
         lines = [(name.encode("ascii"), value.encode("ascii")) for name, value in wanted.items()]
     except UnicodeEncodeError:
-        raise HttpFault("header", "the key or another header holds characters that cannot be sent") from None
+        lines = [(b"", b"")]
+    if not all(HEADER_NAME.fullmatch(name) and HEADER_VALUE.fullmatch(value) for name, value in lines):
+        raise HttpFault("header", "the key or another header holds characters that cannot be sent")
+    return lines
+
+
+def _write_head(method: str, target: str, lines: Sequence[tuple[bytes, bytes]]) -> bytes:
+    rows = [f"{method} {target} HTTP/1.1".encode("ascii"), *(b"%b: %b" % line for line in lines)]
+    return b"\r\n".join([*rows, b"", b""])
+
+
+def _make_request(
+    method: str,
+    address: Address,
+    lines: Sequence[tuple[bytes, bytes]],
+    content: bytes | None,
+    extensions: dict[str, Any],
+) -> httpcore2.Request:
+    import httpcore2
+
     port = None if address.port == PORTS[address.scheme] else address.port
     target = httpcore2.URL(scheme=address.scheme, host=address.host, port=port, target=address.target)
     return httpcore2.Request(method, target, headers=lines, content=content, extensions=extensions)

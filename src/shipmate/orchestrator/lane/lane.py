@@ -162,12 +162,15 @@ class Lane:
         # The row, or what the thread keeps of its event, names the run.
         begun = [(row, run_id) for row in rows if (run_id := row.run_id or run_of(thread, row.event))]
         if begun:
+            # Tools act on what stands there, and the process that wrote it may not have waited for the disk.
+            await thread.settle()
             run_id = begun[0][1]
             own = [row for row, other in begun if other == run_id]
             await self._converse(thread, own, run_id, stopped=any(row.is_stopped for row in own))
             return True
         for row in rows:
             if (outcome := outcome_of(thread, row.event)) is not None:
+                await thread.settle()
                 await self._finish(thread, [row], outcome)
                 return True
         return False

@@ -13,8 +13,7 @@ from shipmate.server.guard.error import missing
 from shipmate.server.shape import Json, tells
 from shipmate.server.site import TheShip
 from shipmate.workspace.dimension import PIXEL_LIMIT, has_too_many_pixels
-from shipmate.workspace.layout import Layout
-from shipmate.workspace.upload import Upload, find_file, keep_file
+from shipmate.workspace.upload import Upload, Uploads
 
 UPLOAD_LIMIT = 20_000_000
 # Shown in place by a browser; none of these can run a script.
@@ -33,7 +32,7 @@ SHOWN = frozenset(
 )
 
 
-def keep_upload(layout: Layout, data: bytes, filename: str) -> Upload:
+def keep_upload(uploads: Uploads, data: bytes, filename: str) -> Upload:
     """Store a file a person sent; a picture is not decoded here, only its size is read."""
     if not data:
         raise MediaError("The file is empty. Choose another.")
@@ -43,12 +42,12 @@ def keep_upload(layout: Layout, data: bytes, filename: str) -> Upload:
         raise MediaError(
             f"The picture has more than {PIXEL_LIMIT // 1_000_000} million pixels. Choose a smaller one."
         )
-    return keep_file(layout, data, filename)
+    return uploads.keep(data, filename)
 
 
-def find_upload(layout: Layout, upload_id: str) -> tuple[Upload, Path]:
+def find_upload(uploads: Uploads, upload_id: str) -> tuple[Upload, Path]:
     """Return a kept file's description and place."""
-    found = find_file(layout, upload_id)
+    found = uploads.find(upload_id)
     if found is None:
         raise missing("such file")
     return found
@@ -61,13 +60,13 @@ router = APIRouter(tags=["files"])
 async def upload_file(ship: TheShip, file: Annotated[UploadFile, File()]) -> Response:
     """Keep one attached file of at most 20 MB."""
     data = await file.read(UPLOAD_LIMIT + 1)
-    return Json(keep_upload(ship.layout, data, file.filename or ""), 201)
+    return Json(keep_upload(ship.uploads, data, file.filename or ""), 201)
 
 
 @router.get("/api/files/{file_id}", response_class=FileResponse)
 async def read_upload(ship: TheShip, file_id: str) -> Response:
     """Return an attached file; only pictures and sound are shown in place."""
-    upload, path = find_upload(ship.layout, file_id)
+    upload, path = find_upload(ship.uploads, file_id)
     shown = upload.media_type in SHOWN
     response = FileResponse(
         path,

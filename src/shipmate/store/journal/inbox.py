@@ -122,6 +122,9 @@ class JournalInbox:
         self._forget()
         if has_broken or self._file.is_doubtful:
             self._file.replace(self._lines())
+        elif self._kept:
+            # From now on people are told that these were taken, or withdrawn.
+            self._file.settle()
 
     async def accept(self, event: IngressEvent) -> tuple[InboxRow, bool]:
         """Store an event durably; return its row, and whether it is new."""

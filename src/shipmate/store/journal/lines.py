@@ -67,6 +67,10 @@ class LineFile:
         await pace_of(self._disk).wait(partial(self._append, _encode(lines), waits=True))
         self._count += len(lines)
 
+    def settle(self) -> None:
+        """Put on disk what a process wrote that ended before it had waited for it."""
+        self._append(b"", waits=True)
+
     def _append(self, data: bytes, *, waits: bool) -> None:
         try:
             with refusals(self._path, self._layout.root):

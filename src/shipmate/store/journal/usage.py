@@ -37,11 +37,20 @@ class UsageFiles:
 
     def read(self, name: str, offset: int) -> tuple[list[StepUsage], int]:
         """Return the steps behind a place in a file, and the place behind them."""
+        whole = self._read_lines(name, offset)
+        return [step for line in whole.splitlines() if (step := _decode(line))], offset + len(whole)
+
+    def read_run(self, name: str, offset: int, run_id: str) -> list[StepUsage]:
+        """Return the steps of one run behind a place in a file."""
+        mark = msgspec.json.encode(run_id)
+        lines = (line for line in self._read_lines(name, offset).splitlines() if mark in line)
+        return [step for line in lines if (step := _decode(line)) and step.run_id == run_id]
+
+    def _read_lines(self, name: str, offset: int) -> bytes:
         path = self._layout.usage / name
         with refusals(path, self._layout.root), opened(self._disk, path, os.O_RDONLY) as handle:
             data = read_from(self._disk, handle, offset)
-        whole = data[: data.rfind(b"\n") + 1]
-        return [step for line in whole.splitlines() if (step := _decode(line))], offset + len(whole)
+        return data[: data.rfind(b"\n") + 1]
 
 
 def _decode(line: bytes) -> StepUsage | None:

@@ -10,14 +10,14 @@ import contextlib
 import logging
 import re
 import sqlite3
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from errno import ENOENT
 from functools import cache
 from importlib.resources import files
 from os import strerror
 from pathlib import Path
-from typing import Any, TypeVar
+from types import TracebackType
+from typing import Any, NoReturn, TypeVar
 
 from shipmate.errors import StorageError
 from shipmate.store.migration import read_migrations
@@ -36,6 +36,8 @@ COMPANIONS = ("-journal", "-wal", "-shm")
 BROKEN = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_READONLY_DBMOVED", "SQLITE_IOERR_SHORT_READ")
 # The whole of a database up to this size is checked when the index is compared with the files.
 CHECKED_BYTES = 16 * 1024 * 1024
+# What is left of the journal of a transaction, for the next to write over.
+JOURNAL_BYTES = 1024 * 1024
 # How often something is tried on a database that is taken away each time.
 TRIES = 10
 
@@ -55,24 +57,31 @@ class Database:
         self._identity = (0, 0)
         # Changes whenever another database took the place of the one before: it is to be compared then.
         self.serial = 0
-        with self._words():
+        try:
             self._open()
+        except (sqlite3.DatabaseError, OSError) as error:
+            self._raise(error)
 
     def do(self, work: Callable[[], Result]) -> Result:
         """Do some work on the database; a lost or damaged one is made anew, and the work done once more."""
-        with self._words():
-            self._notice()
-            for _ in range(TRIES - 1):
-                try:
-                    return work()
-                except sqlite3.DatabaseError as error:
-                    if _is_damage(error):
-                        self._heal(error)
-                    elif self._is_lost():
-                        self._notice()
-                    else:
-                        raise
-            return work()
+        try:
+            return self._do(work)
+        except (sqlite3.DatabaseError, OSError) as error:
+            self._raise(error)
+
+    def _do(self, work: Callable[[], Result]) -> Result:
+        self._notice()
+        for _ in range(TRIES - 1):
+            try:
+                return work()
+            except sqlite3.DatabaseError as error:
+                if _is_damage(error):
+                    self._heal(error)
+                elif self._is_lost():
+                    self._notice()
+                else:
+                    raise
+        return work()
 
     def run(self, statement: str, values: Mapping[str, Any] | None = None) -> sqlite3.Cursor:
         """Run one statement."""
@@ -88,19 +97,10 @@ class Database:
         """Run a query to its end."""
         return self.run(statement, values).fetchall()
 
-    @contextmanager
-    def transaction(self) -> Generator[None]:
+    def transaction(self) -> Transaction:
         """Make several statements one: all or none."""
         assert self._connection is not None, "the database is open"
-        connection = self._connection
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            connection.execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                connection.rollback()
-            raise
+        return Transaction(self._connection)
 
     def check(self) -> None:
         """Look the whole database through for damage, if it is not large; a damaged one is made anew."""
@@ -174,7 +174,8 @@ class Database:
         try:
             boot = _boot_id()
             # Between two transactions the one file is the whole of it, whoever copies or replaces it.
-            connection.execute("PRAGMA journal_mode = TRUNCATE")
+            connection.execute("PRAGMA journal_mode = PERSIST")
+            connection.execute(f"PRAGMA journal_size_limit = {JOURNAL_BYTES}")
             connection.execute(f"PRAGMA synchronous = {'OFF' if boot else 'NORMAL'}")
             connection.execute("PRAGMA temp_store = MEMORY")
             self._migrate(connection)
@@ -234,17 +235,42 @@ class Database:
             return "the index"
         return self._layout.name_of(self._path) if self._layout else self._path.name
 
-    @contextmanager
-    def _words(self) -> Generator[None]:
+    def _raise(self, error: sqlite3.DatabaseError | OSError) -> NoReturn:
+        """Raise trouble in words for a person, but for a mistake of ours."""
+        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+            raise error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise StorageError(
+            f"cannot use {self._name}: {reason}. It only lists what the files hold; mend this and retry."
+        ) from error
+
+
+class Transaction:
+    """Several statements that are one."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self._take_back()
+            return
         try:
-            yield
-        except (sqlite3.DatabaseError, OSError) as error:
-            if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
-                raise
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise StorageError(
-                f"cannot use {self._name}: {reason}. It only lists what the files hold; mend this and retry."
-            ) from error
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._take_back()
+            raise
+
+    def _take_back(self) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.rollback()
 
 
 def _damage(reason: str) -> sqlite3.DatabaseError:

@@ -39,5 +39,5 @@ class SendFile(Tool[SendFileArguments]):
     async def run(self, arguments: SendFileArguments, context: ToolContext) -> ToolResult:
         name = PurePosixPath(arguments.path).name
         data, _ = await asyncio.to_thread(read_target, context, arguments.path, SIZE_LIMIT)
-        part = await asyncio.to_thread(attach, context.layout, data, name)
+        part = await asyncio.to_thread(attach, context.uploads, data, name)
         return ToolResult(output=f"Sent: {name} ({part['mediaType']}, {len(data):,} bytes).", files=(part,))

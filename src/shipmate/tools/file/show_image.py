@@ -42,5 +42,5 @@ class ShowImage(Tool[ShowImageArguments]):
         except MediaError as error:
             raise ToolError(str(error)) from error
         name = PurePosixPath(arguments.path).name
-        part = attach(context.layout, data, name)
+        part = attach(context.uploads, data, name)
         return ToolResult(output=f"Shown: {name} ({part['mediaType']}, {len(data):,} bytes).", files=(part,))

@@ -85,7 +85,7 @@ class Content:
             return f"[an image of {len(data):,} bytes that is no PNG, JPEG, GIF or WebP: left out]"
         if kind.startswith("image/") and has_too_many_pixels(data):
             return f"[an image of more than {PIXEL_LIMIT // 1_000_000} million pixels: left out]"
-        part = attach(self._context.layout, data, name.rpartition("/")[2] or what)
+        part = attach(self._context.uploads, data, name.rpartition("/")[2] or what)
         self.files.append(part)
         upload = part["url"].rpartition("/")[2]
         told = "" if _label(said) in ("", kind) else f", called {_label(said)}"

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
@@ -60,7 +61,7 @@ class OsDisk:
         return os.fstat(handle)
 
     def stat(self, path: Path) -> os.stat_result:
-        return path.stat()
+        return os.stat(path)  # noqa: PTH116  # asked dozens of times a turn; a Path costs as much again
 
     # macOS has no fdatasync.
     def fdatasync(self, handle: int) -> None:
@@ -91,14 +92,24 @@ class OsDisk:
 DISK = OsDisk()
 
 
-@contextmanager
-def opened(disk: Disk, path: Path, flags: int, mode: int = 0o600) -> Generator[int]:
-    """Hold a file open."""
-    handle = disk.open(path, flags, mode)
-    try:
-        yield handle
-    finally:
-        disk.close(handle)
+# This and `refusals` are entered dozens of times a turn; a generator would cost several times as much.
+class opened:  # noqa: N801
+    """Holds a file open."""
+
+    __slots__ = ("_disk", "_flags", "_handle", "_mode", "_path")
+
+    def __init__(self, disk: Disk, path: Path, flags: int, mode: int = 0o600) -> None:
+        self._disk = disk
+        self._path = path
+        self._flags = flags
+        self._mode = mode
+
+    def __enter__(self) -> int:
+        self._handle = self._disk.open(self._path, self._flags, self._mode)
+        return self._handle
+
+    def __exit__(self, *_: object) -> None:
+        self._disk.close(self._handle)
 
 
 def read_from(disk: Disk, handle: int, offset: int = 0) -> bytes:
@@ -306,17 +317,27 @@ def locked(disk: Disk, path: Path, kind: int = fcntl.LOCK_EX) -> Generator[None]
         yield
 
 
-@contextmanager
-def refusals(path: Path, root: Path) -> Generator[None]:
-    """Turn a refusal of the disk into a StorageError that names the file; absence passes through."""
-    try:
-        yield
-    except (FileNotFoundError, FileExistsError):
-        raise
-    except OSError as error:
+class refusals:  # noqa: N801
+    """Turns a refusal of the disk into a StorageError that names the file; absence passes through."""
+
+    __slots__ = ("_path", "_root")
+
+    def __init__(self, path: Path, root: Path) -> None:
+        self._path = path
+        self._root = root
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        if not isinstance(error, OSError) or isinstance(error, FileNotFoundError | FileExistsError):
+            return
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise StorageError(
-            f"cannot use {name_of(path, root)}: {reason}. Mend this, or free some space, and try again."
+            f"cannot use {name_of(self._path, self._root)}: {reason}. "
+            "Mend this, or free some space, and try again."
         ) from error
 
 

@@ -6,11 +6,9 @@ import asyncio
 import zlib
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
-import httpcore2
-
-from shipmate.models.wire.http.http_failure import FAILURES, explain_failure
+from shipmate.models.wire.http.direct import explain
 from shipmate.models.wire.http.trouble import HttpFault
 
 # What may still come after all that was wanted, so that the connection can be used again.
@@ -20,6 +18,18 @@ PIECE = 65_536
 GZIP_OR_ZLIB = 47
 
 
+class Response(Protocol):
+    """What is known of an answer before its body, and where that comes from."""
+
+    @property
+    def status(self) -> int: ...
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]: ...
+    @property
+    def stream(self) -> Any: ...
+    async def aclose(self) -> None: ...
+
+
 class _Body(Protocol):
     def __aiter__(self) -> AsyncGenerator[bytes]: ...
 
@@ -27,7 +37,7 @@ class _Body(Protocol):
 class HttpAnswer:
     """Status, headers and body of one answer."""
 
-    def __init__(self, response: httpcore2.Response, host: str, stall: float | None) -> None:
+    def __init__(self, response: Response, host: str, stall: float | None) -> None:
         self.status = response.status
         self.headers = _read_headers(response.headers)
         self._response = response
@@ -88,8 +98,8 @@ class HttpAnswer:
     async def _next(self) -> bytes | None:
         try:
             return await anext(self._body, None)
-        except FAILURES as error:
-            fault = explain_failure(error, self._host, self._stall)
+        except Exception as error:  # noqa: BLE001  (what is no trouble on the way is raised as it is)
+            fault = explain(error, self._host, self._stall)
             raise HttpFault("stalled" if fault.kind == "timeout" else fault.kind, fault.words) from None
 
 

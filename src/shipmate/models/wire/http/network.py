@@ -7,11 +7,16 @@ import select
 import socket
 import ssl
 from collections.abc import Iterable
-from typing import Any
-
-import httpcore2
+from typing import TYPE_CHECKING, Any
 
 from shipmate.models.wire.http.trouble import HttpFault, explain_certificate
+
+if TYPE_CHECKING:
+    import httpcore2
+    from httpcore2 import AsyncNetworkBackend, AsyncNetworkStream
+else:
+    # The library asks for nothing but the methods, and takes 50 ms to load.
+    AsyncNetworkBackend = AsyncNetworkStream = object
 
 # How much is kept of what nobody has read yet before the sender is told to wait.
 UNREAD_LIMIT = 256_000
@@ -21,7 +26,7 @@ HEAD_LIMIT = 16_000
 NEXT_ADDRESS_SECONDS = 0.25
 
 
-class Network(httpcore2.AsyncNetworkBackend):
+class Network(AsyncNetworkBackend):
     """Opens connections."""
 
     async def connect_tcp(
@@ -60,7 +65,7 @@ class Network(httpcore2.AsyncNetworkBackend):
         await asyncio.sleep(seconds)
 
 
-class NetworkStream(httpcore2.AsyncNetworkStream):
+class NetworkStream(AsyncNetworkStream):
     """One connection."""
 
     def __init__(self, protocol: _Protocol, host: str) -> None:
@@ -80,6 +85,8 @@ class NetworkStream(httpcore2.AsyncNetworkStream):
                 async with asyncio.timeout(timeout):
                     await self._protocol.wait_for_data()
             except TimeoutError:
+                import httpcore2
+
                 raise httpcore2.ReadTimeout from None
         self._is_between = True
         return self._protocol.take(max_bytes)
@@ -99,10 +106,11 @@ class NetworkStream(httpcore2.AsyncNetworkStream):
         try:
             async with asyncio.timeout(timeout):
                 await self._protocol.send(unsent + buffer)
-        except TimeoutError:
-            raise httpcore2.WriteTimeout from None
-        except OSError:
-            raise httpcore2.WriteError from None
+        except (TimeoutError, OSError) as error:
+            import httpcore2
+
+            kind = httpcore2.WriteTimeout if isinstance(error, TimeoutError) else httpcore2.WriteError
+            raise kind from None
 
     async def aclose(self) -> None:
         """Close without waiting for the other side, so that it can be done while being cancelled."""

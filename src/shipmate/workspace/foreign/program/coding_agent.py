@@ -21,10 +21,74 @@ from shipmate.workspace.foreign.foreign_file import (
 from shipmate.workspace.foreign.given_name import name_in_heading
 from shipmate.workspace.foreign.mcp_entry import find_servers
 from shipmate.workspace.foreign.program.cursor_rule import find_rules
-from shipmate.workspace.foreign.program.inline_import import find_imports
-from shipmate.workspace.foreign.program.rights import find_denied, find_rights
 from shipmate.workspace.foreign.recognised import Recognised, Unused
 from shipmate.workspace.layout import CAPTAIN, MEMBER_ID
+
+# Of a command only plain words; of a path no way out of the workspace.
+RULE = re.compile(r"(Bash|Read|Edit|Write|WebFetch)(?:\(([\w ./*@:+=,-]+)\))?")
+TOOLS = {"Bash": "exec", "Read": "read", "Edit": "edit", "Write": "write", "WebFetch": "web_fetch"}
+
+
+def find_denied(settings: JsonObject) -> list[str]:
+    """Return the rules of what may not be done, as far as they can be said here."""
+    return [ours for rule in _rules(settings, "deny") if (ours := _convert(rule))]
+
+
+def find_rights(file: str, settings: JsonObject) -> Iterator[Unused]:
+    """Go over the rights that are not taken over, with the lines that say the same."""
+    for key in ("allow", "ask"):
+        if rules := _rules(settings, key):
+            same = [ours for rule in rules if (ours := _convert(rule))]
+            lines: JsonObject = {"permissions": {key: same}} if same else {}
+            why = "rights are given in ship.json; until then whatever acts asks"
+            yield Unused(what=f"{file}: permissions.{key} ({len(rules)})", why=why, lines=lines)
+    for rule in _rules(settings, "deny"):
+        if not _convert(rule):
+            why = "no rule here says the same; write the nearest one into ship.json"
+            yield Unused(what=f"{file}: permissions.deny {rule}", why=why)
+
+
+def _rules(settings: JsonObject, key: str) -> list[str]:
+    found = dig(settings, "permissions", key)
+    return [rule.strip() for rule in found if isinstance(rule, str)] if isinstance(found, list) else []
+
+
+def _convert(rule: str) -> str:
+    """Return the rule that says the same here; empty where there is none."""
+    match = RULE.fullmatch(rule)
+    if match is None:
+        return ""
+    tool, inner = TOOLS[match[1]], match[2]
+    if inner is None:
+        return tool
+    if tool == "exec":
+        # `npm run:*` there is `npm run *` here.
+        command = f"{inner[:-2]} *" if inner.endswith(":*") else inner
+        return f"exec({command})"
+    inner = inner.removeprefix("domain:").removeprefix("./")
+    return "" if inner.startswith(("/", "~")) or ".." in inner.split("/") else f"{tool}({inner})"
+
+
+NAMED = re.compile(r"(?<![\w`@/])@([\w~][\w./~-]*\w)")
+CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+COUNT_LIMIT = 20
+
+
+def find_imports(root: Path, name: str) -> list[Unused]:
+    """Return the imports of a file that are not followed."""
+    text = CODE.sub("", read_head(root / name))
+    found: list[Unused] = []
+    for line in text.splitlines():
+        if line.strip().startswith("@") and " " not in line.strip():
+            continue
+        for path in NAMED.findall(line):
+            if is_file((root / name).parent / path):
+                why = (
+                    f"it is named inside a sentence: give @{path} a line of its own to put it into the prompt"
+                )
+                found.append(Unused(what=f"{name}: @{path}", why=why))
+    return found[:COUNT_LIMIT]
+
 
 AGENTS = "AGENTS.md"
 # Each program with the files it reads as words for itself, the more general first.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
 
-from shipmate.workspace.foreign.foreign_file import list_names, read_head
+from shipmate.workspace.foreign.foreign_file import ENTRY_LIMIT, read_head
 from shipmate.workspace.foreign.recognised import Unused
 
 FOLDER = ".cursor/rules"
@@ -19,8 +20,7 @@ def find_rules(root: Path) -> tuple[list[str], dict[str, tuple[str, ...]], list[
     always: list[str] = []
     for_files: dict[str, tuple[str, ...]] = {}
     unused: list[Unused] = []
-    for name in list_names(root / FOLDER, ".mdc"):
-        path = f"{FOLDER}/{name}"
+    for path in _find_files(root):
         globs, why = _judge(read_head(root / path))
         if globs:
             for_files[path] = globs
@@ -29,6 +29,17 @@ def find_rules(root: Path) -> tuple[list[str], dict[str, tuple[str, ...]], list[
         else:
             always.append(path)
     return always, for_files, unused
+
+
+def _find_files(root: Path) -> list[str]:
+    """Return the rules in the folder and those below it, without following a link."""
+    found: list[str] = []
+    for folder, folders, names in os.walk(root / FOLDER):
+        folders.sort()
+        found += [Path(folder, name).relative_to(root).as_posix() for name in names if name.endswith(".mdc")]
+        if len(found) >= ENTRY_LIMIT:
+            break
+    return sorted(found)[:ENTRY_LIMIT]
 
 
 def _judge(text: str) -> tuple[tuple[str, ...], str]:

@@ -1,0 +1,1 @@
+"""Rehearse scripts: read what is expected, compare it with what was performed, and report."""

@@ -1,0 +1,157 @@
+"""What a rehearsal keeps while it lasts: questions, decisions and what was used, in memory alone."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+
+from shipmate.approvals.approval_file import JointDecision
+from shipmate.approvals.audit import Audit, Ending
+from shipmate.approvals.value import Approval, Call, Grant, Verdict
+from shipmate.store.journal.sidecar import SidecarFiles
+from shipmate.store.port import GrantRow, StepUsage
+from shipmate.values.message import JsonObject, timestamp
+from shipmate.values.sidecar import Sidecar
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.disk.memory_disk import MemoryDisk
+from shipmate.workspace.layout import Layout
+
+
+class PassingApprovals:
+    """Approvals that are gone with the rehearsal; the audit, where there is one, is told of them."""
+
+    def __init__(self, audit: Audit) -> None:
+        self._audit = audit
+        self._approvals: dict[str, Approval] = {}
+
+    @contextmanager
+    def lock(self) -> Generator[None]:
+        yield
+
+    def read(self, approval_id: str) -> Approval | None:
+        return self._approvals.get(approval_id)
+
+    def write(self, approval: Approval) -> None:
+        if approval.id not in self._approvals:
+            self._audit.asked(approval)
+        self._approvals[approval.id] = approval
+        if not approval.is_open:
+            self._audit.decided(approval)
+
+    def joint_decisions(self) -> list[str]:
+        return []
+
+    def read_joint(self, name: str) -> JointDecision | None:
+        return None
+
+    def write_joint(self, decided: Sequence[Approval], grants: Sequence[Grant]) -> str:
+        for each in decided:
+            self.write(each)
+        return ""
+
+    def spread(self, joint: JointDecision) -> None:
+        """Do nothing: what was decided together was written at once."""
+
+    def drop_joint(self, name: str) -> None:
+        """Do nothing: there is none."""
+
+
+class PassingConsents:
+    """The index of approvals and the grants of a rehearsal."""
+
+    def __init__(self) -> None:
+        self._approvals: dict[str, tuple[str, str]] = {}
+        self._grants: dict[str, GrantRow] = {}
+
+    async def put_approval(
+        self, approval_id: str, thread_id: str, status: str, requested_at: str, expires_at: str | None
+    ) -> None:
+        self._approvals[approval_id] = (thread_id, status)
+
+    async def approvals(
+        self, *, status: str | None = None, thread_id: str | None = None, limit: int = 500
+    ) -> list[str]:
+        found = [
+            approval_id
+            for approval_id, (thread, state) in reversed(self._approvals.items())
+            if status in (None, state) and thread_id in (None, thread)
+        ]
+        return found[:limit]
+
+    async def waiting(self) -> dict[str, int]:
+        return {}
+
+    async def add_grant(self, grant_id: str, data: JsonObject, until: str | None) -> None:
+        self._grants[grant_id] = GrantRow(
+            id=grant_id, data=data, created_at=timestamp(), until=until, revoked_at=None
+        )
+
+    async def grants(self, *, every: bool = False) -> list[GrantRow]:
+        return list(self._grants.values())
+
+    async def revoke_grant(self, grant_id: str) -> bool:
+        return self._grants.pop(grant_id, None) is not None
+
+
+class PassingLedger:
+    """What the steps of a rehearsal used, and what stands beside the rows of its threads."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._steps: list[StepUsage] = []
+        self._sidecars = SidecarFiles(layout, MemoryDisk())
+
+    async def add_usage(self, usage: StepUsage) -> None:
+        self._steps.append(usage)
+
+    async def usage(
+        self, since: str, thread_id: str | None = None, run_id: str | None = None
+    ) -> list[StepUsage]:
+        return [
+            step
+            for step in self._steps
+            if since <= step.at and thread_id in (None, step.thread_id) and run_id in (None, step.run_id)
+        ]
+
+    async def sidecars(self, thread_id: str) -> Mapping[str, Sidecar]:
+        return self._sidecars.read(ThreadId.parse(thread_id))
+
+    async def keep_context(self, thread_id: str, message_id: str, context: str) -> None:
+        self._sidecars.add_context(ThreadId.parse(thread_id), message_id, context)
+
+    async def keep_signatures(
+        self, thread_id: str, message_id: str, step: int, signatures: list[JsonObject]
+    ) -> None:
+        self._sidecars.add_signatures(ThreadId.parse(thread_id), message_id, step, signatures)
+
+    async def drop_sidecars(self, thread_id: str) -> None:
+        self._sidecars.drop(ThreadId.parse(thread_id))
+
+
+class PassingStore:
+    """All that a rehearsal keeps beside its threads."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.consents = PassingConsents()
+        self.ledger = PassingLedger(layout)
+
+
+class NoAudit(Audit):
+    """No record: nothing acted."""
+
+    def allowed(self, call: Call) -> None:
+        """Do nothing."""
+
+    def refused(self, call: Call, verdict: Verdict) -> None:
+        """Do nothing."""
+
+    def ended(self, call: Call, outcome: Ending) -> None:
+        """Do nothing."""
+
+    def asked(self, approval: Approval) -> None:
+        """Do nothing."""
+
+    def decided(self, approval: Approval) -> None:
+        """Do nothing."""
+
+    def abandoned(self, approval: Approval, why: str) -> None:
+        """Do nothing."""

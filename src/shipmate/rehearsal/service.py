@@ -1,0 +1,142 @@
+"""Rehearse a script: perform it, have it judged, compare, and keep the report."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+
+import msgspec
+
+from shipmate.errors import ModelError, PrimingError, StorageError
+from shipmate.models.choice import ModelChoice
+from shipmate.models.port import ModelRequest, TextDelta
+from shipmate.models.selection.window import Windows
+from shipmate.priming.library import Library
+from shipmate.priming.ref import ScriptRef
+from shipmate.priming.rehearsal.compare import compare
+from shipmate.priming.rehearsal.fitting import Judge
+from shipmate.priming.rehearsal.performed import Performed
+from shipmate.priming.rehearsal.recorded import read_defaults, read_turns
+from shipmate.priming.rehearsal.report.kept import keep_report
+from shipmate.priming.rehearsal.report.rehearsal_report import Report
+from shipmate.priming.rehearsal.rubric import ask_judge, find_questions
+from shipmate.priming.script.record import Script
+from shipmate.rehearsal.perform import perform
+from shipmate.rehearsal.recorded_model import NAME
+from shipmate.rehearsal.stage import ToolMode
+from shipmate.values.message import timestamp, user_message
+from shipmate.workspace.crew import Crew
+from shipmate.workspace.layout import CAPTAIN, Layout
+from shipmate.workspace.load import load_config
+
+log = logging.getLogger(__name__)
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """How a script is rehearsed, and what counts."""
+
+    member: str = CAPTAIN
+    # None is the member's own; "script" plays the member's side.
+    model: str | None = None
+    tools: ToolMode = "script"
+    forced: bool = False
+    ignore: Collection[str] = ()
+    # The model that judges rubrics; None is the one that answers.
+    judge: str | None = None
+    max_ms: float | None = None
+    max_cost_usd: float | None = None
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """A rehearsal that was held: what was heard, by whom it is judged, and the report."""
+
+    report: Report
+    performed: Performed = Performed()
+    judge: Judge | None = None
+
+
+async def rehearse(
+    layout: Layout,
+    ref: str,
+    *,
+    member: str = CAPTAIN,
+    model: str | None = None,
+    tools: ToolMode = "script",
+    forced: bool = False,
+    ignore: Collection[str] = (),
+) -> Report:
+    """Rehearse a script of the library; its report takes the place of the last one."""
+    setting = Setting(member=member, model=model, tools=tools, forced=forced, ignore=ignore)
+    report = (await hold(layout, ref, setting)).report
+    try:
+        keep_report(layout, report)
+    except StorageError as error:
+        # A test may run where nothing can be written; the report is what it asked for.
+        log.warning("%s", error)
+    return report
+
+
+async def hold(layout: Layout, ref: str, setting: Setting) -> Held:
+    """Rehearse a script of the library and return what was heard as well; nothing is kept."""
+    started = timestamp()
+    held = await _hold(layout, ScriptRef.parse(ref), setting)
+    report = msgspec.structs.replace(
+        held.report,
+        ref=str(ScriptRef.parse(ref)),
+        member=setting.member,
+        tools=setting.tools,
+        model=setting.model or "",
+        forced=setting.forced,
+        started_at=started,
+    )
+    return msgspec.structs.replace(held, report=report)
+
+
+async def _hold(layout: Layout, ref: ScriptRef, setting: Setting) -> Held:
+    try:
+        script = Library(layout).load(ref, setting.member)
+        # What is expected is read first: nothing is said for a script that cannot be judged.
+        read_defaults(script)
+        read_turns(script)
+        performed = await perform(
+            layout,
+            script,
+            member=setting.member,
+            model=setting.model,
+            tools=setting.tools,
+            forced=setting.forced,
+        )
+        judge = await _find_judge(layout, script, performed, setting)
+        return Held(report=judge_script(script, performed, judge, setting), performed=performed, judge=judge)
+    except PrimingError as error:
+        return Held(report=Report(verdict="broken", reason=str(error)))
+    except ModelError as error:
+        # The judge's: what a member's model does is in what was performed.
+        return Held(report=Report(verdict="unusable", reason=str(error)))
+
+
+def judge_script(script: Script, performed: Performed, judge: Judge | None, setting: Setting) -> Report:
+    """Compare what was heard with a script, as the setting wants it."""
+    bounds = {"max_ms": setting.max_ms, "max_cost_usd": setting.max_cost_usd}
+    return compare(script, performed, judge, ignore=setting.ignore, **bounds)
+
+
+async def _find_judge(layout: Layout, script: Script, performed: Performed, setting: Setting) -> Judge | None:
+    """Have answers judged where a record has a rubric, by the model that answered or the member's own."""
+    questions = find_questions(script, performed, ignore=setting.ignore)
+    if not questions:
+        return None
+    loaded = load_config(layout)
+    found = Crew(layout, loaded).find(setting.member)
+    model = setting.judge or (None if setting.model == NAME else setting.model)
+    models = ModelChoice(found.config.llm, loaded.environ, None, Windows())
+
+    async def ask(system: str, words: str) -> str:
+        request = ModelRequest(system=system, messages=[user_message("rubric", words)])
+        answer = models.named(model).stream(request)
+        return "".join([event.text async for event in answer if isinstance(event, TextDelta)])
+
+    try:
+        return await ask_judge(questions, ask)
+    finally:
+        await models.close()

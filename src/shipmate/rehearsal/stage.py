@@ -1,0 +1,198 @@
+"""Compose what a rehearsal is held with: the loop, the rules and the tools of a member, and no thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from shipmate.approvals.audit import Audit
+from shipmate.approvals.service import ApprovalService
+from shipmate.approvals.value import Call
+from shipmate.context.builder import ContextBuilder
+from shipmate.context.request import Context, ContextRequest
+from shipmate.context.trace import Trace
+from shipmate.models.choice import ModelChoice
+from shipmate.models.selection.window import Windows
+from shipmate.orchestrator.equipment import Equipment
+from shipmate.orchestrator.guide import Guides
+from shipmate.orchestrator.loop import AgentOrchestrator
+from shipmate.orchestrator.turn import Turn
+from shipmate.rehearsal.passing_store import NoAudit, PassingApprovals, PassingStore
+from shipmate.rehearsal.recorded_call import RecordedCalls
+from shipmate.rehearsal.recorded_model import NAME, RecordedModel
+from shipmate.rehearsal.staged_toolset import stage_tools, withhold
+from shipmate.rehearsal.workspace_copy import WorkspaceCopy
+from shipmate.store.file_store import open_store
+from shipmate.store.port import Store
+from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.tools.toolset import Toolset, default_toolset
+from shipmate.values.chunk import Chunk
+from shipmate.workspace.crew import Crew
+from shipmate.workspace.disk.memory_disk import MemoryDisk
+from shipmate.workspace.layout import Layout
+from shipmate.workspace.load import Loaded, load_config
+from shipmate.workspace.member import Member
+from shipmate.workspace.upload import UploadFolder
+
+ToolMode: TypeAlias = Literal["script", "sandbox", "live"]
+
+
+class NoGuides(Guides):
+    """No guides: recorded results hold those that were told."""
+
+    def add_to(self, turn: Turn, call: Call, told: list[Chunk]) -> list[Chunk]:
+        return told
+
+
+class NoContext(ContextBuilder):
+    """No prompt: a script that plays the member's side reads none."""
+
+    def build(self, request: ContextRequest) -> Context:
+        return Context(profile="", system="", sections=(), stable_bytes=0, tools_bytes=0, tokens=0)
+
+
+class Stage(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """A member with all it answers with; what it keeps is gone with the process."""
+
+    layout: Layout
+    equipment: Equipment
+    orchestrator: AgentOrchestrator
+    approvals: ApprovalService
+    store: PassingStore
+    # Plays the member's side, when a script does.
+    player: RecordedModel | None
+    # The model a question names, when it is not the member's own.
+    model: str | None
+    # Answers calls and approvals, unless tools are live.
+    recorded: RecordedCalls | None
+    # The workspace's own store, whose grants hold where tools are live.
+    real: Store | None = None
+
+    async def close(self) -> None:
+        """End what tools still have running."""
+        await self.equipment.close()
+        if self.real is not None:
+            await self.real.close()
+
+
+@asynccontextmanager
+async def open_stage(
+    layout: Layout, recorded: RecordedCalls, *, member: str, model: str | None, tools: ToolMode
+) -> AsyncGenerator[Stage]:
+    """Compose a stage, and clear it away."""
+    loaded = load_config(layout)
+    found = Crew(layout, loaded).find(member)
+    copy = WorkspaceCopy(layout) if tools == "sandbox" else None
+    try:
+        if copy is not None:
+            await asyncio.to_thread(copy.make)
+        if tools == "live":
+            stage = _compose_live(layout, loaded, found, model)
+        else:
+            stage = _compose(layout, loaded, found, model, recorded, copy)
+        try:
+            yield stage
+        finally:
+            await stage.close()
+    finally:
+        if copy is not None:
+            await asyncio.to_thread(copy.remove)
+
+
+def _compose(
+    layout: Layout,
+    loaded: Loaded,
+    member: Member,
+    model: str | None,
+    recorded: RecordedCalls,
+    copy: WorkspaceCopy | None,
+) -> Stage:
+    """Compose a stage on which a script answers, and a copy of the workspace where there is one."""
+    place = copy.layout if copy else layout
+    member = msgspec.structs.replace(member, layout=place, own=place.member(member.id))
+    toolset = stage_tools(member, layout, recorded, copy)
+    store = PassingStore(place)
+    # Answers from the script need no sandbox, and no command runs in the copy without one.
+    approvals = _make_approvals(place, loaded, store, NoAudit(place, disk=MemoryDisk()), lambda: True)
+    player = RecordedModel() if model == NAME else None
+    return Stage(
+        layout=layout,
+        equipment=_equip(withhold(member, is_live=copy is not None), loaded, toolset, player),
+        orchestrator=_make_loop(layout, loaded, toolset, approvals, store, None if copy else NoGuides()),
+        approvals=approvals,
+        store=store,
+        player=player,
+        model=None if player else model,
+        recorded=recorded,
+    )
+
+
+def _compose_live(layout: Layout, loaded: Loaded, member: Member, model: str | None) -> Stage:
+    """Compose a stage whose tools act: only threads and approvals are kept nowhere."""
+    sandbox = Sandbox(layout)
+    toolset = default_toolset(member, sandbox)
+    store = PassingStore(layout)
+    audit = Audit(layout, loaded.mask)
+    approvals = _make_approvals(layout, loaded, store, audit, lambda: sandbox.works)
+    player = RecordedModel() if model == NAME else None
+    return Stage(
+        layout=layout,
+        equipment=_equip(member, loaded, toolset, player),
+        orchestrator=_make_loop(layout, loaded, toolset, approvals, store, None),
+        approvals=approvals,
+        store=store,
+        player=player,
+        model=None if player else model,
+        recorded=None,
+        real=open_store(layout),
+    )
+
+
+def _make_approvals(
+    layout: Layout, loaded: Loaded, store: PassingStore, audit: Audit, works: Callable[[], bool]
+) -> ApprovalService:
+    """Make the rules of a workspace; the questions are kept nowhere."""
+    config = loaded.config
+    return ApprovalService(
+        layout,
+        config.permissions,
+        store,
+        language=config.language,
+        sandbox_works=works,
+        zone=config.timezone,
+        mask=loaded.mask,
+        config=config,
+        records=PassingApprovals(audit),
+        audit=audit,
+    )
+
+
+def _equip(member: Member, loaded: Loaded, toolset: Toolset, player: RecordedModel | None) -> Equipment:
+    models = ModelChoice(member.config.llm, loaded.environ, player, Windows())
+    make_context = NoContext if player else ContextBuilder
+    return Equipment(member, models, toolset, make_context(member, environ=loaded.environ))
+
+
+def _make_loop(
+    layout: Layout,
+    loaded: Loaded,
+    toolset: Toolset,
+    approvals: ApprovalService,
+    store: PassingStore,
+    guides: Guides | None,
+) -> AgentOrchestrator:
+    return AgentOrchestrator(
+        layout=layout,
+        toolset=toolset,
+        approvals=approvals,
+        ledger=store.ledger,
+        uploads=UploadFolder(layout),
+        # Never on: a trace is a file of the workspace.
+        trace=Trace(layout, {}, loaded.mask),
+        snapshots=None,
+        guides=guides,
+    )

@@ -1,0 +1,52 @@
+"""Rehearse priming scripts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from fastapi import APIRouter
+from pydantic import Field, StrictBool
+from starlette.responses import Response
+
+from shipmate.priming.rehearsal.report.kept import last_report
+from shipmate.priming.rehearsal.report.rehearsal_report import Report
+from shipmate.rehearsal.service import rehearse
+from shipmate.server.guard.error import hide_root
+from shipmate.server.shape import Json, Shape, Slot, tells
+from shipmate.server.site import TheShip
+from shipmate.workspace.layout import CAPTAIN
+
+router = APIRouter(tags=["priming"])
+
+
+class RehearseScript(Shape):
+    """The request to rehearse a script."""
+
+    ref: Slot
+    member: Slot = CAPTAIN
+    tools: Literal["script", "sandbox", "live"] = "script"
+    # None is the member's own; `script` plays the member's side.
+    model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    forced: StrictBool = False
+
+
+@router.post("/api/priming/rehearse", openapi_extra=tells(Report))
+async def rehearse_script(ship: TheShip, body: RehearseScript) -> Response:
+    """Say a script's user turns again and compare; no thread is made, and only live tools act."""
+    member = ship.crew.find(body.member).id
+    report = await rehearse(
+        ship.layout, body.ref, member=member, model=body.model, tools=body.tools, forced=body.forced
+    )
+    return Json(_without_root(report, str(ship.layout.root)))
+
+
+@router.get("/api/priming/rehearsal", openapi_extra=tells(Report, or_null=True))
+async def read_rehearsal(ship: TheShip, ref: Slot) -> Response:
+    """Return the last report of a script; null when it was never rehearsed."""
+    report = last_report(ship.layout, ref)
+    return Json(None if report is None else _without_root(report, str(ship.layout.root)))
+
+
+def _without_root(report: Report, root: str) -> Report:
+    return msgspec.structs.replace(report, reason=hide_root(report.reason, root))

@@ -1,0 +1,22 @@
+"""Rehearse a script in a process of its own, to be killed meanwhile: python -m … ROOT SCRIPT TOOLS."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from shipmate.priming.script.parse import read_script
+from shipmate.rehearsal.perform import perform
+from shipmate.workspace.layout import Layout
+
+
+async def main(root: str, script: str, tools: str) -> None:
+    mode = {"script": "script", "sandbox": "sandbox", "live": "live"}[tools]
+    while True:
+        await perform(Layout(Path(root)), read_script(Path(script)), model="script", tools=mode)  # pyright: ignore[reportArgumentType]
+        print("again", flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
