@@ -276,9 +276,6 @@ def test_recorded_and_new_stand_side_by_side(open_page: OpenPage, serving: Servi
         asked.append(json.loads(route.request.post_data or "null"))
         route.fulfill(json=REPORT)
 
-    page.route(
-        "**/api/priming/rehearsal*", lambda route: route.fulfill(body="null", content_type="application/json")
-    )
     page.route("**/api/priming/rehearse", rehearse)
     put(serving, "team_shared/probe", PROBE)
     page.goto(f"{serving.address}/#/priming/team_shared%2Fprobe")
@@ -297,6 +294,25 @@ def test_recorded_and_new_stand_side_by_side(open_page: OpenPage, serving: Servi
     ]
     watched.shoot("script-rehearsal")
     assert violations(page) == []
+
+
+def test_a_script_is_rehearsed_and_its_last_rehearsal_is_shown(open_page: OpenPage, serving: Serving) -> None:
+    watched = open_script(open_page, serving)
+    page = watched.page
+    page.get_by_role("button", name="Rehearsal", exact=True).click()
+    page.get_by_label("Who answers").select_option("script")
+    page.get_by_role("button", name="Rehearse", exact=True).click()
+    expect(page.locator(".rehearsal-turn summary")).to_contain_text("as recorded")
+    page.get_by_label("Who answers").select_option("")
+    page.get_by_role("button", name="Rehearse", exact=True).click()
+    turn = page.locator(".rehearsal-turn")
+    expect(turn.get_by_label("Recorded").locator("li.differs").last).to_contain_text("At four.")
+    watched.shoot("script-rehearsed")
+    # The verdict stands beside the script from now on.
+    page.reload()
+    expect(page.locator(".script-talk")).to_be_visible()
+    page.locator(".script-place").get_by_role("button", name=re.compile("differs")).click()
+    expect(page.locator(".rehearsal-turn")).to_be_visible()
 
 
 def test_p3_a_part_nobody_knows_cannot_blank_the_page(open_page: OpenPage, serving: Serving) -> None:

@@ -14,7 +14,7 @@ import { Page } from "./Page";
 import { PrimingConversation } from "./PrimingConversation";
 import { PrimingEditor } from "./PrimingEditor";
 import { PrimingMarks } from "./PrimingMarks";
-import { PrimingRehearsal } from "./PrimingRehearsal";
+import { PrimingRehearsal, RehearsalVerdict } from "./PrimingRehearsal";
 
 const VIEWS = ["talk", "edit", "rehearsal"] as const;
 type View = (typeof VIEWS)[number];
@@ -26,6 +26,7 @@ export function PrimingScript({ reference, member }: { reference: string; member
   const [view, setView] = useState<View>();
   const [wasEdited, setEdited] = useState(false);
   const script = useLoad(() => api.script(reference), reference);
+  const last = useLoad(() => api.rehearsal(reference), reference);
   const owner = chooseMember(reference, member, script.data?.applicableMemberIds ?? []);
   const memberName = session.members.find((one) => one.id === owner)?.name || owner;
   const isBroken = script.data !== undefined && (script.data.problems.length > 0 || script.data.digest === null);
@@ -41,6 +42,11 @@ export function PrimingScript({ reference, member }: { reference: string; member
         <a href={link("priming")}>{t("nav.priming")}</a>
         <span className="mono faint">{script.data?.path ?? reference}</span>
         {script.data && <CopyButton text={script.data.text} />}
+        {last.data && (
+          <button type="button" className="link-quiet" onClick={() => setView("rehearsal")}>
+            <RehearsalVerdict report={last.data} />
+          </button>
+        )}
       </p>
       <Show from={script}>
         {(data) => {
@@ -76,7 +82,7 @@ export function PrimingScript({ reference, member }: { reference: string; member
                   <PrimingEditor script={data} memberName={memberName} reload={script.reload} />
                 </div>
               )}
-              {shown === "rehearsal" && <PrimingRehearsal reference={reference} member={owner} />}
+              {shown === "rehearsal" && <PrimingRehearsal reference={reference} member={owner} last={last} />}
               {shown === "talk" && <Uses uses={data.uses} />}
             </>
           );
