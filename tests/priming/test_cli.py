@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -222,38 +221,6 @@ def test_shows_how_conversations_differ(shell: Shell, put: Put, tmp_path: Path) 
     assert shell.json("diff", str(loose), "team_shared/a") == {"same": True, "diff": []}
     assert shell("diff", "team_shared/a", "team_shared/none")[0] == 2
     assert shell("diff", "team_shared/a", "none")[0] == 2
-
-
-@pytest.mark.usefixtures("thread")
-def test_rehearses_a_script_with_the_rehearsal_model(shell: Shell, layout: Layout, put: Put) -> None:
-    put("team_shared/wrong", body=words("hello", "no model says this"))
-    code, out, _ = shell("rehearse", "team_shared/wrong", "--model", "rehearsal")
-    assert code == 1
-    assert "differs in words" in out
-    assert "no model says this" in out
-    report = shell.json("rehearse", "team_shared/wrong", "--model", "rehearsal")
-    put("team_shared/right", body=words("hello", report["turns"][0]["got"]["words"]))
-    code, out, _ = shell("rehearse", "team_shared/right", "--model", "rehearsal")
-    assert (code, out) == (0, "Turn 1: as in the script\nAll turns are as in the script.\n")
-    assert shell("rehearse", "team_shared/wrong", "--model", "rehearsal", "--ignore", "words")[0] == 0
-    # A rehearsal leaves no thread in the list, and takes away what one that was killed left.
-    left = layout.thread(ThreadId("cli", "rehearsal", "d11"))
-    left.write_bytes(b"")
-    os.utime(left, (0, 0))
-    shell("rehearse", "team_shared/right", "--model", "rehearsal")
-    assert layout.thread_bin(ThreadId("cli", "rehearsal", "d11")).exists()
-    assert [path.name for path in layout.threads.iterdir()] == [f"{THREAD.encode()}.jsonl"]
-
-
-def test_a_rehearsal_approves_nothing(shell: Shell, layout: Layout, put: Put) -> None:
-    put("team_shared/acts", body=words('call exec {"command": "touch acted"}', "Done."))
-    report = shell.json("rehearse", "team_shared/acts", "--model", "rehearsal")
-    (turn,) = report["turns"]
-    assert turn["got"]["calls"] == [{"name": "exec", "input": {"command": "touch acted"}}]
-    assert (turn["stopped"], report["matches"]) == ("", False)
-    assert not (layout.root / "acted").exists()
-    approvals = [json.loads(path.read_text(encoding="utf-8")) for path in layout.approvals.glob("*.json")]
-    assert [approval["status"] for approval in approvals] == ["denied"]
 
 
 def test_help_names_every_command(shell: Shell) -> None:

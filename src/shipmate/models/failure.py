@@ -19,6 +19,8 @@ from shipmate.models.wire.wire import WireError
 from shipmate.workspace.secret.secret import Mask
 
 LONGEST_DETAIL = 240
+# Seconds after which waiting is no advice any more.
+LONG_WAIT = 60
 # Servers that speak another's protocol word this in their own way and send no code.
 TOO_LONG = re.compile(
     r"context.{0,12}(length|window|size)|too many (input )?tokens|(prompt|input|request) is too long"
@@ -139,8 +141,11 @@ def explain(
     kind, what, advice = (ModelStreamError, *WORDS[ModelStreamError]) if begun else _describe(fault)
     status = fault.status if isinstance(fault, WireError) else None
     code = f" ({status})" if status is not None and not begun else ""
-    said = Mask(secrets)(_line(fault.words))
+    # Masked before it is cut: half of a key is not known for one.
+    said = _line(Mask(secrets)(fault.words))
     wait = fault.retry_after if isinstance(fault, WireError) else None
+    if wait is not None and wait >= LONG_WAIT and kind is ModelBusyError:
+        advice = f"It wants to be left alone for {_name_span(wait)}; choose another model until then."
     return kind(f"{model} {what}{code}{f': {said}' if said else ''}. {advice}", retry_after=wait)
 
 
@@ -181,7 +186,15 @@ def classify(fault: WireError) -> type[ModelError]:
     return ModelDownError if fault.status >= 500 else ModelRequestError
 
 
+def _name_span(seconds: float) -> str:
+    for size, name in ((86_400, "days"), (3_600, "hours")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {name}"
+    return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
+
+
 def _line(text: str) -> str:
-    line = " ".join(text.split())
+    # What moves a terminal's cursor is no word.
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     line = line if len(line) <= LONGEST_DETAIL else f"{line[:LONGEST_DETAIL]}…"
     return line.removesuffix(".")

@@ -626,3 +626,47 @@ async def test_idle_connections_are_closed_in_time() -> None:
             assert await fetch(asker, server.url) == b"hello"
         assert server.connections == 2
         await asker.close()
+
+
+@pytest.mark.parametrize("piece", ["x-slow: y\r\n", "x"])
+async def test_a_head_that_comes_bit_by_bit_is_given_up(piece: str) -> None:
+    async def drip(visit: Visit) -> None:
+        await visit.send("HTTP/1.1 200 OK\r\nx-first: ")
+        while not visit.writer.is_closing():
+            await visit.send(piece, pause=0.02)
+
+    fault = await fail(drip, patience=QUICK)
+    assert fault.kind == "timeout"
+
+
+async def test_preliminary_answers_without_end_are_given_up() -> None:
+    async def promise(visit: Visit) -> None:
+        while not visit.writer.is_closing():
+            await visit.send("HTTP/1.1 100 Continue\r\n\r\n", pause=0.02)
+
+    fault = await fail(promise, patience=QUICK)
+    assert fault.kind == "timeout"
+
+
+async def test_a_long_answer_may_take_longer_than_its_head() -> None:
+    async def drip(visit: Visit) -> None:
+        await visit.begin()
+        for _ in range(20):
+            await visit.chunk("x")
+            await asyncio.sleep(0.03)
+        await visit.chunk("")
+
+    async with RawServer(drip) as server, client(patience=QUICK) as asker:
+        assert await fetch(asker, server.url) == b"x" * 20
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_proxy_that_is_away_is_not_taken_for_the_server(scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    async with client({f"{scheme.upper()}_PROXY": f"http://someone:passphrase@127.0.0.1:{port}"}) as asker:
+        with pytest.raises(HttpFault) as caught:
+            await fetch(asker, f"{scheme}://models.example/v1")
+    assert caught.value.kind == "proxy"
+    assert caught.value.is_unsent
+    assert caught.value.words == f"the proxy cannot be reached (nothing answers at 127.0.0.1:{port})"

@@ -29,7 +29,7 @@ from shipmate.values.message import user_message
 from tests.support.chat_stream import Json, choice, chunk, write_chunks
 from tests.support.provider_case import KEY, PROTOCOLS, ask, collect
 from tests.support.provider_server import ProviderServer
-from tests.support.provider_wire import Call, Reply, ask_tools, refuse, say
+from tests.support.provider_wire import Call, Reply, ask_tools, encode, refuse, say
 from tests.support.raw_server import RawServer, Serve, Visit
 from tests.support.wire_case import connect
 
@@ -181,7 +181,7 @@ async def test_errors_are_read_in_any_shape(
         ("", {"error": {"details": [{"retryDelay": "34.5s"}], "status": "RESOURCE_EXHAUSTED"}}, 34.5),
         ("retry-after: soon\r\n", {}, None),
         ("retry-after: nan\r\n", {}, None),
-        ("retry-after: 99999999999\r\n", {}, None),
+        ("retry-after: 99999999999\r\n", {}, 1e7),
         ("retry-after: -5\r\n", {}, None),
     ],
 )
@@ -485,3 +485,101 @@ async def test_what_was_held_back_is_told_when_the_line_breaks() -> None:
             async for _ in _keep(model, events):
                 pass
     assert text_in(events).startswith('{"name"')
+
+
+@every_protocol
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+async def test_a_byte_order_mark_is_read_whichever_way_it_is_cut(protocol: str, end: str) -> None:
+    stream = stream_of(protocol, "Grüße.")
+
+    async def drip(visit: Visit) -> None:
+        await visit.begin()
+        raw = b"\xef\xbb\xbf" + stream.replace(b"\n", end.encode())
+        for place in range(6):
+            await visit.chunk(raw[place : place + 1])
+            await asyncio.sleep(0.01)
+        await visit.chunk(raw[6:])
+        await visit.chunk("")
+
+    async with RawServer(drip) as server, connect(protocol, server.url) as model:
+        assert text_in(await collect(model)) == "Grüße."
+
+
+def stream_of(protocol: str, text: str) -> bytes:
+    """Return what a provider streams when it says something, in one piece."""
+    return b"".join(encode(protocol, say(text, deltas=1), PROTOCOLS[protocol][1]))
+
+
+@pytest.mark.parametrize("before", range(200, 245))
+async def test_a_key_is_masked_wherever_the_words_are_cut(before: int) -> None:
+    words = "x" * before + f" {KEY} and more of it, so that it is cut"
+
+    async def refuse(visit: Visit) -> None:
+        body = json.dumps({"error": {"message": words}})
+        await visit.answer(body, status="400 Bad", kind="application/json")
+
+    error = str(await fail(refuse))
+    assert not any(KEY[:size] in error for size in range(6, len(KEY) + 1)), error
+
+
+@pytest.mark.parametrize("status", ["400 Bad", "200 OK"])
+async def test_what_a_server_says_moves_no_cursor(status: str) -> None:
+    async def refuse(visit: Visit) -> None:
+        body = json.dumps({"error": {"message": "no\x1b[2J\x1b]0;mine\x07 \x00 \u202egpj.exe\x9bA"}})
+        await visit.answer(body, status=status, kind="application/json")
+
+    error = str(await fail(refuse))
+    assert error.isprintable()
+    assert "no [2J ]0;mine" in error
+
+
+async def test_a_wait_of_a_day_is_said() -> None:
+    async def refuse(visit: Visit) -> None:
+        await visit.answer("{}", status="429 Too Many", more="retry-after: 86400\r\n")
+
+    error = await fail(refuse)
+    assert error.retry_after == 86400
+    assert "left alone for 24 hours" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        (rb"a\ud83d", "a�"),
+        (rb"\ude00b", "�b"),
+        (rb"\ud83d\ude00", "😀"),
+        (rb"\\ud83d", "\\ud83d"),
+        (rb"\ud83d\\\ud83d", "�\\�"),
+        (b"\xf0\x9f", "�"),
+        (b"\xff", "�"),
+    ],
+)
+@every_protocol
+async def test_half_a_character_costs_nothing_but_itself(protocol: str, sent: bytes, read: str) -> None:
+    stream = stream_of(protocol, "MARK.")
+
+    async def answer(visit: Visit) -> None:
+        await visit.answer(stream.replace(b"MARK", sent))
+
+    async with RawServer(answer) as server, connect(protocol, server.url) as model:
+        assert text_in(await collect(model)) == f"{read}."
+
+
+async def test_what_waits_behind_an_open_block_is_told_when_the_line_breaks() -> None:
+    def begin(index: int, text: str) -> str:
+        block = {"type": "text", "text": text}
+        return (
+            f"data: {json.dumps({'type': 'content_block_start', 'index': index, 'content_block': block})}\n\n"
+        )
+
+    async def cut(visit: Visit) -> None:
+        await visit.begin()
+        await visit.chunk(begin(0, "first ") + begin(1, "second"))
+        visit.writer.close()
+
+    events: list[ModelEvent] = []
+    async with RawServer(cut) as server, connect("anthropic", server.url) as model:
+        with pytest.raises(ModelStreamError, match="broke off"):
+            async for _ in _keep(model, events):
+                pass
+    assert text_in(events) == "first second"

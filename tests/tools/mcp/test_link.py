@@ -507,3 +507,43 @@ async def test_w6_a_call_given_up_is_cancelled_at_the_server(
         await asyncio.wait_for(cancelled.wait(), LONG)
         with contextlib.suppress(ToolError):
             await servers.close()
+
+
+@pytest.mark.parametrize("before", range(376, 402, 3))
+async def test_a_key_in_a_refusal_is_masked_wherever_its_words_are_cut(
+    open_servers: Open, context: ToolContext, before: int
+) -> None:
+    harbour = Harbour()
+
+    async def refuse(asked: Asked, reply: Reply) -> None:
+        words = f"{'x' * before} {asked.headers['x-api-key']} {asked.headers['x-api-key']}"
+        error = {"code": -32000, "message": words}
+        reply.send(200, {"jsonrpc": "2.0", "id": asked.message["id"], "error": error})
+
+    harbour.on_call = refuse
+    async with script(harbour) as port:
+        servers = open_servers(s=at(port, headers={"X-Api-Key": "secret-key-123"}))
+        await servers.load(is_patient=True)
+        with pytest.raises(ToolError) as caught:
+            await call(servers, context, "act")
+        assert "xxx" in str(caught.value) or before > 395
+        assert "secr" not in str(caught.value)
+        await servers.close()
+
+
+async def test_a_key_in_the_address_is_masked_where_the_server_repeats_it(
+    open_servers: Open, context: ToolContext
+) -> None:
+    harbour = Harbour()
+
+    async def repeat(asked: Asked, reply: Reply) -> None:
+        reply.send(200, text(asked, "you came by ?api_key=secret-key-123"))
+
+    harbour.on_call = repeat
+    async with script(harbour) as port:
+        server = at(port)
+        server = replace(server, url=f"{server.url}?api_key=secret-key-123")
+        servers = open_servers(s=server)
+        await servers.load(is_patient=True)
+        assert "secret-key-123" not in await call(servers, context, "act")
+        await servers.close()

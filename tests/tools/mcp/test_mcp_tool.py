@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from shipmate.errors import ToolError, ToolInputError
 from shipmate.tools.mcp.mcp_tool import name_tool
@@ -252,3 +254,20 @@ def test_names_fit_every_provider_and_stay_apart(server: str, tool: str) -> None
     assert len(name) <= 64
     assert name != name_tool(server, tool + "_")
     assert name_tool("notes", "find") == "mcp__notes__find"
+
+
+PIECES = st.lists(st.sampled_from(["a", "_", "__", "b", " ", "é", "_0123abcd"]), min_size=1, max_size=6)
+NAMES = PIECES.map("".join)
+
+
+@given(NAMES, NAMES, NAMES, NAMES)
+def test_no_server_can_take_the_name_of_a_tool_of_another(
+    server: str, tool: str, other: str, theirs: str
+) -> None:
+    assume((server, tool) != (other, theirs))
+    name = name_tool(server, tool)
+    assert name != name_tool(other, theirs)
+    # Whoever knows the name a tool goes by cannot offer one that goes by the same.
+    for cut in range(len("mcp__") + 1, len(name) - 2):
+        if name[cut : cut + 2] == "__" and (name[5:cut], name[cut + 2 :]) != (server, tool):
+            assert name_tool(name[5:cut], name[cut + 2 :]) != name

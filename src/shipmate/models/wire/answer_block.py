@@ -13,21 +13,23 @@ import msgspec
 
 from shipmate.models.port import ModelEvent, ReasoningDelta, ReasoningEnd, TextDelta, ToolCall, ToolCallDelta
 from shipmate.models.wire.wire import WireError
+from shipmate.models.wire.wire_json import decode_json
 from shipmate.values.message import JsonObject
-from shipmate.values.nesting import check_nesting
 
 BlockKind: TypeAlias = Literal["text", "reasoning", "call", "other"]
 
 # What one answer may make us keep: arguments, signatures and what waits, in characters; and how many blocks.
 KEPT_LIMIT = 32_000_000
 BLOCK_LIMIT = 10_000
+# More tokens than anybody ever read; what keeps the counts takes no larger numbers.
+COUNT_LIMIT = 10**15
 
 
 def read_event(data: bytes) -> JsonObject:
     """Return the object that an event holds; raise `WireError` for anything else."""
     try:
-        value: Any = msgspec.json.decode(check_nesting(data))
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        value = decode_json(data)
+    except msgspec.DecodeError as error:
         raise WireError("an event of the answer is not JSON", code="not-json") from error
     if not isinstance(value, dict):
         raise WireError("an event of the answer is not a JSON object", code="not-json")
@@ -49,7 +51,9 @@ def object_of(holder: JsonObject, key: str) -> JsonObject:
 def count_of(holder: JsonObject, key: str) -> int:
     """Return a number of tokens, 0 where there is something else."""
     value = holder.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < COUNT_LIMIT:
+        return int(value)
+    return 0
 
 
 class AnswerBlock:
@@ -86,10 +90,16 @@ class AnswerBlocks:
         self._front = 0
         self._kept = 0
         self._ids: set[str] = set()
+        # Arguments that came before the call they are of.
+        self._early: dict[Hashable, list[str]] = {}
 
     def get(self, key: Hashable) -> AnswerBlock | None:
         """Return the block that has this place."""
         return self._blocks.get(key)
+
+    def places(self) -> list[Any]:
+        """Return the places of all blocks, in the order in which they were first taken."""
+        return list(self._blocks)
 
     def begin(self, key: Hashable, kind: BlockKind) -> AnswerBlock:
         """Begin a block; one that had the same place before has ended with that."""
@@ -105,6 +115,7 @@ class AnswerBlocks:
     def begin_call(self, key: Hashable, call_id: str, name: str) -> AnswerBlock:
         """Begin a call under an id of its own."""
         block = self.begin(key, "call")
+        block.pieces = self._early.pop(key, [])
         block.name = name
         block.call_id = call_id or f"call_{len(self._ids) + 1}"
         while block.call_id in self._ids:
@@ -118,6 +129,13 @@ class AnswerBlocks:
         if self._kept > KEPT_LIMIT:
             raise _too_long()
         block.pieces.append(piece)
+
+    def keep_early(self, key: Hashable, piece: str) -> None:
+        """Keep arguments for a call that has not begun: without them it would be another one."""
+        self._kept += len(piece) + 1
+        if self._kept > KEPT_LIMIT:
+            raise _too_long()
+        self._early.setdefault(key, []).append(piece)
 
     def tell(self, block: AnswerBlock, event: ModelEvent) -> Iterator[ModelEvent]:
         """Tell an event of a block, now or when its turn has come."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,7 +13,7 @@ from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wire.provider_fault import find_fault, read_markup
 from shipmate.models.wire.sse import BOM, EventParser, EventTooLongError, ServerEvent
 from shipmate.models.wire.wire import AnswerReader, WireError
-from shipmate.values.nesting import check_nesting
+from shipmate.models.wire.wire_json import decode_json
 
 if TYPE_CHECKING:
     from shipmate.models.wire.http.http_answer import HttpAnswer
@@ -40,7 +40,7 @@ async def read_answer(answer: HttpAnswer, reader: AnswerReader) -> AsyncGenerato
         raise HttpFault("too-large", "one event of the answer is too long to be kept") from None
     except HttpFault:
         # What breaks after the end was told takes nothing from the answer.
-        if not getattr(reader, "finished", False):
+        if not reader.finished:
             raise
 
 
@@ -54,14 +54,14 @@ async def _read_pieces(pieces: AsyncGenerator[bytes], reader: AnswerReader) -> A
     for event in _take(parser.feed(head), reader):
         yield event
     size = len(head)
-    if not _is_done(reader):
+    if not reader.done:
         async for piece in pieces:
             size += len(piece)
             if size > ANSWER_LIMIT:
                 raise HttpFault("too-large", "the answer is too long to be kept")
             for event in _take(parser.feed(piece), reader):
                 yield event
-            if _is_done(reader):
+            if reader.done:
                 return
     for event in _take(parser.close(), reader):
         yield event
@@ -73,6 +73,8 @@ async def _read_head(pieces: AsyncGenerator[bytes]) -> bytes:
     async for piece in pieces:
         head += piece
         start = _strip(head)
+        if BOM.startswith(head):
+            continue
         if len(head) > LONGEST_BLANK or not any(each.startswith(start[: len(each)]) for each in EVENT_STARTS):
             break
         if start.startswith(EVENT_STARTS):
@@ -95,8 +97,8 @@ def _read_whole(body: bytes, reader: AnswerReader) -> Iterator[ModelEvent]:
     if not body.strip():
         return
     try:
-        found: Any = msgspec.json.decode(check_nesting(body))
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
+        found = decode_json(body)
+    except msgspec.DecodeError:
         raise WireError(read_markup(body), code="no-json") from None
     if (fault := find_fault(found)) is not None:
         raise fault
@@ -109,12 +111,8 @@ def _take(events: Iterable[ServerEvent], reader: AnswerReader) -> Iterator[Model
         # Some servers send empty events to keep a connection open.
         if data and not data.isspace():
             yield from reader.take(name, data)
-            if _is_done(reader):
+            if reader.done:
                 return
-
-
-def _is_done(reader: AnswerReader) -> bool:
-    return bool(getattr(reader, "done", False))
 
 
 def _strip(head: bytes) -> bytes:

@@ -134,28 +134,38 @@ class HttpClient:
         *,
         may_repeat: bool,
     ) -> httpcore2.Response:
-        from shipmate.models.wire.http.http_failure import FAILURES, explain_failure
+        from shipmate.models.wire.http.http_failure import FAILURES, explain_failure, explain_late
 
-        is_fresh = is_asked = False
+        is_fresh = is_asked = is_away = False
 
         async def trace(event: str, info: Any) -> None:
-            nonlocal is_fresh, is_asked
+            nonlocal is_fresh, is_asked, is_away
             if event == "connection.connect_tcp.started":
                 is_fresh = True
+            elif event == "http11.receive_response_headers.started" and patience.first is not None:
+                # For the whole head: one that comes byte by byte would never take too long for one of them.
+                limit.reschedule(asyncio.get_running_loop().time() + patience.first)
+            elif event == "connection.connect_tcp.failed":
+                is_away = True
             elif event == "http11.send_request_headers.started":
                 # Before the request itself, a proxy may be asked for a way to the server.
                 is_asked = is_asked or info["request"].method != b"CONNECT"
 
         request.extensions["trace"] = trace
         try:
-            return await pool.handle_async_request(request)
+            async with asyncio.timeout(None) as limit:
+                return await pool.handle_async_request(request)
         except FAILURES as error:
             fault = explain_failure(error, address.host, patience.first)
             if not is_asked and not fault.is_unsent:
                 fault = HttpFault("proxy", f"the proxy gave no way to {address.host}")
+            elif is_away and find_proxy(address.url, self._environ) is not None:
+                fault = HttpFault("proxy", f"the proxy cannot be reached ({fault.words})")
             is_safe = fault.kind == "unreachable" or (may_repeat and fault.kind in ("cut", "protocol"))
             if is_fresh or not is_safe:
                 raise fault from None
+        except TimeoutError:
+            raise explain_late(address.host, patience.first) from None
         # The server had closed a kept connection just as it was used again, or left something on it.
         return await self._exchange(pool, address, request, patience, may_repeat=False)
 

@@ -66,9 +66,8 @@ class WireModel:
                     yield event
         except HttpFault:
             # What was held back was said all the same.
-            if (release := getattr(reader, "release", None)) is not None:
-                for event in release():
-                    yield event
+            for event in reader.release():
+                yield event
             raise
 
     def _make_reader(self, request: ModelRequest) -> AnswerReader:

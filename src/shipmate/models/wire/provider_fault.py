@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -11,8 +12,8 @@ from typing import Any
 import msgspec
 
 from shipmate.models.wire.wire import WireError
+from shipmate.models.wire.wire_json import decode_json
 from shipmate.values.message import JsonObject
-from shipmate.values.nesting import check_nesting
 
 MARKUP = re.compile(rb"^\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
 TITLE = re.compile(rb"<title[^>]*>(.{1,200}?)</title>", re.IGNORECASE | re.DOTALL)
@@ -28,8 +29,8 @@ def read_refusal(
 ) -> WireError:
     """Return the fault that an answer with an error's status tells of."""
     try:
-        found: Any = msgspec.json.decode(check_nesting(body))
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
+        found = decode_json(body)
+    except msgspec.DecodeError:
         fault = WireError(read_markup(body), status=status)
     else:
         fault = find_fault(found, status=status) or WireError(status=status)
@@ -83,8 +84,8 @@ def read_wait(headers: Mapping[str, str], now: Callable[[], datetime]) -> float 
 
 
 def _bound(seconds: float) -> float | None:
-    # A number that is none, too.
-    return max(0.0, seconds) if seconds < LONGEST_WAIT else None
+    # A number that is none is no wait; one past all bounds is one nobody waits for.
+    return None if math.isnan(seconds) else min(max(0.0, seconds), LONGEST_WAIT)
 
 
 def _find_words(error: JsonObject) -> str:
@@ -94,8 +95,8 @@ def _find_words(error: JsonObject) -> str:
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
     if isinstance(raw, str) and raw.strip():
         try:
-            inner = find_fault(msgspec.json.decode(check_nesting(raw)))
-        except (msgspec.DecodeError, msgspec.ValidationError):
+            inner = find_fault(decode_json(raw.encode("utf-8", "replace")))
+        except msgspec.DecodeError:
             inner = None
         behind = inner.words if inner is not None else raw
         return f"{words}: {behind}" if words and behind not in words else words or behind

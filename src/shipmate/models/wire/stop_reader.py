@@ -21,12 +21,12 @@ class StopReader:
     @property
     def done(self) -> bool:
         """Return whether nothing more is wanted."""
-        return self._is_over or bool(getattr(self._inner, "done", False))
+        return self._is_over or self._inner.done
 
     @property
     def finished(self) -> bool:
         """Return whether the end was told."""
-        return self._is_over or bool(getattr(self._inner, "finished", False))
+        return self._is_over or self._inner.finished
 
     def take(self, event: str, data: bytes) -> Iterator[ModelEvent]:
         """Read one server-sent event."""
@@ -42,8 +42,9 @@ class StopReader:
 
     def release(self) -> Iterator[ModelEvent]:
         """Tell what is held back, for an answer that ends here."""
-        yield from self._flush()
-        yield from getattr(self._inner, "release", tuple)()
+        if not self._is_over:
+            yield from self._pass(self._inner.release())
+            yield from self._flush()
 
     def _flush(self) -> Iterator[ModelEvent]:
         held, self._held = self._held, ""

@@ -35,12 +35,12 @@ class TextCallReader:
     @property
     def done(self) -> bool:
         """Return whether nothing more is to come."""
-        return bool(getattr(self._inner, "done", False))
+        return self._inner.done
 
     @property
     def finished(self) -> bool:
         """Return whether the end was told."""
-        return bool(getattr(self._inner, "finished", False))
+        return self._inner.finished
 
     def take(self, event: str, data: bytes) -> Iterator[ModelEvent]:
         """Read one server-sent event."""

@@ -29,12 +29,26 @@ class WireSettings(msgspec.Struct, frozen=True, kw_only=True):
 class AnswerReader(Protocol):
     """The reading of one answer, event by event; it keeps state and is used once."""
 
+    @property
+    def done(self) -> bool:
+        """Return whether nothing more is wanted of the stream."""
+        ...
+
+    @property
+    def finished(self) -> bool:
+        """Return whether the end was told; what breaks after that takes nothing from the answer."""
+        ...
+
     def take(self, event: str, data: bytes) -> Iterable[ModelEvent]:
         """Read one server-sent event; raise `WireError` for an error inside it or for what is no JSON."""
         ...
 
     def close(self) -> Iterable[ModelEvent]:
         """End the answer: complete calls, then exactly one `Finish`; raise `WireError` if it broke off."""
+        ...
+
+    def release(self) -> Iterable[ModelEvent]:
+        """Tell what is held back, for an answer that ends here without `close`."""
         ...
 
 

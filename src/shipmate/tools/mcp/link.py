@@ -21,6 +21,7 @@ from shipmate.values.message import JsonObject
 from shipmate.workspace.config import McpServer
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.secret.secret import MASK, looks_secret
+from shipmate.workspace.secret.setting import address_secrets
 
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -140,6 +141,7 @@ class McpLink:
         """Mask the keys this server is reached with: it may repeat them."""
         given = {**self.server.env, **self.server.headers}
         known = {value.rpartition(" ")[2] for name, value in given.items() if looks_secret(name)}
+        known |= set(address_secrets(self.server.url)) if self.server.url else set()
         for secret in sorted(known | self._credential.secrets(), key=len, reverse=True):
             if len(secret) >= KEY_LENGTH:
                 text = text.replace(secret, MASK)

@@ -23,6 +23,7 @@ from shipmate.values.reveal import reveal
 # What providers take as the name of a tool.
 NAME_LIMIT = 64
 ODD = re.compile(r"[^A-Za-z0-9_-]")
+HASHED = re.compile(r"_[0-9a-f]{8}$")
 DESCRIPTION_LIMIT = 600
 
 
@@ -112,6 +113,9 @@ def name_tool(server: str, tool: str) -> str:
     """Name a tool so that every provider takes it and no two share a name."""
     name = f"mcp__{server}__{tool}"
     plain = ODD.sub("_", name)
-    if plain == name and len(name) <= NAME_LIMIT:
+    # Where a server's name ends must be told from the name alone, and whether it ends with a hash.
+    is_clear = "__" not in server and not server.endswith("_") and not HASHED.search(name)
+    if plain == name and len(name) <= NAME_LIMIT and is_clear:
         return name
-    return f"{plain[: NAME_LIMIT - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    both = f"{len(server)} {name}"
+    return f"{plain[: NAME_LIMIT - 9]}_{hashlib.sha256(both.encode()).hexdigest()[:8]}"

@@ -21,6 +21,7 @@ METHOD_NOT_FOUND = -32601
 UNSUPPORTED_VERSION = -32022
 # Of what a server says in an error.
 WORDS_LIMIT = 2_000
+LINE_LIMIT = 400
 
 
 class McpError(ToolError):
@@ -104,6 +105,11 @@ def result_of(message: JsonObject) -> JsonObject:
 
 
 def first_line(text: str) -> str:
-    """Return the first line of what a server said, free of control characters and not long."""
+    """Return the first line of what a server said, free of control characters and not long.
+
+    A word is cut off whole: half of a key would not be known for one, and shown.
+    """
     lines = clean(text[:WORDS_LIMIT]).strip().splitlines()
-    return lines[0].rstrip(".")[:400] if lines else ""
+    line = lines[0].rstrip(".") if lines else ""
+    is_cut = len(line) > LINE_LIMIT or (len(lines) == 1 and len(text) > WORDS_LIMIT)
+    return f"{line[:LINE_LIMIT].rpartition(' ')[0]} …".lstrip() if is_cut else line

@@ -214,3 +214,48 @@ def test_is_done_with_the_last_event() -> None:
     reader.take("", b'{"type": "message_stop"}')
     assert reader.done
     assert reader.finished
+
+
+HUGE = 10**30
+
+
+def test_a_count_past_all_bounds_is_none() -> None:
+    start = {"type": "message_start", "message": {"usage": {"input_tokens": HUGE, "output_tokens": 3}}}
+    told = read_all(AnthropicReader(), [("", start), ("", {"type": "message_stop"})])
+    assert told.finish == Finish("stop", Usage(output_tokens=3))
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_was_signed_is_kept_where_no_block_is_ended(place: int) -> None:
+    """A server may leave the ends of blocks out, or begin another in the same place."""
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "S"}
+    events: list[tuple[str, Json]] = [
+        ("", {"type": "content_block_start", "index": 0, "content_block": thinking}),
+        (
+            "",
+            {"type": "content_block_start", "index": place, "content_block": {"type": "text", "text": "hi"}},
+        ),
+        ("", {"type": "message_stop"}),
+    ]
+    told = read_all(AnthropicReader(), events)
+    assert told.parts == [("thought", ("hm", {"signature": "S"})), ("text", "hi")]
+
+
+def test_arguments_that_come_before_their_call_are_its_own() -> None:
+    delta = {"type": "input_json_delta", "partial_json": '{"path":"a"}'}
+    block = {"type": "tool_use", "id": "c1", "name": "read", "input": {}}
+    events: list[tuple[str, Json]] = [
+        ("", {"type": "content_block_delta", "index": 0, "delta": delta}),
+        ("", {"type": "content_block_start", "index": 0, "content_block": block}),
+        ("", {"type": "content_block_stop", "index": 0}),
+        ("", {"type": "message_stop"}),
+    ]
+    assert read_all(AnthropicReader(), events).calls == [ToolCall("c1", "read", '{"path":"a"}')]
+
+
+def test_arguments_of_no_call_are_not_kept_without_end() -> None:
+    reader = AnthropicReader()
+    delta = {"type": "input_json_delta", "partial_json": "x" * 1_000_000}
+    event = json.dumps({"type": "content_block_delta", "index": 0, "delta": delta}).encode()
+    with pytest.raises(WireError, match="longer than anything"):
+        sum(len(list(reader.take("", event))) for _ in range(40))

@@ -261,3 +261,7 @@ def test_how_hard_to_think_is_said_in_the_servers_words(
 def test_sends_the_key_and_no_header_without_one() -> None:
     assert WIRE.headers("k") == {"authorization": "Bearer k"}
     assert WIRE.headers(None) == {}
+
+
+def test_a_long_cache_key_is_cut_to_what_the_provider_takes() -> None:
+    assert body_of(hello(), setting(), cache_key="k" * 65)["prompt_cache_key"] == "k" * 64

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shipmate.models.port import Finish, ToolCall, Usage
+from shipmate.models.port import Finish, ReasoningEnd, ToolCall, Usage
 from shipmate.models.wire.chat.chat_reader import ChatReader
 from shipmate.models.wire.chat.dialect import COMMON, DIALECTS, Dialect
 from shipmate.models.wire.wire import WireError
@@ -277,3 +278,40 @@ def test_an_error_inside_is_a_fault(body: Json, words: str, code: str, status: i
 def test_other_choices_are_left_out() -> None:
     other = {"index": 1, "delta": {"content": "Other."}, "finish_reason": "stop"}
     assert tell(chunk(choice({"content": "Ok."}, "stop"), other)).words == "Ok."
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_calls_without_end_are_refused_before_they_cost_anything(numbered: bool) -> None:
+    calls = [call(n if numbered else "none", f"c{n}", "read", "{}") for n in range(10_001)]
+    with pytest.raises(WireError, match="more calls"):
+        tell(*calls)
+
+
+def test_thinking_in_many_pieces_is_put_together_in_linear_time() -> None:
+    reader = ChatReader(DIALECTS["openrouter"])
+    piece = {"type": "reasoning.text", "text": "x" * 1000, "index": 0}
+    event = json.dumps(chunk(choice({"reasoning_details": [piece]}))).encode()
+    end = json.dumps(chunk(choice({"content": "ok"}, "stop"))).encode()
+    began = time.process_time()
+    for _ in range(15_000):
+        list(reader.take("", event))
+    told = [each for each in reader.take("", end) if isinstance(each, ReasoningEnd)]
+    assert told == [ReasoningEnd({"details": [{**piece, "text": "x" * 15_000_000}]})]
+    # Joined with every piece it takes minutes.
+    assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize("cost", [-1, -0.5, True, "1", 10**400, 1e300, None])
+def test_a_cost_that_can_be_none_is_not_counted(cost: Any) -> None:
+    told = tell(say("Ok.", usage={"prompt_tokens": 1, "completion_tokens": 1, "cost": cost}))
+    assert told.finish == Finish("stop", Usage(input_tokens=1, output_tokens=1))
+
+
+def test_a_call_finds_its_pieces_by_its_id_alone() -> None:
+    told = tell(
+        call("none", "a", "read", '{"n":'),
+        call("none", "b", "read", "{"),
+        call("none", "a", None, "1}"),
+        call("none", "b", None, "}", "tool_calls"),
+    )
+    assert told.calls == [ToolCall("a", "read", '{"n":1}'), ToolCall("b", "read", "{}")]

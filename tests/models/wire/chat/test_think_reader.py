@@ -60,3 +60,10 @@ def test_what_was_thought_is_told_before_trouble() -> None:
     with pytest.raises(WireError):
         events.extend(reader.close())
     assert sum_up(events) == ("Hm</th", "", 1)
+
+
+def test_blanks_without_end_are_words_and_not_kept() -> None:
+    reader = ThinkReader(ChatReader(COMMON))
+    event = json.dumps({"choices": [{"index": 0, "delta": {"content": " " * 400}}]}).encode()
+    told = [each for _ in range(10) for each in reader.take("", event)]
+    assert "".join(each.text for each in told if isinstance(each, TextDelta)) == " " * 4000

@@ -220,3 +220,14 @@ def test_usage_may_come_in_any_event_and_the_latest_holds() -> None:
     )[-1]
     assert isinstance(finish, Finish)
     assert finish.usage == Usage(input_tokens=11, output_tokens=8, cache_read_tokens=4)
+
+
+def test_no_error_is_none_and_a_count_past_all_bounds_neither() -> None:
+    usage = {"promptTokenCount": 10**30, "candidatesTokenCount": 3}
+    candidate = {"content": {"parts": [{"text": "ok"}]}, "finishReason": "STOP"}
+    chunk = {"error": None, "candidates": [candidate], "usageMetadata": usage}
+    reader = GeminiReader(WireSettings(provider="google", model="gemini-x"))
+    told = [*reader.take("", json.dumps(chunk).encode()), *reader.close()]
+    assert told[0] == TextDelta("ok")
+    assert isinstance(told[-1], Finish)
+    assert told[-1].usage == Usage(output_tokens=3)

@@ -219,3 +219,19 @@ def test_is_done_with_the_last_event() -> None:
     reader.take("", b'{"type": "response.completed", "response": {}}')
     assert reader.done
     assert reader.finished
+
+
+def test_arguments_that_come_before_their_call_are_its_own() -> None:
+    item = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": ""}
+    events: list[tuple[str, Json]] = [
+        ("", {"type": "response.function_call_arguments.delta", "output_index": 0, "delta": '{"a":1}'}),
+        ("", {"type": "response.output_item.added", "output_index": 0, "item": item}),
+        ("", {"type": "response.completed", "response": {"status": "completed", "output": []}}),
+    ]
+    assert read_all(ResponsesReader(), events).calls == [ToolCall("c1", "read", '{"a":1}')]
+
+
+def test_a_count_past_all_bounds_is_none() -> None:
+    response = {"status": "completed", "usage": {"input_tokens": 10**30, "output_tokens": 3}}
+    told = read_all(ResponsesReader(), [("", {"type": "response.completed", "response": response})])
+    assert told.finish == Finish("stop", Usage(output_tokens=3))

@@ -83,13 +83,19 @@ class AnthropicReader:
         if not self._is_over:
             raise WireError("the answer ended before its last event", code="broken-off")
         reason = REASONS.get(self._reason, "other") if self._reason else "stop"
-        told = list(self._blocks.close())
+        # Some servers end no block; what was signed of one must not be lost with that.
+        told = [event for place in self._blocks.places() for event in self._end(place)]
+        told += self._blocks.close()
         calls = list(self._blocks.calls(is_cut=reason in ("length", "content-filter")))
         if calls:
             reason = "tool-calls"
         elif reason == "tool-calls":
             reason = "other"
         return [*told, *calls, Finish(reason, self._usage(), self._model)]
+
+    def release(self) -> Iterable[ModelEvent]:
+        """Tell what waits for blocks that will not end any more."""
+        return list(self._blocks.close())
 
     def _take(self, kind: str, body: JsonObject) -> Iterator[ModelEvent]:
         if kind == "error" or body.get("error"):
@@ -137,6 +143,7 @@ class AnthropicReader:
         return self._last
 
     def _begin(self, place: int, content: JsonObject) -> Iterator[ModelEvent]:
+        yield from self._end(place)
         match text_of(content, "type"):
             case "text":
                 block = self._blocks.begin(place, "text")
@@ -170,11 +177,17 @@ class AnthropicReader:
                     yield from self._say(block, ReasoningDelta(text_of(delta, "thinking")))
             case "signature_delta" if block and block.kind == "reasoning":
                 self._sign(block, text_of(delta, "signature"))
-            case "input_json_delta" if block and block.kind == "call":
-                if partial := text_of(delta, "partial_json"):
-                    yield from self._blocks.tell_call(block, partial)
+            case "input_json_delta":
+                yield from self._argue(place, text_of(delta, "partial_json"))
             case _:
                 pass
+
+    def _argue(self, place: int, partial: str) -> Iterator[ModelEvent]:
+        block = self._blocks.get(place)
+        if block is None:
+            self._blocks.keep_early(place, partial)
+        elif partial and block.kind == "call":
+            yield from self._blocks.tell_call(block, partial)
 
     def _end(self, place: int) -> Iterator[ModelEvent]:
         block = self._blocks.get(place)

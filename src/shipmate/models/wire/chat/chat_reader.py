@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -18,11 +18,12 @@ from shipmate.models.port import (
     ToolCallDelta,
     Usage,
 )
+from shipmate.models.wire.answer_block import COUNT_LIMIT, read_event
 from shipmate.models.wire.chat.dialect import Dialect
+from shipmate.models.wire.chat.thought_detail import ThoughtDetails
 from shipmate.models.wire.provider_fault import find_fault
 from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
-from shipmate.values.nesting import check_nesting
 
 DONE = b"[DONE]"
 REASONS: dict[str, FinishReason] = {
@@ -37,6 +38,9 @@ REASONS: dict[str, FinishReason] = {
     "content_filter": "content-filter",
     "sensitive": "content-filter",
 }
+# What one answer may make us keep: calls, and what a request may cost in dollars.
+CALL_LIMIT = 10_000
+COST_LIMIT = 1_000_000
 # Endings that are none: the server gave up.
 BROKEN = frozenset(("error", "abort", "network_error", "insufficient_system_resource"))
 
@@ -48,14 +52,20 @@ class ChatReader:
         self._dialect = dialect
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
-        self._details: list[JsonObject] = []
+        self._by_given_id: dict[str, _Call] = {}
+        self._taken: set[str] = set()
+        self._details = ThoughtDetails()
         self._is_thinking = False
         self._reason = ""
         self._usage = Usage()
         self._has_answer = False
         self._is_refused = False
-        # Whether nothing more is to come.
-        self.done = False
+        self._is_over = False
+
+    @property
+    def done(self) -> bool:
+        """Return whether nothing more is to come."""
+        return self._is_over
 
     @property
     def finished(self) -> bool:
@@ -65,9 +75,9 @@ class ChatReader:
     def take(self, event: str, data: bytes) -> Iterator[ModelEvent]:
         """Read one server-sent event."""
         if data.strip() == DONE:
-            self.done = True
+            self._is_over = True
             return
-        chunk = _decode(data)
+        chunk = read_event(data)
         if event == "error" or chunk.get("error") or chunk.get("object") == "error":
             raise find_fault(chunk, status=None) or WireError(code="error")
         choices = chunk.get("choices")
@@ -80,7 +90,7 @@ class ChatReader:
 
     def close(self) -> Iterator[ModelEvent]:
         """End the answer."""
-        if not self._reason and not (self.done and self._has_answer):
+        if not self._reason and not (self._is_over and self._has_answer):
             raise WireError(code="broken-off")
         yield from self._end_thinking()
         for call in self._calls:
@@ -93,6 +103,10 @@ class ChatReader:
         elif reason in ("stop", "tool-calls"):
             reason = "content-filter" if self._is_refused else "stop"
         yield Finish(reason, self._usage)
+
+    def release(self) -> Iterable[ModelEvent]:
+        """Return nothing: what comes is told at once."""
+        return ()
 
     def _choose(self, choice: JsonObject) -> Iterator[ModelEvent]:
         if error := choice.get("error"):
@@ -115,7 +129,7 @@ class ChatReader:
         for detail in details if isinstance(details, list) else ():
             if isinstance(detail, dict):
                 self._is_thinking = True
-                _add_detail(self._details, detail)
+                self._details.add(detail)
         text = _first_text(delta, "reasoning_content", "reasoning")
         if not text and isinstance(details, list):
             text = "".join(_first_text(each, "text", "summary") for each in details if isinstance(each, dict))
@@ -131,8 +145,8 @@ class ChatReader:
         self._is_thinking = False
         signature: JsonObject | None = None
         if self._dialect.thought == "reasoning_details":
-            signature = {"details": self._details} if self._details else None
-            self._details = []
+            details = self._details.take()
+            signature = {"details": details} if details else None
         elif self._dialect.thought:
             signature = {"field": self._dialect.thought}
         yield ReasoningEnd(signature)
@@ -182,24 +196,29 @@ class ChatReader:
         known = self._by_index.get(index) if isinstance(index, int) else self._find_by_id(wanted, name)
         # Some servers number every call 0 and tell them apart by their ids alone.
         if known is not None and not (wanted and name and known.given_id and wanted != known.given_id):
-            known.given_id = known.given_id or wanted
+            if not known.given_id and wanted:
+                known.given_id = wanted
+                self._by_given_id.setdefault(wanted, known)
             return known
+        if len(self._calls) >= CALL_LIMIT:
+            raise WireError("the answer holds more calls than anything we keep", code="too-long")
         call = _Call(self._free_id(wanted), wanted)
         self._calls.append(call)
+        self._by_given_id.setdefault(wanted, call)
         if isinstance(index, int):
             self._by_index[index] = call
         return call
 
     def _find_by_id(self, wanted: str, name: str) -> _Call | None:
         if wanted:
-            return next((call for call in self._calls if call.given_id == wanted), None)
+            return self._by_given_id.get(wanted)
         return None if name or not self._calls else self._calls[-1]
 
     def _free_id(self, wanted: str) -> str:
         call_id = wanted or f"call_{len(self._calls)}"
-        taken = {call.id for call in self._calls}
-        while call_id in taken:
+        while call_id in self._taken:
             call_id += "_"
+        self._taken.add(call_id)
         return call_id
 
     def _count(self, chunk: JsonObject) -> None:
@@ -230,33 +249,13 @@ def read_usage(usage: JsonObject) -> Usage:
         output_tokens=_count(usage, "completion_tokens"),
         cache_read_tokens=cached,
         cache_write_tokens=_count(read, "cache_write_tokens", "cache_creation_tokens"),
-        cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
+        cost=float(cost) if _is_cost(cost) else None,
     )
 
 
-def _decode(data: bytes) -> JsonObject:
-    try:
-        chunk = msgspec.json.decode(check_nesting(data))
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
-        raise WireError("an answer that is no JSON", code="rubbish") from None
-    if not isinstance(chunk, dict):
-        raise WireError("an answer that is no object", code="rubbish")
-    return chunk
-
-
-def _add_detail(details: list[JsonObject], detail: JsonObject) -> None:
-    """Add a piece of thinking to the one it continues, or as a new one."""
-    last = details[-1] if details else {}
-    same = all(last.get(key) == detail.get(key) for key in ("type", "index"))
-    if not last or not same or last.get("id") not in (None, detail.get("id")):
-        details.append(dict(detail))
-        return
-    for key, value in detail.items():
-        before = last.get(key)
-        if key in ("text", "summary", "data") and isinstance(before, str) and isinstance(value, str):
-            last[key] = before + value
-        elif value is not None:
-            last[key] = value
+def _is_cost(value: Any) -> TypeGuard[float]:
+    """Return whether a price can be one: what a server tells here counts against a person's limit."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < COST_LIMIT
 
 
 def _thoughts_in(content: list[Any]) -> Iterator[str]:
@@ -290,6 +289,6 @@ def _dict(value: Any) -> JsonObject:
 def _count(found: JsonObject, *names: str) -> int:
     for name in names:
         value = found.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e15:
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < COUNT_LIMIT:
             return int(value)
     return 0

@@ -8,6 +8,8 @@ from shipmate.models.port import ModelEvent, ReasoningDelta, ReasoningEnd, TextD
 from shipmate.models.wire.wire import AnswerReader, WireError
 
 OPEN, CLOSE = "<think>", "</think>"
+# Blanks that may stand before it; a text with more of them has no thinking.
+BLANK_LIMIT = 1_000
 
 
 class ThinkReader:
@@ -24,12 +26,12 @@ class ThinkReader:
     @property
     def done(self) -> bool:
         """Return whether nothing more is to come."""
-        return bool(getattr(self._inner, "done", False))
+        return self._inner.done
 
     @property
     def finished(self) -> bool:
         """Return whether the end was told."""
-        return bool(getattr(self._inner, "finished", False))
+        return self._inner.finished
 
     def take(self, event: str, data: bytes) -> Iterator[ModelEvent]:
         """Read one server-sent event."""
@@ -41,6 +43,10 @@ class ThinkReader:
 
     def release(self) -> Iterator[ModelEvent]:
         """Tell what is held back, for an answer that ends here."""
+        yield from self._pass(self._inner.release())
+        yield from self._flush()
+
+    def _flush(self) -> Iterator[ModelEvent]:
         held, self._held = self._held, ""
         if self._state == "thinking":
             yield from (ReasoningDelta(held) for _ in range(bool(held)))
@@ -54,12 +60,12 @@ class ThinkReader:
             for event in events:
                 if not isinstance(event, TextDelta):
                     if self._state != "words":
-                        yield from self.release()
+                        yield from self._flush()
                     yield event
                 else:
                     yield from self._read(self._held + self._skip(event.text))
         except WireError:
-            yield from self.release()
+            yield from self._flush()
             raise
 
     def _skip(self, text: str) -> str:
@@ -79,8 +85,8 @@ class ThinkReader:
             if start.startswith(OPEN):
                 self._state, self._skips = "thinking", True
                 self._held = self._skip(start[len(OPEN) :])
-            elif not OPEN.startswith(start):
-                yield from self.release()
+            elif not OPEN.startswith(start) or len(text) > BLANK_LIMIT:
+                yield from self._flush()
                 return
         if self._state == "thinking":
             yield from self._think(self._held)

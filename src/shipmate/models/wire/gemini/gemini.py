@@ -21,7 +21,7 @@ from shipmate.models.wire.file_kind import media_type_of, text_in
 from shipmate.models.wire.gemini.gemini_reader import GeminiReader
 from shipmate.models.wire.gemini.gemini_schema import fit_schema
 from shipmate.models.wire.gemini.gemini_signature import sign_text
-from shipmate.models.wire.wire import WireSettings
+from shipmate.models.wire.wire import AnswerReader, WireSettings
 from shipmate.models.wording import WORDING
 from shipmate.values.message import JsonObject
 
@@ -83,7 +83,7 @@ class GeminiWire:
         body["contents"] = [write_message(message, must_sign=must_sign) for message in messages]
         return body
 
-    def reader(self, settings: WireSettings) -> GeminiReader:
+    def reader(self, settings: WireSettings) -> AnswerReader:
         """Return a reader for one answer."""
         return GeminiReader(settings)
 

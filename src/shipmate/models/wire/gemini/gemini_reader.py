@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -20,12 +19,12 @@ from shipmate.models.port import (
     ToolCallDelta,
     Usage,
 )
-from shipmate.models.wire.answer_block import object_of, text_of
+from shipmate.models.wire.answer_block import count_of, object_of, text_of
 from shipmate.models.wire.gemini.gemini_signature import SignedStretch
 from shipmate.models.wire.provider_fault import find_fault
 from shipmate.models.wire.wire import WireError, WireSettings
+from shipmate.models.wire.wire_json import decode_json
 from shipmate.values.message import JsonObject
-from shipmate.values.nesting import check_nesting
 
 ENDINGS: dict[str, FinishReason] = {
     "STOP": "stop",
@@ -47,6 +46,10 @@ BROKEN = frozenset(
         "MISSING_THOUGHT_SIGNATURE",
     }
 )
+COUNTS = (
+    *("promptTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount", "thoughtsTokenCount"),
+    "cachedContentTokenCount",
+)
 # What one answer may make us keep: calls, and characters of their arguments and of signatures.
 CALL_LIMIT = 10_000
 KEPT_LIMIT = 32_000_000
@@ -67,6 +70,11 @@ class GeminiReader:
         self._kept = 0
 
     @property
+    def done(self) -> bool:
+        """Return False: counts may follow whatever was told, until the stream ends."""
+        return False
+
+    @property
     def finished(self) -> bool:
         """Return whether the answer said why it ends; what breaks after that takes nothing from it."""
         return bool(self._ending)
@@ -74,7 +82,7 @@ class GeminiReader:
     def take(self, event: str, data: bytes) -> Iterator[ModelEvent]:
         """Read one event; it holds a part of the answer, or an error."""
         for chunk in read_chunks(data):
-            if "error" in chunk:
+            if chunk.get("error"):
                 raise find_fault(chunk) or WireError(code="error")
             yield from self._take_chunk(chunk)
 
@@ -89,12 +97,15 @@ class GeminiReader:
         reason = "tool-calls" if self._calls else ENDINGS.get(self._ending, "other")
         yield Finish(reason, self._count_usage(), self._model)
 
+    def release(self) -> Iterable[ModelEvent]:
+        """Return nothing: what comes is told at once."""
+        return ()
+
     def _take_chunk(self, chunk: JsonObject) -> Iterator[ModelEvent]:
         if not self._response_id and RESPONSE_ID.fullmatch(found := text_of(chunk, "responseId")):
             self._response_id = found
-        for key, value in object_of(chunk, "usageMetadata").items():
-            if isinstance(value, int) and not isinstance(value, bool) and len(self._usage) < 100:
-                self._usage[key] = max(0, value)
+        usage = object_of(chunk, "usageMetadata")
+        self._usage |= {key: count_of(usage, key) for key in COUNTS if key in usage}
         if blocked := text_of(object_of(chunk, "promptFeedback"), "blockReason"):
             self._ending = self._ending or "PROHIBITED_CONTENT"
             self._words = blocked
@@ -168,8 +179,8 @@ def read_chunks(data: bytes) -> list[JsonObject]:
     if not data.strip() or data.strip() == b"[DONE]":
         return []
     try:
-        value: Any = msgspec.json.decode(check_nesting(data))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+        value = decode_json(data)
+    except msgspec.DecodeError:
         raise WireError("an event of the answer is not JSON", code="not-json") from None
     chunks = value if isinstance(value, list) else [value]
     if not all(isinstance(chunk, dict) for chunk in chunks):

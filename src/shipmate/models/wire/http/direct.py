@@ -6,6 +6,7 @@ Import this module only when a request is sent.
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import time
 from collections.abc import Callable
@@ -164,8 +165,10 @@ class DirectAnswer:
             if not isinstance(error, httpcore2.WriteError):
                 raise
             self._is_clean = False
-        while not self._has_head:
-            await self._receive()
+        # For the whole head: one that comes byte by byte would never take too long for one of them.
+        async with asyncio.timeout(self._timeouts["read"]):
+            while not self._has_head:
+                await self._receive()
 
     def __aiter__(self) -> DirectAnswer:
         return self
@@ -259,8 +262,10 @@ def explain(error: Exception, host: str, seconds: float | None) -> HttpFault:
     if isinstance(error, HttpFault):
         return error
     # Loaded only when something went wrong.
-    from shipmate.models.wire.http.http_failure import FAILURES, explain_failure
+    from shipmate.models.wire.http.http_failure import FAILURES, explain_failure, explain_late
 
+    if isinstance(error, TimeoutError):
+        return explain_late(host, seconds)
     if not isinstance(error, FAILURES):
         raise error
     return explain_failure(error, host, seconds)

@@ -21,7 +21,7 @@ def explain_failure(error: Exception, host: str, seconds: float | None) -> HttpF
     if isinstance(error, HttpFault):
         return error
     if isinstance(error, httpcore2.ReadTimeout):
-        return HttpFault("timeout", f"{host} said nothing for {seconds or 0:g} s")
+        return explain_late(host, seconds)
     if isinstance(error, httpcore2.TimeoutException):
         return HttpFault("timeout", f"{host} did not take the request in time")
     if isinstance(error, httpcore2.ProxyError):
@@ -31,6 +31,11 @@ def explain_failure(error: Exception, host: str, seconds: float | None) -> HttpF
     if isinstance(error, httpcore2.RemoteProtocolError) and not _is_cut(error):
         return HttpFault("protocol", f"{host} answered with something that is not HTTP")
     return HttpFault("cut", f"{host} ended the connection")
+
+
+def explain_late(host: str, seconds: float | None) -> HttpFault:
+    """Say that a host had `seconds` to begin an answer."""
+    return HttpFault("timeout", f"{host} said nothing for {seconds or 0:g} s")
 
 
 def _is_cut(error: Exception) -> bool:

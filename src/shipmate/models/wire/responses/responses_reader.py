@@ -82,6 +82,10 @@ class ResponsesReader:
         usage = _usage(object_of(self._end, "usage"))
         return [*told, *calls, Finish("tool-calls" if calls else reason, usage, self._model)]
 
+    def release(self) -> Iterable[ModelEvent]:
+        """Tell what waits for blocks that will not end any more."""
+        return list(self._blocks.close())
+
     def _take(self, kind: str, body: JsonObject) -> Iterator[ModelEvent]:
         if kind == "error" or (body.get("error") and not kind.startswith("response.")):
             raise read_fault(body)
@@ -107,8 +111,7 @@ class ResponsesReader:
             case "refusal.done":
                 yield from self._add(kind, body, text_of(body, "refusal"), is_whole=True)
             case "function_call_arguments.delta":
-                if (block := self._blocks.get(self._place(body))) and block.kind == "call":
-                    yield from self._blocks.tell_call(block, text_of(body, "delta"))
+                yield from self._argue(self._place(body), text_of(body, "delta"))
             case "function_call_arguments.done":
                 if (block := self._blocks.get(self._place(body))) and block.kind == "call":
                     block.whole = text_of(body, "arguments")
@@ -116,6 +119,13 @@ class ResponsesReader:
                 yield from self._conclude(object_of(body, "response"))
             case _:
                 pass  # What nobody asked for, or what later versions of the protocol add.
+
+    def _argue(self, place: int, delta: str) -> Iterator[ModelEvent]:
+        block = self._blocks.get(place)
+        if block is None:
+            self._blocks.keep_early(place, delta)
+        elif block.kind == "call":
+            yield from self._blocks.tell_call(block, delta)
 
     def _place(self, body: JsonObject, *, is_new: bool = False) -> int:
         """Return which output an event is about: by its number, else by its item, else the last one."""
