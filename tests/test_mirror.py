@@ -36,6 +36,8 @@ CROSSING = {
     "orchestrator/test_server_tools.py": "tools of MCP servers through whole runs",
     "orchestrator/test_small_window.py": "what a model that reads little is sent",
     "orchestrator/test_row.py": "rows and streams, read by the AI SDK",
+    "priming/script/test_origin.py": "scripts read by the origin's own reader",
+    "priming/test_order.py": "records in their order, on all four wires",
     "priming/test_cli.py": "the priming commands, with the fixtures of this room",
     "server/routes/v1/test_client.py": "programs of others that speak OpenAI's protocol",
     "server/routes/v1/test_tool.py": "tools of programs, from the offer to the result",

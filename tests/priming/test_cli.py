@@ -102,10 +102,44 @@ def test_checks_one_file_or_all(shell: Shell, put: Put, tmp_path: Path) -> None:
                 "line": 1,
                 "record": 1,
                 "problem": "`### user` is no longer understood. Write `### record human_text_record`",
+                "level": "error",
+                "rule": "heading",
+                "reason": "`### user` is no longer understood",
+                "mend": "Write `### record human_text_record`",
+                "canFix": True,
             }
         ],
     }
     assert shell("check", "no such ref")[0] == 2
+
+
+def test_p6_check_names_what_is_lost_and_mends_it(shell: Shell, put: Put) -> None:
+    cut = words("look", "see:\n```sh\nls\n```\nthere").replace("``````", "```")
+    path = put("team_shared/cut", body=cut)
+    path.chmod(0o640)
+    code, out, _ = shell("check")
+    assert (code, "cut.md:17: record 2: the text of this agent_words_record ends here" in out) == (1, True)
+    assert "(--fix does it)" in out
+    assert shell("check", "--fix") == (
+        0,
+        ".minds/priming/team_shared/cut.md: mended\n1 script checked, no mistakes.\n",
+        "",
+    )
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert shell.json("show", "team_shared/cut")["problems"] == []
+    assert shell("check", "--fix") == (0, "1 script checked, no mistakes.\n", "")
+    assert [each.name for each in path.parent.iterdir()] == ["cut.md"]
+
+
+def test_p4_unknown_keys_warn_and_leave_the_exit_code(shell: Shell, put: Put) -> None:
+    put("team_shared/a", "author: me")
+    code, out, _ = shell("check")
+    assert code == 0
+    assert out.splitlines() == [
+        ".minds/priming/team_shared/a.md:2: warning: nothing reads `author`. "
+        "Take it out when it was meant to do something",
+        "1 script checked, no mistakes.",
+    ]
 
 
 def test_shows_a_script(shell: Shell, put: Put) -> None:

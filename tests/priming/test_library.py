@@ -89,6 +89,117 @@ def test_files_that_cannot_be_used_are_reported_and_passed_over(library: Library
     assert not any("secret" in problem for problem in listing.problems)
 
 
+@pytest.mark.parametrize(
+    "place", [".minds", ".minds/priming", ".minds/priming/individual/ux", ".minds/priming/team_shared"]
+)
+@pytest.mark.parametrize("inside", [True, False])
+def test_p7_a_folder_that_is_a_link_is_not_followed(
+    layout: Layout, put: Put, place: str, inside: bool
+) -> None:
+    put("individual/ux/own")
+    put("team_shared/all")
+    put("individual/other/theirs")
+    target = layout.root / "moved" if inside else layout.root.with_name(f"{layout.root.name}-moved")
+    (layout.root / place).rename(target)
+    (layout.root / place).symlink_to(target)
+    library = Library(layout)
+    listing = library.list("ux")
+    led = [
+        ScriptRef.parse(ref)
+        for ref in ("individual/ux/own", "team_shared/all")
+        if place in f".minds/priming/{ref}"
+    ]
+    assert led
+    assert not {str(ref) for ref in led} & {entry.script_ref for entry in listing.entries}
+    assert any("leads elsewhere" in problem for problem in listing.problems)
+    for ref in led:
+        assert library.find(ref) is None
+        with pytest.raises(PrimingError, match="leads out"):
+            library.load(ref)
+        with pytest.raises(PrimingError, match="leads out"):
+            library.show(ref)
+
+
+def test_p7_a_link_from_one_members_folder_to_anothers_is_refused(library: Library, put: Put) -> None:
+    put("individual/other/theirs")
+    individual = library.layout.priming / "individual"
+    (individual / "ux").symlink_to(individual / "other")
+    assert library.list("ux").entries == []
+    with pytest.raises(PrimingError, match="leads out"):
+        library.load(ScriptRef("ux", "theirs"), "ux")
+
+
+def test_p7_a_linked_folder_inside_is_said(library: Library, put: Put, tmp_path: Path) -> None:
+    put("team_shared/a")
+    (tmp_path / "out").mkdir()
+    (library.layout.shared_priming / "more").symlink_to(tmp_path / "out")
+    listing = library.list("ux")
+    assert [entry.slug for entry in listing.entries] == ["a"]
+    assert ["leads elsewhere" in problem for problem in listing.problems] == [True]
+
+
+def test_the_workspace_itself_may_be_a_link(layout: Layout, put: Put) -> None:
+    put("team_shared/a")
+    link = layout.root.with_name(f"{layout.root.name}-link")
+    link.symlink_to(layout.root)
+    assert refs(Library(Layout(link))) == ["team_shared/a"]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "---\napplicableMemberIds: ux\n---\n",
+        "---\napplicableMemberIds:\n---\n",
+        "---\napplicableMemberIds: []\n---\n",
+        "---\napplicableMemberIds: ['']\n---\n",
+        "---\napplicableMemberIds: [ux, 3]\n---\n",
+        "---\napplicableMemberIds: [[ux]]\n---\n",
+        "---\napplicableMemberIds: {ux: true}\n---\n",
+        "---\napplicableMemberIds: false\n---\n",
+        "---\napplicable_members: ux coder\n---\n",
+        "---\napplicableMemberIds: [ux]\napplicable_members: [coder]\n---\n",
+        "---\napplicableMembers: [ux]\n---\n",
+        "---\napplicableMemberId: ux\n---\n",
+        "---\napplicableMemberids: [ux]\n---\n",
+        "---\napplicable-member-ids: [ux]\n---\n",
+        "---\naplicableMemberIds: [ux]\n---\n",
+        "---\nAPPLICABLE_MEMBERS: [ux]\n---\n",
+        "---\nmembers: [ux]\n---\n",
+        "---\nmemberIds: [ux]\n---\n",
+        "---\nappliesTo: [ux]\n---\n",
+        "---\npriming:\n  applicableMemberIds: [ux]\n---\n",
+        "---\n- applicableMemberIds: [ux]\n---\n",
+        "---\napplicableMemberIds [ux]\n---\n",
+        "---\napplicableMemberIds: [ux\n---\n",
+        "---\napplicableMemberIds: [ux]\n--- \n",
+        "---\napplicableMemberIds: [ux]\n",
+        "\n---\napplicableMemberIds: [ux]\n---\n",
+        " ---\napplicableMemberIds: [ux]\n---\n",
+        "--- \napplicableMemberIds: [ux]\n---\n",
+        "----\napplicableMemberIds: [ux]\n----\n",
+        "# Title\n---\napplicableMemberIds: [ux]\n---\n",
+        "<!-- a remark -->\n---\napplicableMemberIds: [ux]\n---\n",
+        "+++\napplicableMemberIds = ['ux']\n+++\n",
+        "```yaml\napplicableMemberIds: [ux]\n```\n",
+        '{"kind": "agent_priming_script", "applicableMemberIds": ["ux"]}\n',
+        "applicableMemberIds: [ux]\n",
+        "**Applicable members**: ux\n",
+        "---\n---\napplicableMemberIds: [ux]\n---\n",
+        "---\nkind: agent_priming_script\n---\n\napplicableMemberIds: [ux]\n",
+    ],
+)
+def test_p4_a_restriction_that_cannot_be_read_closes_the_script(
+    library: Library, put: Put, head: str
+) -> None:
+    path = put("team_shared/closed")
+    path.write_text(head + path.read_text(encoding="utf-8"), encoding="utf-8")
+    listing = library.list("other")
+    assert listing.entries == []
+    assert listing.problems or library.list("ux").entries
+    with pytest.raises(PrimingError):
+        library.load(ScriptRef(None, "closed"), "other")
+
+
 def test_the_member_cannot_lead_out_of_the_library(library: Library) -> None:
     with pytest.raises(PathError):
         library.list("..")

@@ -91,6 +91,23 @@ def test_uses_at_once_are_all_kept(recents: Recents) -> None:
     assert sorted(names(recents)) == sorted(f"s{number}" for number in range(16))
 
 
+def test_p7_a_used_script_that_broke_is_said(recents: Recents, library: Library, put: Put) -> None:
+    put("team_shared/bad", body="### user\n")
+    recents.note("ux", [ScriptRef(None, "bad"), ScriptRef(None, "gone")])
+    listing = recents.list(library, "ux")
+    assert (listing.entries, len(listing.problems)) == ([], 1)
+    assert "bad.md:1: record 1:" in listing.problems[0]
+
+
+def test_p7_a_list_that_lies_elsewhere_is_neither_read_nor_written(recents: Recents, layout: Layout) -> None:
+    outside = layout.root.with_name(f"{layout.root.name}-outside")
+    outside.mkdir()
+    (layout.root / ".dialogs").symlink_to(outside)
+    assert "leads elsewhere" in recents.note("ux", [ScriptRef(None, "a")])[0]
+    found, problems = recents.read("ux")
+    assert (found, "leads elsewhere" in problems[0], list(outside.iterdir())) == ([], True, [])
+
+
 def test_lists_the_scripts_that_still_fit(recents: Recents, library: Library, put: Put) -> None:
     put("team_shared/a", "title: A")
     put("team_shared/theirs", "applicableMemberIds: [other]")

@@ -97,6 +97,38 @@ async def test_hidden_priming_is_stored_all_the_same(
     assert (info.title, len((await threads.read(THREAD)).messages)) == ("T", 2)
 
 
+@pytest.mark.parametrize("given", ["", "Mine"])
+async def test_p7_hidden_priming_titles_no_thread(layout: Layout, put: Put, given: str) -> None:
+    put("team_shared/a", body=words("secret words", "fine"))
+    ship = await Shipmate.open(layout.root, model=ScriptedModel(["It is Linux."]))
+    try:
+        await create_dialog(
+            Library(layout),
+            ship.threads,
+            ship.store,
+            thread_id=THREAD,
+            priming=prime("team_shared/a", show=False),
+            title=given,
+        )
+        info = await ship.store.threads.find(str(THREAD))
+        assert info is not None
+        assert (info.title, info.message_count) == (given, 2)
+        event = TextEvent(
+            platform="web",
+            thread_id=str(THREAD),
+            user_id="u",
+            message_id="in",
+            timestamp=timestamp(),
+            text="And now?",
+        )
+        await (await ship.receive(event)).outcome()
+        info = await ship.store.threads.find(str(THREAD))
+        assert info is not None
+        assert info.title == (given or "And now?")
+    finally:
+        await ship.close()
+
+
 async def test_a_dialog_without_scripts_is_empty_and_notes_nothing(
     library: Library, threads: ThreadService, store: TransientStore
 ) -> None:

@@ -10,7 +10,7 @@ from shipmate.errors import StorageError, UserError
 from shipmate.priming.library import Library
 from shipmate.priming.lint.fix import fix_script
 from shipmate.priming.lint.lint import lint_script
-from shipmate.priming.lint.mark import Mark, mark_error
+from shipmate.priming.lint.lint_mark import Mark, mark_error
 from shipmate.priming.recent import Recents
 from shipmate.priming.ref import ScriptRef, is_own_place
 from shipmate.priming.script.parse import check_script, read_text

@@ -11,7 +11,14 @@ from shipmate.priming.part import opens_step, read_parts, write_part
 from shipmate.priming.script.metadata import write_json
 from shipmate.priming.script.record import Record
 from shipmate.priming.script.record_rule import RULES, FieldError, check_record
-from shipmate.priming.script.turn import CALLS, RESULTS, find_misplaced, find_starts, split_turns, usual_role
+from shipmate.priming.script.record_turn import (
+    CALLS,
+    RESULTS,
+    find_misplaced,
+    find_starts,
+    split_turns,
+    usual_role,
+)
 from shipmate.values.message import JsonObject, UIMessage, tool_name
 
 TYPE = "data-priming"

@@ -14,7 +14,7 @@ from shipmate.priming.script.kind import NAME
 from shipmate.priming.script.metadata import write_json
 from shipmate.priming.script.record import Record
 from shipmate.priming.script.record_rule import RULES
-from shipmate.priming.script.turn import CALLS, NOTICES, RESULTS, RESUMED, is_failed, order_turn
+from shipmate.priming.script.record_turn import CALLS, NOTICES, RESULTS, RESUMED, is_failed, order_turn
 from shipmate.priming.script.ui_key import check_keys, check_state, describe
 from shipmate.values.message import JsonObject, is_tool, tool_name
 from shipmate.workspace.json import read_json

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from shipmate.errors import NotFoundError, PrimingError
 from shipmate.priming.library import Library, Shown
 from shipmate.priming.lint.lint import lint_script
-from shipmate.priming.lint.mark import Mark, mark_error
+from shipmate.priming.lint.lint_mark import Mark, mark_error
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.replay import build_rows
 from shipmate.priming.script.parse import check_script, parse_script

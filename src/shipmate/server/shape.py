@@ -27,7 +27,7 @@ class Shape(BaseModel):
 
 
 class ExactShape(Shape):
-    """The JSON object of a request in which a key that is not known is a mistake: it would be lost silently."""
+    """The JSON object of a request in which an unknown key is a mistake: it would be lost silently."""
 
     @model_validator(mode="before")
     @classmethod

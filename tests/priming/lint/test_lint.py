@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shipmate.priming.convert import to_records
 from shipmate.priming.lint.lint import lint_script
-from shipmate.priming.lint.mark import Mark
+from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.script.parse import check_script, parse_script
 from shipmate.priming.script.record import Script
 from shipmate.priming.script.record_rule import RULES
@@ -219,3 +219,19 @@ def test_a_long_script_is_marked_while_one_types() -> None:
     marks = lint_script(turns)
     assert len(marks) >= 999
     assert time.process_time() - before < 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        said("hi").replace("genseq: 1", "genseq: 1\nexpect: {contians: hi}"),
+        said("hi").replace("genseq: 1", "genseq: 1\nexpect: nearly"),
+        f"---\nexpect: 5\n---\n{HUMAN}",
+    ],
+)
+def test_an_expectation_nobody_understands_is_marked(text: str) -> None:
+    assert [
+        (level, rule) for _, _, level, rule in found(HUMAN + text if "---\nexpect" not in text else text)
+    ] == [("error", "expect")]
+    good = said("hi").replace("genseq: 1", "genseq: 1\nexpect: {contains: hi}")
+    assert found(HUMAN + good) == []

@@ -121,6 +121,85 @@ def test_applicable_members_are_trimmed_and_named_once() -> None:
     assert (script.applicable, script.title) == (("ux", "coder"), None)
 
 
+@pytest.mark.parametrize(
+    ("head", "hint"),
+    [
+        ("kind: another_kind", "kind: agent_priming_script"),
+        ("kind: [agent_priming_script]", "kind: agent_priming_script"),
+        ("kind:", "kind: agent_priming_script"),
+        ("version: 4", "version: 3"),
+        ("version: 2", "version: 3"),
+        ("version: '3'", "version: 3"),
+        ("version: true", "version: 3"),
+        ("Kind: agent_priming_script", "`kind`"),
+        ("verison: 3", "`version`"),
+        ("tilte: x", "`title`"),
+        ("sourcedialog: {}", "`sourceDialog`"),
+        ("reminder: []", "`reminders`"),
+        ("applicable_member: [ux]", "`applicableMemberIds`"),
+    ],
+)
+def test_p4_another_kind_version_or_misspelt_key_is_refused_with_a_hint(head: str, hint: str) -> None:
+    with pytest.raises(ScriptError) as caught:
+        parse_script(
+            f"---\ntitle: x\n{head}\n---\n{GOOD}"
+            if "tilte" not in head
+            else f"---\na: x\n{head}\n---\n{GOOD}",
+            "a.md",
+        )
+    assert (caught.value.line, hint in str(caught.value)) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("block", "hint"),
+    [
+        (GOOD.replace("genseq", "genSeq"), "`genseq`"),
+        (GOOD.replace("genseq", "gen_seq"), "`genseq`"),
+        (GOOD.replace("genseq", "gensec"), "`genseq`"),
+        (GOOD.replace("genseq: 1", "genseq: 1\nsourcetag: x"), "`sourceTag`"),
+        (GOOD.replace("genseq: 1", "genseq: 1\nuiPrat: {}"), "`uiPart`"),
+        (GOOD.replace("genseq: 1", "genseq: 1\nuimessage: {}"), "`uiMessage`"),
+        (GOOD.replace("genseq: 1", "genseq: 1\nexpct: exact"), "`expect`"),
+        (GOOD.replace("agent_words", "human_text").replace("genseq: 1", "genseq: 1\nmsgID: m"), "`msgId`"),
+        (
+            '### record func_call_record\n```\n{"genseq": 1, "id": "c", "name": "n", "argumnets": {}}\n```\n',
+            "`arguments`",
+        ),
+        (
+            '### record func_call_record\n```\n{"genseq": 1, "id": "c", "name": "n", "raw_arguments_text": 1}'
+            "\n```\n",
+            "`rawArgumentsText`",
+        ),
+    ],
+)
+def test_p4_a_misspelt_key_of_a_record_is_refused_with_a_hint(block: str, hint: str) -> None:
+    with pytest.raises(ScriptError, match=f"there is no .*Write {hint}") as caught:
+        parse_script(block)
+    assert caught.value.record == 1
+
+
+def test_p4_other_unknown_keys_are_kept() -> None:
+    script = parse_script(
+        f"---\nauthor: me\n---\n{GOOD.replace('genseq: 1', 'genseq: 1' + chr(10) + 'mood: good')}"
+    )
+    assert (script.frontmatter, script.records[0].extra) == ({"author": "me"}, {"mood": "good"})
+
+
+@pytest.mark.parametrize("odd", ["\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize(
+    "value", ["a{}b", "'a{}b'", '"a{}b"', "|-\n  a{}b", "[a{}b]", '{{"k": "a{}b"}}', ">-\n  a{}b\n  c"]
+)
+def test_p7_line_separators_of_other_worlds_survive(odd: str, value: str) -> None:
+    text = GOOD.replace("genseq: 1", f"genseq: 1\nnote: {value.format(odd)}").replace("hi", f"h{odd}i{odd}")
+    text = f"---\ntitle: a{odd}b\n---\n{text}"
+    script = parse_script(text)
+    assert f"a{odd}b" in str(script.records[0].extra["note"]) or f"a{odd}b" in json.dumps(
+        script.records[0].extra["note"], ensure_ascii=False
+    )
+    assert (script.title, script.records[0].fields["content"]) == (f"a{odd}b", f"h{odd}i{odd}")
+    assert parse_script(write_script(script)) == script
+
+
 def test_both_shapes_of_arguments_are_read() -> None:
     call = '### record func_call_record\n```json\n{"genseq": 1, "id": "c", "name": "n", %s}\n```\n'
     new = parse_script(call % '"rawArgumentsText": "{"').records[0]

@@ -6,7 +6,11 @@ import asyncio
 from typing import Any
 from urllib.parse import quote
 
+import pytest
+
+from shipmate.values.message import JsonObject
 from shipmate.values.thread_id import ThreadId
+from tests.support.priming_script import words
 from tests.support.script import COUNTED, TalkingModel
 from tests.support.server import Served
 from tests.support.wire import answer, chat, messages, queued, running, said, user
@@ -215,3 +219,49 @@ async def test_the_context_is_shown_and_compared(served: Served) -> None:
 
 def said_last(stored: list[dict[str, Any]]) -> str:
     return "".join(part["text"] for part in stored[-1]["parts"] if part["type"] == "text")
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        ({"priming": {}}, "scriptRefs"),
+        ({"priming": {"showInUi": True}}, "scriptRefs"),
+        ({"priming": {"scriptRef": "team_shared/a"}}, "Write scriptRefs"),
+        ({"priming": {"scriptRef": ["team_shared/a"], "showInUi": True}}, "Write scriptRefs"),
+        ({"priming": {"scriptrefs": ["team_shared/a"]}}, "Write scriptRefs"),
+        ({"priming": {"scriptRefs": ["team_shared/a"], "showInUI": True}}, "Write showInUi"),
+        ({"priming": {"scriptRefs": ["team_shared/a"], "showInUi": "yes"}}, "boolean"),
+        ({"priming": {"scriptRefs": ["team_shared/a"], "showInUi": 1}}, "boolean"),
+        ({"priming": {"scriptRefs": ["team_shared/a"], "showInUi": None}}, "boolean"),
+        ({"priming": {"scriptRefs": "team_shared/a", "showInUi": True}}, "scriptRefs"),
+        ({"priming": {"scriptRefs": [5], "showInUi": True}}, "string"),
+        ({"priming": {"scriptRefs": ["team_shared/a"], "else": 1}}, "Write scriptRefs, showInUi"),
+        ({"priming": ["team_shared/a"]}, "priming"),
+        ({"priming": "team_shared/a"}, "priming"),
+        ({"primimg": {"scriptRefs": ["team_shared/a"]}}, "Write priming"),
+        ({"scriptRefs": ["team_shared/a"]}, "Write member, title, priming"),
+    ],
+)
+async def test_p7_a_request_that_would_leave_a_thread_unprimed_is_refused(
+    served: Served, body: JsonObject, hint: str
+) -> None:
+    path = served.site.layout.shared_priming / "a.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(words("hello", "hi"), encoding="utf-8")
+    response = await served.client.post("/api/threads", json=body)
+    assert (response.status_code, hint in response.text) == (400, True), response.text
+    assert (await served.client.get("/api/threads")).json()["threads"] == []
+
+
+async def test_p7_damaged_recents_are_said_when_a_dialog_is_made(served: Served) -> None:
+    layout = served.site.layout
+    layout.shared_priming.mkdir(parents=True)
+    (layout.shared_priming / "a.md").write_text(words("hello", "hi"), encoding="utf-8")
+    recent = layout.recent_priming("captain")
+    recent.parent.mkdir(parents=True)
+    recent.write_bytes(b"{")
+    priming = {"scriptRefs": ["team_shared/a"], "showInUi": True}
+    made = await served.client.post("/api/threads", json={"priming": priming})
+    assert made.status_code == 201
+    (problem,) = made.json()["problems"]
+    assert ("set aside" in problem, str(layout.root) in problem) == (True, False)

@@ -1,4 +1,3 @@
-import { isToolUIPart } from "ai";
 import { useEffect, useId, useRef, useState } from "react";
 import { api } from "../api/api";
 import { ApiError, gate } from "../api/client";
@@ -10,6 +9,7 @@ import { Diff, looksLikeDiff } from "../ui/Diff";
 import { Icon } from "../ui/Icon";
 import { say, sayError } from "../ui/toast";
 import { Data } from "./Data";
+import { isToolPart } from "./toolPart";
 
 // A longer rule would hide the buttons; what it says is shown whole above them.
 const RULE_LIMIT = 80;
@@ -267,7 +267,7 @@ function isUndecided(messages: Message[], approvalId: string): boolean {
   return messages.some((message) =>
     message.parts.some(
       (part) =>
-        isToolUIPart(part) &&
+        isToolPart(part) &&
         (part.state === "approval-requested" || part.state === "approval-responded") &&
         part.approval.id === approvalId,
     ),
@@ -277,6 +277,6 @@ function isUndecided(messages: Message[], approvalId: string): boolean {
 /** Names the questions of a conversation that wait, in the order they are shown. */
 export function waitingIds(messages: Message[]): string[] {
   return messages.flatMap((message) =>
-    message.parts.flatMap((part) => (isToolUIPart(part) && part.state === "approval-requested" ? [part.approval.id] : [])),
+    message.parts.flatMap((part) => (isToolPart(part) && part.state === "approval-requested" ? [part.approval.id] : [])),
   );
 }

@@ -1,4 +1,3 @@
-import { isToolUIPart } from "ai";
 import { memo, useState } from "react";
 import { api } from "../api/api";
 import type { DataParts, Message } from "../api/types";
@@ -15,6 +14,7 @@ import { PinFact } from "../dialog/PinFact";
 import { PartView } from "./PartView";
 import { Rewind, changesFiles } from "./Rewind";
 import type { ThreadState } from "./useThread";
+import { isToolPart } from "./toolPart";
 
 interface Props {
   message: Message;
@@ -77,7 +77,7 @@ function AssistantMessage({ message, isLast, thread, memberName }: Props) {
   const format = useFormat();
   const text = messageText(message);
   const isOpen = isLast && thread.isBusy;
-  const isWaiting = message.parts.some((part) => isToolUIPart(part) && part.state === "approval-requested");
+  const isWaiting = message.parts.some((part) => isToolPart(part) && part.state === "approval-requested");
   return (
     <article className="message assistant" aria-label={t("from.member", { name: memberName })}>
       <header className="message-head">

@@ -1,4 +1,4 @@
-import { getToolName, isToolUIPart } from "ai";
+import { getToolName } from "ai";
 import { useState } from "react";
 import { api } from "../api/api";
 import { ApiError } from "../api/client";
@@ -7,13 +7,14 @@ import { useT } from "../i18n";
 import { IconButton } from "../ui/IconButton";
 import { Modal } from "../ui/Modal";
 import { say, sayError } from "../ui/toast";
+import { isToolPart } from "./toolPart";
 
 const CHANGING = ["write", "edit", "exec"];
 
 /** Tell whether an answer made calls that change files. */
 export function changesFiles(message: Message): boolean {
   return message.parts.some(
-    (part) => isToolUIPart(part) && part.state === "output-available" && CHANGING.includes(getToolName(part)),
+    (part) => isToolPart(part) && part.state === "output-available" && CHANGING.includes(getToolName(part)),
   );
 }
 

@@ -11,7 +11,7 @@ from shipmate.cli.priming.option import JSON, NO_SCRIPTS, print_json
 from shipmate.cli.terminal.card import clean
 from shipmate.priming.check import fix_file, lint_file
 from shipmate.priming.library import Library
-from shipmate.priming.lint.mark import Mark
+from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.ref import ScriptRef
 from shipmate.values.message import JsonObject
 from shipmate.workspace.layout import Layout

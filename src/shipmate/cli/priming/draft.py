@@ -14,7 +14,7 @@ from shipmate.cli.terminal.card import clean
 from shipmate.errors import UserError
 from shipmate.priming.export import Saved, write_file
 from shipmate.priming.lint.lint import lint_script
-from shipmate.priming.lint.mark import Mark
+from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.sample import write_sample
 from shipmate.priming.script.parse import parse_script, read_text

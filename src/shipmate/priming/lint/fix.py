@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shipmate.priming.lint.lint import lint_script
-from shipmate.priming.lint.mark import Mark
+from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.lint.mend import mend_lines, split_lines
 
 # Mending one thing may show the next; no script needs as many rounds.

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import msgspec
 
-from shipmate.priming.lint.mark import Mark, mark_error
+from shipmate.priming.lint.lint_mark import Mark, mark_error
 from shipmate.priming.lint.mend import mend_lines, split_lines
 from shipmate.priming.lint.oddity import find_oddities
 from shipmate.priming.lint.pairing import find_shared, find_unpaired
 from shipmate.priming.lint.stray import find_strays
+from shipmate.priming.rehearsal.recorded import check_expects
 from shipmate.priming.script.parse import scan_script
+from shipmate.priming.script.record import Script, ScriptError
+
+_EXPECT = "Write what is expected as docs/priming.md shows it, or take `expect` out"
+
+
+def mark_expect(error: ScriptError) -> Mark:
+    """Return the mark of an `expect` that no rehearsal understands."""
+    return msgspec.structs.replace(mark_error(error), rule="expect", mend=_EXPECT)
 
 
 def lint_script(text: str, name: str = "") -> list[Mark]:
@@ -27,5 +36,7 @@ def lint_script(text: str, name: str = "") -> list[Mark]:
     if not scan.problems:
         # A record that could not be read would leave others alone that are not.
         marks += [*find_unpaired(scan.records), *find_shared(scan.records)]
+        script = Script(scan.frontmatter, list(scan.records.values()))
+        marks += [mark_expect(error) for error in check_expects(script)]
     found = sorted(marks, key=lambda mark: (mark.line, mark.record))
     return [msgspec.structs.replace(mark, can_fix=mend_lines(mark, lines) is not None) for mark in found]

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Sequence
 
-from shipmate.priming.lint.mark import Mark
+from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.lint.pairing import pair_records
 from shipmate.priming.lint.stray import Fence, count_fences
 from shipmate.priming.script.block import is_heading, match_fence
@@ -146,7 +146,7 @@ def _mend_missing(mark: Mark, lines: Lines) -> Lines | None:
 
 
 def _mend_metadata(mark: Mark, lines: Lines) -> Lines | None:
-    """Give a block the metadata it needs, where that is no more than a number and a name."""
+    """Add to a block the metadata it needs, where that is no more than a number and a name."""
     kind = lines[mark.line - 1].split()[-1].lower()
     at = next((at for at in range(mark.line, len(lines)) if lines[at].strip(BLANKS)), None)
     needed = ["genseq", *RULES[kind].required] if kind in RULES else [""]
@@ -173,7 +173,7 @@ def _find_metadata(mark: Mark, lines: Lines) -> int | None:
 
 
 def _mend_shared_message(mark: Mark, lines: Lines) -> Lines | None:
-    """Give a message an id that no other has."""
+    """Make the id of a message one that no other has."""
     at = next((at for at in range(mark.line, len(lines)) if lines[at].startswith("msgId:")), None)
     if at is None:
         return None
@@ -183,7 +183,7 @@ def _mend_shared_message(mark: Mark, lines: Lines) -> Lines | None:
 
 
 def _mend_shared_call(mark: Mark, lines: Lines) -> Lines | None:
-    """Give a call and its result an id that no other has."""
+    """Make the id of a call and its result one that no other has."""
     scan = scan_script("\n".join(lines))
     numbers, records = list(scan.records), list(scan.records.values())
     pairs = {numbers[call]: numbers[result] for result, call in pair_records(records).items()}

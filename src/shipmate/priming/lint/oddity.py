@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from shipmate.priming.lint.mark import Mark
-from shipmate.priming.script.frontmatter import KEYS
+from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.script.parse import Scan
 from shipmate.priming.script.record import Record, Script
 from shipmate.priming.script.record_rule import RULES, is_known
-from shipmate.priming.script.turn import CALLS
+from shipmate.priming.script.record_turn import CALLS
+from shipmate.priming.script.script_frontmatter import KEYS
 from shipmate.priming.script.ui_key import is_showable
 from shipmate.values.message import JsonObject
 from shipmate.workspace.json import read_json

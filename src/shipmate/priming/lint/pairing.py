@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from shipmate.priming.lint.mark import Mark
+from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.script.record import Record
-from shipmate.priming.script.turn import CALLS, RESULTS, order_turn, role_of, split_turns
+from shipmate.priming.script.record_turn import CALLS, RESULTS, order_turn, role_of, split_turns
 
 # A call that people refused has no result, and needs none.
 _DENIED = "output-denied"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from shipmate.priming.lint.mark import Mark
+from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.script.block import Block, is_heading, match_fence
 from shipmate.priming.script.parse import Scan
 from shipmate.priming.script.record import BLANKS

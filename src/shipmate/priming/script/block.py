@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from shipmate.priming.script.frontmatter import find_restriction
 from shipmate.priming.script.record import BLANKS, ScriptError
 from shipmate.priming.script.record_rule import RULES
+from shipmate.priming.script.script_frontmatter import find_restriction
 
 RECORD_LIMIT = 200_000
 _HEADING = re.compile(rf"###[{BLANKS}]+record[{BLANKS}]+([A-Za-z0-9_]+)[{BLANKS}]*", re.IGNORECASE | re.ASCII)

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from shipmate.errors import NotFoundError
 from shipmate.priming.script.block import Block, BlockMetadata, cut_blocks, split_metadata
-from shipmate.priming.script.frontmatter import check_frontmatter, name_rule
 from shipmate.priming.script.record import BLANKS, Record, Script, ScriptError
 from shipmate.priming.script.record_rule import RULES, FieldError, check_record
+from shipmate.priming.script.script_frontmatter import check_frontmatter, name_rule
 from shipmate.priming.script.ui_key import Contradiction, find_contradictions
 from shipmate.values.message import JsonObject
 from shipmate.workspace.json import read_json
@@ -65,12 +65,13 @@ def _decode(data: bytes, name: str) -> str:
 def parse_script(text: str, path: str = "") -> Script:
     """Parse a whole script; raise the first mistake."""
     parser = _Parser(text, path)
+    frontmatter = parser.read_frontmatter()
     # Cutting comes first: a file of too many records is refused before any of them is looked into.
     blocks = list(cut_blocks(parser.lines, parser.first, path))
     records = parser.refuse_empty([parser.read_record(block) for block in blocks])
     for found in find_contradictions(records):
         raise parser.contradict(found, blocks)
-    return Script(parser.frontmatter, records)
+    return Script(frontmatter, records)
 
 
 @dataclass(slots=True)
@@ -97,8 +98,13 @@ def scan_script(text: str, path: str = "") -> Scan:
         parser = _Parser(text, path)
     except ScriptError as error:
         return Scan(problems=[error])
-    scan = Scan(parser.frontmatter, parser.first)
+    scan = Scan(first=parser.first)
+    top: list[ScriptError] = []
     broken: list[ScriptError] = []
+    try:
+        scan.frontmatter = parser.read_frontmatter()
+    except ScriptError as error:
+        top = [error]
     try:
         scan.blocks.extend(cut_blocks(parser.lines, parser.first, path))
         parser.refuse_empty(scan.blocks)
@@ -113,12 +119,12 @@ def scan_script(text: str, path: str = "") -> Scan:
     if not scan.problems:
         found = find_contradictions(list(scan.records.values()))
         scan.problems += [parser.contradict(each, scan.blocks) for each in found]
-    scan.problems += broken
+    scan.problems = [*top, *scan.problems, *broken]
     return scan
 
 
 class _Parser:
-    """Reads one text: its frontmatter at once, its records one by one."""
+    """Reads one text: its frontmatter, and its records one by one."""
 
     def __init__(self, text: str, path: str) -> None:
         self.path = path
@@ -129,11 +135,16 @@ class _Parser:
             self._refuse_unread(lines)
         self.lines = top.body
         self.first = len(lines) - len(top.body) + 1
-        self.frontmatter = {} if top.text is None else self.read_metadata(top.text, 2, 0, is_top=True)
-        key, problem = check_frontmatter(self.frontmatter)
+        self.top = top
+
+    def read_frontmatter(self) -> JsonObject:
+        """Read and check the frontmatter."""
+        values = {} if self.top.text is None else self.read_metadata(self.top.text, 2, 0, is_top=True)
+        key, problem = check_frontmatter(values)
         if problem:
-            rule = name_rule(key, self.frontmatter)
-            raise ScriptError(problem, path=path, line=_find_line(top, key, 2) or 1, rule=rule)
+            line = _find_line(self.top, key, 2) or 1
+            raise ScriptError(problem, path=self.path, line=line, rule=name_rule(key, values))
+        return values
 
     def _refuse_unread(self, lines: list[str]) -> None:
         """Refuse what looks like frontmatter and would not be read as such."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from shipmate.priming.script.metadata import write_json
 from shipmate.priming.script.record import Record
-from shipmate.priming.script.turn import (
+from shipmate.priming.script.record_turn import (
     CALLS,
     NOTICES,
     RESULTS,

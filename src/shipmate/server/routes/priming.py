@@ -12,7 +12,7 @@ from starlette.responses import Response
 from shipmate.priming.export import Saved, ScriptExistsError, offer_name, save_script
 from shipmate.priming.library import Listing, ScriptEntry
 from shipmate.priming.lint.fix import fix_script
-from shipmate.priming.lint.mark import Mark
+from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.recent import Recents
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.sample import write_sample

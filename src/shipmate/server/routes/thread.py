@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool
 from starlette.responses import Response
@@ -76,7 +77,7 @@ class ThreadMade(Answer):
     messages: int
     text: str = ""
     # What went wrong beside it.
-    problems: list[str] = []
+    problems: list[str] = msgspec.field(default_factory=list[str])
 
 
 class ThreadView(Answer):

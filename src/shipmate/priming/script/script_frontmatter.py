@@ -101,6 +101,8 @@ def _find_hidden(value: Any) -> str:
 
 def find_restriction(line: str) -> str:
     """Return the restriction that a line outside the frontmatter seems to state, "" when it is none."""
+    if not line or not (":" in line or "=" in line or "：" in line):
+        return ""
     found = (match[1] for match in _PROSE_KEY.finditer(line))
     return next((key for key in found if key in RESTRICTIONS or find_near(key, RESTRICTIONS)), "")
 

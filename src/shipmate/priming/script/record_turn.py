@@ -114,6 +114,8 @@ def order_turn(turn: Sequence[Record], role: str) -> TurnOrder:
     after a result opens one, unless a record marks it.
     """
     order = TurnOrder()
+    if len(turn) == 1:
+        return order
     step = _Step()
     open_calls: dict[str, list[int]] = {}
     for at, record in enumerate(turn):
@@ -150,12 +152,13 @@ class _Step:
 
 def _go_on(step: _Step, at: int, record: Record, role: str, order: TurnOrder) -> _Step:
     """Return the step a record belongs to, noting in `order` when it opens one."""
-    is_other = None not in (step.genseq, record.genseq) and record.genseq != step.genseq
-    answers = step.is_answered and _is_told(record) and record.type not in RESULTS
-    if role == "assistant" and step.is_told and (is_other or answers):
-        order.steps.add(at)
-        return _Step(at, record.genseq)
-    step.genseq = step.genseq if record.genseq is None else record.genseq
+    genseq = record.genseq
+    if step.is_told and role == "assistant":
+        is_other = genseq is not None and step.genseq is not None and genseq != step.genseq
+        if is_other or (step.is_answered and record.type not in RESULTS and _is_told(record)):
+            order.steps.add(at)
+            return _Step(at, genseq)
+    step.genseq = step.genseq if genseq is None else genseq
     return step
 
 
