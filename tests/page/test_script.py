@@ -190,6 +190,11 @@ def test_mistakes_are_marked_while_a_script_is_written(open_page: OpenPage, serv
     expect(status).to_have_text("no mistakes")
     expect(page.locator(".script-side .message.user")).to_contain_text("When is low water?")
     watched.shoot("script-edit")
+    # Looking at the other views takes nothing away.
+    page.get_by_role("button", name="Conversation", exact=True).click()
+    expect(page.locator(".script-talk:visible .message.user")).to_contain_text("When is high water?")
+    edit(page)
+    expect(text).to_have_value(re.compile("When is low water"))
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator(".toast")).to_contain_text("is saved")
     assert "low water" in (serving.folder / ".minds/priming/team_shared/probe.md").read_text()
@@ -225,6 +230,26 @@ def test_a_second_editor_overwrites_nothing_unseen(open_page: OpenPage, serving:
     assert "At five" in path.read_text()
 
 
+def test_a_file_of_windows_stays_one_and_is_for_whom_it_says(open_page: OpenPage, serving: Serving) -> None:
+    (serving.folder / "members/bosun").mkdir(parents=True)
+    (serving.folder / "members/bosun/Agent.md").write_text("---\nname: Bosun\n---\nYou are Bosun.\n")
+    path = serving.folder / ".minds/priming/team_shared/probe.md"
+    put(serving, "team_shared/probe", "")
+    text = PROBE.replace("title:", "applicableMemberIds: [bosun]\ntitle:")
+    path.write_bytes(text.replace("\n", "\r\n").encode())
+    page = open_page("#/priming/team_shared%2Fprobe").page
+    edit(page)
+    expect(page.locator(".editor-bar .badge.warn")).to_have_count(0)
+    page.get_by_label("Text of the script").fill(text.replace("At four.", "At five."))
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".toast")).to_contain_text("is saved")
+    expect(page.locator(".editor-bar .badge.warn")).to_have_count(0)
+    assert path.read_bytes() == text.replace("At four.", "At five.").replace("\n", "\r\n").encode()
+    page.get_by_role("button", name="Begin a dialog").click()
+    expect(page.locator(".primed")).to_contain_text("At five.")
+    expect(page.locator(".message.assistant").first).to_contain_text("Bosun")
+
+
 def test_a_new_script_is_made_and_opened(open_page: OpenPage, serving: Serving) -> None:
     watched = open_page("#/priming")
     page = watched.page
@@ -251,9 +276,6 @@ def test_recorded_and_new_stand_side_by_side(open_page: OpenPage, serving: Servi
         asked.append(json.loads(route.request.post_data or "null"))
         route.fulfill(json=REPORT)
 
-    page.route(
-        "**/api/priming/rehearsal*", lambda route: route.fulfill(body="null", content_type="application/json")
-    )
     page.route("**/api/priming/rehearse", rehearse)
     put(serving, "team_shared/probe", PROBE)
     page.goto(f"{serving.address}/#/priming/team_shared%2Fprobe")
@@ -272,6 +294,25 @@ def test_recorded_and_new_stand_side_by_side(open_page: OpenPage, serving: Servi
     ]
     watched.shoot("script-rehearsal")
     assert violations(page) == []
+
+
+def test_a_script_is_rehearsed_and_its_last_rehearsal_is_shown(open_page: OpenPage, serving: Serving) -> None:
+    watched = open_script(open_page, serving)
+    page = watched.page
+    page.get_by_role("button", name="Rehearsal", exact=True).click()
+    page.get_by_label("Who answers").select_option("script")
+    page.get_by_role("button", name="Rehearse", exact=True).click()
+    expect(page.locator(".rehearsal-turn summary")).to_contain_text("as recorded")
+    page.get_by_label("Who answers").select_option("")
+    page.get_by_role("button", name="Rehearse", exact=True).click()
+    turn = page.locator(".rehearsal-turn")
+    expect(turn.get_by_label("Recorded").locator("li.differs").last).to_contain_text("At four.")
+    watched.shoot("script-rehearsed")
+    # The verdict stands beside the script from now on.
+    page.reload()
+    expect(page.locator(".script-talk")).to_be_visible()
+    page.locator(".script-place").get_by_role("button", name=re.compile("differs")).click()
+    expect(page.locator(".rehearsal-turn")).to_be_visible()
 
 
 def test_p3_a_part_nobody_knows_cannot_blank_the_page(open_page: OpenPage, serving: Serving) -> None:

@@ -34,6 +34,7 @@ class ScriptReading(Answer):
     records: int
     marks: list[Mark]
     messages: list[JsonObject]
+    applicable_member_ids: tuple[str, ...] = ()
 
 
 class BrokenScript(Answer):
@@ -65,6 +66,7 @@ class ScriptView(Answer):
     problems: list[str]
     marks: list[Mark]
     messages: list[JsonObject]
+    applicable_member_ids: tuple[str, ...]
     uses: list[ScriptUse]
 
 
@@ -113,6 +115,7 @@ def _make_view(shown: Shown, digest: str | None, reading: ScriptReading) -> Scri
         problems=shown.problems,
         marks=reading.marks,
         messages=reading.messages,
+        applicable_member_ids=reading.applicable_member_ids,
         uses=[],
     )
 
@@ -130,7 +133,13 @@ def read_draft(text: str, language: str) -> ScriptReading:
         messages = [{key: row[key] for key in ("id", "role", "parts")} for row in rows]
     except PrimingError as error:
         marks = [*marks, mark_error(ScriptError(str(error)))]
-    return ScriptReading(title=script.title, records=len(script.records), marks=marks, messages=messages)
+    return ScriptReading(
+        title=script.title,
+        records=len(script.records),
+        marks=marks,
+        messages=messages,
+        applicable_member_ids=script.applicable,
+    )
 
 
 async def find_uses(ship: Ship, ref: str) -> list[ScriptUse]:

@@ -197,6 +197,8 @@ export interface ScriptReading {
   records: number;
   marks: ScriptMark[];
   messages: Message[];
+  /** The members a shared script is for; empty means every one. */
+  applicableMemberIds: string[];
 }
 
 export interface ScriptView extends ScriptReading {

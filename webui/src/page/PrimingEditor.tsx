@@ -31,6 +31,11 @@ function useReading(text: string, first: ScriptReading): { reading: ScriptReadin
   return { reading: answer.reading, isChecked: answer.text === text };
 }
 
+const RETURNS = /\r\n?/g;
+
+/** A text as a field of the page holds it; a file of Windows is written back as one. */
+const unix = (text: string) => text.replace(RETURNS, "\n");
+
 interface Props {
   script: ScriptView;
   memberName: string;
@@ -41,16 +46,19 @@ interface Props {
 /** Edits a script with its mistakes marked while it is written. Nobody's change is overwritten unseen. */
 export function PrimingEditor({ script, memberName, reload }: Props) {
   const t = useT();
-  const [text, setText] = useState(script.text);
+  const [text, setText] = useState(() => unix(script.text));
   const [digest, setDigest] = useState(script.digest);
   const [isClash, setClash] = useState(false);
   const [problem, setProblem] = useState<Error>();
   const { reading, isChecked } = useReading(text, script);
   const box = useRef<HTMLTextAreaElement>(null);
-  const isChanged = text !== script.text;
+  const sent = useRef<string>(undefined);
+  const isChanged = text !== unix(script.text);
 
   useEffect(() => {
-    setText(script.text);
+    // What was written on while a text was being saved is not taken back to it.
+    if (sent.current !== script.text) setText(unix(script.text));
+    sent.current = undefined;
     setDigest(script.digest);
     setClash(false);
   }, [script]);
@@ -58,7 +66,9 @@ export function PrimingEditor({ script, memberName, reload }: Props) {
   const save = async () => {
     setProblem(undefined);
     try {
-      await api.saveScript(script.scriptRef, text, digest);
+      const whole = script.text.includes("\r\n") ? text.replaceAll("\n", "\r\n") : text;
+      await api.saveScript(script.scriptRef, whole, digest);
+      sent.current = whole;
       say(t("saved", { name: script.scriptRef }));
       await reload();
     } catch (error) {

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { api } from "../api/api";
 import type { Rehearsal, RehearsalPiece, RehearsalTurn, RehearsalWish } from "../api/types";
-import { useLoad } from "../api/use";
+import type { Loaded } from "../api/use";
 import { useT, type Word } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { Icon } from "../ui/Icon";
@@ -18,12 +18,12 @@ const VERDICTS: Record<Rehearsal["verdict"], { word: Word; tone: string }> = {
 interface Props {
   reference: string;
   member: string;
+  last: Loaded<Rehearsal | null>;
 }
 
 /** Says the script's user turns again, and sets what was recorded beside what was said and done now. */
-export function PrimingRehearsal({ reference, member }: Props) {
+export function PrimingRehearsal({ reference, member, last }: Props) {
   const t = useT();
-  const last = useLoad(() => api.rehearsal(reference), reference);
   const [report, setReport] = useState<Rehearsal>();
   const [problem, setProblem] = useState<Error>();
   const [isRunning, setRunning] = useState(false);
@@ -34,6 +34,7 @@ export function PrimingRehearsal({ reference, member }: Props) {
     setProblem(undefined);
     try {
       setReport(await api.rehearse(wish));
+      void last.reload();
     } catch (error) {
       setProblem(error as Error);
     }
@@ -94,15 +95,24 @@ function Wishes({ onRun, isRunning }: { onRun: (wish: Pick<RehearsalWish, "tools
   );
 }
 
-function Report({ report }: { report: Rehearsal }) {
+/** How a rehearsal ended, and when it was. */
+export function RehearsalVerdict({ report }: { report: Rehearsal }) {
   const t = useT();
   const format = useFormat();
   const verdict = VERDICTS[report.verdict];
   return (
+    <>
+      <span className={`badge ${verdict.tone}`}>{t(verdict.word)}</span> <span className="faint">{format.full(report.startedAt)}</span>
+    </>
+  );
+}
+
+function Report({ report }: { report: Rehearsal }) {
+  const format = useFormat();
+  return (
     <div className="stack">
       <p className="row wrap">
-        <span className={`badge ${verdict.tone}`}>{t(verdict.word)}</span>
-        <span className="faint">{format.full(report.startedAt)}</span>
+        <RehearsalVerdict report={report} />
         <span className="faint numeric">{format.duration(report.ms)}</span>
         {report.costUsd !== null && <span className="faint numeric">{format.money(report.costUsd)}</span>}
         <span className="faint mono">{[report.member, report.model, report.tools].filter(Boolean).join(" · ")}</span>

@@ -14,7 +14,7 @@ import { Page } from "./Page";
 import { PrimingConversation } from "./PrimingConversation";
 import { PrimingEditor } from "./PrimingEditor";
 import { PrimingMarks } from "./PrimingMarks";
-import { PrimingRehearsal } from "./PrimingRehearsal";
+import { PrimingRehearsal, RehearsalVerdict } from "./PrimingRehearsal";
 
 const VIEWS = ["talk", "edit", "rehearsal"] as const;
 type View = (typeof VIEWS)[number];
@@ -24,9 +24,10 @@ export function PrimingScript({ reference, member }: { reference: string; member
   const t = useT();
   const session = useSession();
   const [view, setView] = useState<View>();
+  const [wasEdited, setEdited] = useState(false);
   const script = useLoad(() => api.script(reference), reference);
-  // Someone's own script is theirs, whoever is chosen in the list.
-  const owner = /^individual\/([^/]+)\//.exec(reference)?.[1] ?? member;
+  const last = useLoad(() => api.rehearsal(reference), reference);
+  const owner = chooseMember(reference, member, script.data?.applicableMemberIds ?? []);
   const memberName = session.members.find((one) => one.id === owner)?.name || owner;
   const isBroken = script.data !== undefined && (script.data.problems.length > 0 || script.data.digest === null);
   const actions = (
@@ -41,6 +42,11 @@ export function PrimingScript({ reference, member }: { reference: string; member
         <a href={link("priming")}>{t("nav.priming")}</a>
         <span className="mono faint">{script.data?.path ?? reference}</span>
         {script.data && <CopyButton text={script.data.text} />}
+        {last.data && (
+          <button type="button" className="link-quiet" onClick={() => setView("rehearsal")}>
+            <RehearsalVerdict report={last.data} />
+          </button>
+        )}
       </p>
       <Show from={script}>
         {(data) => {
@@ -50,7 +56,16 @@ export function PrimingScript({ reference, member }: { reference: string; member
               <Broken script={data} />
               <div className="segmented script-views">
                 {VIEWS.map((one) => (
-                  <button key={one} type="button" aria-pressed={shown === one} disabled={one === "edit" && data.digest === null} onClick={() => setView(one)}>
+                  <button
+                    key={one}
+                    type="button"
+                    aria-pressed={shown === one}
+                    disabled={one === "edit" && data.digest === null}
+                    onClick={() => {
+                      setView(one);
+                      setEdited(wasEdited || shown === "edit" || one === "edit");
+                    }}
+                  >
                     {t(`script.view.${one}`)}
                   </button>
                 ))}
@@ -61,8 +76,13 @@ export function PrimingScript({ reference, member }: { reference: string; member
                   <PrimingConversation messages={data.messages} memberName={memberName} />
                 </>
               )}
-              {shown === "edit" && <PrimingEditor script={data} memberName={memberName} reload={script.reload} />}
-              {shown === "rehearsal" && <PrimingRehearsal reference={reference} member={owner} />}
+              {(shown === "edit" || wasEdited) && (
+                // What was written stays while the other views are looked at.
+                <div hidden={shown !== "edit"}>
+                  <PrimingEditor script={data} memberName={memberName} reload={script.reload} />
+                </div>
+              )}
+              {shown === "rehearsal" && <PrimingRehearsal reference={reference} member={owner} last={last} />}
               {shown === "talk" && <Uses uses={data.uses} />}
             </>
           );
@@ -70,6 +90,12 @@ export function PrimingScript({ reference, member }: { reference: string; member
       </Show>
     </Page>
   );
+}
+
+/** Someone's own script is theirs; one that is not for the chosen member is begun with the first it is for. */
+function chooseMember(reference: string, member: string, applicable: string[]): string {
+  const owner = /^individual\/([^/]+)\//.exec(reference)?.[1];
+  return owner ?? (applicable.length === 0 || applicable.includes(member) ? member : (applicable[0] ?? member));
 }
 
 function Broken({ script }: { script: ScriptView }) {
