@@ -46,22 +46,21 @@ async def prime(
     ship: Shipmate, thread_id: ThreadId, refs: tuple[str, ...], *, show_in_ui: bool = True
 ) -> None:
     """Begin a new thread with priming scripts; nothing is made when one of them cannot be used."""
+    if not refs:
+        return
     from shipmate.priming.library import Library
     from shipmate.priming.replay import Priming, create_dialog
 
-    if refs:
-        priming = Priming(script_refs=refs, show_in_ui=show_in_ui)
-        library = Library(ship.layout)
-        dialog = await create_dialog(
-            library,
-            ship.threads,
-            ship.store,
-            thread_id=thread_id,
-            priming=priming,
-            language=ship.config.language,
-        )
-        for problem in dialog.problems:
-            click.echo(f"shipmate: {clean(problem)}", err=True)
+    dialog = await create_dialog(
+        Library(ship.layout),
+        ship.threads,
+        ship.store,
+        thread_id=thread_id,
+        priming=Priming(script_refs=refs, show_in_ui=show_in_ui),
+        language=ship.config.language,
+    )
+    for problem in dialog.problems:
+        click.echo(f"shipmate: {clean(problem)}", err=True)
 
 
 def make_text(

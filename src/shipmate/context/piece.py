@@ -138,10 +138,25 @@ def _put_last(profile: Profile, names: set[str]) -> Profile:
     return replace(profile, parts=tuple((name,) for name in ordered))
 
 
+# What the tools of the last prompts weigh: each turn has the same ones again.
+_weighed: dict[tuple[int, ...], tuple[tuple[ToolDescription, ...], tuple[int, int]]] = {}
+WEIGHED_LIMIT = 64
+
+
 def weigh_tools(tools: Sequence[ToolDescription]) -> tuple[int, int]:
     """Return the bytes of the tool schemas on the wire, and the estimate of their tokens."""
     if not tools:
         return 0, 0
+    # They are told apart by which objects they are, which holding on to them keeps so.
+    key = tuple(map(id, tools))
+    if key not in _weighed:
+        if len(_weighed) >= WEIGHED_LIMIT:
+            _weighed.clear()
+        _weighed[key] = tuple(tools), _weigh_tools(tools)
+    return _weighed[key][1]
+
+
+def _weigh_tools(tools: Sequence[ToolDescription]) -> tuple[int, int]:
     described = [
         {"name": tool.name, "description": tool.description, "schema": tool.schema} for tool in tools
     ]

@@ -112,7 +112,10 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     @property
     def notes(self) -> list[Section]:
         """Return what stands with the words of this turn; the time of those stands there anyway."""
-        return [each for each in self.sections if self.is_note(each) and each.name != "time"]
+        if self.is_whole:
+            return []
+        volatile = (each for each in self.sections if each.stability == "volatile")
+        return [each for each in volatile if each.included and each.name != "time"]
 
     def is_note(self, section: Section) -> bool:
         """Return whether a section stands with the words of this turn, not in the system prompt."""

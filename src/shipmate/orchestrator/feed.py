@@ -50,6 +50,7 @@ class Feed(Protocol):
 
     def runs(self) -> dict[str, Run]: ...
     def running(self, thread_id: str) -> Run | None: ...
+    def is_watched(self, thread_id: str) -> bool: ...
     def begin(self, thread_id: str, run: Run) -> None: ...
     def open(self, thread_id: str, message: UIMessage) -> None: ...
     def publish(self, thread_id: str, message_id: str, chunk: Chunk) -> None: ...
@@ -78,6 +79,10 @@ class LocalFeed:
         """Return the run in flight of a thread."""
         return self._runs.get(thread_id)
 
+    def is_watched(self, thread_id: str) -> bool:
+        """Return whether anybody watches a thread."""
+        return thread_id in self._watchers
+
     def begin(self, thread_id: str, run: Run) -> None:
         """Open a run."""
         self._runs[thread_id] = run
@@ -97,6 +102,8 @@ class LocalFeed:
         told = self._told.get(thread_id, {}).get(message_id)
         if told is not None:
             told.apply(chunk)
+        if thread_id not in self._watchers:
+            return
         run = self._runs.get(thread_id)
         event = FeedEvent(
             run_id=run.run_id if run else "",

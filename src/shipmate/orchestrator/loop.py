@@ -166,7 +166,8 @@ class AgentOrchestrator:
             await turn.resume(reader.unfinished, str(error))
             await self._keep_signatures(turn, reader)
             return None, False
-        await _let_watchers_hear()
+        if turn.is_watched:
+            await _let_watchers_hear()
         await turn.equipment.toolset.load(called=[each.name for each in reader.calls])
         for asked in reader.calls:
             if (error := asked.error or _refuse(turn, asked)) is not None:

@@ -181,6 +181,11 @@ class Turn:
         self._reducer.touch(call_id)
         await self.commit(chunks.message_metadata({"begun": {call_id: at}}))
 
+    @property
+    def is_watched(self) -> bool:
+        """Return whether anybody watches the run."""
+        return self._feed.is_watched(self.thread_id)
+
     async def count_attempt(self) -> None:
         """Count that the model is asked, having got as far as this."""
         await self._count_attempt(progress_of(self.message))

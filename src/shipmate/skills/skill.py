@@ -10,6 +10,7 @@ import msgspec
 from shipmate.skills.requirement import NOTHING, Requirement, read_requirement, read_words
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
+from shipmate.values.pattern import lazy_pattern
 from shipmate.workspace.file import FileText
 from shipmate.workspace.frontmatter import read_frontmatter
 from shipmate.workspace.yaml.scalar import YamlError
@@ -20,7 +21,7 @@ NAME_LIMIT = 64
 DESCRIPTION_LIMIT = 1024
 
 SALVAGE_LIMIT = 16_384
-_SALVAGED = re.compile(
+_SALVAGED = lazy_pattern(
     r"^(name|description|always|disable-model-invocation|user-invocable)"
     r":[ \t]*([^\s\[{|>&*!%@`].*?)[ \t\r]*$",
     re.MULTILINE,
@@ -152,7 +153,7 @@ def _line(value: Any) -> str:
     return " ".join(str(value).split()) if isinstance(value, str | int | float) and value is not True else ""
 
 
-_HEADING = re.compile(r"^#+\s*")
+_HEADING = lazy_pattern(r"^#+\s*")
 
 
 def _first_line(body: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
+from shipmate.values.pattern import lazy_pattern
 
 # Terminal escapes: CSI, OSC, and those of two characters.
-ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+ESCAPES = lazy_pattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 # Control characters other than tab and newline, marks that turn the reading direction, and invisible letters.
-CONTROLS = re.compile(
+CONTROLS = lazy_pattern(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
 HEAD_SHARE = 0.7

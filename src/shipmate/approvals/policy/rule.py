@@ -26,12 +26,13 @@ from shipmate.tools.exec.program.invocation import read_invocation
 from shipmate.tools.exec.shell import commands_within, read_command
 from shipmate.tools.file.protection import fold
 from shipmate.tools.file.search.wildcard import Wildcard
+from shipmate.values.pattern import lazy_pattern
 from shipmate.values.reason import Why
 from shipmate.values.tool_name import names_of, real_name
 
-RULE = re.compile(r"(?P<name>[A-Za-z][\w.-]*\*?|\*)(\((?P<pattern>.*)\))?", re.DOTALL)
-HOST = re.compile(r"(\*\.)?[\w-]+(\.[\w-]+)*\.?|\*|\[?[0-9a-fA-F:.]+\]?")
-MAGIC = re.compile(r"[*?\[\]{}]")
+RULE = lazy_pattern(r"(?P<name>[A-Za-z][\w.-]*\*?|\*)(\((?P<pattern>.*)\))?", re.DOTALL)
+HOST = lazy_pattern(r"(\*\.)?[\w-]+(\.[\w-]+)*\.?|\*|\[?[0-9a-fA-F:.]+\]?")
+MAGIC = lazy_pattern(r"[*?\[\]{}]")
 # A rule about the first name also restricts the second, or an edit would pass where a write may not.
 ALSO_RESTRICTS = {"write": ("edit",), "read": ("grep", "glob", "show_image", "send_file")}
 ALSO_ALLOWS = {"write": ("edit",)}

@@ -56,7 +56,12 @@ async def ask_once(model: Model, *, with_tool: bool = False) -> Measured:
     )
     if model.name != "rehearsal":
         # Loaded before the clock starts, which measures the model.
-        import_module("httpcore2")
+        for name in (
+            "httpcore2",
+            "shipmate.models.wire.http.http_answer",
+            "shipmate.models.wire.http.network",
+        ):
+            import_module(name)
     began = time.perf_counter()
     first: float | None = None
     said = ""

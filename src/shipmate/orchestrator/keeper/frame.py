@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TypeAlias
 
 import msgspec
@@ -142,7 +143,11 @@ Frame: TypeAlias = (
     | Leaving
 )
 
-_decoder: msgspec.json.Decoder[Frame] = msgspec.json.Decoder(Frame)
+
+@cache
+def _decoder() -> msgspec.json.Decoder[Frame]:
+    # Made when first needed: knowing all these types takes milliseconds, and most processes are alone.
+    return msgspec.json.Decoder(Frame)
 
 
 def encode(frame: Frame) -> bytes:
@@ -153,7 +158,7 @@ def encode(frame: Frame) -> bytes:
 def decode(data: bytes) -> Frame:
     """Read a frame; raise ConnectionError when it is none."""
     try:
-        return _decoder.decode(data)
+        return _decoder().decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ConnectionError("the other side does not speak as a keeper does") from error
 

@@ -36,8 +36,6 @@ COMPANIONS = ("-journal", "-wal", "-shm")
 BROKEN = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_READONLY_DBMOVED", "SQLITE_IOERR_SHORT_READ")
 # The whole of a database up to this size is checked when the index is compared with the files.
 CHECKED_BYTES = 16 * 1024 * 1024
-# What is left of the journal of a transaction, for the next to write over.
-JOURNAL_BYTES = 1024 * 1024
 # How often something is tried on a database that is taken away each time.
 TRIES = 10
 
@@ -174,8 +172,7 @@ class Database:
         try:
             boot = _boot_id()
             # Between two transactions the one file is the whole of it, whoever copies or replaces it.
-            connection.execute("PRAGMA journal_mode = PERSIST")
-            connection.execute(f"PRAGMA journal_size_limit = {JOURNAL_BYTES}")
+            connection.execute("PRAGMA journal_mode = TRUNCATE")
             connection.execute(f"PRAGMA synchronous = {'OFF' if boot else 'NORMAL'}")
             connection.execute("PRAGMA temp_store = MEMORY")
             self._migrate(connection)

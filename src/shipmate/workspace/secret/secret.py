@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from shipmate.values.pattern import lazy_pattern
 from shipmate.workspace.secret.setting import MASK, address_secrets, find_secrets, looks_secret
 
 __all__ = ["MASK", "Mask", "looks_secret", "secret_values"]
 
 # Keys of the large providers and platforms, bearer tokens, signed tokens, and keys in an address, for those
 # nobody told us of.
-SECRET_LOOK = re.compile(
+SECRET_LOOK = lazy_pattern(
     r"\b(?:sk|pk|rk|gsk|xai|AIza|hf|key)[-_]?[A-Za-z0-9*][A-Za-z0-9_*-]{10,}"
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|ghp[-_]?)[A-Za-z0-9_-]{8,}"
     r"|\bAKIA[0-9A-Z]{16}\b"
@@ -25,7 +26,7 @@ SECRET_LOOK = re.compile(
     r"|(?i:(?<=key=)[^\s&'\"]+)"
 )
 # A value in the query of an address whose name says that it is secret.
-SECRET_QUERY = re.compile(
+SECRET_QUERY = lazy_pattern(
     r"([?&][\w.-]{0,40}?(?:key|token|secret|passw|credential|auth|sig)[\w.-]{0,40}=)[^\s&#'\"]+",
     re.IGNORECASE,
 )

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 from shipmate.errors import UserError
+from shipmate.values.pattern import lazy_pattern
 from shipmate.workspace.json import read_unique_json
 
 # Nothing is nested deeper than this, whoever reads it.
 DEPTH = 64
 # Characters YAML does not allow bare, or that some readers take for the end of a line.
-ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+ODD = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
-_BREAK = re.compile(r"\r\n?")
+_BREAK = lazy_pattern(r"\r\n?")
 _WORDS: dict[str, bool | None] = {
     "": None,
     "~": None,
@@ -23,17 +23,17 @@ _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 # Text that no indicator can make anything else: begun by none, without a `: ` or ` #` that would end it.
-_PLAIN = re.compile(
-    r"-?[A-Za-z0-9_(/$\x80-\U0010ffff][^\x00-\x1f:#]*(?:(?::(?! |\Z)|(?<! )#)[^\x00-\x1f:#]*)*"
+_PLAIN = lazy_pattern(
+    r"-?(?:[A-Za-z0-9_(/$]|[^\x00-\x7f])[^\x00-\x1f:#]*(?:(?::(?! |\Z)|(?<! )#)[^\x00-\x1f:#]*)*"
 )
-_SINGLE = re.compile(r"'((?:[^'\x00-\x1f]|'')*)'")
-_LIST = re.compile(r"\[([^\"\[\]{}:&*!|>%@`#?\\\x00-\x1f]*)\]")
+_SINGLE = lazy_pattern(r"'((?:[^'\x00-\x1f]|'')*)'")
+_LIST = lazy_pattern(r"\[([^\"\[\]{}:&*!|>%@`#?\\\x00-\x1f]*)\]")
 _NUMBER_START = frozenset("+-.0123456789")
-_DECIMAL = re.compile(r"[-+]?[0-9]+")
-_OCTAL = re.compile(r"0o[0-7]+")
-_HEX = re.compile(r"0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_ENDLESS = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_DECIMAL = lazy_pattern(r"[-+]?[0-9]+")
+_OCTAL = lazy_pattern(r"0o[0-7]+")
+_HEX = lazy_pattern(r"0x[0-9a-fA-F]+")
+_FLOAT = lazy_pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_ENDLESS = lazy_pattern(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
 # No number people mean has more; Python refuses to write out one of 4,300.

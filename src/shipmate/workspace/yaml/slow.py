@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
+from shipmate.values.pattern import lazy_pattern
 from shipmate.workspace.yaml.scalar import DEPTH, YamlError, resolve_plain, unify_breaks
 
 NODES = 100_000
@@ -25,10 +26,10 @@ _TYPES: dict[str, type] = {
 
 # Line breaks to YAML 1.1 and to ruamel.yaml, but no longer to 1.2; and what only quotes may hold.
 _UNBROKEN = "\x85\u2028\u2029"
-_QUOTED_ONLY = re.compile(r"[\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
-_FOREIGN = re.compile(rf"[{_UNBROKEN}]|{_QUOTED_ONLY.pattern}")
+_QUOTED_ONLY = lazy_pattern(r"[\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]")
+_FOREIGN = lazy_pattern(rf"[{_UNBROKEN}]|{_QUOTED_ONLY.pattern}")
 # A character written as two escapes, as JSON does.
-_HALVES = re.compile(r"[\ud800-\udbff][\udc00-\udfff]")
+_HALVES = lazy_pattern(r"[\ud800-\udbff][\udc00-\udfff]")
 
 
 def build_slowly(text: str) -> Any:

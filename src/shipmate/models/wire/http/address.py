@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
@@ -47,7 +48,8 @@ class Address(NamedTuple):
         return {"authorization": f"Basic {base64.b64encode(':'.join(self.user).encode()).decode()}"}
 
 
-def read_address(url: str, schemes: Sequence[str] = ("http", "https")) -> Address:
+@lru_cache(maxsize=64)
+def read_address(url: str, schemes: tuple[str, ...] = ("http", "https")) -> Address:
     """Take an address apart; raise `HttpFault` for what is none."""
     try:
         parts = urlsplit(url.strip())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
@@ -20,6 +21,7 @@ def find_proxy(url: str, environ: Mapping[str, str]) -> str | None:
     return found if "://" in found else f"http://{found}"
 
 
+@lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
     """Return whether a name is this machine's own."""
     if host == "localhost" or host.endswith(".localhost"):

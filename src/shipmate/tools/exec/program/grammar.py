@@ -30,6 +30,8 @@ from typing import Literal, get_args
 
 import msgspec
 
+from shipmate.values.pattern import lazy_pattern
+
 # What a word is. `reads` and `writes` are paths; `moves` is a path that is read and then gone; `ref` is a
 # commit, or a path git looks for in one.
 Kind = Literal[
@@ -166,20 +168,20 @@ def _kind(word: str) -> Kind:
 
 # What a word of a kind may look like, where that decides what the program does with it.
 SHAPES: dict[Kind, re.Pattern[str]] = {
-    "choice": re.compile(r"[\w.,:=%+-]*"),
-    "number": re.compile(r"[+-]?[\d.,]+[A-Za-z]{0,3}"),
+    "choice": lazy_pattern(r"[\w.,:=%+-]*"),
+    "number": lazy_pattern(r"[+-]?[\d.,]+[A-Za-z]{0,3}"),
     # A bare word would set the clock.
-    "format": re.compile(r"\+.*", re.DOTALL),
+    "format": lazy_pattern(r"\+.*", re.DOTALL),
     # What git writes for a commit or a ref; to tell of a signature (`%G?`) it would start gpg.
-    "pretty": re.compile(
+    "pretty": lazy_pattern(
         r"([^%]|%[-+ ]?([acg][A-Za-z]|[HhTtPpDdeNsfbBnSm%]|x[0-9a-fA-F]{2}|C(\([^)]*\)|[a-z]+)"
         r"|[<>|]+\([^)]*\)|w\([^)]*\)|\((?!\*?signature)[^()]*\)))*",
         re.DOTALL,
     ),
     # Addresses of lines and `p`: sed's other commands write files and run programs.
-    "range": re.compile(r"(\d+|\$)(,(\+?\d+|\$))?p"),
+    "range": lazy_pattern(r"(\d+|\$)(,(\+?\d+|\$))?p"),
     # jq reads further files only by these two words.
-    "filter": re.compile(r"(?!.*\b(import|include)\b).*", re.DOTALL),
+    "filter": lazy_pattern(r"(?!.*\b(import|include)\b).*", re.DOTALL),
     # A leading colon is a pattern of paths with a language of its own.
-    "ref": re.compile(r"[^:].*|"),
+    "ref": lazy_pattern(r"[^:].*|"),
 }

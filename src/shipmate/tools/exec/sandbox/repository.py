@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from shipmate.values.pattern import lazy_pattern
+
 # Git acts on these; a command that may write the repository may still not write them.
 GUARDED = ("config", "config.worktree", "hooks", "info", "modules", "worktrees", "commondir", "gitdir")
 # Verbs of git that have to write the repository to do their work.
@@ -16,7 +18,7 @@ WRITING_VERBS = frozenset(
     }
 )  # fmt: skip
 # Where git with such a verb stands within shell text.
-WRITING_TEXT = re.compile(rf"\bgit\s+(?:{'|'.join(sorted(WRITING_VERBS))})\b")
+WRITING_TEXT = lazy_pattern(rf"\bgit\s+(?:{'|'.join(sorted(WRITING_VERBS))})\b")
 BY_ITSELF = (
     "[in shell text git can only look, since .git is read-only there: "
     "run git add, git commit and their like each as a command of its own]"
@@ -57,9 +59,9 @@ OPEN_SECTIONS = frozenset(
         "merge", "mergetool", "pack", "pager", "pull", "push", "rebase", "rerere", "status", "tag",
     }
 )  # fmt: skip
-SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]')
-SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?")
-PASSWORD = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/@\s]*@", re.IGNORECASE)
+SECTION = lazy_pattern(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]')
+SETTING = lazy_pattern(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?")
+PASSWORD = lazy_pattern(r"^([a-z][a-z0-9+.-]*://)[^/@\s]*@", re.IGNORECASE)
 
 
 def read_guarded(repository: Path) -> dict[Path, bytes]:
