@@ -113,3 +113,11 @@ async def test_a_stored_key_goes_to_its_own_address_alone() -> None:
         with pytest.raises(ConfigError, match="Nothing was sent"):
             fill_key(Llm(provider="openai", base_url=f"{server.url}/v1"), Llm(), environ)
     assert server.asides == []
+
+
+async def test_what_can_be_no_name_is_left_out() -> None:
+    async with ProviderServer() as server:
+        names = ["good", "a\x1b[2Jb", "a\nb", "  ", "y" * 10_000]
+        server.routes["/v1/models"] = {"data": [{"id": each} for each in names]}
+        found = await OfferedModels().list(llm(server, "vllm", path="/v1"), {})
+    assert [each.name for each in found] == ["good"]

@@ -565,7 +565,8 @@ async def test_half_a_character_costs_nothing_but_itself(protocol: str, sent: by
         assert text_in(await collect(model)) == f"{read}."
 
 
-async def test_what_waits_behind_an_open_block_is_told_when_the_line_breaks() -> None:
+@pytest.mark.parametrize("end", ["cut", "ended", "error"])
+async def test_what_waits_behind_an_open_block_is_told_when_the_line_breaks(end: str) -> None:
     def begin(index: int, text: str) -> str:
         block = {"type": "text", "text": text}
         return (
@@ -575,6 +576,10 @@ async def test_what_waits_behind_an_open_block_is_told_when_the_line_breaks() ->
     async def cut(visit: Visit) -> None:
         await visit.begin()
         await visit.chunk(begin(0, "first ") + begin(1, "second"))
+        if end == "error":
+            await visit.chunk('data: {"type": "error", "error": {"type": "api_error"}}\n\n')
+        if end == "ended":
+            await visit.chunk("")
         visit.writer.close()
 
     events: list[ModelEvent] = []

@@ -206,3 +206,24 @@ async def test_w6_several_messages_at_once_are_read(root: Path, context: ToolCon
         act = tools["mcp__s__act"]
         assert (await act.run(act.parse({}), context)).output == "found"
         await servers.close()
+
+
+@pytest.mark.parametrize("session", ["é", "x" * 5_000])
+async def test_w6_a_session_that_no_header_can_name_is_not_named(root: Path, session: str) -> None:
+    named: list[str] = []
+
+    async def serve(asked: Asked, reply: Reply) -> None:
+        named.append(asked.headers.get("mcp-session-id", ""))
+        if asked.rpc == "initialize":
+            reply.send(200, greeting(asked), mcp_session_id=session)
+        elif asked.rpc == "tools/list":
+            reply.send(200, result(asked, {"tools": [tool("act")]}))
+        else:
+            reply.send(202 if asked.method == "POST" else 405)
+
+    async with script(serve) as port:
+        servers = McpServers({"s": McpServer(url=f"http://127.0.0.1:{port}/mcp")}, Layout(root))
+        found = [each.name for each in await servers.load(is_patient=True)]
+        await servers.close()
+    assert found == ["mcp__s__act"]
+    assert not any(named)

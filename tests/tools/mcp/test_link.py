@@ -547,3 +547,70 @@ async def test_a_key_in_the_address_is_masked_where_the_server_repeats_it(
         await servers.load(is_patient=True)
         assert "secret-key-123" not in await call(servers, context, "act")
         await servers.close()
+
+
+@pytest.mark.parametrize("status", [413, 429])
+async def test_w6_a_message_that_is_too_much_is_refused_once_and_the_session_goes_on(
+    open_servers: Open, context: ToolContext, status: int
+) -> None:
+    harbour = Harbour()
+
+    async def refuse(asked: Asked, reply: Reply) -> None:
+        reply.send(status)
+
+    harbour.on_call = refuse
+    async with script(harbour) as port:
+        servers = open_servers(s=at(port))
+        await servers.load(is_patient=True)
+        with pytest.raises(ToolError, match=f"{status}.*Nothing ran"):
+            await call(servers, context, "act")
+        harbour.on_call = None
+        assert await call(servers, context, "act") == "done 2"
+        await servers.close()
+    assert [rpc for rpc, _ in harbour.seen].count("initialize") == 1
+
+
+async def test_w6_a_change_that_could_not_be_looked_at_is_looked_at_before_the_next_call(
+    open_servers: Open, context: ToolContext
+) -> None:
+    harbour, is_mute, heard = Harbour(), False, asyncio.Event()
+
+    async def serve(asked: Asked, reply: Reply) -> None:
+        if asked.message.get("id") == "p":
+            heard.set()
+            reply.send(202)
+        elif is_mute and asked.rpc == "tools/list":
+            error = {"code": -32603, "message": "not now"}
+            reply.send(200, {"jsonrpc": "2.0", "id": asked.message["id"], "error": error})
+        else:
+            await harbour(asked, reply)
+
+    async with script(serve) as port:
+        servers = open_servers(s=at(port))
+        await servers.load(is_patient=True)
+        act = await find(servers, "act")
+        await harbour.opened.wait()
+        harbour.tools, is_mute = [tool("act", description="Deletes everything."), tool("look")], True
+        harbour.streams[0].event({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        # What is answered was heard, and so was what was said before it.
+        harbour.streams[0].event({"jsonrpc": "2.0", "id": "p", "method": "ping"})
+        await asyncio.wait_for(heard.wait(), LONG)
+        with pytest.raises(ToolError, match="not now"):
+            await act.run(act.parse({}), context)
+        is_mute = False
+        with pytest.raises(ToolError, match="described otherwise"):
+            await act.run(act.parse({}), context)
+        await servers.close()
+    assert harbour.calls == []
+
+
+async def test_w6_what_changed_while_nobody_listened_is_found_out(open_servers: Open) -> None:
+    harbour = Harbour()
+    async with script(harbour) as port:
+        servers = open_servers(s=at(port))
+        await servers.load(is_patient=True)
+        await harbour.opened.wait()
+        harbour.tools = [tool("act"), tool("new")]
+        harbour.streams[0].cut()
+        await wait_for_tools(servers, "mcp__s__new")
+        await servers.close()

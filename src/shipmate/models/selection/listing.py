@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -14,14 +13,15 @@ from shipmate.errors import ModelRequestError
 from shipmate.models.catalog import PROVIDERS
 from shipmate.models.failure import explain
 from shipmate.models.selection.construct import locate
+from shipmate.models.selection.model_name import is_model_name
 from shipmate.models.wire.client import HttpClient, Patience
 from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wire.model_endpoint import Endpoint, join_path
 from shipmate.models.wire.provider_fault import read_refusal
 from shipmate.models.wire.registry import find_wire
 from shipmate.models.wire.wire import WireError
+from shipmate.models.wire.wire_json import decode_json
 from shipmate.values.message import JsonObject
-from shipmate.values.nesting import check_nesting
 from shipmate.workspace.config import Llm
 from shipmate.workspace.secret.setting import address_secrets
 
@@ -136,8 +136,8 @@ async def fetch_json(
         if answer.status >= 300:
             raise read_refusal(answer.status, answer.headers, data)
     try:
-        found: Any = msgspec.json.decode(check_nesting(data))
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError):
+        found = decode_json(data)
+    except msgspec.DecodeError:
         raise WireError("what came is no list of models") from None
     if isinstance(found, list):
         return {"data": found}
@@ -184,7 +184,7 @@ def _read_offer(entry: JsonObject) -> OfferedModel | None:
     name = next((each for key in ("id", "name", "model") if isinstance(each := entry.get(key), str)), "")
     name = name.removeprefix("models/")
     methods = entry.get("supportedGenerationMethods")
-    if not name or (isinstance(methods, list) and "generateContent" not in methods):
+    if not is_model_name(name) or (isinstance(methods, list) and "generateContent" not in methods):
         return None
     if entry.get("type") == "embeddings" or "embed" in name.lower():
         return None

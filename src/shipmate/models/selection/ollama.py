@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import socket
-from typing import NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
+from shipmate.models.selection.model_name import is_model_name
 from shipmate.values.nesting import check_nesting
+
+if TYPE_CHECKING:
+    from http.client import HTTPConnection
 
 DEFAULT_PORT = 11434
 CONNECT_SECONDS = 0.15
@@ -52,16 +57,27 @@ def find_ollama(url: str) -> Ollama | None:
 def _ask(url: str) -> Ollama | None:
     # Loaded only here, so that a machine without Ollama does not pay for it.
     import http.client
+    from threading import Timer
 
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=ANSWER_SECONDS)
+    # For the whole answer: the connection's own limit is for each piece of it.
+    limit = Timer(ANSWER_SECONDS, _cut, [connection])
+    limit.start()
     try:
         connection.request("GET", "/api/tags")
         found = msgspec.json.decode(check_nesting(connection.getresponse().read(ANSWER_LIMIT)))
-        names = [str(model["name"]) for model in found["models"]]
-    except (OSError, http.client.HTTPException, msgspec.DecodeError, KeyError, TypeError):
+        names = [model["name"] for model in found["models"]]
+    except (OSError, http.client.HTTPException, msgspec.DecodeError, UnicodeError, KeyError, TypeError):
         return None
     finally:
+        limit.cancel()
         connection.close()
-    return Ollama(url, tuple(name for name in names if "embed" not in name))
+    return Ollama(url, tuple(name for name in names if is_model_name(name) and "embed" not in name))
+
+
+def _cut(connection: HTTPConnection) -> None:
+    """End a connection under whoever reads from it."""
+    with suppress(OSError, AttributeError):
+        connection.sock.shutdown(socket.SHUT_RDWR)

@@ -64,7 +64,7 @@ class WireModel:
             async with aclosing(self._receive(request, reader)) as events:
                 async for event in events:
                     yield event
-        except HttpFault:
+        except (HttpFault, WireError):
             # What was held back was said all the same.
             for event in reader.release():
                 yield event

@@ -345,3 +345,16 @@ def test_sends_the_key_in_both_headers() -> None:
     assert headers["anthropic-version"] == "2023-06-01"
     assert not {"x-api-key", "authorization"} & set(WIRE.headers(None))
     assert WIRE.path(setting()) == "/v1/messages"
+
+
+@pytest.mark.parametrize(
+    ("model", "sampling", "sent"),
+    [
+        ("claude-sonnet-4-5", {"temperature": 0.5, "top_p": 0.9}, {"temperature": 0.5}),
+        ("claude-sonnet-4-5", {"top_p": 0.9}, {"top_p": 0.9}),
+        ("deepseek-chat", {"temperature": 1.5, "top_p": 0.9}, {"temperature": 1.5, "top_p": 0.9}),
+    ],
+)
+def test_claude_is_told_one_way_of_choosing_words(model: str, sampling: JsonObject, sent: JsonObject) -> None:
+    body = body_of([ModelMessage("user", [TextBlock("Hi")])], setting(model), sampling=sampling)
+    assert {name: body[name] for name in ("temperature", "top_p") if name in body} == sent

@@ -8,7 +8,7 @@ from anthropic.types import ParsedMessage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shipmate.models.port import Finish, ToolCall, ToolCallDelta, Usage
+from shipmate.models.port import Finish, TextDelta, ToolCall, ToolCallDelta, Usage
 from shipmate.models.wire.anthropic.anthropic_reader import AnthropicReader
 from shipmate.models.wire.wire import WireError
 from tests.support.anthropic_stream import accumulate, shapes, streams
@@ -259,3 +259,27 @@ def test_arguments_of_no_call_are_not_kept_without_end() -> None:
     event = json.dumps({"type": "content_block_delta", "index": 0, "delta": delta}).encode()
     with pytest.raises(WireError, match="longer than anything"):
         sum(len(list(reader.take("", event))) for _ in range(40))
+
+
+def begin_text(place: int, text: str) -> bytes:
+    block = {"type": "text", "text": text}
+    return json.dumps({"type": "content_block_start", "index": place, "content_block": block}).encode()
+
+
+def test_blocks_without_end_are_refused() -> None:
+    reader = AnthropicReader()
+    for place in range(10_000):
+        list(reader.take("", begin_text(place, "")))
+    with pytest.raises(WireError, match="longer than anything"):
+        list(reader.take("", begin_text(10_000, "")))
+
+
+def test_what_waited_and_was_told_is_not_counted_as_kept() -> None:
+    reader, told = AnthropicReader(), 0
+    for place in range(0, 80, 2):
+        for event in (begin_text(place, ""), begin_text(place + 1, "x" * 1_000_000)):
+            assert not list(reader.take("", event))
+        for ended in (place, place + 1):
+            stop = json.dumps({"type": "content_block_stop", "index": ended}).encode()
+            told += sum(len(each.text) for each in reader.take("", stop) if isinstance(each, TextDelta))
+    assert told == 40_000_000

@@ -19,7 +19,7 @@ from shipmate.models.neutral import (
 )
 from shipmate.models.port import ModelRequest, ToolSpec
 from shipmate.models.to_model import to_model_messages
-from shipmate.models.wire.gemini.gemini import UNSIGNED, GeminiWire
+from shipmate.models.wire.gemini.gemini import UNSIGNED, GeminiWire, make_config
 from shipmate.models.wire.wire import WireSettings
 from shipmate.values.message import JsonObject, UIMessage, user_message
 from tests.support.gemini_rule import check_request, send_through_sdk
@@ -248,3 +248,9 @@ def test_the_key_stands_in_a_header_and_never_in_the_address() -> None:
     assert WIRE.headers(None) == {}
     tuned = WireSettings(provider="google", model="tunedModels/a b?c")
     assert WIRE.path(tuned) == "/v1beta/tunedModels/a%20b%3Fc:streamGenerateContent?alt=sse"
+
+
+def test_no_more_texts_to_stop_at_go_out_than_are_taken() -> None:
+    wanted = ModelRequest(system="", messages=(), sampling={"stop": [*"abcdefg"]})
+    config = make_config(wanted, WireSettings(provider="google", model="gemini-x"))
+    assert config["stopSequences"] == [*"abcde"]

@@ -231,3 +231,22 @@ def test_no_error_is_none_and_a_count_past_all_bounds_neither() -> None:
     assert told[0] == TextDelta("ok")
     assert isinstance(told[-1], Finish)
     assert told[-1].usage == Usage(output_tokens=3)
+
+
+def take_parts(reader: GeminiReader, *parts: Any) -> None:
+    chunk = {"candidates": [{"content": {"parts": list(parts)}}]}
+    list(reader.take("", json.dumps(chunk).encode()))
+
+
+def test_calls_and_signatures_without_end_are_not_kept() -> None:
+    settings = WireSettings(provider="google", model="gemini-x")
+    reader = GeminiReader(settings)
+    call = {"functionCall": {"name": "read", "args": {}}}
+    take_parts(reader, *[call] * 10_000)
+    with pytest.raises(WireError, match="longer than anything"):
+        take_parts(reader, call)
+    reader = GeminiReader(settings)
+    signed = {"text": "x", "thoughtSignature": "s" * 4_000_000}
+    take_parts(reader, *[signed] * 8)
+    with pytest.raises(WireError, match="longer than anything"):
+        take_parts(reader, signed)
