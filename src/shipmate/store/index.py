@@ -12,45 +12,34 @@ import logging
 import os
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from shipmate.errors import StorageError
+from shipmate.store.comparison import TURN_SECONDS, Overlooked, compare_files
 from shipmate.store.entry import ThreadFileState, apply_mark, make_entry, stamp_of, state_of, time_of
 from shipmate.store.journal.mark import MarkFiles
-from shipmate.store.overlooked import Overlooked
 from shipmate.store.port import Reconciled
 from shipmate.store.sqlite.database import Database
 from shipmate.store.sqlite.search import SearchTable
 from shipmate.store.sqlite.thread import ThreadEntry, ThreadTable
-from shipmate.thread.log import FileLog, Position, thread_ids
+from shipmate.thread.log import FileLog, Position
 from shipmate.thread.mark import ThreadMark
 from shipmate.thread.row import merge_row, split_lines
 from shipmate.values.message import UIMessage, message_tokens
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk.disk import Disk, names_in, opened, refusals, stat_of
+from shipmate.workspace.disk.disk import Disk, opened, refusals, stat_of
 from shipmate.workspace.layout import CAPTAIN, Layout
 
 log = logging.getLogger(__name__)
-Item = TypeVar("Item")
 Result = TypeVar("Result")
 # How long whoever asks for a list waits for an index that is being brought up to date.
 PATIENCE_SECONDS = 0.5
-# How long the event loop is kept at a time.
-TURN_SECONDS = 0.005
 READ_BYTES = 1 << 20
 # How often a thread that grows while it is read is read again; whoever makes it grow notes it in the end.
 READS = 5
 COUNTED_THREADS = 1000
-
-
-class _Found(NamedTuple):
-    """One thread's file, as it lies there."""
-
-    thread_id: ThreadId
-    binned: bool
-    stamp: str
-    at: int
 
 
 class Index:
@@ -243,7 +232,8 @@ class Index:
         if anew:
             self._database.do(self._clear)
         serial = self._database.serial
-        todo, gone = await self._compare()
+        stamps = partial(self._database.do, self.threads.stamps)
+        todo, gone = await compare_files(self._layout, self._disk, self._marks, stamps)
         self._database.do(lambda: self._drop(gone))
         for number, each in enumerate(todo, 1):
             try:
@@ -276,28 +266,6 @@ class Index:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError, StorageError):
                 await self._task
-
-    async def _compare(self) -> tuple[list[_Found], list[str]]:
-        """Return the threads that differ from their files, the oldest first, and those without one."""
-        found: dict[str, _Found] = {}
-        for folder, binned in ((self._layout.bin, True), (self._layout.threads, False)):
-            with refusals(folder, self._layout.root):
-                ids = thread_ids(names_in(self._disk, folder))
-            async for parsed in _in_turns(ids):
-                path = self._layout.thread_bin(parsed) if binned else self._layout.thread(parsed)
-                status = self._stat(path)
-                if status is not None:
-                    found[str(parsed)] = _Found(parsed, binned, stamp_of(status), status.st_mtime_ns)
-        known = self._database.do(self.threads.stamps)
-        marked = set(names_in(self._disk, self._layout.marks))
-        todo: list[_Found] = []
-        async for name, each in _in_turns(list(found.items())):
-            has_mark = self._layout.mark(each.thread_id).name in marked
-            mark_stamp = self._marks.stamp(each.thread_id) if has_mark else ""
-            if known.get(name) != (each.stamp, mark_stamp, each.binned):
-                todo.append(each)
-        todo.sort(key=lambda each: each.at)
-        return todo, [name for name in known if name not in found]
 
     async def _blocks(self, path: Path) -> AsyncGenerator[tuple[list[UIMessage], int, int]]:
         """Go over the rows of a file by blocks: rows, how many cannot be read, and the place behind them."""
@@ -398,13 +366,3 @@ class Index:
     def _stat(self, path: Path) -> os.stat_result | None:
         with refusals(path, self._layout.root):
             return stat_of(self._disk, path)
-
-
-async def _in_turns(items: Sequence[Item]) -> AsyncGenerator[Item]:
-    """Go over items without keeping the event loop for long."""
-    began = time.monotonic()
-    for item in items:
-        yield item
-        if time.monotonic() - began > TURN_SECONDS:
-            await asyncio.sleep(0)
-            began = time.monotonic()
