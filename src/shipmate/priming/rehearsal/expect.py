@@ -11,7 +11,7 @@ import msgspec
 
 from shipmate.errors import PrimingError
 from shipmate.priming.rehearsal.answer_piece import KINDS, PieceKind
-from shipmate.priming.rehearsal.pattern import read_pattern
+from shipmate.priming.rehearsal.bounded_pattern import read_pattern
 
 LENGTH_LIMIT = 100_000
 _SHAPE = (

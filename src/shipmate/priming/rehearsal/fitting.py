@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
 from shipmate.priming.rehearsal.answer_piece import AnswerPiece
+from shipmate.priming.rehearsal.bounded_pattern import SlowPatternError, find_pattern
 from shipmate.priming.rehearsal.expect import Expect
-from shipmate.priming.rehearsal.pattern import SlowPatternError, find_pattern
 from shipmate.priming.script.metadata import write_json
 from shipmate.workspace.json import read_json
 
