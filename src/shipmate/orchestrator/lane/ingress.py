@@ -234,6 +234,8 @@ def _person(thread: Thread, message: UIMessage) -> str | None:
 def answered_message(thread: Thread, event: IngressEvent) -> str | None:
     """Return the message that keeps an event as an answer to its approvals."""
     kept = reply_id(event)
+    if kept not in thread.replies:
+        return None
     for message in reversed(thread.messages):
         if any(part.get("id") == kept and part["type"] == "data-reply" for part in message["parts"]):
             return message["id"]

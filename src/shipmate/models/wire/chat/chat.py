@@ -93,6 +93,10 @@ def _write_tool(tool: ToolSpec) -> JsonObject:
 
 
 def _write_message(message: ModelMessage, dialect: Dialect) -> Iterable[JsonObject]:
+    plain = [block.text for block in message.blocks if isinstance(block, TextBlock)]
+    if plain and len(plain) == len(message.blocks) and (message.role == "assistant" or not dialect.parts):
+        # Nearly all there is in a long history: written without a look at what else there could be.
+        return [{"role": message.role, "content": "\n\n".join(plain) or WORDING["empty"]}]
     if message.role == "assistant":
         return [_write_answer(message.blocks, dialect)]
     said: list[JsonObject] = []
