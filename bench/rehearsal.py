@@ -22,7 +22,7 @@ CALLS = 2
 
 
 def measure() -> list[dict[str, Any]]:
-    """Give the figures of this module."""
+    """Return the figures of this module."""
     text = write_script(Script({"title": "bench"}, to_records(make_conversation())))
     with tempfile.TemporaryDirectory() as folder:
         layout = Layout(Path(folder))

@@ -34,18 +34,6 @@ def stamp_of(status: os.stat_result) -> str:
     return f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
 
 
-def state_of(entry: ThreadEntry) -> ThreadFileState:
-    """Return how a thread's file was when its entry was made."""
-    return ThreadFileState(
-        stamp=entry.stamp,
-        inode=entry.inode,
-        offset=entry.offset,
-        binned=entry.info.binned,
-        at=entry.first_at,
-        problems=entry.problems,
-    )
-
-
 def time_of(status: os.stat_result) -> str:
     """Return when a file was written last."""
     return timestamp(datetime.fromtimestamp(status.st_mtime_ns // 1_000_000 / 1000, UTC))

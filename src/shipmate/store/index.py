@@ -18,14 +18,13 @@ from typing import TypeVar
 
 from shipmate.errors import StorageError
 from shipmate.store.comparison import TURN_SECONDS, Overlooked, compare_files
-from shipmate.store.entry import ThreadFileState, apply_mark, make_entry, stamp_of, state_of, time_of
+from shipmate.store.entry import ThreadFileState, apply_mark, make_entry, stamp_of, time_of
 from shipmate.store.journal.mark import MarkFiles
 from shipmate.store.port import Reconciled
 from shipmate.store.sqlite.database import Database
 from shipmate.store.sqlite.search import SearchTable
 from shipmate.store.sqlite.thread import ThreadEntry, ThreadTable
 from shipmate.thread.log import FileLog, Position
-from shipmate.thread.mark import ThreadMark
 from shipmate.thread.row import merge_row, split_lines
 from shipmate.values.message import UIMessage, message_tokens
 from shipmate.values.thread_id import ThreadId
@@ -64,8 +63,6 @@ class Index:
         # Counting the tokens of a long thread anew each turn would cost more than the turn.
         # By thread: how many messages were counted, their tokens, and up to which place of the file.
         self._counted: dict[str, tuple[int, int, int]] = {}
-        # How files were when this process last noted them.
-        self._noted: dict[str, ThreadFileState] = {}
 
     async def note(self, thread_id: str, messages: Sequence[UIMessage], member: str) -> None:
         """Bring one thread up to date, given all its messages by whoever holds it."""
@@ -74,11 +71,11 @@ class Index:
         if status is None:
             await self.refresh(thread_id)
             return
-        stamp, mark = self._mark_begun(parsed, messages, member)
-        known = self._noted.pop(thread_id, None) or self._find_state(thread_id)
+        self._mark_begun(parsed, messages, member)
+        known = self._database.do(lambda: self.threads.find(thread_id))
         start = Position(known.offset, 0, known.inode) if known else Position()
         tail = await self._log.read(parsed, start)
-        is_whole = known is None or known.binned or tail.restarted
+        is_whole = known is None or known.info.binned or tail.restarted
         ids = {row["id"] for row in tail.rows}
         changed = messages if is_whole else [each for each in messages if each["id"] in ids]
         if not is_whole and len(changed) < len(ids):
@@ -98,18 +95,9 @@ class Index:
             # Another process brought the index further: what changed meanwhile was not counted here.
             self._counted.pop(thread_id, None)
         tokens = self._count(thread_id, messages, ids, tail.position.offset)
-        entry = make_entry(thread_id, messages, tokens, state, mark, stamp)
+        entry = self._entry(parsed, messages, tokens, state)
         if not self._write(entry, changed, None if is_whole else start.offset):
             await self.refresh(thread_id)
-            return
-        if len(self._noted) >= COUNTED_THREADS:
-            self._noted.clear()
-        self._noted[thread_id] = state
-
-    def _find_state(self, thread_id: str) -> ThreadFileState | None:
-        """Return how a thread's file was when the index was last brought up to date with it."""
-        found = self._database.do(lambda: self.threads.find(thread_id))
-        return None if found is None else state_of(found)
 
     async def refresh(self, thread_id: str) -> None:
         """Bring one thread up to date by reading its file: there, in the bin, or gone."""
@@ -148,8 +136,7 @@ class Index:
         )
         found = list(messages.values())
         tokens = sum(map(message_tokens, found))
-        stamp, mark = self._read_mark(parsed)
-        return self._write(make_entry(thread_id, found, tokens, state, mark, stamp), found, None)
+        return self._write(self._entry(parsed, found, tokens, state), found, None)
 
     async def find(self, thread_id: str) -> ThreadEntry | None:
         """Return a thread that has a file, as it is marked now."""
@@ -282,22 +269,20 @@ class Index:
                     await asyncio.sleep(0)
                     began = time.monotonic()
 
-    def _mark_begun(
-        self, thread_id: ThreadId, messages: Sequence[UIMessage], member: str
-    ) -> tuple[str, ThreadMark | None]:
-        """Note of a new thread whose it is, and that it has words now; return its marks and their stamp."""
-        stamp, mark = self._read_mark(thread_id)
+    def _mark_begun(self, thread_id: ThreadId, messages: Sequence[UIMessage], member: str) -> None:
+        """Note of a new thread whose it is, and that it has words now."""
+        mark = self._marks.read(thread_id) if self._marks.stamp(thread_id) else None
         if mark is None and member != CAPTAIN:
             self._marks.change(thread_id, {"member": member})
         elif mark is not None and mark.is_new and messages:
             self._marks.change(thread_id, {"is_new": False})
-        else:
-            return stamp, mark
-        return self._read_mark(thread_id)
 
-    def _read_mark(self, thread_id: ThreadId) -> tuple[str, ThreadMark | None]:
+    def _entry(
+        self, thread_id: ThreadId, messages: Sequence[UIMessage], tokens: int, state: ThreadFileState
+    ) -> ThreadEntry:
         stamp = self._marks.stamp(thread_id)
-        return stamp, self._marks.read(thread_id) if stamp else None
+        mark = self._marks.read(thread_id) if stamp else None
+        return make_entry(str(thread_id), messages, tokens, state, mark, stamp)
 
     def _write(self, entry: ThreadEntry, messages: Sequence[UIMessage], since: int | None) -> bool:
         """Put a thread and its words into the index, whole or what changed since a place of its file.
@@ -326,8 +311,8 @@ class Index:
         thread_id = ThreadId.parse(entry.info.thread_id)
         live = self._stat(self._layout.thread(thread_id))
         status = live or self._stat(self._layout.thread_bin(thread_id))
-        found = entry.stamp, entry.info.binned
-        return status is not None and (stamp_of(status), live is None) == found
+        is_binned = live is None
+        return status is not None and (stamp_of(status), is_binned) == (entry.stamp, entry.info.binned)
 
     def _is_known_to(self, entry: ThreadEntry, offset: int) -> bool:
         known = self.threads.find(entry.info.thread_id)

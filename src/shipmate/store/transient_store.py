@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from shipmate.store.entry import ThreadFileState, make_entry
+from shipmate.store.entry import ThreadFileState
 from shipmate.store.file_store import FileStore
 from shipmate.store.index import Index
 from shipmate.store.port import Reconciled
@@ -23,10 +23,10 @@ class MemoryIndex(Index):
 
     async def note(self, thread_id: str, messages: Sequence[UIMessage], member: str) -> None:
         parsed = ThreadId.parse(thread_id)
-        stamp, mark = self._mark_begun(parsed, messages, member)
+        self._mark_begun(parsed, messages, member)
         state = ThreadFileState(stamp="", inode=0, offset=0, binned=False, at=timestamp())
         tokens = sum(map(message_tokens, messages))
-        self._write(make_entry(thread_id, messages, tokens, state, mark, stamp), messages, None)
+        self._write(self._entry(parsed, messages, tokens, state), messages, None)
 
     async def refresh(self, thread_id: str) -> None:
         """Do nothing: the files are elsewhere, if there are any."""

@@ -266,16 +266,12 @@ def append_to(
     What `waits` is on disk before this returns; what does not survives a crash of the process, not a power
     cut. A file that `is_shared` is locked meanwhile: two processes may append to it.
     """
-    is_new = False
-    try:
-        handle = disk.open(path, os.O_RDWR | os.O_APPEND)
-    except FileNotFoundError:
-        is_new = True
+    is_new = not exists(disk, path)
+    if is_new:
         make_folder(disk, path.parent)
         # Another file may have had the name before; this one's is put on disk with its first line that waits.
         _settled.setdefault(disk, set()).discard(path)
-        handle = disk.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-    try:
+    with opened(disk, path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as handle:
         if is_shared:
             disk.flock(handle, fcntl.LOCK_EX)
         size = cut_torn_tail(disk, handle, is_whole)
@@ -288,8 +284,6 @@ def append_to(
             if disk.fstat(handle).st_size <= size + len(data):
                 disk.ftruncate(handle, size)
             raise
-    finally:
-        disk.close(handle)
     if waits and (is_new or path not in _settled.get(disk, ())):
         make_folder(disk, path.parent)
         settle(disk, path, is_new=is_new)

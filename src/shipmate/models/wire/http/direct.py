@@ -94,6 +94,8 @@ class DirectPool:
         self._is_closed = True
         for stream in [*self._idle, *self._active]:
             await self.drop(stream)
+        # The loop closes what was aborted in its next turn; it may have none but this.
+        await asyncio.sleep(0)
 
     async def _take(self, place: Place) -> httpcore2.AsyncNetworkStream | None:
         """Return a kept connection to a server that is of use; those that are of none are closed."""
