@@ -29,8 +29,7 @@ from shipmate.models.wire.http.trouble import HttpFault
 if TYPE_CHECKING:
     import httpcore2
 
-    from shipmate.models.wire.http.direct import DirectPool
-    from shipmate.models.wire.http.http_answer import HttpAnswer, Response
+    from shipmate.models.wire.http.http_answer import HttpAnswer
 
 # Idle connections that are kept, and for how long; a server that closes one earlier is noticed.
 IDLE_LIMIT = 64
@@ -38,8 +37,6 @@ IDLE_SECONDS = 60.0
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
 # Where a request ends is told by the client alone.
 FRAMING = frozenset(("content-length", "transfer-encoding"))
-# Answers to these have an end that depends on nothing but the answer.
-PLAIN_METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
 HEADER_NAME = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 HEADER_VALUE = re.compile(rb"(?:[\x21-\x7e]+(?:[ \t]+[\x21-\x7e]+)*)?")
 
@@ -76,7 +73,6 @@ class HttpClient:
         self._idle_seconds = idle_seconds
         self._network = network
         self._trust = trust
-        self._direct: DirectPool | None = None
         # By scheme and proxy.
         self._pools: dict[tuple[str, str], httpcore2.AsyncConnectionPool] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -104,17 +100,10 @@ class HttpClient:
         address = read_address(url)
         timeouts = _list_timeouts(patience)
         lines = _list_headers(address, headers or {}, content)
-        response: Response
         proxy = find_proxy(address.url, self._environ)
-        if proxy is None and method in PLAIN_METHODS:
-            head = _write_head(method, address.target, lines)
-            response = await self._find_direct().ask(
-                address, (head, content), timeouts, may_repeat=may_repeat
-            )
-        else:
-            request = _make_request(method, address, lines, content, {"timeout": timeouts})
-            pool = self._find_pool(address.scheme, proxy)
-            response = await self._exchange(pool, address, request, patience, may_repeat=may_repeat)
+        request = _make_request(method, address, lines, content, {"timeout": timeouts})
+        pool = self._find_pool(address.scheme, proxy)
+        response = await self._exchange(pool, address, request, patience, may_repeat=may_repeat)
         # From here on for each further piece.
         timeouts["read"] = patience.stall
         answer = HttpAnswer(response, address.host, patience.stall)
@@ -173,21 +162,7 @@ class HttpClient:
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             # Connections belong to the loop they were made in.
-            self._direct, self._pools, self._loop = None, {}, loop
-
-    def _find_direct(self) -> DirectPool:
-        self._forget_other_loop()
-        if self._direct is None:
-            from shipmate.models.wire.http.direct import DirectPool
-            from shipmate.models.wire.http.network import Network
-
-            self._direct = DirectPool(
-                self._network or Network(),
-                lambda: self._trust or _load_certificates(*self._certificate_files),
-                idle_limit=IDLE_LIMIT,
-                idle_seconds=self._idle_seconds,
-            )
-        return self._direct
+            self._pools, self._loop = {}, loop
 
     def _find_pool(self, scheme: str, proxy: str | None) -> httpcore2.AsyncConnectionPool:
         self._forget_other_loop()
@@ -218,8 +193,7 @@ class HttpClient:
 
     async def close(self) -> None:
         """Close every connection."""
-        pools = [*self._pools.values(), *([self._direct] if self._direct else [])]
-        self._pools, self._direct = {}, None
+        pools, self._pools = [*self._pools.values()], {}
         if asyncio.get_running_loop() is self._loop:
             for pool in pools:
                 await pool.aclose()
@@ -244,11 +218,6 @@ def _list_headers(
     if not all(HEADER_NAME.fullmatch(name) and HEADER_VALUE.fullmatch(value) for name, value in lines):
         raise HttpFault("header", "the key or another header holds characters that cannot be sent")
     return lines
-
-
-def _write_head(method: str, target: str, lines: Sequence[tuple[bytes, bytes]]) -> bytes:
-    rows = [f"{method} {target} HTTP/1.1".encode("ascii"), *(b"%b: %b" % line for line in lines)]
-    return b"\r\n".join([*rows, b"", b""])
 
 
 def _make_request(

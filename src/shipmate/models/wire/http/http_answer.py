@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any, Protocol, cast
 
-from shipmate.models.wire.http.direct import explain
+from shipmate.models.wire.http.http_failure import FAILURES, explain_failure
 from shipmate.models.wire.http.trouble import HttpFault
 
 # What may still come after all that was wanted, so that the connection can be used again.
@@ -98,8 +98,8 @@ class HttpAnswer:
     async def _next(self) -> bytes | None:
         try:
             return await anext(self._body, None)
-        except Exception as error:  # noqa: BLE001  (what is no trouble on the way is raised as it is)
-            fault = explain(error, self._host, self._stall)
+        except FAILURES as error:
+            fault = explain_failure(error, self._host, self._stall)
             raise HttpFault("stalled" if fault.kind == "timeout" else fault.kind, fault.words) from None
 
 
