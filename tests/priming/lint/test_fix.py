@@ -77,19 +77,65 @@ def test_p4_whom_a_script_is_for_is_mended(head: str) -> None:
         HUMAN + "\n```markdown\n---\ngenseq: 1\n---\nmore\n```\n",
         HUMAN + CALL,
         HUMAN + RESULT,
-        "---\napplicableMemberIds: everyone who may\n---\n" + HUMAN.replace("hello", "x"),
+        "---\napplicableMemberIds: everyone who may\n---\n" + HUMAN,
+        "---\napplicableMemberIds: not captain\n---\n" + HUMAN,
+        "---\napplicableMemberIds: ux\n  captain\n---\n" + HUMAN,
+        "---\nexcludedMembers: [captain]\n---\n" + HUMAN,
+        "---\ninapplicableMemberIds: [captain]\n---\n" + HUMAN,
+        "---\nnot-applicable-members: [captain]\n---\n" + HUMAN,
         "---\nkind: other\n---\n" + HUMAN,
         "",
         "no script at all\n",
     ],
 )
 def test_what_takes_a_person_is_left_as_it_is(text: str) -> None:
-    if "may" in text:
-        # Words in one text might be members: that is mended, and no member has such a name.
-        assert parse_script(fix_script(text)).applicable == ("everyone", "who", "may")
-        return
     assert fix_script(text) == text
     assert not any(mark.can_fix for mark in lint_script(text))
+
+
+@pytest.mark.parametrize(
+    ("given", "mended"),
+    [
+        (
+            '{"arguments": {"gensec": 5}, "gensec": 1, "id": "c1", "name": "read"}',
+            '{"arguments": {"gensec": 5}, "genseq": 1, "id": "c1", "name": "read"}',
+        ),
+        (
+            '{"arguments": {\n"gensec": 5},\n"gensec": 1, "id": "c1", "name": "read"}',
+            '{"arguments": {\n"gensec": 5},\n"genseq": 1, "id": "c1", "name": "read"}',
+        ),
+        (
+            '{"arguments": {\n"genseq": "5"},\n"genseq": "1",\n"id": "c1", "name": "read"}',
+            '{"arguments": {\n"genseq": "5"},\n"genseq": 1,\n"id": "c1", "name": "read"}',
+        ),
+        (
+            '{"arguments": {"msgId": "m", "id": 7},\n "genseq": 1,\n "id": 7, "name": "read"}',
+            '{"arguments": {"msgId": "m", "id": 7},\n "genseq": 1,\n "id": "7", "name": "read"}',
+        ),
+    ],
+)
+def test_p6_mending_a_call_leaves_its_arguments_alone(given: str, mended: str) -> None:
+    block = f"{HUMAN}### record func_call_record\n```json\n{{}}\n```\n"
+    assert fix_script(block.format(given)) == block.format(mended)
+
+
+def test_p6_an_id_given_twice_is_changed_where_it_names_the_call() -> None:
+    second = '{"arguments": {"id": "c1"}, "genseq": 1, "id": "c1", "name": "read"}'
+    call = f"### record func_call_record\n```json\n{second}\n```\n"
+    fixed = parse_script(fix_script(HUMAN + CALL + RESULT + call + RESULT)).records
+    assert [record.fields["id"] for record in fixed[1:]] == ["c1", "c1", "c1-4", "c1-4"]
+    assert fixed[3].fields["arguments"] == {"id": "c1"}
+
+
+def test_p6_mending_a_key_leaves_what_is_nested_and_what_is_said_alone() -> None:
+    meta = "note: |\n  gensec: 4\nmore:\n  gensec: 5\ngensec: 1\nid: c1\nname: read"
+    text = HUMAN + CALL + f"### record func_result_record\n```\n---\n{meta}\n---\ngensec: 1\n```\n"
+    assert fix_script(text) == text.replace("\ngensec: 1\nid", "\ngenseq: 1\nid")
+
+
+def test_p6_what_a_call_lacks_is_not_added_to_the_record_below() -> None:
+    text = HUMAN + CALL.replace('"genseq": 1, ', "") + RESULT
+    assert fix_script(text) == text
 
 
 def test_a_script_in_order_keeps_every_byte() -> None:

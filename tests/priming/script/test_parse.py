@@ -31,6 +31,9 @@ READ_ANYWAY = {
 GOOD = "### record agent_words_record\n``````markdown\n---\ngenseq: 1\n---\nhi\n``````\n"
 
 
+HUMAN_BLOCK = "### record human_text_record\n```markdown\n---\ngenseq: 1\nmsgId: m-1\n---\nhello\n```\n"
+
+
 def accepted() -> list[dict[str, Any]]:
     return [*MANIFEST["accept"], *MANIFEST["seed_era_accept"]]
 
@@ -274,3 +277,41 @@ def test_any_text_is_read_or_refused_with_its_line(text: str) -> None:
     script = parse_script(text, "a.md")
     assert script.records
     assert parse_script(write_script(script)) == script
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "---\n\uff41\uff50\uff50licable\uff2dember\uff29ds: [ux]\n---\n",
+        "---\n\u0430pplic\u0430bl\u0435M\u0435mb\u0435rIds: [ux]\n---\n",
+        "---\naplicableIds: [ux]\n---\n",
+        "---\nallowedAgents: [ux]\n---\n",
+        "---\n适用成员: [ux]\n---\n",
+        "---\ntitle: |\n  Probe\n  applicableMemberIds: [ux]\n---\n",
+        "applicableMemberIds\n- ux\n",
+        "\u2014\napplicableMemberIds\n  - ux\n\u2014\n",
+        "| applicableMemberIds | ux |\n",
+        "applicableMemberIds -> ux\n",
+        '{\n"applicableMemberIds"\n: ["ux"]\n}\n',
+    ],
+)
+def test_p4_a_restriction_in_another_shape_closes_the_script(head: str) -> None:
+    with pytest.raises(ScriptError, match="applicableMemberIds"):
+        parse_script(head + HUMAN_BLOCK)
+
+
+def test_p4_a_restriction_on_a_record_closes_the_script() -> None:
+    with pytest.raises(ScriptError, match="frontmatter of the file"):
+        parse_script(HUMAN_BLOCK.replace("genseq: 1\n", "genseq: 1\napplicableMemberIds: [ux]\n"))
+    call = '{"genseq": 1, "id": "c", "name": "read", "arguments": {}, "applicable_members": ["ux"]}'
+    with pytest.raises(ScriptError, match="frontmatter of the file"):
+        parse_script(f"{HUMAN_BLOCK}### record func_call_record\n```json\n{call}\n```\n")
+
+
+def test_p4_arguments_and_texts_may_speak_of_restrictions() -> None:
+    call = '{"genseq": 1, "id": "c", "name": "read", "arguments": {"applicableMemberIds": ["ux"]}}'
+    said = HUMAN_BLOCK.replace("hello", "applicableMemberIds: [ux]")
+    text = (
+        f"The key applicableMemberIds is left out.\n{said}### record func_call_record\n```json\n{call}\n```\n"
+    )
+    assert len(parse_script(text).records) == 2

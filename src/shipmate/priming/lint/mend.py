@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.lint.pairing import pair_records
 from shipmate.priming.lint.stray import Fence, count_fences
+from shipmate.priming.lint.values_at import choose_as_wanted, find_span, read_values, replace_each
 from shipmate.priming.script.block import is_heading, match_fence
 from shipmate.priming.script.metadata import write_value
+from shipmate.priming.script.near_key import find_near
 from shipmate.priming.script.parse import scan_script
 from shipmate.priming.script.record import BLANKS
 from shipmate.priming.script.record_rule import RULES
+from shipmate.priming.script.script_frontmatter import RESTRICTIONS
+from shipmate.values.message import JsonObject
 from shipmate.workspace.layout import MEMBER_ID
 
 Lines = list[str]
 _QUOTED = re.compile(r"`([^`]+)`")
 _FENCES = re.compile(r"`+|~+")
 _RULE = re.compile(r"\s*-{3,}\s*")
-_PAIR = re.compile(r"(\s*[\"']?[\w-]+[\"']?\s*:\s*)(.*?)(\s*,?\s*)")
+# Written as `applicableMemberIds` these would let in whom they were to keep out.
+_OPPOSITE = re.compile(r"[^a-z]*(?:in|un|non|not|no|ex|dis|without|except)", re.IGNORECASE)
 _OLD = {"user": "human_text_record", "assistant": "agent_words_record"}
 
 
@@ -49,23 +54,30 @@ def _mend_frontmatter(mark: Mark, lines: Lines) -> Lines | None:
 
 
 def _mend_key(mark: Mark, lines: Lines) -> Lines | None:
-    """Write a key as it is spelt."""
+    """Write a key as it is spelt, unless that could say the opposite of what was meant."""
     given, wanted = _QUOTED.search(mark.reason), _QUOTED.search(mark.mend)
-    line = lines[mark.line - 1]
-    if given is None or wanted is None or not line.lstrip(" \"'").startswith(given[1]):
+    values = read_values(lines, mark.line)
+    if given is None or wanted is None or values is None or wanted[1] in values:
         return None
-    lines[mark.line - 1] = line.replace(given[1], wanted[1], 1)
-    return lines
+    if wanted[1] in RESTRICTIONS and (_OPPOSITE.match(given[1]) or not find_near(given[1], RESTRICTIONS)):
+        return None
+    renamed = {wanted[1] if key == given[1] else key: value for key, value in values.items()}
+    tries = replace_each(lines, mark.line, re.compile(re.escape(given[1])), lambda _: wanted[1])
+    return choose_as_wanted(mark.line, ((mended, renamed) for mended in tries))
 
 
 def _mend_restriction(mark: Mark, lines: Lines) -> Lines | None:
     """Write members that stand in one text as a list."""
-    key, colon, value = lines[mark.line - 1].partition(":")
-    members = re.split(r"[,，、;\s]+", value.strip().strip("\"'"))
-    if not colon or not all(map(MEMBER_ID.fullmatch, members)) or members == ["null"]:
+    key, values = _QUOTED.search(mark.reason), read_values(lines, mark.line)
+    given = values.get(key[1]) if key is not None and values is not None else None
+    # Blanks part no members: `not ux` would become a list that lets ux in.
+    members = re.split(r"\s*[,，、;]\s*", given.strip()) if isinstance(given, str) else []
+    if key is None or values is None or not members or not all(map(MEMBER_ID.fullmatch, members)):
         return None
-    lines[mark.line - 1] = f"{key}: [{', '.join(map(write_value, members))}]"
-    return lines
+    named = re.compile(rf"^([\"']?{key[1]}[\"']?\s*:).*")
+    listed = f" [{', '.join(map(write_value, members))}]"
+    tries = replace_each(lines, mark.line, named, lambda found: found[1] + listed)
+    return choose_as_wanted(mark.line, ((mended, {**values, key[1]: members}) for mended in tries))
 
 
 def _mend_fence(mark: Mark, lines: Lines) -> Lines | None:
@@ -122,27 +134,47 @@ def _mend_cut(mark: Mark, lines: Lines) -> Lines | None:
 
 def _mend_field(mark: Mark, lines: Lines) -> Lines | None:
     """Take the quotes off a number, or put them round a text that looks like one."""
-    pair = _PAIR.fullmatch(lines[mark.line - 1])
-    if pair is None:
+    name, values = _QUOTED.search(mark.reason), read_values(lines, mark.line)
+    if name is None or values is None or name[1] not in values:
         return None
-    value = pair[2]
-    if "whole number" in mark.reason and re.fullmatch(r"([\"'])\d{1,15}\1", value):
-        value = str(int(value[1:-1]))
-    elif "must be a text" in mark.reason and re.fullmatch(r"[\w.:+-]+", value):
-        value = f'"{value}"'
-    else:
+    value = values[name[1]]
+    pair = rf"((?:^|[{{,\s])[\"']?{re.escape(name[1])}[\"']?\s*:\s*)"
+    if (
+        "whole number" in mark.reason
+        and isinstance(value, str)
+        and re.fullmatch(r"\d{1,15}", value, re.ASCII)
+    ):
+        quoted = re.compile(rf"{pair}([\"']){value}\2")
+        tries = replace_each(lines, mark.line, quoted, lambda found: f"{found[1]}{int(value)}")
+        return choose_as_wanted(mark.line, ((mended, {**values, name[1]: int(value)}) for mended in tries))
+    if "must be a text" not in mark.reason:
         return None
-    lines[mark.line - 1] = f"{pair[1]}{value}{pair[3]}"
-    return lines
+    return choose_as_wanted(mark.line, _quote_each(mark, lines, re.compile(rf"{pair}([\w.:+-]+)"), values))
+
+
+def _quote_each(
+    mark: Mark, lines: Lines, bare: re.Pattern[str], values: JsonObject
+) -> Iterator[tuple[Lines, JsonObject]]:
+    name = _QUOTED.findall(mark.reason)[0]
+    texts: list[str] = []
+
+    def quote(found: re.Match[str]) -> str:
+        texts.append(found[2])
+        return f'{found[1]}"{found[2]}"'
+
+    for mended in replace_each(lines, mark.line, bare, quote):
+        yield mended, {**values, name: texts[-1]}
 
 
 def _mend_missing(mark: Mark, lines: Lines) -> Lines | None:
     """Number a record, or name a message."""
     found = _QUOTED.search(mark.reason)
-    start = _find_metadata(mark, lines)
-    if found is None or found[1] not in ("genseq", "msgId") or start is None:
+    span, values = find_span(lines, mark.line), read_values(lines, mark.line)
+    if found is None or found[1] not in ("genseq", "msgId") or span is None or span.is_json or values is None:
         return None
-    return [*lines[:start], *_make(found[1], mark, lines), *lines[start:]]
+    key, value = _make(found[1], mark, lines)
+    mended = [*lines[: span.start], f"{key}: {value}", *lines[span.start :]]
+    return choose_as_wanted(mark.line, [(mended, {key: value, **values})])
 
 
 def _mend_metadata(mark: Mark, lines: Lines) -> Lines | None:
@@ -153,33 +185,27 @@ def _mend_metadata(mark: Mark, lines: Lines) -> Lines | None:
     if at is None or not set(needed) <= {"genseq", "msgId"} or is_heading(lines[at]):
         return None
     at += bool(match_fence(lines[at]))
-    made = [line for name in needed for line in _make(name, mark, lines)]
+    made = [f"{key}: {value}" for key, value in (_make(name, mark, lines) for name in needed)]
     return [*lines[:at], "---", *made, "---", *lines[at:]]
 
 
-def _make(name: str, mark: Mark, lines: Lines) -> Lines:
+def _make(name: str, mark: Mark, lines: Lines) -> tuple[str, str | int]:
     if name == "msgId":
-        return [f"msgId: priming-{mark.record}"]
-    above = (re.fullmatch(r"\s*\"?genseq\"?: (\d+),?\s*", line) for line in reversed(lines[: mark.line]))
-    return [f"genseq: {next((found[1] for found in above if found), 1)}"]
-
-
-def _find_metadata(mark: Mark, lines: Lines) -> int | None:
-    """Return where the metadata of the block at a mark begins."""
-    for at in range(mark.line - 1, min(mark.line + 20, len(lines))):
-        if lines[at] == "---":
-            return at + 1
-    return None
+        return name, f"priming-{mark.record}"
+    above = (re.fullmatch(r"\s*\"?genseq\"?: (\d{1,15}),?\s*", line) for line in reversed(lines[: mark.line]))
+    return name, next((int(found[1]) for found in above if found), 1)
 
 
 def _mend_shared_message(mark: Mark, lines: Lines) -> Lines | None:
     """Make the id of a message one that no other has."""
-    at = next((at for at in range(mark.line, len(lines)) if lines[at].startswith("msgId:")), None)
-    if at is None:
+    values = read_values(lines, mark.line)
+    given = values.get("msgId") if values is not None else None
+    if values is None or not isinstance(given, str):
         return None
-    given = lines[at].partition(":")[2].strip().strip("\"'")
-    lines[at] = f"msgId: {write_value(f'{given}-{mark.record}')}"
-    return lines
+    renamed = f"{given}-{mark.record}"
+    named = re.compile(r"^[\"']?msgId[\"']?\s*:.*")
+    tries = replace_each(lines, mark.line, named, lambda _: f"msgId: {write_value(renamed)}")
+    return choose_as_wanted(mark.line, ((mended, {**values, "msgId": renamed}) for mended in tries))
 
 
 def _mend_shared_call(mark: Mark, lines: Lines) -> Lines | None:
@@ -191,16 +217,24 @@ def _mend_shared_call(mark: Mark, lines: Lines) -> Lines | None:
     result = scan.records.get(pairs.get(mark.record, 0))
     if record is None or scan.problems or (result and result.type != "func_result_record"):
         return None
-    given = record.fields["id"]
     for number in (mark.record, *([pairs[mark.record]] if result else [])):
-        block = scan.blocks[number - 1]
-        find_id = re.compile(rf"((?:^|[{{,\s])[\"']?id[\"']?\s*:\s*[\"']?){re.escape(given)}(?=[\"',\s}}]|$)")
-        place = next((at for at, line in enumerate(block.lines) if find_id.search(line)), None)
-        if place is None:
+        mended = _rename_id(lines, scan.blocks[number - 1].heading, f"{record.fields['id']}-{mark.record}")
+        if mended is None:
             return None
-        renamed = find_id.sub(lambda found: f"{found[1]}{given}-{mark.record}", block.lines[place], count=1)
-        lines[block.start - 1 + place] = renamed
+        lines = mended
     return lines
+
+
+def _rename_id(lines: Lines, heading: int, name: str) -> Lines | None:
+    """Give the record below a heading another id."""
+    values = read_values(lines, heading)
+    if values is None:
+        return None
+    given = re.compile(
+        rf"((?:^|[{{,\s])[\"']?id[\"']?\s*:\s*[\"']?){re.escape(str(values['id']))}(?=[\"',\s}}]|$)"
+    )
+    tries = replace_each(lines, heading, given, lambda found: f"{found[1]}{name}")
+    return choose_as_wanted(heading, ((mended, {**values, "id": name}) for mended in tries))
 
 
 _MENDS: dict[str, Callable[[Mark, Lines], Lines | None]] = {

@@ -257,7 +257,9 @@ def restore_returns(body: str, exact: Any) -> str:
 def _find_line(parts: BlockMetadata, field: str, first: int) -> int:
     """Find the line a field stands on; 0 when it cannot be told."""
     lines = parts.body if parts.text is None else parts.text.split("\n")
-    for at, line in enumerate(lines):
-        if field and line.lstrip(" \"'").startswith(field):
-            return first + at
+    # At the margin first: what is nested may have the same name.
+    for lead in ("\"'", " \"'"):
+        for at, line in enumerate(lines):
+            if field and line.lstrip(lead).startswith(field):
+                return first + at
     return 0

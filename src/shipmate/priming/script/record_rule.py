@@ -25,6 +25,7 @@ from shipmate.priming.script.kind import (
 )
 from shipmate.priming.script.near_key import find_near
 from shipmate.priming.script.record import Record
+from shipmate.priming.script.script_frontmatter import RESTRICTIONS
 from shipmate.priming.script.ui_key import check_keys
 from shipmate.values.message import JsonObject
 
@@ -289,6 +290,9 @@ def check_record(kind: str, values: JsonObject, line: int = 0) -> Record:
     for name in values:
         if name not in _EVERY and name not in BESIDE and (near := find_near(name, (*known, *BESIDE))):
             raise FieldError(name, f"there is no `{name}`. Write `{near}`", "key")
+        if name not in _EVERY and find_near(name, RESTRICTIONS):
+            problem = f"`{name}` counts in the frontmatter of the file only. Write `{RESTRICTIONS[0]}` there"
+            raise FieldError(name, problem)
     for name in _NEEDED[kind]:
         if name not in values:
             raise FieldError("", f"`{name}` is missing. Write `{name}: ` and {known[name].want}", "missing")

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from shipmate.priming.script.kind import FLAG, NAME, TEXT, Kind, one_of
-from shipmate.priming.script.near_key import find_near
+from shipmate.priming.script.near_key import find_near, fold_key
 from shipmate.priming.script.record import KIND, VERSION
 from shipmate.values.message import JsonObject
 
@@ -23,8 +23,13 @@ KEYS = (
     "expect",
 )
 # A key about members that is none of ours was meant to say whom the script is for.
-_ABOUT_MEMBERS = re.compile(r"appl[iy]|member")
+_ABOUT_MEMBERS = re.compile(r"ap+l[iy]|member|agent(?:id)?s")
+_ABOUT_MEMBERS_ZH = re.compile("成员|适用")
 _PROSE_KEY = re.compile(r"([A-Za-z][A-Za-z0-9_]*(?:[ -][A-Za-z0-9_]+){0,2})[\"'`*]*\s*[:=：]")
+# A key on a line of its own, before an arrow or in a table: its members stand beside or below.
+_BARE_KEY = re.compile(
+    r"\W*([A-Za-z][A-Za-z0-9_]*(?:[ -][A-Za-z0-9_]+){0,2})[\"'`*]*\s*(?:$|[|({\[]|[-=]*[>→⇒])"
+)
 _OPTIONAL: dict[str, Kind] = {
     "id": NAME,
     "echoback": FLAG,
@@ -82,13 +87,19 @@ def name_restriction(key: str) -> str:
     """Return the key a key about members was meant to be, "" for any other."""
     if key in RESTRICTIONS:
         return key
-    return RESTRICTIONS[0] if _ABOUT_MEMBERS.search(key.lower()) else find_near(key, RESTRICTIONS)
+    is_about = _ABOUT_MEMBERS.search(fold_key(key)) or _ABOUT_MEMBERS_ZH.search(key)
+    return RESTRICTIONS[0] if is_about else find_near(key, RESTRICTIONS)
 
 
 def _find_hidden(value: Any) -> str:
     """Look for a restriction that stands too deep to count."""
     if isinstance(value, list):
         return next((problem for item in value if (problem := _find_hidden(item))), "")
+    if isinstance(value, str) and "\n" in value:
+        found = next((key for line in value.split("\n") if (key := find_restriction(line))), "")
+        return (
+            f"`{found}` does not count in a text. Write `applicableMemberIds` at the margin" if found else ""
+        )
     if not isinstance(value, dict):
         return ""
     for key, inner in value.items():
@@ -101,9 +112,12 @@ def _find_hidden(value: Any) -> str:
 
 def find_restriction(line: str) -> str:
     """Return the restriction that a line outside the frontmatter seems to state, "" when it is none."""
-    if not line or not (":" in line or "=" in line or "：" in line):
+    if not line:
         return ""
-    found = (match[1] for match in _PROSE_KEY.finditer(line))
+    bare = _BARE_KEY.match(line)
+    found = [bare[1]] if bare is not None else []
+    if ":" in line or "=" in line or "：" in line:
+        found += [match[1] for match in _PROSE_KEY.finditer(line)]
     return next((key for key in found if key in RESTRICTIONS or find_near(key, RESTRICTIONS)), "")
 
 
