@@ -254,7 +254,20 @@ def test_shows_how_conversations_differ(shell: Shell, put: Put, tmp_path: Path) 
     loose.write_text(words("hello", "hi there"), encoding="utf-8")
     assert shell.json("diff", str(loose), "team_shared/a") == {"same": True, "diff": []}
     assert shell("diff", "team_shared/a", "team_shared/none")[0] == 2
-    assert shell("diff", "team_shared/a", "none")[0] == 2
+    # The error names what was given, not what it was taken for.
+    assert "'none'" in shell("diff", "team_shared/a", "none")[2]
+
+
+@pytest.mark.usefixtures("thread")
+def test_a_saved_script_does_not_differ_from_its_thread(shell: Shell) -> None:
+    assert shell("save", "t1", "mine", "--title", "Another title")[0] == 0
+    assert shell("diff", "individual/captain/mine", "t1") == (0, "They are the same.\n", "")
+
+
+def test_new_says_how_to_go_on_with_a_script_that_is_there(shell: Shell) -> None:
+    assert shell("new", "team_shared/probe")[0] == 0
+    code, _, err = shell("new", "team_shared/probe")
+    assert (code, "shipmate priming edit team_shared/probe" in err, "--overwrite" in err) == (2, True, False)
 
 
 def test_help_names_every_command(shell: Shell) -> None:

@@ -61,6 +61,10 @@ class _Seen(msgspec.Struct, frozen=True):
     problem: str
 
 
+class NotTheirsError(PrimingError):
+    """That script is for other members. `shipmate priming list` shows the scripts a member has."""
+
+
 class Library:
     """The scripts of one workspace."""
 
@@ -74,7 +78,7 @@ class Library:
         """Read a script; with a member, only one that is meant for them."""
         script = read_script(ref.path(self.layout), str(ref))
         if member is not None and not is_applicable(ref.member, script.applicable, member):
-            raise PrimingError(
+            raise NotTheirsError(
                 f"{ref} is not for {member}. `shipmate priming list` shows the scripts that are."
             )
         return script

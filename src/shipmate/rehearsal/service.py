@@ -11,7 +11,7 @@ from shipmate.errors import ModelError, PrimingError, StorageError
 from shipmate.models.choice import ModelChoice
 from shipmate.models.port import ModelRequest, TextDelta
 from shipmate.models.selection.window import Windows
-from shipmate.priming.library import Library
+from shipmate.priming.library import Library, NotTheirsError
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.rehearsal.compare import compare
 from shipmate.priming.rehearsal.fitting import Judge
@@ -20,7 +20,7 @@ from shipmate.priming.rehearsal.recorded import read_defaults
 from shipmate.priming.rehearsal.report.kept import keep_report
 from shipmate.priming.rehearsal.report.rehearsal_report import Report
 from shipmate.priming.rehearsal.rubric import ask_judge, find_questions
-from shipmate.priming.script.record import Script
+from shipmate.priming.script.record import Script, ScriptError
 from shipmate.rehearsal.perform import perform
 from shipmate.rehearsal.recorded_model import NAME
 from shipmate.rehearsal.stage import ToolMode
@@ -53,6 +53,8 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     report: Report
     performed: Performed = Performed()
     judge: Judge | None = None
+    # Whoever asks for the wrong member leaves no mark on a script.
+    is_kept: bool = True
 
 
 async def rehearse(
@@ -67,13 +69,14 @@ async def rehearse(
 ) -> Report:
     """Rehearse a script of the library; its report takes the place of the last one."""
     setting = Setting(member=member, model=model, tools=tools, forced=forced, ignore=ignore)
-    report = (await hold(layout, ref, setting)).report
+    held = await hold(layout, ref, setting)
     try:
-        keep_report(layout, report)
+        if held.is_kept:
+            keep_report(layout, held.report)
     except StorageError as error:
         # A test may run where nothing can be written; the report is what it asked for.
         log.warning("%s", error)
-    return report
+    return held.report
 
 
 async def hold(layout: Layout, ref: str, setting: Setting) -> Held:
@@ -108,6 +111,11 @@ async def _hold(layout: Layout, ref: ScriptRef, setting: Setting) -> Held:
         )
         judge = await _find_judge(layout, script, performed, setting) if has_rubric else None
         return Held(report=judge_script(script, performed, judge, setting), performed=performed, judge=judge)
+    except NotTheirsError as error:
+        return Held(report=Report(verdict="broken", reason=str(error)), is_kept=False)
+    except ScriptError as error:
+        named = ScriptError(error.problem, path=error.path or str(ref), line=error.line, record=error.record)
+        return Held(report=Report(verdict="broken", reason=str(named)))
     except PrimingError as error:
         return Held(report=Report(verdict="broken", reason=str(error)))
     except ModelError as error:

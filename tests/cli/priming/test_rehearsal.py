@@ -116,6 +116,32 @@ def test_a_script_for_others_is_rehearsed_with_one_of_them(crew: Crew) -> None:
     found = crew.json("team_shared/theirs", "--model", "script")
     assert found["scripts"][0]["reports"][0]["member"] == "ux"
     assert crew.rehearse("team_shared/theirs", "-m", "captain", "--model", "script")[0] == 3
+    kept = last_report(crew.layout, "team_shared/theirs")
+    # Asking for the wrong member says nothing about the script.
+    assert (kept is not None and kept.verdict) == "same"
+
+
+def test_a_member_who_is_not_there_is_a_mistake_of_the_caller(crew: Crew) -> None:
+    crew.put("individual/captain/own", words("hello", "hi"))
+    code, _, err = crew.rehearse("individual/captain/own", "-m", "nobody", "--model", "script")
+    assert (code, "there is no member 'nobody'" in err) == (2, True)
+
+
+def test_a_script_for_nobody_does_not_keep_others_from_being_rehearsed(crew: Crew, tmp_path: Path) -> None:
+    crew.put("team_shared/a", "---\napplicableMemberIds: [gone]\n---\n" + words("hello", "hi"))
+    crew.put("team_shared/b", words("hello", "hi"))
+    report = tmp_path / "report.xml"
+    code, out, _ = crew.rehearse("team_shared", "--model", "script", "--junit", str(report))
+    assert (code, out.splitlines()[-1]) == (3, "2 scripts: 1 as recorded, 1 broken.")
+    assert "team_shared/a is for gone, but there is no member 'gone'" in out
+    assert report.is_file()
+
+
+def test_a_broken_expectation_names_its_script(crew: Crew) -> None:
+    crew.put("team_shared/unclear", said("hi") + answered("x", expect={"regexp": "x"}))
+    assert (
+        "team_shared/unclear:" in crew.rehearse("team_shared/unclear", "--model", "script")[1].splitlines()[1]
+    )
 
 
 def test_repeated_rehearsals_have_a_pass_rate(crew: Crew) -> None:

@@ -235,3 +235,8 @@ def test_an_expectation_nobody_understands_is_marked(text: str) -> None:
     ] == [("error", "expect")]
     good = said("hi").replace("genseq: 1", "genseq: 1\nexpect: {contains: hi}")
     assert found(HUMAN + good) == []
+
+
+def test_a_misspelt_expectation_is_marked_with_the_right_word() -> None:
+    text = HUMAN + said("hi").replace("genseq: 1", "genseq: 1\nexpect: {contian: hi}")
+    assert [mark.mend for mark in lint_script(text)] == ["Write `contains`"]

@@ -12,7 +12,7 @@ from shipmate.cli.place import find_layout
 from shipmate.cli.priming.option import JSON, REF, print_json
 from shipmate.cli.terminal.card import clean
 from shipmate.errors import UserError
-from shipmate.priming.export import Saved, write_file
+from shipmate.priming.export import Saved, ScriptExistsError, write_file
 from shipmate.priming.lint.lint import lint_script
 from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.ref import ScriptRef
@@ -34,7 +34,12 @@ def new(context: click.Context, ref: str, title: str, is_edited: bool, as_json: 
     name = ScriptRef.parse(ref)
     text = write_sample(name, title, load_config(layout).config.language)
     path = name.path(layout)
-    write_file(path, text.encode(), name, overwrite=False)
+    try:
+        write_file(path, text.encode(), name, overwrite=False)
+    except ScriptExistsError as error:
+        raise ScriptExistsError(
+            f"{name} exists already. Write in it with `shipmate priming edit {name}`, or choose another slug."
+        ) from error
     shown = path.relative_to(layout.root).as_posix()
     if as_json:
         print_json(Saved(path=shown, script_ref=str(name), records=len(parse_script(text).records)))

@@ -15,8 +15,8 @@ MEMBER = click.option(
     "-m", "--member", default=CAPTAIN, show_default=True, help="The member the scripts are for."
 )
 NO_SCRIPTS = (
-    "No scripts yet. Save a conversation as one with `shipmate priming save THREAD SLUG`, "
-    "or write .minds/priming/team_shared/NAME.md."
+    "No scripts yet. Save a conversation as one with `shipmate priming save THREAD`, "
+    "or begin one with `shipmate priming new team_shared/NAME --edit`."
 )
 
 

@@ -24,7 +24,9 @@ from shipmate.priming.rehearsal.update import update_script, write_diff
 from shipmate.priming.script.parse import parse_script, read_text
 from shipmate.rehearsal.service import Held, Setting, hold, judge_script
 from shipmate.rehearsal.stage import ToolMode
+from shipmate.workspace.crew import Crew
 from shipmate.workspace.layout import CAPTAIN, Layout
+from shipmate.workspace.load import load_config
 
 
 class RehearseOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +51,8 @@ class RehearseOptions(msgspec.Struct, frozen=True, kw_only=True):
 async def run_rehearsals(layout: Layout, names: Sequence[str], options: RehearseOptions) -> int:
     """Rehearse all scripts that are named; return the exit code."""
     scripts: list[RehearsedScript] = []
+    if options.member is not None:
+        Crew(layout, load_config(layout)).find(options.member)
     for found in find_scripts(layout, names):
         scripts.append(await _rehearse_script(layout, found, options))
         if not options.as_json:
@@ -105,18 +109,25 @@ async def _rehearse_script(
 ) -> RehearsedScript:
     if isinstance(ref, Report):
         return sum_script(ref.ref, [ref])
+    member = _choose_member(layout, ref, options.member)
+    try:
+        Crew(layout, load_config(layout)).find(member)
+    except NotFoundError as error:
+        # Other scripts are rehearsed all the same.
+        reason = f"{ref} is for {member}, but {error}"
+        return sum_script(str(ref), [Report(ref=str(ref), member=member, verdict="broken", reason=reason)])
     reports: list[Report] = []
     for _ in range(options.repeat):
-        reports.append(await _rehearse_once(layout, ref, options))
+        reports.append(await _rehearse_once(layout, ref, member, options))
         if reports[-1].verdict in ("broken", "unusable"):
             # It would be no better the next time.
             break
     return sum_script(str(ref), reports, options.pass_rate)
 
 
-async def _rehearse_once(layout: Layout, ref: ScriptRef, options: RehearseOptions) -> Report:
+async def _rehearse_once(layout: Layout, ref: ScriptRef, member: str, options: RehearseOptions) -> Report:
     setting = Setting(
-        member=_choose_member(layout, ref, options.member),
+        member=member,
         model=options.model,
         tools=options.tools,
         forced=options.forced,
@@ -129,7 +140,8 @@ async def _rehearse_once(layout: Layout, ref: ScriptRef, options: RehearseOption
     report = held.report
     if options.update and report.verdict == "differs":
         report = _update(layout, ref, held, setting, is_shown=not options.as_json)
-    keep_report(layout, report)
+    if held.is_kept:
+        keep_report(layout, report)
     return report
 
 

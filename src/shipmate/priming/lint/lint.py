@@ -18,7 +18,8 @@ _EXPECT = "Write what is expected as docs/rehearsal.md shows it, or take `expect
 
 def mark_expect(error: ScriptError) -> Mark:
     """Return the mark of an `expect` that no rehearsal understands."""
-    return msgspec.structs.replace(mark_error(error), rule="expect", mend=_EXPECT)
+    _, _, hint = error.problem.partition(". ")
+    return msgspec.structs.replace(mark_error(error), rule="expect", mend=hint or _EXPECT)
 
 
 def lint_script(text: str, name: str = "") -> list[Mark]:
