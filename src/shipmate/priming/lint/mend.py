@@ -226,7 +226,7 @@ def _mend_shared_call(mark: Mark, lines: Lines) -> Lines | None:
 
 
 def _rename_id(lines: Lines, heading: int, name: str) -> Lines | None:
-    """Give the record below a heading another id."""
+    """Change the id of the record below a heading."""
     values = read_values(lines, heading)
     if values is None:
         return None
