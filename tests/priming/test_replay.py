@@ -23,7 +23,15 @@ from shipmate.store.transient_store import TransientStore
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import ThreadService
 from shipmate.values.event import TextEvent
-from shipmate.values.message import UIMessage, is_settled, metadata_of, text_of, timestamp, tool_parts
+from shipmate.values.message import (
+    JsonObject,
+    UIMessage,
+    is_settled,
+    metadata_of,
+    text_of,
+    timestamp,
+    tool_parts,
+)
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
 from tests.support.priming_script import Put, words
@@ -301,6 +309,30 @@ def test_no_replayed_call_waits_to_be_run() -> None:
     metadata = metadata_of(row)
     assert (metadata["course"], metadata["toolMs"], metadata["kept"]) == (1, {"1": 5}, True)
     assert not {"runId", "userId"} & set(metadata)
+
+
+@pytest.mark.parametrize(
+    "besides", [{"title": "T"}, {"preliminary": True}, {"approval": {"id": "a", "approved": True}}]
+)
+@pytest.mark.parametrize(
+    ("ending", "state", "said"),
+    [({}, "output-available", "sunny"), ({"uiResult": "error"}, "output-error", "sunny")],
+)
+def test_p3_a_call_whose_part_says_no_state_is_told_with_its_result(
+    besides: JsonObject, ending: JsonObject, state: str, said: str
+) -> None:
+    records = [
+        Record("human_text_record", {"genseq": 1, "msgId": "m", "grammar": "markdown", "content": "look"}),
+        Record(
+            "func_call_record",
+            {"genseq": 1, "id": "c", "name": "look", "rawArgumentsText": "{}"},
+            {"uiPart": besides},
+        ),
+        Record("func_result_record", {"genseq": 1, "id": "c", "name": "look", "content": said}, ending),
+    ]
+    row = build_rows([Script({}, records)], THREAD)[-1]
+    (part,) = [part for part in row["parts"] if part["type"] == "tool-look"]
+    assert (part["state"], part.get("output", part.get("errorText"))) == (state, said)
 
 
 @settings(max_examples=examples(40))

@@ -203,6 +203,9 @@ def _settle(part: JsonObject, calls: _Distinct, renamed: dict[Any, str]) -> Json
     """Return a part as it may stand in a new thread: no call waits there to be run or approved."""
     if part.get("type") == "data-course" and isinstance(part.get("data"), dict):
         return {**part, "data": {**part["data"], "course": 1}}
+    if is_tool(part) and "state" not in part:
+        # The records of the call and its result say how far it came; nobody has to say it again.
+        part = {**part, "state": "input-available"}
     if not is_showable(part):
         return {"type": "data-notice", "data": {"text": describe(part)}}
     if not is_tool(part):

@@ -46,6 +46,13 @@ def test_the_script_of_the_page_passes(tmp_path: Path, capsys: pytest.CaptureFix
     assert "08:00 left harbour" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("bound", ["nan", "inf", "-1"])
+@pytest.mark.parametrize("option", ["--max-ms", "--max-cost"])
+def test_a_bound_that_nothing_exceeds_is_refused(tmp_path: Path, option: str, bound: str) -> None:
+    (tmp_path / "Agent.md").write_text("# Mate\n", encoding="utf-8")
+    assert run(["-C", str(tmp_path), "priming", "rehearse", "team_shared/x", option, bound]) == 2
+
+
 def test_help_loads_no_rehearsal() -> None:
     statement = (
         "import sys\nfrom shipmate.cli.group import run\nrun(['priming', 'rehearse', '--help'])\n"

@@ -218,3 +218,10 @@ def test_every_expectation_that_is_wrong_is_listed() -> None:
         (5, script.records[4].line),
     ]
     assert check_expects(make(said("hi"), answered("x", expect="ignore"))) == []
+
+
+@pytest.mark.parametrize("key", ["contains", "regex"])
+@pytest.mark.parametrize("value", ["", ["good", ""]])
+def test_an_expectation_that_every_answer_meets_is_refused(key: str, value: Any) -> None:
+    with pytest.raises(PrimingError, match="holds for every answer"):
+        read_expect({key: value})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,12 @@ from shipmate.cli.priming.option import JSON
 
 ASPECTS = ("words", "calls", "results", "files", "others")
 FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+def _check_finite(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter("no rehearsal could exceed it; give a number.")
+    return value
 
 
 @click.command()
@@ -35,8 +42,18 @@ FILE = click.Path(path_type=Path, dir_okay=False)
     "--ignore", multiple=True, type=click.Choice(ASPECTS), help="Do not count differences in these."
 )
 @click.option("--judge", metavar="PROVIDER:MODEL", help="Have rubrics judged by this model.")
-@click.option("--max-ms", type=click.FloatRange(0), help="Allow a rehearsal at most so many milliseconds.")
-@click.option("--max-cost", type=click.FloatRange(0), help="Allow a rehearsal at most so many US dollars.")
+@click.option(
+    "--max-ms",
+    type=click.FloatRange(0),
+    callback=_check_finite,
+    help="Allow a rehearsal at most so many milliseconds.",
+)
+@click.option(
+    "--max-cost",
+    type=click.FloatRange(0),
+    callback=_check_finite,
+    help="Allow a rehearsal at most so many US dollars.",
+)
 @click.option(
     "--repeat", type=click.IntRange(1, 1000), default=1, metavar="N", help="Rehearse each script N times."
 )

@@ -114,6 +114,8 @@ def _read_texts(key: str, value: Any) -> tuple[str, ...]:
     texts = cast(list[Any], value if isinstance(value, list) else [value])
     if not texts or not all(isinstance(text, str) and len(text) <= LENGTH_LIMIT for text in texts):
         raise PrimingError(f"`expect`: `{key}` must be a text or a list of texts (quote numbers)")
+    if "" in texts:
+        raise PrimingError(f"`expect`: an empty `{key}` holds for every answer. Write what must be there")
     return tuple(texts)
 
 
