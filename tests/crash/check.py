@@ -29,6 +29,17 @@ def approval_ids(layout: Layout) -> list[str]:
     return sorted(path.stem for path in layout.approvals.glob("*.json"))
 
 
+def open_calls(layout: Layout) -> list[str]:
+    """List the calls that threads on disk do not tell the end of."""
+    found: list[str] = []
+    for room in ROOMS:
+        path = layout.thread(ThreadId.parse(room))
+        rows, _, _ = split_lines(path.read_bytes() if path.exists() else b"", 1)
+        calls = [part for message in merge_rows(rows) for part in tool_parts(message)]
+        found += [f"{room}: {part['toolCallId']}" for part in calls if not is_settled(part)]
+    return found
+
+
 class Check:
     """The files of a workspace at rest, compared with what people were told."""
 
@@ -161,6 +172,9 @@ class Check:
         counts = {each["id"]: each["messageCount"] for each in listed}
         held = {room: len(messages) for room, messages in self._threads.items() if messages}
         troubles = [f"the list counts {counts}, the files hold {held}"] if counts != held else []
+        for room, messages in self._threads.items():
+            late = self._read(room)[len(messages) :]
+            troubles += [f"{room}: {message} was written after all had come to rest" for message in late]
         for room, messages in self._threads.items():
             for message in messages:
                 if message["role"] == "user" and not await _is_found(client, room, message):

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.workspace.layout import Layout
-from tests.crash.check import Check
+from tests.crash.check import Check, open_calls
 from tests.crash.crowd import Crowd
 from tests.crash.record import ROOMS, Record
 from tests.crash.trouble import Trouble
@@ -76,6 +76,7 @@ async def go_through(crowd: Crowd, trouble: Trouble, kills: int) -> list[str]:
         waits = [said for said in crowd.record.said.values() if said.told is None]
         living = [each for each in crowd.forks.started if not each.ended.is_set()]
         stands = [f"{each.name} {each.pid} stands at\n{await each.stand()}" for each in living]
+        waits += open_calls(crowd.layout)
         return [f"not at rest after {REST_SECONDS} seconds: {waits}", *stands, *crowd.record.troubles]
     finally:
         for task in (*people, *serving):
@@ -85,15 +86,21 @@ async def go_through(crowd: Crowd, trouble: Trouble, kills: int) -> list[str]:
 
 async def come_to_rest(crowd: Crowd) -> None:
     """Answer every question, and wait until no thread has anything left to do."""
-    async with crowd.client(await crowd.address()) as client:
-        while True:
-            queues = [(await client.get(f"/api/threads/{room}/queue")).json()["queue"] for room in ROOMS]
-            waiting = crowd.waiting()
-            if not any(queues) and not waiting:
-                return
-            for approval in waiting:
-                await crowd.answer(approval)
-            await asyncio.sleep(0.05)
+    while True:
+        # A decided call is no question any more, and nothing of it stands in a queue: its row comes to an
+        # end while its keeper says that the thread runs.
+        is_busy = bool(open_calls(crowd.layout))
+        waiting = crowd.waiting()
+        for approval in waiting:
+            await crowd.answer(approval)
+        for address in [await crowd.address(), *crowd.addresses.values()]:
+            async with crowd.client(address) as client:
+                listed = (await client.get("/api/threads", params={"limit": 100})).json()["threads"]
+                queues = [(await client.get(f"/api/threads/{room}/queue")).json()["queue"] for room in ROOMS]
+                is_busy = is_busy or any(queues) or any(each["running"] for each in listed)
+        if not waiting and not is_busy:
+            return
+        await asyncio.sleep(0.05)
 
 
 def print_numbers(record: Record, processes: int, seconds: float) -> None:

@@ -115,7 +115,7 @@ ODD_PARTS: list[JsonObject] = [
     {"type": "data-course", "data": None},
     {"type": "tool-read"},
     {"type": "tool-read", "toolCallId": "c", "state": "unheard-of"},
-    {"type": "dynamic-tool", "toolCallId": "c"},
+    {"type": "dynamic-tool", "toolCallId": "c", "state": "input-available"},
     {"type": "source-url"},
     {"type": "invented", "payload": 1},
 ]
