@@ -217,6 +217,28 @@ async def test_a_keeper_that_leaves_lets_what_acts_come_to_its_end(tmp_path: Pat
     assert [part["state"] for part in calls] == ["output-available", "output-available"]
 
 
+async def test_being_asked_to_end_while_leaving_does_not_cut_off_what_acts(tmp_path: Path) -> None:
+    work = Probe("work", acts=True)
+    work.hold = asyncio.Event()
+    first = await _open(tmp_path, ScriptedModel([[call("work", mark="once")], "It is done."]), [work])
+    async with open_workspace(
+        tmp_path, ScriptedModel({"": ["", "It is done."]}), [work], mode="yolo"
+    ) as second:
+        receipt = await second.receive(said("act"))
+        await work.begun.wait()
+        closing = asyncio.create_task(first.close())
+        await asyncio.sleep(0.05)
+        closing.cancel()
+        await asyncio.sleep(0.05)
+        assert not closing.done()
+        assert not second.keeper.keeps
+        work.hold.set()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        assert (await asyncio.wait_for(receipt.outcome(), LONG)).status == "replied"
+    assert work.marks == ["once"]
+
+
 async def test_whoever_is_attached_takes_over_though_nobody_asks_for_anything(tmp_path: Path) -> None:
     never, work = asyncio.Event(), Probe("work", acts=True)
     first = await _open(tmp_path, ScriptedModel([[say("I begin "), hold(never)]]))

@@ -13,7 +13,7 @@ from shipmate.app import Shipmate
 from shipmate.errors import StorageError
 from shipmate.models.scripted import ScriptedModel, call
 from shipmate.orchestrator.keeper.frame import TURNED_AWAY
-from shipmate.orchestrator.keeper.unix_socket import UnixSocket
+from shipmate.orchestrator.keeper.unix_socket import StreamLink, UnixSocket
 from shipmate.tools.exec.exec import Exec
 from shipmate.tools.exec.job import Jobs
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
@@ -184,3 +184,26 @@ async def test_whoever_keeps_is_named_while_it_does(tmp_path: Path) -> None:
     assert two.holder() is None
     assert two.hold() is True
     two.release()
+
+
+async def test_a_process_asked_to_end_while_it_begins_to_listen_ends_without_a_trace(tmp_path: Path) -> None:
+    async def welcome(link: StreamLink) -> None:
+        link.close()
+
+    layout, turns = Layout(tmp_path), 0
+    while True:
+        place = UnixSocket(layout)
+        assert place.hold()
+        listening = asyncio.create_task(place.listen(welcome))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        is_listening = listening.done()
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+        await place.close()
+        place.release()
+        assert await place.connect() is None
+        if is_listening:
+            break
+        turns += 1
+    assert turns > 1, "it was never cut short once it had begun"

@@ -150,10 +150,21 @@ class Keeping:
                 await _finish(local, listener)
         finally:
             # Also when somebody has no time for that: what acts comes to its end, the rest is handed over.
+            leaving = asyncio.ensure_future(self._hand_over(local, listener))
+            try:
+                await asyncio.shield(leaving)
+            except asyncio.CancelledError:
+                # Asked to end in the midst of it: that is what is being done.
+                await leaving
+                raise
+
+    async def _hand_over(self, local: LocalKeeper, listener: Listener) -> None:
+        try:
             await self._socket.close()
             listener.leave()
             await local.lanes.close()
             await listener.close()
+        finally:
             self._socket.release()
 
     async def _let_go(self) -> None:

@@ -94,6 +94,8 @@ class UnixSocket:
             self._server = await asyncio.start_unix_server(serve, sock=listening, start_serving=False)
             await self._server.start_serving()
         except BaseException:
+            # A server that listens already closes its socket itself, and could not once that is closed.
+            self._stop_listening()
             listening.close()
             raise
 
