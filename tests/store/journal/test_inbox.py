@@ -284,6 +284,10 @@ async def test_what_was_confirmed_would_survive_a_power_cut() -> None:
     await inbox.accept(event("m2"))
     await inbox.withdraw(ROOM, "m2")
     assert b'"withdraw"' in disk.synced
+    # Nothing in a thread tells how this ended.
+    row, _ = await inbox.accept(event("m3"))
+    await inbox.finish([row], Outcome(run_id="", status="failed", error="there is no pin 2"))
+    assert b'"there is no pin 2"' in disk.synced
 
 
 @pytest.mark.parametrize("withdrawn", [False, True])

@@ -203,7 +203,9 @@ class JournalInbox:
             return
         if sends:
             await self._outbox.intend(outcome.run_id, f"{seqs[0]}", sends)
-        self._write(FinishLine(seqs=seqs, at=timestamp(self._clock()), outcome=outcome), waits=False)
+        line = FinishLine(seqs=seqs, at=timestamp(self._clock()), outcome=outcome)
+        # An outcome that no message of the thread tells would be found anew after a power cut, and differ.
+        self._write(line, waits=outcome.message_id is None)
         if not self._accepting.locked():
             self._file.compact(len(self._kept) + 1, self._lines)
 
