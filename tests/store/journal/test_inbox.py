@@ -26,7 +26,7 @@ from tests.support.search import examples
 
 ROOM = "web:room:1"
 LAYOUT = Layout(Path("/ship"))
-REPLIED = Outcome(run_id="run_1", status="replied", text="hi")
+REPLIED = Outcome(run_id="run_1", message_id="msg_1", status="replied", text="hi")
 
 
 def event(message_id: str, thread_id: str = ROOM, platform: str = "web") -> TextEvent:
