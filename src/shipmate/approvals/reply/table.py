@@ -1,4 +1,4 @@
-"""Read the table of replies (`data/reply.txt`) and the lines held against it: what an answer is, and what it decides."""
+"""Read the table of replies (`data/reply.txt`): every message that is an answer, and what it decides."""
 
 from __future__ import annotations
 
