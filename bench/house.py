@@ -26,16 +26,29 @@ ROOM: dict[str, Any] = {"platform": "cli", "thread_id": "cli:dm:ann", "user_id":
 
 def measure() -> list[dict[str, Any]]:
     """Return the figures of the tree."""
+    entered = asyncio.run(trace_yes())
+    return [
+        *count_files(),
+        # What runs on a clock meanwhile is counted too: on a busy machine it is a few more.
+        {"name": 'files entered by one "yes"', "value": len(entered), "unit": "files", "bar": "<= 67"},
+        {"name": 'folders entered by one "yes"', "value": len({path.parent for path in entered})},
+    ]
+
+
+def count_files() -> list[dict[str, Any]]:
+    """Return the figures that can be read from the files alone."""
     modules = sorted(SOURCE.rglob("*.py"))
     lines = sum(len(path.read_text("utf-8").splitlines()) for path in modules)
     serving = find_serving(modules)
-    entered = asyncio.run(trace_yes())
     return [
         {"name": "lines of Python in the package", "value": lines, "unit": "lines", "bar": "<= 40000"},
         {"name": "modules", "value": len(modules), "unit": "modules"},
-        {"name": "modules with one importer, in the same folder", "value": len(serving), "unit": "modules"},
-        {"name": 'files entered by one "yes"', "value": len(entered), "unit": "files"},
-        {"name": 'folders entered by one "yes"', "value": len({path.parent for path in entered})},
+        {
+            "name": "modules with one importer, in the same folder",
+            "value": len(serving),
+            "unit": "modules",
+            "bar": "<= 49",
+        },
     ]
 
 

@@ -37,3 +37,17 @@ def test_links_lead_to_files_that_exist(page: Path) -> None:
     links = re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8"))
     missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
     assert missing == []
+
+
+def test_the_page_on_architecture_names_files_that_exist() -> None:
+    page = (REPOSITORY / "docs" / "architecture.md").read_text("utf-8")
+    missing: set[str] = set()
+    # In a row, the paths after the first may be told from its folder.
+    for row in re.findall(r"[\w/]+\.py(?:, [\w/]+\.py)*", page):
+        first, *others = row.split(", ")
+        package = REPOSITORY / "src" / "shipmate"
+        places = (package, REPOSITORY, (package / first).parent)
+        missing |= {
+            each for each in (first, *others) if not any((place / each).is_file() for place in places)
+        }
+    assert missing == set()

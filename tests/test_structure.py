@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import shipmate
+from bench import house
 
 PACKAGE = Path(shipmate.__file__).parent
 # A module imports only from rooms above it.
@@ -109,3 +110,15 @@ def test_no_source_file_has_grown_out_of_hand() -> None:
         str(path): count for path in modules() if (count := len(path.read_text("utf-8").splitlines())) > 400
     }
     assert long == {}
+
+
+def test_h1_the_page_on_architecture_tells_how_big_the_house_is() -> None:
+    page = (PACKAGE.parents[1] / "docs" / "architecture.md").read_text("utf-8")
+    for figure in house.count_files():
+        told = re.search(rf"^\| {re.escape(figure['name'])} \| .* \| ([\d,]+) \|$", page, re.MULTILINE)
+        assert told is not None, f"docs/architecture.md has no row {figure['name']!r}"
+        # Not every change has to touch the page, but none may leave it far behind.
+        said = int(told[1].replace(",", ""))
+        assert abs(said - figure["value"]) <= max(2, figure["value"] / 20), (
+            f"{figure['name']}: {figure['value']} by now, docs/architecture.md says {said}"
+        )

@@ -4,6 +4,7 @@
     ├── UserError                 a mistake a person can mend: one line, exit code 2
     │   ├── WorkspaceError        no Agent.md, or a folder that cannot be used
     │   ├── ConfigError           ship.json cannot be read or does not fit
+    │   │   └── MemberError       the files of one member cannot; the others work
     │   ├── ThreadIdError         a thread id that is not platform:scopeType:scopeId
     │   ├── NotFoundError         a thread, approval, script or file that does not exist
     │   ├── PathError             a path that leaves the folder it must stay in
@@ -58,6 +59,10 @@ class WorkspaceError(UserError):
 
 class ConfigError(UserError):
     """ship.json cannot be used. Run `shipmate doctor` to see what to change."""
+
+
+class MemberError(ConfigError):
+    """A member's files cannot be used. Run `shipmate doctor` to see what to mend; the others work."""
 
 
 class ThreadIdError(UserError):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.tools.file.right import ProjectRights
+from shipmate.tools.file.protection import ProjectRights
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.file import FileCache
 from shipmate.workspace.layout import Layout

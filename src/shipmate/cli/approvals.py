@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import msgspec
@@ -14,7 +13,7 @@ from shipmate.approvals.question import describe, describe_grant, moment, summar
 from shipmate.approvals.reply.parser import parse
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Approval
-from shipmate.cli.place import PLATFORM, find_layout, open_records
+from shipmate.cli.place import PLATFORM, find_layout, open_records, run_opened
 from shipmate.cli.ship import local_user, open_ship
 from shipmate.cli.terminal.card import clean
 from shipmate.cli.terminal.leaving import run
@@ -25,7 +24,6 @@ from shipmate.values.reveal import reveal
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import load_config
 
-Result = TypeVar("Result")
 ID = click.argument("approval_id", metavar="ID")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 # A terminal scrolls, so a question is always shown whole here.
@@ -47,7 +45,7 @@ def list_approvals(context: click.Context, every: bool, as_json: bool) -> None:
     async def work(service: ApprovalService) -> list[Approval]:
         return await service.list() if every else await service.pending()
 
-    found = _run(context, work)
+    found = run_opened(context, _open_service, work)
     if as_json:
         _print_json(found)
         return
@@ -73,7 +71,7 @@ def show(context: click.Context, approval_id: str, as_json: bool) -> None:
         approval = await _find(service, approval_id)
         return approval, describe(approval, service.language, limit=NO_LIMIT)
 
-    approval, words = _run(context, work)
+    approval, words = run_opened(context, _open_service, work)
     if as_json:
         _print_json(approval)
         return
@@ -113,7 +111,7 @@ def grants(context: click.Context, as_json: bool) -> None:
         found = await service.grants()
         return list(found), [describe_grant(grant, service.language) for grant in found]
 
-    found, lines = _run(context, work)
+    found, lines = run_opened(context, _open_service, work)
     if as_json:
         _print_json(found)
         return
@@ -128,7 +126,7 @@ def grants(context: click.Context, as_json: bool) -> None:
 @click.pass_context
 def revoke(context: click.Context, grant_id: str) -> None:
     """Take a grant back: what it covered asks again."""
-    _run(context, lambda service: service.revoke(grant_id))
+    run_opened(context, _open_service, lambda service: service.revoke(grant_id))
     click.echo(f"Revoked {grant_id}.")
 
 
@@ -181,16 +179,6 @@ async def _open_service(layout: Layout) -> AsyncGenerator[ApprovalService]:
     config = loaded.config
     async with open_records(layout) as records:
         yield ApprovalService(layout, config.permissions, records.store, config.language, mask=loaded.mask)
-
-
-def _run(context: click.Context, work: Callable[[ApprovalService], Awaitable[Result]]) -> Result:
-    layout = find_layout(context)
-
-    async def opened() -> Result:
-        async with _open_service(layout) as service:
-            return await work(service)
-
-    return asyncio.run(opened())
 
 
 def _print_json(value: object) -> None:

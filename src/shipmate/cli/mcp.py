@@ -144,7 +144,7 @@ def _find(context: click.Context, name: str) -> tuple[Layout, McpServer, Loaded]
 
 def _show(address: str, take: Callable[[str], None], *, opens: bool) -> None:
     """Print and open the address, and hear what is pasted."""
-    from shipmate.cli.serve import has_screen
+    from shipmate.cli.ship import has_screen
 
     click.echo(f"Open this address to log in:\n\n{address}\n", err=True)
     if opens and has_screen():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 import click
 import msgspec
@@ -18,6 +20,8 @@ from shipmate.workspace.layout import Layout
 
 PLATFORM = "cli"
 SCOPE = "chat"
+Opened = TypeVar("Opened")
+Result = TypeVar("Result")
 
 
 class OpenWorkspace(msgspec.Struct, frozen=True):
@@ -45,6 +49,21 @@ async def open_records(layout: Layout) -> AsyncGenerator[OpenWorkspace]:
         yield OpenWorkspace(layout, ThreadService(FileLog(layout)), store)
     finally:
         await store.close()
+
+
+def run_opened(
+    context: click.Context,
+    opener: Callable[[Layout], AbstractAsyncContextManager[Opened]],
+    work: Callable[[Opened], Awaitable[Result]],
+) -> Result:
+    """Do a command's work on what is opened for its workspace."""
+    layout = find_layout(context)
+
+    async def opened() -> Result:
+        async with opener(layout) as found:
+            return await work(found)
+
+    return asyncio.run(opened())
 
 
 def new_thread_id() -> ThreadId:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
 import click
 
+from shipmate.cli.ship import has_screen
 from shipmate.cli.workspace.init import EXAMPLES
 from shipmate.errors import WorkspaceError
 from shipmate.workspace.layout import Layout
@@ -70,10 +69,3 @@ async def _serve(
             click.launch(link)
 
     await serve(site, where, settings.port if port is None else port, names=names, ready=tell)
-
-
-def has_screen() -> bool:
-    """Return whether a browser could show itself here; on a bare server the printed link is all there is."""
-    if sys.platform in ("darwin", "win32"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

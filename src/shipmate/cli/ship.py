@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import getpass
+import os
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -106,3 +108,10 @@ def local_user() -> str:
     except (KeyError, OSError):
         # A container may run under a number that has no name.
         return "local"
+
+
+def has_screen() -> bool:
+    """Return whether a browser could show itself here; on a bare server the printed link is all there is."""
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
 
 import click
 import msgspec
 
-from shipmate.cli.place import OpenWorkspace, find_layout, open_records, parse_thread_id
+from shipmate.cli.place import OpenWorkspace, find_layout, open_records, parse_thread_id, run_opened
 from shipmate.cli.ship import open_ship
 from shipmate.cli.terminal.card import clean, shorten
 from shipmate.cli.terminal.leaving import run
@@ -23,7 +20,6 @@ from shipmate.thread.service import Thread
 from shipmate.values.event import CourseEvent, Outcome, PinEvent
 from shipmate.values.thread_id import ThreadId
 
-Result = TypeVar("Result")
 THREAD = click.argument("thread", metavar="THREAD")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 EMPTY = "No threads yet. Start one with `shipmate chat`."
@@ -52,7 +48,7 @@ def list_threads(
         await records.store.reconcile()
         return await records.store.threads.list(query=query, archived=wanted, binned=binned, limit=limit)
 
-    found = _run(context, work)
+    found = run_opened(context, open_records, work)
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
         return
@@ -136,7 +132,7 @@ def rename(context: click.Context, thread: str, title: str) -> None:
         thread_id = await _require(records, parse_thread_id(thread))
         await records.store.threads.rename(thread_id, words)
 
-    _run(context, work)
+    run_opened(context, open_records, work)
     click.echo(f"Renamed to “{words}”.")
 
 
@@ -151,7 +147,7 @@ def archive(context: click.Context, thread: str, undo: bool) -> None:
         thread_id = await _require(records, parse_thread_id(thread))
         await records.store.threads.set(thread_id, archived=not undo)
 
-    _run(context, work)
+    run_opened(context, open_records, work)
     click.echo("Back in the list." if undo else "Archived. `shipmate threads list --archived` shows it.")
 
 
@@ -167,7 +163,7 @@ def bin_thread(context: click.Context, thread: str) -> None:
         await records.threads.bin(thread_id)
         await records.store.threads.refresh(str(thread_id))
 
-    _run(context, work)
+    run_opened(context, open_records, work)
     click.echo(f"In the bin. `shipmate threads restore {thread_id}` brings it back.")
 
 
@@ -186,7 +182,7 @@ def restore(context: click.Context, thread: str) -> None:
         await records.threads.restore(thread_id)
         await records.store.threads.refresh(str(thread_id))
 
-    _run(context, work)
+    run_opened(context, open_records, work)
     click.echo(f"Restored {thread_id}.")
 
 
@@ -268,18 +264,8 @@ def _read(context: click.Context, thread_id: ThreadId) -> tuple[Thread, str]:
         info = await records.store.threads.find(str(thread_id))
         return thread, (info.title if info and info.title else str(thread_id))
 
-    thread, title = _run(context, work)
+    thread, title = run_opened(context, open_records, work)
     for problem in thread.problems:
         place = f"line {problem.line} of {thread_id} cannot be read" if problem.line else str(thread_id)
         click.echo(f"shipmate: {place}: {problem.message}", err=True)
     return thread, title
-
-
-def _run(context: click.Context, work: Callable[[OpenWorkspace], Awaitable[Result]]) -> Result:
-    layout = find_layout(context)
-
-    async def opened() -> Result:
-        async with open_records(layout) as records:
-            return await work(records)
-
-    return asyncio.run(opened())

@@ -126,3 +126,8 @@ class Model(Protocol):
 def json_size(value: Any) -> int:
     """Count the bytes a value takes on the wire."""
     return len(msgspec.json.encode(value))
+
+
+async def hear(model: Model, request: ModelRequest) -> str:
+    """Return the whole text of one answer."""
+    return "".join([event.text async for event in model.stream(request) if isinstance(event, TextDelta)])

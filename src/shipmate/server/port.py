@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Protocol
 
 from shipmate.approvals.service import ApprovalService
+from shipmate.errors import NotFoundError
 from shipmate.models.port import Model
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Receipt
 from shipmate.orchestrator.keeper.port import Keeper
 from shipmate.store.port import Store
-from shipmate.thread.service import ThreadService
+from shipmate.thread.service import Thread, ThreadService
+from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.config import Config
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.upload import Uploads
 
-__all__ = ["Receipt", "Ship"]
+__all__ = ["Receipt", "Ship", "read_if_there"]
 
 
 class Ship(Protocol):
@@ -42,3 +44,11 @@ class Ship(Protocol):
     @property
     def keeper(self) -> Keeper: ...
     async def close(self) -> None: ...
+
+
+async def read_if_there(ship: Ship, thread_id: ThreadId) -> Thread | None:
+    """Return a thread as it lies on disk; None when there is none."""
+    try:
+        return await ship.threads.read(thread_id)
+    except NotFoundError:
+        return None

@@ -1,20 +1,32 @@
-"""Make a thread's entry in the list from its messages and its marks, the same whoever asks and whenever."""
+"""Make a thread's entry in the list, the same whoever asks, and find the threads that differ from theirs."""
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from shipmate.store.journal.mark import MarkFiles
 from shipmate.store.port import ThreadInfo
 from shipmate.store.sqlite.thread import ThreadEntry
+from shipmate.thread.log import thread_ids
 from shipmate.thread.mark import ThreadMark
 from shipmate.values.message import UIMessage, metadata_of, text_of, timestamp
 from shipmate.values.primed import hides_priming, is_primed
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.disk.disk import Disk, names_in, refusals, stat_of
+from shipmate.workspace.layout import Layout
 
 TITLE_LENGTH = 60
+
+Item = TypeVar("Item")
+# How long the event loop is kept at a time.
+TURN_SECONDS = 0.005
 
 
 class ThreadFileState(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,3 +127,70 @@ def _first_time(messages: Sequence[UIMessage]) -> str:
         if isinstance(found, str):
             return found
     return ""
+
+
+class ThreadFile(NamedTuple):
+    """One thread's file, as it lies there."""
+
+    thread_id: ThreadId
+    binned: bool
+    stamp: str
+    at: int
+
+
+async def compare_files(
+    layout: Layout, disk: Disk, marks: MarkFiles, stamps: Callable[[], Mapping[str, tuple[str, str, bool]]]
+) -> tuple[list[ThreadFile], list[str]]:
+    """Return the threads whose files differ from `stamps`, the oldest first, and those without one."""
+    found: dict[str, ThreadFile] = {}
+    for folder, binned in ((layout.bin, True), (layout.threads, False)):
+        with refusals(folder, layout.root):
+            ids = thread_ids(names_in(disk, folder))
+        async for parsed in _in_turns(ids):
+            path = layout.thread_bin(parsed) if binned else layout.thread(parsed)
+            with refusals(path, layout.root):
+                status = stat_of(disk, path)
+            if status is not None:
+                found[str(parsed)] = ThreadFile(parsed, binned, stamp_of(status), status.st_mtime_ns)
+    known = stamps()
+    marked = set(names_in(disk, layout.marks))
+    todo: list[ThreadFile] = []
+    async for name, each in _in_turns(list(found.items())):
+        has_mark = layout.mark(each.thread_id).name in marked
+        mark_stamp = marks.stamp(each.thread_id) if has_mark else ""
+        if known.get(name) != (each.stamp, mark_stamp, each.binned):
+            todo.append(each)
+    todo.sort(key=lambda each: each.at)
+    return todo, [name for name in known if name not in found]
+
+
+async def _in_turns(items: Sequence[Item]) -> AsyncGenerator[Item]:
+    """Go over items without keeping the event loop for long."""
+    began = time.monotonic()
+    for item in items:
+        yield item
+        if time.monotonic() - began > TURN_SECONDS:
+            await asyncio.sleep(0)
+            began = time.monotonic()
+
+
+class Overlooked:
+    """The threads the disk refused to read, and those that a process moved before it was killed."""
+
+    def __init__(self, layout: Layout, disk: Disk) -> None:
+        self._layout = layout
+        self._disk = disk
+        self.refused: set[str] = set()
+        # How the folder of the bin was when it was last looked at.
+        self._stamp = ""
+
+    def find(self, binned: Callable[[], Iterable[str]]) -> set[str]:
+        """Return the threads to read anew; `binned` lists those the index has in the bin."""
+        with refusals(self._layout.bin, self._layout.root):
+            status = stat_of(self._disk, self._layout.bin)
+            stamp = stamp_of(status) if status else ""
+            if stamp == self._stamp:
+                return set(self.refused)
+            names = names_in(self._disk, self._layout.bin)
+        self._stamp = stamp
+        return self.refused | (set(map(str, thread_ids(names))) ^ set(binned()))

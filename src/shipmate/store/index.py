@@ -17,8 +17,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from shipmate.errors import StorageError
-from shipmate.store.comparison import TURN_SECONDS, Overlooked, compare_files
-from shipmate.store.entry import ThreadFileState, apply_mark, make_entry, stamp_of, time_of
+from shipmate.store.entry import (
+    TURN_SECONDS,
+    Overlooked,
+    ThreadFileState,
+    apply_mark,
+    compare_files,
+    make_entry,
+    stamp_of,
+    time_of,
+)
 from shipmate.store.journal.mark import MarkFiles
 from shipmate.store.port import Reconciled
 from shipmate.store.sqlite.database import Database

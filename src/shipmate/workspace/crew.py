@@ -8,8 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from shipmate.errors import ConfigError, NotFoundError, ShipmateError, UserError
+from shipmate.errors import ConfigError, MemberError, NotFoundError, ShipmateError, UserError
 from shipmate.values.message import JsonObject
+from shipmate.values.saying import fill, load_sayings
 from shipmate.workspace.environ import list_places
 from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.finding import Finding
@@ -20,6 +21,7 @@ from shipmate.workspace.member import Member, MemberSettings, make_member, read_
 from shipmate.workspace.secret.secret import secret_values
 
 log = logging.getLogger(__name__)
+WORDS = Path(__file__).with_name("words")
 # The files that say who a member is where there is no Agent.md.
 SELVES = ("IDENTITY.md", "SOUL.md")
 # Any one of these makes a folder of members/ a member.
@@ -58,14 +60,14 @@ class Crew:
                 f"there is no member {member_id[:64]!r}. There are: {', '.join(self.ids())}. "
                 f"A folder members/{name}/ with an Agent.md makes one."
             )
-        return self._read(member_id)
+        return self._take(member_id)
 
     def choose(self, name: str) -> Member:
         """Return a member by its id or its name, as a person writes it."""
         if name and name == self.layout.captain_alias:
-            return self._read(CAPTAIN)
+            return self._take(CAPTAIN)
         if MEMBER_ID.fullmatch(name) and self._is_member(self.layout.member(name)):
-            return self._read(name)
+            return self._take(name)
         found = [each for each in self.list() if each.name.casefold() == name.casefold()]
         if len(found) > 1:
             ids = ", ".join(each.id for each in found)
@@ -133,6 +135,17 @@ class Crew:
         self._loaded.mask.cover(secret_values(fresh.environ, msgspec.to_builtins(fresh.config)))
         self._loaded = msgspec.structs.replace(self._loaded, config=config, environ=fresh.environ)
         self._known.clear()
+
+    def _take(self, member_id: str) -> Member:
+        """Read a member; what is wrong with its files is told as its own trouble, not the workspace's."""
+        try:
+            return self._read(member_id)
+        except ConfigError as error:
+            why = str(error)
+            if member_id != CAPTAIN:
+                sayings = load_sayings(WORDS, self._loaded.config.language)
+                why = fill(sayings["member-broken"], {"member": member_id, "why": why})
+            raise MemberError(why) from error
 
     def _read(self, member_id: str) -> Member:
         self._follow_settings()

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shipmate.approvals.reply.line import fold
 from shipmate.approvals.reply.parser import parse
+from shipmate.approvals.reply.table import fold
 from tests.support.reply import NAMES, every_row, read_lines, write_reading
 
 FOLDER = Path(__file__).parent

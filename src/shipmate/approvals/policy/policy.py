@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from shipmate.approvals.policy.forming import forms_by_name
 from shipmate.approvals.policy.path import (
     EDITING,
     PathRules,
     doubt_command,
     doubt_reading,
+    forms_by_name,
     hold_operands,
     judge_writing,
     refuse_operands,

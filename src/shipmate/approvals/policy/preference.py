@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from shipmate.approvals.policy.forming import Forming
+from shipmate.approvals.policy.path import Forming
 from shipmate.approvals.policy.policy import Policy
 from shipmate.approvals.policy.rule import parse_rules
 from shipmate.approvals.value import Call, Grant, Verdict

@@ -10,9 +10,8 @@ from typing import Literal
 import msgspec
 
 from shipmate.approvals.policy.subject import KINDS, PATH_KEYS
-from shipmate.approvals.reply.line import MARKS, WIDTH
 from shipmate.approvals.reply.reading import Clause, Reply
-from shipmate.approvals.reply.table import read_table
+from shipmate.approvals.reply.table import MARKS, WIDTH, read_table
 from shipmate.approvals.value import Approval
 
 QUOTED = re.compile(r"([`'\"])(.+)\1")

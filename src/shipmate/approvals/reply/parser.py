@@ -12,10 +12,19 @@ from functools import cache, lru_cache
 
 import msgspec
 
-from shipmate.approvals.reply.line import Line, flatten, read_line, trim
 from shipmate.approvals.reply.naming import find_spoken
 from shipmate.approvals.reply.reading import Clause, Kind, Reply
-from shipmate.approvals.reply.table import Meaning, Row, fixed_rows, read_table, slot_rows
+from shipmate.approvals.reply.table import (
+    Line,
+    Meaning,
+    Row,
+    fixed_rows,
+    flatten,
+    read_line,
+    read_table,
+    slot_rows,
+    trim,
+)
 
 # What may stand behind an answer without changing it.
 THANKS = re.compile(r"[, ]?(?:thanks|thank you|thx|谢谢你?|多谢|辛苦了)$")

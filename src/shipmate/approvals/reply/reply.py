@@ -12,9 +12,9 @@ import msgspec
 from shipmate.approvals.approval_file import ApprovalRecords, DecisionLog, Wish
 from shipmate.approvals.policy.grant import WINDOW_LIMIT_DAYS, Lease, make_grant
 from shipmate.approvals.question import describe_covered, explain, is_shown_whole, list_items, moment, say
-from shipmate.approvals.reply.line import REPLY_LIMIT
 from shipmate.approvals.reply.naming import ReplyProblem, Selection, names_of, resolve
 from shipmate.approvals.reply.reading import Clause, Reply
+from shipmate.approvals.reply.table import REPLY_LIMIT
 from shipmate.approvals.value import (
     Approval,
     DecidedCall,

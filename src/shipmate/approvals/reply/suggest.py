@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from shipmate.approvals.value import Approval, Suggestion
-from shipmate.models.port import Model, ModelRequest, TextDelta
+from shipmate.models.port import Model, ModelRequest, hear
 from shipmate.values.message import user_message
 from shipmate.values.nesting import check_nesting
 
@@ -38,11 +38,6 @@ class Suggester:
         message = user_message("suggest", f"The calls:\n\n{asked}\n\nThe reply:\n\n{text}")
         request = ModelRequest(system=_prompt(), messages=[message])
         return _read(await hear(self._model, request), approvals)
-
-
-async def hear(model: Model, request: ModelRequest) -> str:
-    """Return the whole text of one answer."""
-    return "".join([event.text async for event in model.stream(request) if isinstance(event, TextDelta)])
 
 
 def _read(answer: str, approvals: Sequence[Approval]) -> Suggestion | None:

@@ -1,8 +1,10 @@
-"""Write what is around the member: where it runs, its variables, the time, and what the caller adds."""
+"""Write what is around the member: where it runs, variables, projects, the time, the words of the caller."""
 
 from __future__ import annotations
 
 from shipmate.context.section import FILE_TOKENS, Draft, Omission, Scene, SectionKind
+from shipmate.context.style import word
+from shipmate.workspace.project import read_projects
 
 
 def write_runtime(scene: Scene) -> Draft:
@@ -55,9 +57,31 @@ def write_extra(scene: Scene) -> Draft | Omission:
     )
 
 
+def write_projects(scene: Scene) -> Draft | Omission:
+    """List the projects, one line each."""
+    projects = read_projects(scene.layout, scene.files)
+    if not projects:
+        return Omission("there are no shared projects")
+    lines = [
+        word(
+            scene.style,
+            "project-writable" if project.may_write(scene.member.id) else "project-readable",
+            id=project.id,
+            name=project.name,
+            description=f" — {project.description}" if project.description else "",
+        )
+        for project in projects
+    ]
+    problems = "; ".join(f"projects/{each.id}/meta.json: {each.problem}" for each in projects if each.problem)
+    return Draft(
+        text="\n".join(lines), source="projects/", reason=problems or f"{len(lines)} found", problem=problems
+    )
+
+
 KINDS = (
     SectionKind("runtime", "Runtime", "slow", write_runtime),
     SectionKind("environment", "Environment", "stable", write_environment),
     SectionKind("time", "Current time", "volatile", write_time),
     SectionKind("extra", "Extra context", "volatile", write_extra, FILE_TOKENS // 2),
+    SectionKind("projects", "Shared projects", "slow", write_projects, FILE_TOKENS // 4),
 )

@@ -36,8 +36,7 @@ from shipmate.orchestrator.lane.ingress import (
     user_row,
 )
 from shipmate.orchestrator.lane.note import NoteEvent, make_note
-from shipmate.orchestrator.lane.owner import ThreadOwner
-from shipmate.orchestrator.lane.switch import Switch
+from shipmate.orchestrator.lane.owner import Switch, ThreadOwner
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.orchestrator.turn import UNKNOWN, Turn, message_id_of
 from shipmate.orchestrator.work import is_cancelled

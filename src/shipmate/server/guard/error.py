@@ -10,6 +10,7 @@ from shipmate.errors import (
     ConfigError,
     KeeperError,
     MediaError,
+    MemberError,
     ModelError,
     NotFoundError,
     PathError,
@@ -117,7 +118,9 @@ KINDS: tuple[tuple[type[ShipmateError], int, str], ...] = (
     (MediaError, 415, "invalid"),
     (PrimingError, 422, "invalid"),
     (WorkspaceError, 409, "setup"),
-    (ConfigError, 409, "setup"),
+    # No `setup`, which means that there is no Agent.md: the page offers to write one then.
+    (MemberError, 409, "member"),
+    (ConfigError, 409, "config"),
     (UserError, 400, "invalid"),
     (StorageError, 503, "unavailable"),
     (KeeperError, 503, "unavailable"),

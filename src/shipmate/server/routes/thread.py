@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool
 from starlette.responses import Response
 
-from shipmate.orchestrator.lane.switch import model_of
+from shipmate.orchestrator.lane.owner import model_of
 from shipmate.priming.replay import Priming, create_dialog
 from shipmate.server.guard.error import ApiError, hide_root, missing
 from shipmate.server.port import Ship

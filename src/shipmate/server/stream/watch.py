@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from shipmate.errors import NotFoundError, ShipmateError
+from shipmate.errors import ShipmateError
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.orchestrator.reduce import MessageSnapshot
 from shipmate.orchestrator.turn import message_id_of
-from shipmate.server.port import Receipt, Ship
+from shipmate.server.port import Receipt, Ship, read_if_there
 from shipmate.server.stream.projection import Projection
 from shipmate.server.stream.stream import WAKE, Events
 from shipmate.values import chunk as chunks
@@ -209,11 +209,8 @@ class RunInFlight:
 
 async def find_message(ship: Ship, thread_id: ThreadId, message_id: str | None) -> UIMessage | None:
     """Return a stored message, or None when its thread or the message is not there."""
-    try:
-        thread = await ship.threads.read(thread_id)
-    except NotFoundError:
-        return None
-    return thread.find(message_id) if message_id else None
+    thread = await read_if_there(ship, thread_id)
+    return thread.find(message_id) if thread is not None and message_id else None
 
 
 async def retell_stored(ship: Ship, thread_id: ThreadId, held: UIMessage) -> list[Chunk]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
+import re
+import stat
 from collections.abc import Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -13,7 +17,6 @@ from msgspec import Meta
 
 from shipmate.errors import TargetChangedError, ToolError
 from shipmate.tools.exec.command import CommandPlan, plan_command
-from shipmate.tools.exec.command_target import command_target
 from shipmate.tools.exec.job import Jobs
 from shipmate.tools.exec.process import Process
 from shipmate.tools.exec.program.invocation import read_invocation
@@ -22,7 +25,7 @@ from shipmate.tools.exec.sandbox.repository import advise_on_git, made_repositor
 from shipmate.tools.exec.sandbox.room import Room, asks_for_state
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.exec.variable import choose_private, make_environment
-from shipmate.tools.file.right import find_rights
+from shipmate.tools.file.protection import find_rights
 from shipmate.tools.file.target import check_target
 from shipmate.tools.output import Spool, log_of, point_at
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
@@ -36,6 +39,12 @@ if TYPE_CHECKING:
 # The kernel takes one argument of at most 128 KiB.
 COMMAND_LIMIT = 100_000
 LONGEST_SECONDS = 600
+
+# Everything a shell could take for a name; a word that names nothing is left out, so too many do no harm.
+NAMES = re.compile(r"[^\s'\"|&;<>()$`\\*?\[\]{}=]+")
+# How much is read for one command; files beyond that are told apart by size and time of change.
+DIGEST_LIMIT = 64 * 1024 * 1024
+FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class ExecArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -233,3 +242,62 @@ def check_command(command: str) -> None:
         raise ToolError(
             f"The command is {size:,} bytes long, over {COMMAND_LIMIT:,}. Write a script and run that."
         )
+
+
+def command_target(text: str, folder: Path, variables: Iterable[str]) -> JsonObject:
+    """Describe what a command line acts on, as it stands now."""
+    plan = plan_command(text, folder)
+    root = folder.resolve()
+    words = (plan.argv[0], *(plan.words or ()), *NAMES.findall(text))
+    return {
+        "folder": str(root),
+        "program": str(Path(plan.argv[0]).resolve()),
+        "variables": sorted(variables),
+        "files": _Files(root).describe(words),
+    }
+
+
+class _Files:
+    """What the words of a command name in the workspace."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._left = DIGEST_LIMIT
+
+    def describe(self, words: Iterable[str]) -> JsonObject:
+        """Describe each file or folder that a word names, by the name as it is written."""
+        states = {word: self._state(word) for word in dict.fromkeys(words)}
+        return {word: state for word, state in states.items() if state is not None}
+
+    def _state(self, word: str) -> JsonObject | None:
+        try:
+            written = self._root / word
+            real = written.resolve()
+            # A link to what does not exist yet is a place to write to as well.
+            if not real.is_relative_to(self._root) or not (written.is_symlink() or real.exists()):
+                return None
+        except (OSError, ValueError):
+            return None
+        return {"path": str(real.relative_to(self._root)), **self._content(real)}
+
+    def _content(self, path: Path) -> JsonObject:
+        try:
+            handle = os.open(path, FLAGS)
+        except OSError:
+            return {"state": "closed" if path.exists() else "absent"}
+        try:
+            return self._read(handle)
+        finally:
+            os.close(handle)
+
+    def _read(self, handle: int) -> JsonObject:
+        status = os.fstat(handle)
+        if stat.S_ISDIR(status.st_mode):
+            return {"state": "folder"}
+        if not stat.S_ISREG(status.st_mode) or status.st_size > self._left:
+            return {"state": "present", "size": status.st_size, "changed": status.st_ctime_ns}
+        digest = hashlib.sha256()
+        while piece := os.read(handle, 1 << 20):
+            digest.update(piece)
+            self._left -= len(piece)
+        return {"state": "present", "sha256": digest.hexdigest()}

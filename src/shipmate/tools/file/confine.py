@@ -11,14 +11,14 @@ import errno
 import os
 import stat
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from shipmate.errors import TargetChangedError, ToolError
-from shipmate.tools.file.protection import names_state, refuse_reading
+from shipmate.tools.file.protection import Check, names_state, refuse_reading
 
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
@@ -27,7 +27,6 @@ LINK_LIMIT = 40
 PATH_LIMIT = 4096
 DEPTH_LIMIT = 100
 
-Check = Callable[[Sequence[str]], str | None]
 # Folders on the way that do not exist are an error, are made, or are only named.
 Parents = Literal["needed", "made", "named"]
 

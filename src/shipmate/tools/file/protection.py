@@ -1,24 +1,36 @@
-"""Decide which names of a workspace tools may not read or change, whatever a rule allows."""
+"""Decide what tools may not read or change in a workspace, and in which projects a member may not write."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
+from shipmate.tools.tool import ToolContext
+from shipmate.workspace.file import FileCache
+from shipmate.workspace.layout import Layout
+from shipmate.workspace.project import read_projects
 from shipmate.workspace.secret.secret import SECRET_NAMES, fold, is_secret, is_settings
 
 __all__ = [
     "SECRET_NAMES",
+    "Check",
+    "ProjectRights",
+    "find_rights",
     "fold",
     "forms_member",
     "is_locked",
     "is_placed",
     "is_secret",
     "names_state",
+    "refuse_change",
     "refuse_reading",
     "refuse_writing",
 ]
 
+# Says why a path may not be used.
+Check = Callable[[Sequence[str]], str | None]
 # What members may see of `.ship`; approvals, threads, the token and the database are Shipmate's own.
 READABLE_OF_SHIP = frozenset({"memory", "uploads", "scratch"})
 WRITABLE_OF_SHIP = frozenset({"scratch"})
@@ -116,3 +128,55 @@ def _may_see(names: Sequence[str], allowed: frozenset[str]) -> bool:
     return bool(rest) and (
         rest[0] in allowed or (allowed is READABLE_OF_SHIP and rest[:2] == ["logs", "calls"])
     )
+
+
+class ProjectRights:
+    """The rights that the meta.json of each project states; each is read once per change."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._files = FileCache(layout.root)
+
+    def closed(self, member: str) -> dict[str, str]:
+        """Return the folders in which a member may not write, links resolved, with the projects' ids."""
+        return {
+            os.path.realpath(self._layout.projects / project.id): project.id
+            for project in read_projects(self._layout, self._files)
+            if not project.may_write(member)
+        }
+
+    def find_closed(self, member: str, ways: Sequence[Sequence[str]]) -> str | None:
+        """Return the project that closes a place to a member, given the ways it lies in the workspace.
+
+        A folder around such a project counts: whoever moves or removes it moves or removes the project.
+        """
+        root = os.path.realpath(self._layout.root)
+        places = [fold("/".join((root, *way))) for way in ways if way]
+        for folder, project in self.closed(member).items() if places else ():
+            names = (fold(folder), fold(f"{root}/projects/{project}"))
+            if any(_meet(place, name) for place in places for name in names):
+                return project
+        return None
+
+
+def _meet(place: str, folder: str) -> bool:
+    return f"{place}/".startswith(f"{folder}/") or f"{folder}/".startswith(f"{place}/")
+
+
+@lru_cache(maxsize=64)
+def find_rights(layout: Layout) -> ProjectRights:
+    """Return the rights in a workspace, kept from call to call."""
+    return ProjectRights(layout)
+
+
+def refuse_change(context: ToolContext) -> Check:
+    """Return what says why a tool may not change a path for the member it works for."""
+    rights = find_rights(context.layout)
+
+    def check(parts: Sequence[str]) -> str | None:
+        if reason := refuse_writing(parts):
+            return reason
+        project = rights.find_closed(context.member.id, [parts])
+        return f"{context.member.id} may only read in project {project}" if project else None
+
+    return check

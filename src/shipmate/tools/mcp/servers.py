@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shipmate.tools.mcp.link import McpLink
-from shipmate.tools.mcp.mcp_prompt import McpPrompt
-from shipmate.tools.mcp.mcp_resource import McpRead, McpResourceList
+from shipmate.tools.mcp.mcp_resource import McpPrompt, McpRead, McpResourceList
 from shipmate.tools.mcp.mcp_tool import McpTool, is_of
 from shipmate.tools.mcp.offer import SCHEMA_LIMIT, TOOL_LIMIT, Offer
 from shipmate.tools.tool import Tool

@@ -7,11 +7,10 @@ from typing import Any
 
 import msgspec
 
-from shipmate.errors import NotFoundError
 from shipmate.orchestrator.lane.ingress import last_said
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.server.guard.error import ApiError, invalid, missing
-from shipmate.server.port import Ship
+from shipmate.server.port import Ship, read_if_there
 from shipmate.server.routes.chat.chat_body import (
     RETRY,
     ChatBody,
@@ -50,7 +49,7 @@ async def admit(ship: Ship, thread_id: ThreadId, body: ChatBody, key: str | None
         # Says who there is, before anything is stored.
         ship.crew.find(body.member)
     if body.trigger == RETRY:
-        thread = await _read(ship, thread_id)
+        thread = await read_if_there(ship, thread_id)
         if thread is None:
             raise missing("such thread")
         retry = await _retry(ship, thread, body, key)
@@ -60,14 +59,14 @@ async def admit(ship: Ship, thread_id: ThreadId, body: ChatBody, key: str | None
         event = text_event(thread_id, message, body.member)
         await refuse_edit(ship, event)
         await _mark(ship, event, body.member)
-        return Admission([*_decisions(await _read(ship, thread_id), body), event])
+        return Admission([*_decisions(await read_if_there(ship, thread_id), body), event])
     return await _admit_decisions(ship, thread_id, body)
 
 
 async def refuse_edit(ship: Ship, event: TextEvent) -> None:
     """Refuse other words under the id of a stored message: the stored answer is none to them."""
     thread_id = ThreadId.parse(event.thread_id)
-    thread = await _read(ship, thread_id)
+    thread = await read_if_there(ship, thread_id)
     if thread is None and await asyncio.to_thread(_is_in_bin, ship, thread_id, event.message_id):
         raise ApiError(
             409,
@@ -202,13 +201,6 @@ async def _mark(ship: Ship, event: TextEvent, member: str | None) -> None:
     """Note whose a new thread is, before its first word makes it."""
     if member not in (None, CAPTAIN) and await ship.store.threads.find(event.thread_id) is None:
         await ship.store.threads.create(event.thread_id, member=member or CAPTAIN)
-
-
-async def _read(ship: Ship, thread_id: ThreadId) -> Thread | None:
-    try:
-        return await ship.threads.read(thread_id)
-    except NotFoundError:
-        return None
 
 
 def _edited() -> ApiError:

@@ -6,10 +6,10 @@ import contextlib
 
 import msgspec
 
-from shipmate.errors import NotFoundError, ThreadIdError, UserError
+from shipmate.errors import ThreadIdError, UserError
 from shipmate.orchestrator.lane.ingress import last_said
 from shipmate.server.guard.error import ApiError
-from shipmate.server.port import Ship
+from shipmate.server.port import Ship, read_if_there
 from shipmate.server.routes.v1.body import CompletionBody, read_options
 from shipmate.server.routes.v1.call_thread import (
     PLATFORM,
@@ -71,7 +71,7 @@ class Application:
 
     async def _find_repeat(self, key: str) -> ThreadId | None:
         """Return the thread that answers a request of this key; another request may not have it."""
-        thread = await _read(self._ship, call_of(key))
+        thread = await read_if_there(self._ship, call_of(key))
         if thread is None:
             return None
         mark = read_mark(thread)
@@ -91,7 +91,7 @@ class Application:
         if isinstance(self._sent.new, Words):
             return None
         for thread_id in callers(call.id for call in self._sent.new.calls):
-            thread = await _read(self._ship, thread_id)
+            thread = await read_if_there(self._ship, thread_id)
             mark = None if thread is None else read_mark(thread)
             if thread is None or mark is None:
                 continue
@@ -103,7 +103,7 @@ class Application:
     async def _check_results(self, thread_id: ThreadId) -> None:
         if isinstance(self._sent.new, Words):
             return
-        thread = await _read(self._ship, thread_id)
+        thread = await read_if_there(self._ship, thread_id)
         if thread is None or not self._awaits(thread):
             raise bad("messages", f"no calls in the thread {thread_id} wait for just these results.")
 
@@ -182,10 +182,3 @@ def _check_key(key: str | None) -> str | None:
     if key is not None and (not 0 < len(key) <= KEY_LIMIT or not key.isprintable()):
         raise bad("Idempotency-Key", f"a text of at most {KEY_LIMIT} characters is expected.")
     return key
-
-
-async def _read(ship: Ship, thread_id: ThreadId) -> Thread | None:
-    try:
-        return await ship.threads.read(thread_id)
-    except NotFoundError:
-        return None

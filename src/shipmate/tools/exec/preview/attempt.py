@@ -16,7 +16,7 @@ from shipmate.tools.exec.sandbox.repository import advise_on_git
 from shipmate.tools.exec.sandbox.room import Overlay, Room, asks_for_state
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.exec.variable import make_environment
-from shipmate.tools.file.right import find_rights
+from shipmate.tools.file.protection import find_rights
 from shipmate.tools.output import Spool, log_of, point_at
 from shipmate.tools.tool import ToolContext
 from shipmate.workspace.layout import Layout

@@ -22,7 +22,7 @@ from shipmate.tools.exec.sandbox.removal import do_later
 from shipmate.tools.exec.sandbox.room import name_folder
 from shipmate.tools.file.change.changeset import MARK, PLAN, Change, Changeset, discard, hold
 from shipmate.tools.file.change.rewind import Rewinds
-from shipmate.tools.file.right import find_rights
+from shipmate.tools.file.protection import find_rights
 from shipmate.tools.output import point_at
 from shipmate.tools.tool import Picture, ToolContext, ToolResult
 from shipmate.values.message import JsonObject

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 import uvicorn
 
-from shipmate.server.protocol import MARGIN_LIMIT, WebProtocol
+from shipmate.server.web import MARGIN_LIMIT, WebProtocol
 
 
 async def echo(scope: dict[str, object], receive: object, send: object) -> None:

@@ -3,9 +3,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from shipmate.tools.exec.sandbox.bubblewrap import ENTRY_LIMIT, SettingsCopy
 from shipmate.tools.exec.sandbox.room import make_room, remove_folder
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
-from shipmate.tools.exec.sandbox.settings_copy import ENTRY_LIMIT, SettingsCopy
 from shipmate.workspace.layout import Layout
 from tests.support.tree import read_tree
 
