@@ -114,6 +114,7 @@ NO_CREDIT_LEFT = (
 # What happens on the way, before or after the provider said anything.
 WAY: dict[str, tuple[type[ModelError], str, str]] = {
     "address": (ModelRequestError, "cannot be asked", "Mend `llm.baseUrl` in ship.json."),
+    "model-name": (ModelRequestError, "cannot be asked", "Check `llm.model` in ship.json."),
     "header": (ModelAuthError, "cannot be asked", "Set the right key in ship.json or the environment."),
     "certificate": (
         ModelRequestError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -198,8 +198,3 @@ def read_window(entry: JsonObject) -> int | None:
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             return value
     return None
-
-
-def quote_name(name: str) -> str:
-    """Return a model's name as a step of a path."""
-    return quote(name, safe="/")

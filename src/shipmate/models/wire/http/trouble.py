@@ -10,16 +10,25 @@ UNTRUSTED = frozenset((2, 18, 19, 20, 21))
 OTHER_HOST = frozenset((62, 64))
 # What happens before the first byte of a request leaves.
 UNSENT = frozenset(
-    ("address", "header", "unknown-host", "unreachable", "proxy", "connect-timeout", "certificate")
+    (
+        "address",
+        "model-name",
+        "header",
+        "unknown-host",
+        "unreachable",
+        "proxy",
+        "connect-timeout",
+        "certificate",
+    )
 )
 
 
 class HttpFault(Exception):  # noqa: N818
     """Trouble on the way to a server or back; `kind` is one of a few names, `words` says what happened.
 
-    address, header: the request cannot be sent as it is; unknown-host, unreachable, proxy, connect-timeout,
-    certificate: nobody was asked; timeout: no answer in time; cut, stalled, protocol, too-large, encoding:
-    the answer cannot be read; redirect: the answer is to be had elsewhere.
+    address, model-name, header: the request cannot be sent as it is; unknown-host, unreachable, proxy,
+    connect-timeout, certificate: nobody was asked; timeout: no answer in time; cut, stalled, protocol,
+    too-large, encoding: the answer cannot be read; redirect: the answer is to be had elsewhere.
     """
 
     def __init__(self, kind: str, words: str) -> None:
