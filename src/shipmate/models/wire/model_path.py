@@ -6,6 +6,7 @@ import re
 from urllib.parse import quote, unquote
 
 from shipmate.models.wire.http.trouble import HttpFault
+from shipmate.models.wording import say
 
 LONGEST = 200
 # How often a name may be written in per cent before nobody on the way reads it as something else.
@@ -21,7 +22,7 @@ def quote_model(name: str) -> str:
     for _ in range(READINGS):
         # A server, or a proxy before it, may take the signs of a path for one whichever way they are written.
         if len(name) > LONGEST or not read.isprintable() or not all(map(_is_name, STEP.split(read))):
-            raise HttpFault("model-name", "its name cannot be part of an address")
+            raise HttpFault("model-name", say("model-name"))
         read = unquote(read)
     return quote(name, safe="")
 
