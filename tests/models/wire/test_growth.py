@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+from contextlib import AsyncExitStack
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,14 @@ import pytest
 from shipmate.app import Shipmate
 from shipmate.context.snapshot import read_snapshots
 from shipmate.orchestrator.feed import FeedEvent
+from shipmate.server.port import Ship
 from shipmate.values.event import CourseEvent, Outcome, RetryEvent, TextEvent
 from shipmate.values.message import timestamp
 from shipmate.values.thread_id import ThreadId
 from tests.support.provider_case import KEY, PROTOCOLS
 from tests.support.provider_server import ProviderServer, Recorded
 from tests.support.provider_wire import Call, Reply, refuse, say
+from tests.support.server import make_site, serving
 
 TURNS = 20
 ROOM = ThreadId("web", "room", "1")
@@ -245,3 +248,28 @@ async def test_requests_only_grow_over_another_models_answers(tmp_path: Path, pr
     for model in (llm["model"], spare["model"]):
         # What was refused reached the provider as well.
         check_growth([each for each in server.requests if each.model == model])
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+async def test_an_edited_message_changes_nothing_before_it(tmp_path: Path, protocol: str) -> None:
+    """To edit is to branch: the new thread takes along what a provider has cached up to the edit."""
+    async with ProviderServer() as server:
+        make_ship(tmp_path, settings(protocol, server.url, "high"))
+
+        async def open_here(root: Path) -> Ship:
+            return await stack.enter_async_context(Shipmate.open(root, environ={}))
+
+        async with AsyncExitStack() as stack, serving(make_site(tmp_path, open_here)) as served:
+            ship = await served.ship()
+            for number in range(4):
+                server.script(*replies(number, thinks=True))
+                await (await ship.receive(words(number))).outcome()
+            rows = (await ship.threads.read(ROOM)).messages
+            edited = [row["id"] for row in rows if row["role"] == "user"][2]
+            made = await served.client.post(f"/api/threads/{ROOM}/branch", json={"messageId": edited})
+            assert made.status_code == 201, made.text
+            server.script(*replies(9, thinks=True))
+            event = msgspec.structs.replace(words(9), thread_id=made.json()["threadId"])
+            assert (await (await ship.receive(event)).outcome()).status == "replied"
+    # The last request before the edited message was sent, and all from the edit on.
+    check_growth([*server.requests[:4], *server.requests[8:]])
