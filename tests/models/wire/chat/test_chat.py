@@ -211,7 +211,7 @@ def test_a_recording_goes_to_models_that_hear_and_is_named_to_the_others(
     if format_:
         part = {"type": "input_audio", "input_audio": {"data": data, "format": format_}}
         assert body["messages"][-1]["content"][1] == part
-        check_type(CompletionCreateParamsStreaming, body)
+        check_type(CompletionCreateParamsStreaming, "openai.types", body)
     else:
         assert data not in content
         assert "[attached file: a.wav]" in content
