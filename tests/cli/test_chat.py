@@ -311,9 +311,13 @@ async def test_it_says_that_another_model_answered_also_to_who_comes_later(
                     terminal.type("hello\r")
                 terminal.expect(told)
                 terminal.expect("Good morning.")
+                if is_first:
+                    # A second answer begins when the first is on disk.
+                    terminal.type("and\r")
+                    terminal.expect("And good night.")
             finally:
                 terminal.close()
 
     async with ProviderServer() as server:
-        server.script(refuse(429, "slow down"), say("Good morning."))
+        server.script(refuse(429, "slow down"), say("Good morning."), say("And good night."))
         await asyncio.to_thread(talk, server.url)
