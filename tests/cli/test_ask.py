@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -11,6 +12,8 @@ import pytest
 
 from shipmate.cli.ask import join_input
 from shipmate.errors import UserError
+from tests.support.provider_server import ProviderServer
+from tests.support.provider_wire import refuse, say
 from tests.support.terminal import Terminal, shipmate
 
 
@@ -222,3 +225,44 @@ def test_m4_another_member_answers_and_keeps_the_thread(workspace: Path) -> None
     unknown = shipmate(workspace, "ask", "--member", "ghost", "hello")
     assert unknown.returncode == 2
     assert "there is no member 'ghost'. There are: captain, nina." in unknown.stderr
+
+
+FALLEN_BACK = {"en": "Asking openai-compatible:spare instead.", "zh": "改由 openai-compatible:spare 回答。"}
+
+
+def name_spare(folder: Path, url: str, language: str) -> None:
+    """Name a model that is over its limit, and one that answers in its place."""
+    spare = {"provider": "openai-compatible", "model": "spare", "baseUrl": f"{url}/v1", "apiKey": "k"}
+    llm = {**spare, "model": "first", "maxRetries": 0, "fallback": [spare]}
+    (folder / "ship.json").write_text(json.dumps({"llm": llm, "language": language}))
+
+
+@pytest.mark.parametrize("language", FALLEN_BACK)
+async def test_it_says_that_another_model_answered(workspace: Path, language: str) -> None:
+    async with ProviderServer() as server:
+        name_spare(workspace, server.url, language)
+        server.script(refuse(429, "slow down"), say("Hello."))
+        done = await asyncio.to_thread(shipmate, workspace, "ask", "hello")
+        server.script(refuse(429, "slow down"), say("Hello."))
+        as_json = await asyncio.to_thread(shipmate, workspace, "ask", "--json", "hello")
+    assert (done.returncode, done.stdout) == (0, "Hello.\n")
+    assert done.stderr.startswith("shipmate: openai-compatible:first ")
+    assert done.stderr.endswith(f"{FALLEN_BACK[language]}\n")
+    assert as_json.stderr == done.stderr
+    told = [json.loads(line) for line in as_json.stdout.splitlines()]
+    (notice,) = [each["data"] for each in told if each["type"] == "data-notice"]
+    assert (notice["kind"], notice["model"]) == ("fallback", "openai-compatible:spare")
+    assert told[-1]["model"] == "openai-compatible:spare"
+
+
+async def test_a_cut_answer_is_told_in_the_workspaces_language(workspace: Path) -> None:
+    async with ProviderServer() as server:
+        name_spare(workspace, server.url, "zh")
+        server.script(say("Hel", ending="length"))
+        done = await asyncio.to_thread(shipmate, workspace, "ask", "hello")
+        server.script(refuse(401, "no"))
+        refused = await asyncio.to_thread(shipmate, workspace, "ask", "hello")
+    assert (done.returncode, done.stdout) == (1, "Hel\n")
+    assert "这不是完整的回答" in done.stderr
+    assert refused.returncode == 1
+    assert "拒绝了密钥（401）" in refused.stderr.replace(" (401)", "（401）")

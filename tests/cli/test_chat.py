@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from shipmate.workspace.layout import Layout
+from tests.support.provider_server import ProviderServer
+from tests.support.provider_wire import refuse, say
 from tests.support.terminal import Terminal, shipmate
 
 
@@ -286,3 +290,34 @@ def test_m4_another_member_can_be_let_answer(workspace: Path) -> None:
         assert terminal.finish() == 0
     finally:
         terminal.close()
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [("en", "Asking openai-compatible:spare instead."), ("zh", "改由 openai-compatible:spare 回答。")],
+)
+async def test_it_says_that_another_model_answered_also_to_who_comes_later(
+    workspace: Path, language: str, told: str
+) -> None:
+    def talk(url: str) -> None:
+        spare = {"provider": "openai-compatible", "model": "spare", "baseUrl": f"{url}/v1", "apiKey": "k"}
+        llm = {**spare, "model": "first", "maxRetries": 0, "fallback": [spare]}
+        (workspace / "ship.json").write_text(json.dumps({"llm": llm, "language": language}))
+        for is_first in (True, False):
+            terminal = Terminal(workspace, "chat", "--thread", "tea", columns=160)
+            try:
+                if is_first:
+                    terminal.expect("›")
+                    terminal.type("hello\r")
+                terminal.expect(told)
+                terminal.expect("Good morning.")
+                if is_first:
+                    # A second answer begins when the first is on disk.
+                    terminal.type("and\r")
+                    terminal.expect("And good night.")
+            finally:
+                terminal.close()
+
+    async with ProviderServer() as server:
+        server.script(refuse(429, "slow down"), say("Good morning."), say("And good night."))
+        await asyncio.to_thread(talk, server.url)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from shipmate.errors import UserError
+from shipmate.orchestrator.control import Control
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import LocalFeed
-from shipmate.orchestrator.turn import INTERRUPTED, NOT_RUN, Control, Turn
+from shipmate.orchestrator.turn import INTERRUPTED, NOT_RUN, Turn
 from shipmate.thread.memory_log import MemoryLog
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.values import chunk as chunks

@@ -55,6 +55,10 @@ def _check_part(part: Json) -> None:
     elif part["type"] == "image_url":
         assert PICTURE.fullmatch(part["image_url"]["url"]), "a picture is none"
     else:
+        if part["type"] == "input_audio":
+            assert part["input_audio"]["format"] in ("wav", "mp3")
+            assert part["input_audio"]["data"], "a recording is none"
+            return
         assert part["type"] == "file"
         assert part["file"]["filename"]
         assert part["file"]["file_data"].startswith("data:application/pdf;base64,")

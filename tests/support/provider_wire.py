@@ -47,6 +47,17 @@ class Reply:
     input_tokens: int = 11
     output_tokens: int = 7
     cached_tokens: int = 0
+    # Why it ended, one of `ENDINGS`; as it was by itself when empty.
+    ending: str = ""
+
+
+# How each protocol says that an answer was cut.
+ENDINGS = {
+    "anthropic": {"length": "max_tokens", "content-filter": "refusal"},
+    "chat": {"length": "length", "content-filter": "content_filter"},
+    "responses": {"length": "max_output_tokens", "content-filter": "content_filter"},
+    "google": {"length": "MAX_TOKENS", "content-filter": "SAFETY"},
+}
 
 
 def say(text: str, **more: Any) -> Reply:
@@ -104,7 +115,8 @@ def _anthropic(reply: Reply, model: str) -> Iterator[bytes]:
         for delta in deltas:
             yield _event({"type": "content_block_delta", "index": index, "delta": delta})
         yield _event({"type": "content_block_stop", "index": index})
-    stop = {"stop_reason": "tool_use" if reply.calls else "end_turn", "stop_sequence": None}
+    usual = "tool_use" if reply.calls else "end_turn"
+    stop = {"stop_reason": ENDINGS["anthropic"].get(reply.ending, usual), "stop_sequence": None}
     yield _event({"type": "message_delta", "delta": stop, "usage": {"output_tokens": reply.output_tokens}})
     yield _event({"type": "message_stop"})
 
@@ -144,7 +156,7 @@ def _chat(reply: Reply, model: str) -> Iterator[bytes]:
         yield chunk({"tool_calls": [opening]})
         for part in pieces(call.arguments, 2):
             yield chunk({"tool_calls": [{"index": index, "function": {"arguments": part}}]})
-    yield chunk({}, "tool_calls" if reply.calls else "stop")
+    yield chunk({}, ENDINGS["chat"].get(reply.ending, "tool_calls" if reply.calls else "stop"))
     usage = {
         "prompt_tokens": reply.input_tokens,
         "completion_tokens": reply.output_tokens,
@@ -191,6 +203,10 @@ def _responses(reply: Reply, model: str) -> Iterator[bytes]:
         "output_tokens_details": {"reasoning_tokens": 0},
     }
     done = {**response, "status": "completed", "output": items, "usage": usage}
+    if reason := ENDINGS["responses"].get(reply.ending):
+        cut = {**done, "status": "incomplete", "incomplete_details": {"reason": reason}}
+        yield event("response.incomplete", response=cut)
+        return
     yield event("response.completed", response=done)
 
 
@@ -246,6 +262,7 @@ def _google(reply: Reply, model: str) -> Iterator[bytes]:
         "candidatesTokenCount": reply.output_tokens,
         "totalTokenCount": reply.input_tokens + reply.output_tokens,
     }
-    last = {"content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": "STOP", "index": 0}
+    reason = ENDINGS["google"].get(reply.ending, "STOP")
+    last = {"content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": reason, "index": 0}
     body = {"candidates": [last], "usageMetadata": usage, "modelVersion": model, "responseId": "r1"}
     yield _event(body, named=False)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from shipmate.app import Shipmate
     from shipmate.orchestrator.feed import FeedEvent
 
+# What is told beside the answer while it comes: trouble that passes, another model, a call that did not run.
+TOLD = frozenset(("retry", "fallback", "resumed", "length-call", "half-call"))
+
 
 @click.command(
     epilog="Exit codes: 0 answered, 1 failed, cut short or waiting for an approval, 2 a mistake in what was "
@@ -65,7 +68,7 @@ def command(
     outcome = run(_ask(layout, thread_id, text, refs, model, member, printer))
     for question in printer.questions:
         click.echo(f"\n{clean(question)}\n", err=True)
-    return _report(outcome, thread_id, printer.asked)
+    return _report(outcome, thread_id, printer)
 
 
 def join_input(words: tuple[str, ...], piped: bytes | None) -> str:
@@ -88,6 +91,7 @@ class _Printer:
         self.has_printed = False
         # The approvals the run waits for, and the questions as a person reads them.
         self.asked: list[str] = []
+        self.language = "en"
         self.questions: list[str] = []
 
     def take(self, chunk: Chunk) -> None:
@@ -96,6 +100,10 @@ class _Printer:
             self.asked.append(chunk["approvalId"])
         if self._as_json:
             self._write(msgspec.json.encode(chunk).decode() + "\n")
+        if chunk["type"] == "data-notice" and chunk["data"].get("kind") in TOLD:
+            # It is no part of the answer, and whoever reads that alone must still learn whose it is.
+            click.echo(f"shipmate: {clean(str(chunk['data']['text']))}", err=True)
+        if self._as_json:
             return
         if chunk["type"] == "text-delta":
             self._write(("\n\n" if self._gap else "") + self._fit(chunk["delta"]))
@@ -137,6 +145,7 @@ async def _ask(
     printer: _Printer,
 ) -> Outcome:
     async with open_ship(layout) as ship, ship.keeper.watch(str(thread_id)) as queue:
+        printer.language = ship.config.language
         named = ship.crew.choose(member).id if member is not None else None
         if model is not None:
             # Whoever keeps makes it anew; a name that cannot be used is refused here and now.
@@ -222,17 +231,17 @@ def _how_to_answer(asked: list[str], thread_id: ThreadId) -> str:
     return f"waiting for your approval. Look with `{look}`; answer with `{answer}` or `{reply}`."
 
 
-def _report(outcome: Outcome, thread_id: ThreadId, asked: list[str]) -> int:
+def _report(outcome: Outcome, thread_id: ThreadId, printer: _Printer) -> int:
     """Say on standard error what did not go through, and give the exit code."""
-    from shipmate.orchestrator.turn import ENDINGS
+    from shipmate.orchestrator.wording import CUT_ENDINGS, say
 
     match outcome.status:
         case "replied" | "steered":
-            if outcome.ending not in ENDINGS:
+            if outcome.ending not in CUT_ENDINGS:
                 return 0
-            words = ENDINGS[outcome.ending]
+            words = say(outcome.ending).tell(printer.language)
         case "suspended":
-            words = _how_to_answer(asked, thread_id)
+            words = _how_to_answer(printer.asked, thread_id)
         case "stopped":
             words = f"stopped. Go on with `shipmate ask --thread {thread_id} …`"
         case "failed":

@@ -12,6 +12,7 @@ from shipmate.errors import ConfigError
 from shipmate.models.catalog import ALIASES, PROVIDERS
 from shipmate.models.port import Model
 from shipmate.models.selection.ollama import find_ollama, locate_ollama
+from shipmate.models.wording import say
 from shipmate.workspace.config import Llm
 from shipmate.workspace.load import VARIABLE
 
@@ -99,7 +100,7 @@ def find_unset(llm: Llm) -> str:
     places = {"provider": llm.provider, "model": llm.model, "baseUrl": llm.base_url, "apiKey": llm.api_key}
     for place, value in places.items():
         if value and (unset := VARIABLE.search(value)):
-            return f"llm.{place} names {unset[1]}, which is not set. Set it in the environment or .env."
+            return say("unset", place=place, variable=unset[1])
     return ""
 
 
@@ -123,15 +124,13 @@ def name_provider(llm: Llm) -> tuple[str, str | None]:
             provider, model = head, tail
     if not provider:
         if not llm.base_url:
-            raise ConfigError(
-                f"llm.provider is missing: ship.json names the model {model!r} but not whose it is."
-            )
+            raise ConfigError(say("provider-missing", model=repr(model)))
         provider = "openai-compatible"
     provider = ALIASES.get(provider, provider)
     if provider not in PROVIDERS:
         near = get_close_matches(provider, [*PROVIDERS, *ALIASES], n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else f" Known are {', '.join(PROVIDERS)}."
-        raise ConfigError(f"llm.provider {provider!r} is not known.{hint}")
+        hint = say("did-you-mean", name=near[0]) if near else say("known-are", names=", ".join(PROVIDERS))
+        raise ConfigError(say("provider-unknown", provider=repr(provider), hint=hint))
     return provider, model
 
 
@@ -148,6 +147,4 @@ def _has_library(provider: str) -> bool:
 def _check_library(provider: str) -> None:
     if not _has_library(provider):
         extra = PROVIDERS[provider].extra
-        raise ConfigError(
-            f"llm.provider {provider!r} needs a library that is not installed: pip install '{extra}'"
-        )
+        raise ConfigError(say("provider-library", provider=provider, extra=extra))

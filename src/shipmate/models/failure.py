@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from shipmate.errors import (
     ContextTooLongError,
@@ -16,11 +17,15 @@ from shipmate.errors import (
 )
 from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wire.wire import WireError
+from shipmate.models.wording import say
+from shipmate.values.saying import Saying
 from shipmate.workspace.secret.secret import Mask
 
 LONGEST_DETAIL = 240
 # Seconds after which waiting is no advice any more.
 LONG_WAIT = 60
+# The sayings that say what happened alone.
+SHORT = {"trouble": "short", "trouble-said": "short-said"}
 # Servers that speak another's protocol word this in their own way and send no code.
 TOO_LONG = re.compile(
     r"context.{0,12}(length|window|size)|too many (input )?tokens|(prompt|input|request) is too long"
@@ -81,54 +86,39 @@ CODES: dict[str, type[ModelError]] = {
     "FAILED_PRECONDITION": ModelRequestError,
     "NOT_FOUND": ModelRequestError,
 }
-WORDS: dict[type[ModelError], tuple[str, str]] = {
-    ModelAuthError: ("refused the key", "Set the right one in ship.json or the environment."),
-    ModelBusyError: ("is over its limit", "Wait a little and send the message again."),
-    ModelDownError: (
-        "cannot be reached",
-        "Check the network and `llm.baseUrl`, then send the message again.",
-    ),
-    ContextTooLongError: (
-        "cannot read a conversation this long",
-        "Open a new course: /course in the terminal, /new in a chat, “New course” on the page, or "
-        "`shipmate threads new-course`.",
-    ),
-    ModelRequestError: ("did not accept the request", "Check `llm.model` in ship.json."),
-    ModelStreamError: ("broke off its answer", "What it said is kept; send the message again to go on."),
+# What happened, by the name of its saying; that name with `-advice` says what to do.
+KINDS: dict[type[ModelError], str] = {
+    ModelAuthError: "auth",
+    ModelBusyError: "busy",
+    ModelDownError: "down",
+    ContextTooLongError: "too-long",
+    ModelRequestError: "request",
+    ModelStreamError: "broke-off",
 }
-UNREADABLE = (
-    ModelStreamError,
-    "sent no answer that can be read",
-    "Check `llm.baseUrl`, then send the message again.",
-)
-TIMED_OUT = (
-    ModelDownError,
-    "did not answer in time",
-    "Send the message again, or raise `llm.timeoutSeconds` in ship.json.",
-)
-NO_CREDIT_LEFT = (
-    ModelAuthError,
-    "has no credit left for this key",
-    "Top up the account or choose another model.",
-)
+
+
+class Trouble(NamedTuple):
+    """What happened at a model, and what to do, by the names of their sayings."""
+
+    kind: type[ModelError]
+    what: str
+    advice: str
+
+
+UNREADABLE = Trouble(ModelStreamError, "unreadable", "unreadable-advice")
+TIMED_OUT = Trouble(ModelDownError, "late", "late-advice")
+AWAY = Trouble(ModelDownError, "down", "down-advice")
 # What happens on the way, before or after the provider said anything.
-WAY: dict[str, tuple[type[ModelError], str, str]] = {
-    "address": (ModelRequestError, "cannot be asked", "Mend `llm.baseUrl` in ship.json."),
-    "header": (ModelAuthError, "cannot be asked", "Set the right key in ship.json or the environment."),
-    "certificate": (
-        ModelRequestError,
-        "cannot be trusted",
-        "Check `llm.baseUrl`; name a certificate of your own in SSL_CERT_FILE.",
-    ),
-    "proxy": (ModelDownError, "cannot be reached", "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY."),
-    "redirect": (
-        ModelRequestError,
-        "is to be had elsewhere",
-        "Nothing was sent there. Set `llm.baseUrl` to the address that answers.",
-    ),
-    "unknown-host": (ModelDownError, *WORDS[ModelDownError]),
-    "unreachable": (ModelDownError, *WORDS[ModelDownError]),
-    "connect-timeout": (ModelDownError, *WORDS[ModelDownError]),
+WAY: dict[str, Trouble] = {
+    "address": Trouble(ModelRequestError, "unaskable", "address-advice"),
+    "model-name": Trouble(ModelRequestError, "unaskable", "request-advice"),
+    "header": Trouble(ModelAuthError, "unaskable", "header-advice"),
+    "certificate": Trouble(ModelRequestError, "untrusted", "certificate-advice"),
+    "proxy": Trouble(ModelDownError, "down", "proxy-advice"),
+    "redirect": Trouble(ModelRequestError, "elsewhere", "elsewhere-advice"),
+    "unknown-host": AWAY,
+    "unreachable": AWAY,
+    "connect-timeout": AWAY,
     "timeout": TIMED_OUT,
     "stalled": TIMED_OUT,
 }
@@ -138,31 +128,45 @@ def explain(
     fault: WireError | HttpFault, model: str, secrets: Iterable[str | None], *, begun: bool
 ) -> ModelError:
     """Name the trouble; once an answer has begun, whatever ends it early has broken it off."""
-    kind, what, advice = (ModelStreamError, *WORDS[ModelStreamError]) if begun else _describe(fault)
+    trouble = _name(ModelStreamError) if begun else _describe(fault)
     status = fault.status if isinstance(fault, WireError) else None
     code = f" ({status})" if status is not None and not begun else ""
-    # Masked before it is cut: half of a key is not known for one.
-    said = _line(Mask(secrets)(fault.words))
+    said = _quote(fault.words, Mask(secrets))
     wait = fault.retry_after if isinstance(fault, WireError) else None
-    if wait is not None and wait >= LONG_WAIT and kind is ModelBusyError:
-        advice = f"It wants to be left alone for {_name_span(wait)}; choose another model until then."
-    return kind(f"{model} {what}{code}{f': {said}' if said else ''}. {advice}", retry_after=wait)
+    advice = say(trouble.advice)
+    if wait is not None and wait >= LONG_WAIT and trouble.kind is ModelBusyError:
+        advice = say("busy-long", span=_name_span(wait))
+    told = {"model": model, "what": say(trouble.what), "code": code, "advice": advice}
+    words = say("trouble-said", said=said, **told) if said else say("trouble", **told)
+    return trouble.kind(words, retry_after=wait)
 
 
-def _describe(fault: WireError | HttpFault) -> tuple[type[ModelError], str, str]:
+def in_short(error: ModelError) -> str:
+    """Return what happened, without what to do about it: that is being done."""
+    said = error.args[0]
+    if isinstance(said, Saying) and said.key in SHORT:
+        return said.rename(SHORT[said.key])
+    return f"{str(error).partition('. ')[0].rstrip('.')}."
+
+
+def _name(kind: type[ModelError]) -> Trouble:
+    return Trouble(kind, KINDS[kind], f"{KINDS[kind]}-advice")
+
+
+def _describe(fault: WireError | HttpFault) -> Trouble:
     if isinstance(fault, HttpFault):
         return WAY.get(fault.kind, UNREADABLE)
     if has_no_credit(fault):
-        return NO_CREDIT_LEFT
+        return Trouble(ModelAuthError, "no-credit", "no-credit-advice")
     kind = classify(fault)
     if kind is ModelStreamError:
         return UNREADABLE
     if kind is ModelDownError:
         # It was reached, or it could not say so.
-        return kind, "has trouble of its own", "Send the message again in a while."
+        return Trouble(kind, "own-trouble", "own-trouble-advice")
     if fault.status == 404 and kind is ModelRequestError:
-        return kind, "was not found", "Check `llm.model` and `llm.baseUrl` in ship.json."
-    return kind, *WORDS[kind]
+        return Trouble(kind, "unknown", "unknown-advice")
+    return _name(kind)
 
 
 def has_no_credit(fault: WireError) -> bool:
@@ -186,11 +190,21 @@ def classify(fault: WireError) -> type[ModelError]:
     return ModelDownError if fault.status >= 500 else ModelRequestError
 
 
-def _name_span(seconds: float) -> str:
+def _name_span(seconds: float) -> Saying:
     for size, name in ((86_400, "days"), (3_600, "hours")):
         if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {name}"
-    return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
+            return say(name, count=f"{seconds / size:.0f}")
+    if seconds >= 120:
+        return say("minutes", count=f"{seconds / 60:.0f}")
+    return say("seconds", count=f"{seconds:.0f}")
+
+
+def _quote(words: str, mask: Mask) -> str:
+    """Return the words of a fault in one line without secrets."""
+    # Masked before it is cut: half of a key is not known for one.
+    if isinstance(words, Saying):
+        return words.change(lambda value: _line(mask(value)))
+    return _line(mask(words))
 
 
 def _line(text: str) -> str:

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 
 from shipmate.errors import ModelError
+from shipmate.models.failure import in_short
 from shipmate.models.port import Model, ModelEvent, ModelNotice, ModelRequest
-from shipmate.models.relay import close_model, in_short, relay
+from shipmate.models.relay import close_model, relay
 
 
 class FallbackModel:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from shipmate.errors import ModelError, ModelStreamError
+from shipmate.errors import ModelStreamError
 from shipmate.models.port import Finish, Model, ModelEvent, ModelRequest
+from shipmate.models.wording import say
 
 
 async def relay(model: Model, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
@@ -19,7 +20,7 @@ async def relay(model: Model, request: ModelRequest) -> AsyncGenerator[ModelEven
     finally:
         if isinstance(stream, AsyncGenerator):
             await stream.aclose()
-    raise ModelStreamError
+    raise ModelStreamError(say("stream-broke"))
 
 
 async def close_model(model: Model) -> None:
@@ -27,8 +28,3 @@ async def close_model(model: Model) -> None:
     close = getattr(model, "close", None)
     if close is not None:
         await close()
-
-
-def in_short(error: ModelError) -> str:
-    """Return what happened, without what to do about it: that is being done."""
-    return f"{str(error).partition('. ')[0].rstrip('.')}."

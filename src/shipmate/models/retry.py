@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 
 from shipmate.errors import ModelError
+from shipmate.models.failure import in_short
 from shipmate.models.port import Model, ModelEvent, ModelNotice, ModelRequest
-from shipmate.models.relay import close_model, in_short, relay
+from shipmate.models.relay import close_model, relay
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 20.0

@@ -21,6 +21,7 @@ from shipmate.orchestrator.carried_file import Attachments
 from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
+from shipmate.orchestrator.wording import CUT_ENDINGS, say
 from shipmate.orchestrator.work import Worker
 from shipmate.store.port import Ledger, StepUsage
 from shipmate.thread.service import Thread
@@ -28,6 +29,7 @@ from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import Outcome
 from shipmate.values.message import UIMessage, message_tokens, text_of, timestamp, tool_name
+from shipmate.values.saying import Saying
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.upload import Uploads
 
@@ -58,11 +60,9 @@ LISTS = frozenset({"recall", "skill-matches"})
 HEARING_TURNS = 3
 
 
-NOTHING_SAID = {
-    "stop": "the model answered with nothing. Send the message again, or try another model.",
-    "length": "the model used up what it may write before it said a word. Raise llm.maxTokens in ship.json.",
-    "content-filter": "the provider's filter withheld the answer. Word the message differently.",
-}
+# How often in a row a model may reach its limit in the midst of a call.
+CUT_STEPS = 3
+FILTERED = "the provider's filter cut off the answer this call was part of; it did not run"
 
 
 class StepLimitError(ShipmateError):
@@ -134,18 +134,22 @@ class AgentOrchestrator:
         if not await self._worker.work(turn):
             return await turn.suspend()
         context = await self._build_context(turn)
+        cuts = 0
         while turn.steps < MAX_STEPS:
             finish, has_calls = await self._step(turn, context)
             if finish is None:
                 continue
+            cuts = cuts + 1 if finish.reason == "length" else 0
             if not has_calls:
                 return await turn.reply(finish.reason)
             if not await self._worker.work(turn):
                 return await turn.suspend()
+            if cuts >= CUT_STEPS:
+                return await turn.reply(finish.reason)
             if turn.control.steer_asked:
                 return await turn.steer()
             turn.tell(chunks.finish_step())
-        raise StepLimitError
+        raise StepLimitError(say("step-limit", steps=str(MAX_STEPS)))
 
     async def _step(self, turn: Turn, context: Context) -> tuple[Finish | None, bool]:
         """Ask the model once; its calls are on disk when this returns. None when it is to be asked again."""
@@ -155,7 +159,7 @@ class AgentOrchestrator:
         self._trace.write(turn.thread_id, turn.run_id, turn.steps + 1, request)
         turn.tell(chunks.start_step())
         known = {part["toolCallId"] for part in turn.message["parts"] if "toolCallId" in part}
-        reader = StepReader(turn.tell, known, str(turn.steps))
+        reader = StepReader(turn.tell, known, str(turn.steps), turn.language)
         await turn.count_attempt()
         began = time.perf_counter()
         try:
@@ -163,24 +167,29 @@ class AgentOrchestrator:
         except ModelStreamError as error:
             if not turn.can_resume(begun=reader.has_begun):
                 raise
-            await turn.resume(reader.unfinished, str(error))
+            await turn.resume(reader.unfinished, error)
             await self._keep_signatures(turn, reader)
             return None, False
         if turn.is_watched:
             await _let_watchers_hear()
         await turn.equipment.toolset.load(called=[each.name for each in reader.calls])
+        is_filtered = finish.reason == "content-filter"
         for asked in reader.calls:
-            if (error := asked.error or _refuse(turn, asked)) is not None:
+            if is_filtered:
+                turn.tell(chunks.tool_input_error(asked.call_id, asked.name, asked.input, FILTERED))
+            elif (error := asked.error or _refuse(turn, asked)) is not None:
                 turn.tell(chunks.tool_input_error(asked.call_id, asked.name, asked.input, error))
             elif asked.name in turn.client_tools:
                 turn.tell(chunks.message_metadata({"clientCalls": {asked.call_id: True}}))
-        if not reader.calls and not _has_said_something(turn.message):
-            raise ModelStreamError(NOTHING_SAID.get(finish.reason, NOTHING_SAID["stop"]))
+        _tell_cut(turn, reader, finish)
+        if not (reader.calls or _has_said_something(turn.message)):
+            raise ModelStreamError(_explain_silence(reader, finish))
         await self._keep_signatures(turn, reader)
         if reader.calls:
             await turn.commit()
         await self._record(turn, finish, context, round((time.perf_counter() - began) * 1000))
-        return finish, bool(reader.calls)
+        # Of an answer that was withheld nothing runs, and to ask on would only bring it up again.
+        return finish, bool(reader.calls) and not is_filtered
 
     async def _build_context(self, turn: Turn) -> Context:
         messages = turn.thread.history()
@@ -313,6 +322,21 @@ def _refuse(turn: Turn, asked: Asked) -> str | None:
     except ToolError as error:
         return str(error)
     return None
+
+
+def _tell_cut(turn: Turn, reader: StepReader, finish: Finish) -> None:
+    """Close the calls that were not written to their end, and tell the person that they did not run."""
+    turn.drop_calls(reader.unfinished)
+    if finish.reason == "length" and any(asked.error for asked in reader.calls):
+        turn.notify("length-call")
+    elif reader.unfinished and finish.reason not in CUT_ENDINGS:
+        turn.notify("half-call")
+
+
+def _explain_silence(reader: StepReader, finish: Finish) -> Saying:
+    if reader.unfinished:
+        return say("length-call" if finish.reason == "length" else "half-call")
+    return say(f"nothing-{finish.reason if finish.reason in CUT_ENDINGS else 'stop'}")
 
 
 def _has_said_something(message: UIMessage) -> bool:

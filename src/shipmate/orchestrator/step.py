@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from shipmate.errors import ModelStreamError
+from shipmate.models import wording as model_words
 from shipmate.models.port import (
     Finish,
     ModelEvent,
@@ -18,6 +19,7 @@ from shipmate.models.port import (
     ToolCall,
     ToolCallDelta,
 )
+from shipmate.orchestrator.wording import say
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, new_id
@@ -41,10 +43,13 @@ class Asked(msgspec.Struct, frozen=True):
 class StepReader:
     """Reads the events of one answer, tells each as chunks, and ends with the calls and how it finished."""
 
-    def __init__(self, tell: Callable[[Chunk], None], known_calls: set[str], prefix: str) -> None:
+    def __init__(
+        self, tell: Callable[[Chunk], None], known_calls: set[str], prefix: str, language: str = "en"
+    ) -> None:
         self._tell = tell
         self._known = known_calls
         self._prefix = prefix
+        self._language = language
         self._texts = 0
         self._size = 0
         self._open: tuple[str, str] | None = None
@@ -63,16 +68,13 @@ class StepReader:
             self._take(event)
         self._close()
         if self.finish is None:
-            raise ModelStreamError
+            raise ModelStreamError(model_words.say("stream-broke"))
         return self.finish
 
     def _take(self, event: ModelEvent) -> None:
         self._size += _size_of(event)
         if self._size > ANSWER_LIMIT or len(self.calls) > CALL_LIMIT:
-            raise ModelStreamError(
-                f"The model's answer is longer than {ANSWER_LIMIT:,} characters or {CALL_LIMIT} calls. "
-                "What it said is kept; ask for less at once."
-            )
+            raise ModelStreamError(say("too-much", characters=f"{ANSWER_LIMIT:,}", calls=str(CALL_LIMIT)))
         self.has_begun = self.has_begun or not isinstance(event, ModelNotice | Finish)
         match event:
             case TextDelta(text):
@@ -86,7 +88,7 @@ class StepReader:
             case ToolCall():
                 self._call(event)
             case ModelNotice():
-                self._tell(tell_notice(event))
+                self._tell(tell_notice(event, self._language))
             case Finish():
                 self.finish = event
 
@@ -156,12 +158,12 @@ class StepReader:
         return call_id
 
 
-def tell_notice(event: ModelNotice) -> Chunk:
+def tell_notice(event: ModelNotice, language: str = "en") -> Chunk:
     """Tell those who watch why the answer is late; nothing of it is kept, for it passes."""
+    values = {"reason": event.reason, "model": event.model}
     if event.kind == "retry":
-        text = f"{event.reason} Asking {event.model} again in {event.wait_seconds:.0f} s."
-    else:
-        text = f"{event.reason} Asking {event.model} instead."
+        values["seconds"] = f"{event.wait_seconds:.0f}"
+    text = say(event.kind, **values).tell(language)
     data = {"kind": event.kind, "text": text, "model": event.model, "waitSeconds": event.wait_seconds}
     # A fallback stays to be seen: another model answers than the one that was asked.
     return chunks.data("notice", data, transient=event.kind == "retry")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from functools import cached_property
 from typing import Literal
 
 from shipmate.errors import ModelError, ShipmateError
 from shipmate.models.history import RESUMED
+from shipmate.orchestrator.control import Control
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed
 from shipmate.orchestrator.reduce import Reducer
+from shipmate.orchestrator.wording import CUT_ENDINGS, say
 from shipmate.thread.service import Thread
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
@@ -27,18 +28,13 @@ from shipmate.values.message import (
     tool_name,
     tool_parts,
 )
+from shipmate.values.saying import tell_error
 
 Ending = Literal["replied", "stopped", "steered", "failed"]
 NOT_RUN = "the run failed before this call; it did not run"
 CUT_SHORT = "the answer broke off while this call was written; it did not run"
-BROKE_OFF = "The answer broke off; asking the model to go on from there."
 # How often one message may be asked to go on.
 MAX_RESUMES = 2
-ENDINGS = {
-    "length": "The model reached the most it may write at once, so this is not the whole answer. "
-    "Say “go on”, or raise llm.maxTokens in ship.json.",
-    "content-filter": "The provider's filter cut this answer off. Word the message differently to go on.",
-}
 UNKNOWN = "stopped; what it had done by then is not known"
 INTERRUPTED = "interrupted, outcome unknown: it had begun when the process ended. Check before repeating it."
 
@@ -63,6 +59,8 @@ class Turn:
         user_id: str,
         initiators: tuple[str, ...] = (),
         equip: Callable[[], Equipment],
+        # In which people are told things when no member says otherwise.
+        language: str = "en",
         # Who answers, when it is not the member the thread belongs to.
         member: str | None = None,
         message: UIMessage | None = None,
@@ -80,6 +78,7 @@ class Turn:
         self.user_id = user_id
         self.initiators = initiators
         self.equip = equip
+        self._language = language
         self._member = member
         self.extra_context = extra_context
         self.control = control or Control()
@@ -115,6 +114,7 @@ class Turn:
             user_id=self.user_id,
             initiators=initiators,
             equip=equip,
+            language=self._language,
             message=message,
             control=self.control,
             abandon=self._abandon,
@@ -124,6 +124,14 @@ class Turn:
     def equipment(self) -> Equipment:
         """The member that answers, with what it works with; raises when there is no such member any more."""
         return self.equip()
+
+    @property
+    def language(self) -> str:
+        """Return the language of the member that answers, or of the workspace when there is none any more."""
+        try:
+            return self.equipment.member.config.language
+        except ShipmateError:
+            return self._language
 
     @property
     def message(self) -> UIMessage:
@@ -236,23 +244,36 @@ class Turn:
         resumed = sum(part["type"] == RESUMED for part in self.message["parts"])
         return begun and resumed < MAX_RESUMES
 
-    async def resume(self, unfinished: list[str], reason: str) -> None:
+    async def resume(self, unfinished: list[str], error: ModelError) -> None:
         """Mark where an answer broke off; calls that were not written to their end did not run."""
-        closed = [
+        mark = chunks.data(RESUMED.removeprefix("data-"), {"reason": tell_error(error, self.language)})
+        await self.commit(*self._reducer.close_open_text(), *self._cut_calls(unfinished), mark)
+        self.notify("resumed", transient=True)
+
+    def drop_calls(self, unfinished: list[str]) -> None:
+        """Close calls that an answer which has ended did not write to their end."""
+        self.tell(*self._cut_calls(unfinished))
+
+    def notify(self, kind: str, *, transient: bool = False) -> None:
+        """Tell the person something about the run."""
+        self.tell(chunks.data("notice", self._notify(kind), transient=transient))
+
+    def _notify(self, kind: str) -> JsonObject:
+        return {"kind": kind, "text": say(kind).tell(self.language)}
+
+    def _cut_calls(self, unfinished: list[str]) -> list[Chunk]:
+        return [
             chunks.tool_input_error(part["toolCallId"], tool_name(part), part.get("input"), CUT_SHORT)
             for part in tool_parts(self.message)
             if part["toolCallId"] in unfinished
         ]
-        mark = chunks.data(RESUMED.removeprefix("data-"), {"reason": reason})
-        await self.commit(*self._reducer.close_open_text(), *closed, mark)
-        self.tell(chunks.data("notice", {"kind": "resumed", "text": BROKE_OFF}, transient=True))
 
     async def reply(self, reason: str) -> Outcome:
         """End the run with what was said; an ending that is none is told with what to do."""
         told: list[Chunk] = []
         ending: JsonObject = {} if reason == "stop" else {"ending": reason}
-        if reason in ENDINGS:
-            told.append(chunks.data("notice", {"kind": reason, "text": ENDINGS[reason]}))
+        if reason in CUT_ENDINGS:
+            told.append(chunks.data("notice", self._notify(reason)))
         by = {"model": self.answered_by} if self.answered_by else {}
         await self.commit(*told, chunks.message_metadata({"outcome": "replied", **by, **ending}))
         self.tell(chunks.finish_step(), chunks.finish(reason))
@@ -266,7 +287,7 @@ class Turn:
 
     async def steer(self) -> Outcome:
         """End the run at a step's end, because a person said something that cannot wait."""
-        notice = chunks.data("notice", {"text": "turned to what you said meanwhile"})
+        notice = chunks.data("notice", {"text": say("steered").tell(self.language)})
         await self.commit(notice, chunks.message_metadata({"outcome": "steered"}))
         self.tell(chunks.finish_step(), chunks.finish("other"))
         return self.outcome("steered")
@@ -274,7 +295,7 @@ class Turn:
     async def stop(self) -> Outcome:
         """End the run where it is; what was said and done stays."""
         self.start()
-        notice = chunks.data("notice", {"text": "stopped"})
+        notice = chunks.data("notice", {"text": say("stopped").tell(self.language)})
         await self._abandon_approved("stopped before it began")
         await self.commit(*self._close_all(UNKNOWN), notice, chunks.message_metadata({"outcome": "stopped"}))
         self.tell(chunks.abort("stopped"))
@@ -292,10 +313,11 @@ class Turn:
         trouble = {"retryable": False}
         if isinstance(error, ModelError):
             trouble = {"retryable": error.retryable, "kind": error.kind}
-        shown = chunks.data("error", {"message": str(error), **trouble})
+        words = tell_error(error, self.language)
+        shown = chunks.data("error", {"message": words, **trouble})
         await self._abandon_approved(f"{error} Nothing ran.")
         await self.commit(*self._close_all(calls), shown, chunks.message_metadata({"outcome": "failed"}))
-        self.tell(chunks.error(str(error)), chunks.finish("error"))
+        self.tell(chunks.error(words), chunks.finish("error"))
         return self.outcome("failed")
 
     async def _abandon_approved(self, why: str) -> None:
@@ -331,10 +353,18 @@ def describe_outcome(message: UIMessage, run_id: str, status: OutcomeStatus) -> 
         message_id=message["id"],
         text=text_of(_since_answer(message)),
         ending=metadata_of(message).get("ending"),
+        model=_find_substitute(message),
         error=error.get("message"),
         retryable=error.get("retryable", False),
         kind=error.get("kind"),
     )
+
+
+def _find_substitute(message: UIMessage) -> str | None:
+    """Return the model that was turned to last because the one that was asked did not answer."""
+    notices = (part["data"] for part in message["parts"] if part["type"] == "data-notice")
+    told = [data for data in notices if isinstance(data, dict) and data.get("kind") == "fallback"]
+    return told[-1].get("model") if told else None
 
 
 def _close_call(part: JsonObject, words: str) -> Chunk:
@@ -365,33 +395,3 @@ def progress_of(message: UIMessage | None) -> int:
     if message is None:
         return 0
     return len(message["parts"]) + sum(is_settled(part) for part in tool_parts(message))
-
-
-class Control:
-    """The wishes of people and of the process for one run, through all messages it works on."""
-
-    def __init__(self) -> None:
-        # Set by a person: `stop` ends the run where it is, `steer` at the end of its step.
-        self.stop_asked = False
-        self.steer_asked = False
-        # Set when the process leaves: nothing that acts begins any more.
-        self.leave_asked = False
-        # Set while nothing acts: only then can the run be cut off without leaving anything in doubt.
-        self.is_quiet = asyncio.Event()
-        self.is_quiet.set()
-        self._acting = 0
-
-    @asynccontextmanager
-    async def acting(self) -> AsyncGenerator[None]:
-        """Hold the run together while a call acts, until its result is on disk."""
-        if self.leave_asked:
-            # The process leaves as soon as nothing acts; the next keeper makes this call.
-            await asyncio.get_running_loop().create_future()
-        self._acting += 1
-        self.is_quiet.clear()
-        try:
-            yield
-        finally:
-            self._acting -= 1
-            if not self._acting:
-                self.is_quiet.set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from shipmate.approvals.approval_file import JointDecision
@@ -129,6 +129,10 @@ class PassingLedger:
         self, thread_id: str, message_id: str, step: int, signatures: list[JsonObject]
     ) -> None:
         self._sidecars.add_signatures(ThreadId.parse(thread_id), message_id, step, signatures)
+
+    async def copy_sidecars(self, source: str, target: str, message_ids: Collection[str]) -> None:
+        """Put beside the messages of a copied thread what stands beside them in the one it is of."""
+        self._sidecars.copy(ThreadId.parse(source), ThreadId.parse(target), message_ids)
 
     async def drop_sidecars(self, thread_id: str) -> None:
         self._sidecars.drop(ThreadId.parse(thread_id))

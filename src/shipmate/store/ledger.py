@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from shipmate.store.journal.sidecar import SidecarFiles
 from shipmate.store.journal.usage import UsageFiles
@@ -95,6 +95,10 @@ class JournalLedger:
     ) -> None:
         """Put on disk what a model signed in a step of a message."""
         self._sidecars.add_signatures(ThreadId.parse(thread_id), message_id, step, signatures)
+
+    async def copy_sidecars(self, source: str, target: str, message_ids: Collection[str]) -> None:
+        """Put beside the messages of a copied thread what stands beside them in the one it is of."""
+        self._sidecars.copy(ThreadId.parse(source), ThreadId.parse(target), message_ids)
 
     async def drop_sidecars(self, thread_id: str) -> None:
         """Forget what stands beside the messages of a course that ended."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -266,6 +266,10 @@ class Ledger(Protocol):
     async def keep_signatures(
         self, thread_id: str, message_id: str, step: int, signatures: list[JsonObject]
     ) -> None: ...
+    async def copy_sidecars(self, source: str, target: str, message_ids: Collection[str]) -> None:
+        """Put beside the messages of a copied thread what stands beside them in the one it is of."""
+        ...
+
     async def drop_sidecars(self, thread_id: str) -> None:
         """Forget what stands beside the messages of a course that ended."""
         ...

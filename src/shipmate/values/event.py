@@ -166,6 +166,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     text: str = ""
     # Why what was said is not the whole answer: "length" or "content-filter".
     ending: str | None = None
+    # The model that answered in place of the one that was asked, when that one did not.
+    model: str | None = None
     error: str | None = None
     retryable: bool = False
     # What sort of trouble at the model it was; see `ModelError.kind`.

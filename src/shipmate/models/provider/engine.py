@@ -29,6 +29,7 @@ from shipmate.models.provider.translate import Translator, count_usage
 from shipmate.models.to_model import to_model_messages
 from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wire.wire import WireError
+from shipmate.models.wording import say
 from shipmate.values.message import JsonObject
 from shipmate.workspace.secret.setting import address_secrets
 
@@ -40,17 +41,14 @@ def assemble(recipe: Recipe) -> Model:
     """Make the model; a missing key or library is said in one line."""
     keys = PROVIDERS[recipe.provider].keys
     if keys and not recipe.api_key and not recipe.base_url:
-        raise ModelAuthError(
-            f'{recipe.provider} has no key. Set llm.apiKey to "${{{keys[0]}}}" in ship.json, '
-            f"or {keys[0]} in the environment."
-        )
+        raise ModelAuthError(say("no-key", provider=recipe.provider, variable=keys[0]))
     try:
         model = _assemble(recipe)
     except UserError as error:
         words = error.message.partition(" To try Pydantic AI")[0]
-        raise ModelAuthError(f"{recipe.provider} cannot be used: {words}") from None
+        raise ModelAuthError(say("unusable", provider=recipe.provider, why=words)) from None
     except ImportError as error:
-        raise ModelRequestError(f"{recipe.provider} needs a library that is not installed: {error}") from None
+        raise ModelRequestError(say("no-library", provider=recipe.provider, why=error)) from None
     if "pydantic_ai.models.openai" in sys.modules:
         _tune_openai(model)
     return model
@@ -78,9 +76,7 @@ def _provider(name: str, recipe: Recipe) -> Provider[Any]:
     address = next((key for key in ("base_url", "api_base", "azure_endpoint") if key in accepted), None)
     entry = PROVIDERS[recipe.provider]
     if recipe.base_url and address is None:
-        raise ModelRequestError(
-            f"{recipe.provider} takes no llm.baseUrl. Use provider openai-compatible for it."
-        )
+        raise ModelRequestError(say("no-base-url", provider=recipe.provider))
     # Whatever is left open the library takes from the environment, where another's may stand.
     key = recipe.api_key or (NO_KEY if entry.is_keyless or recipe.base_url else None)
     wanted = {"api_key": key, "token": key, address or "": recipe.base_url or entry.home, **recipe.more}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from shipmate.errors import ModelAuthError, ModelRequestError
 from shipmate.models.port import ModelEvent, ModelRequest
 from shipmate.models.provider.recipe import Recipe
+from shipmate.models.wording import say
 
 if TYPE_CHECKING:
     from shipmate.models.provider.engine import Engine
@@ -55,7 +56,5 @@ def _make_engine(recipe: Recipe) -> Engine:
     try:
         from shipmate.models.provider.engine import Engine
     except ModuleNotFoundError as error:
-        raise ModelRequestError(
-            f"{recipe.provider} needs {error.name}, which is not installed: pip install 'shipmate[providers]'"
-        ) from None
+        raise ModelRequestError(say("no-module", provider=recipe.provider, module=error.name)) from None
     return Engine(recipe)

@@ -18,6 +18,7 @@ from shipmate.models.wire.model import WireModel
 from shipmate.models.wire.model_endpoint import Endpoint, join_home, write_headers
 from shipmate.models.wire.registry import find_wire
 from shipmate.models.wire.wire import WireSettings
+from shipmate.models.wording import say
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Llm
 
@@ -28,7 +29,7 @@ def locate(llm: Llm, environ: Mapping[str, str]) -> tuple[str, Endpoint]:
         raise ConfigError(lacks)
     provider, _ = name_provider(llm)
     if PROVIDERS[provider].wire is None:
-        raise ConfigError(f"{provider} is asked through a library, which does not list its models.")
+        raise ConfigError(say("listed-by-library", provider=provider))
     base_url, source = _find_address(llm, provider, environ)
     return provider, _endpoint(llm, provider, base_url, source, environ)
 
@@ -42,7 +43,7 @@ def _find_address(llm: Llm, provider: str, environ: Mapping[str, str]) -> tuple[
     if provider == "ollama":
         base_url = llm.base_url or f"{locate_ollama(source.address)}/v1"
     if entry.wire and not (base_url or entry.home):
-        raise ConfigError(f"llm.baseUrl is missing: {provider} needs the address of a server.")
+        raise ConfigError(say("base-url-missing", provider=provider))
     return base_url, source
 
 
@@ -64,7 +65,7 @@ def _make(llm: Llm, provider: str, model: str | None, environ: Mapping[str, str]
         model = model or _first_ollama_model(base_url)
     model = model or (entry.model if llm.base_url is None else None)
     if not model:
-        raise ConfigError(f"llm.model is missing: say which model of {provider} answers.")
+        raise ConfigError(say("model-missing", provider=provider))
     if entry.wire is None:
         return ProviderModel(_recipe(llm, provider, model, base_url, source))
     endpoint = _endpoint(llm, provider, base_url, source, environ)
@@ -112,10 +113,7 @@ def _endpoint(
 
 
 def _ask_key(provider: str, entry: ProviderEntry) -> str:
-    return (
-        f'{provider} has no key. Set llm.apiKey to "${{{entry.keys[0]}}}" in ship.json, '
-        f"or {entry.keys[0]} in the environment."
-    )
+    return say("no-key", provider=provider, variable=entry.keys[0])
 
 
 def _first_ollama_model(base_url: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -21,6 +21,7 @@ from shipmate.models.wire.provider_fault import read_refusal
 from shipmate.models.wire.registry import find_wire
 from shipmate.models.wire.wire import WireError
 from shipmate.models.wire.wire_json import decode_json
+from shipmate.models.wording import say
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Llm
 from shipmate.workspace.secret.setting import address_secrets
@@ -83,9 +84,7 @@ async def list_models(provider: str, endpoint: Endpoint) -> list[OfferedModel]:
         return await _read_pages(client, provider, endpoint)
     except (WireError, HttpFault) as fault:
         if isinstance(fault, WireError) and fault.status in (404, 405, 501):
-            raise ModelRequestError(
-                f"{provider} does not list its models at this address. Type the model's name."
-            ) from None
+            raise ModelRequestError(say("unlisted", provider=provider)) from None
         secrets = [endpoint.key, *endpoint.headers.values(), *address_secrets(endpoint.base_url)]
         raise explain(fault, provider, secrets, begun=False) from None
     finally:
@@ -138,11 +137,11 @@ async def fetch_json(
     try:
         found = decode_json(data)
     except msgspec.DecodeError:
-        raise WireError("what came is no list of models") from None
+        raise WireError(say("no-list")) from None
     if isinstance(found, list):
         return {"data": found}
     if not isinstance(found, dict):
-        raise WireError("what came is no list of models")
+        raise WireError(say("no-list"))
     return found
 
 
@@ -198,8 +197,3 @@ def read_window(entry: JsonObject) -> int | None:
         if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             return value
     return None
-
-
-def quote_name(name: str) -> str:
-    """Return a model's name as a step of a path."""
-    return quote(name, safe="/")

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from shipmate.errors import ConfigError
 from shipmate.models.catalog import ALIASES, NO_KEY, PROVIDERS
 from shipmate.models.selection.source import find_source
+from shipmate.models.wording import say
 from shipmate.workspace.config import Llm
 
 PORTS = {"http": 80, "https": 443}
@@ -47,11 +48,8 @@ def fill_key(asked: Llm, configured: Llm, environ: Mapping[str, str]) -> Llm:
         return asked
     if provider in PROVIDERS and PROVIDERS[provider].is_keyless:
         return replace(asked, api_key=NO_KEY)
-    meant = f"is meant for {own}" if own else "is meant for another address"
-    raise ConfigError(
-        f"Nothing was sent: a stored key of {provider} {meant}, not for {wanted or 'this one'}. "
-        "Type the key that belongs to this address."
-    )
+    places = {"own": own or say("another-address"), "wanted": wanted or say("this-one")}
+    raise ConfigError(say("key-elsewhere", provider=provider, **places))
 
 
 def find_origin(address: str) -> Origin | None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from shipmate.errors import ConfigError
 from shipmate.models.catalog import PROVIDERS
 from shipmate.models.provider.ambient import SETTLED
+from shipmate.models.wording import say
 from shipmate.workspace.environ import VariableSource, list_places
 
 
@@ -38,8 +39,13 @@ def check_source(provider: str, environ: Mapping[str, str], source: Source) -> N
     for place, variable in _found(environ, wanted):
         if place.name != source.place:
             raise ConfigError(
-                f"{provider} was not asked: its key stands in {source.place}, {variable} in {place.name}. "
-                "Put both in one place, or name llm.baseUrl in ship.json."
+                say(
+                    "two-places",
+                    provider=provider,
+                    place=source.place,
+                    variable=variable,
+                    other=place.name,
+                )
             )
 
 

@@ -8,11 +8,11 @@ from shipmate.models.selection.listing import (
     fetch_json,
     list_entries,
     list_models,
-    quote_name,
     read_window,
 )
 from shipmate.models.wire.client import HttpClient
 from shipmate.models.wire.model_endpoint import Endpoint
+from shipmate.models.wire.model_path import quote_model, write_resource
 from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
 
@@ -25,10 +25,10 @@ async def ask_window(provider: str, model: str, endpoint: Endpoint) -> int | Non
             case "ollama":
                 return await _ask_ollama(client, model, endpoint)
             case "anthropic":
-                found = await fetch_json(client, endpoint, provider, f"/v1/models/{quote_name(model)}")
+                found = await fetch_json(client, endpoint, provider, f"/v1/models/{quote_model(model)}")
                 return read_window(found)
             case "google":
-                found = await fetch_json(client, endpoint, provider, f"/v1beta/models/{quote_name(model)}")
+                found = await fetch_json(client, endpoint, provider, f"/v1beta/{write_resource(model)}")
                 return read_window(found)
             case _ if PROVIDERS[provider].is_keyless:
                 return await _ask_own(client, provider, model, endpoint)

@@ -11,9 +11,18 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from shipmate.models.port import ModelEvent, ReasoningDelta, ReasoningEnd, TextDelta, ToolCall, ToolCallDelta
+from shipmate.models.port import (
+    FinishReason,
+    ModelEvent,
+    ReasoningDelta,
+    ReasoningEnd,
+    TextDelta,
+    ToolCall,
+    ToolCallDelta,
+)
 from shipmate.models.wire.wire import WireError
 from shipmate.models.wire.wire_json import decode_json
+from shipmate.models.wording import say
 from shipmate.values.message import JsonObject
 
 BlockKind: TypeAlias = Literal["text", "reasoning", "call", "other"]
@@ -23,6 +32,8 @@ KEPT_LIMIT = 32_000_000
 BLOCK_LIMIT = 10_000
 # More tokens than anybody ever read; what keeps the counts takes no larger numbers.
 COUNT_LIMIT = 10**15
+# Endings of an answer that was not written to its end.
+CUT = frozenset[FinishReason](("length", "content-filter"))
 
 
 def read_event(data: bytes) -> JsonObject:
@@ -30,9 +41,9 @@ def read_event(data: bytes) -> JsonObject:
     try:
         value = decode_json(data)
     except msgspec.DecodeError as error:
-        raise WireError("an event of the answer is not JSON", code="not-json") from error
+        raise WireError(say("event-not-json"), code="not-json") from error
     if not isinstance(value, dict):
-        raise WireError("an event of the answer is not a JSON object", code="not-json")
+        raise WireError(say("event-no-object"), code="not-json")
     return value
 
 
@@ -208,4 +219,4 @@ def _size(event: ModelEvent) -> int:
 
 
 def _too_long() -> WireError:
-    return WireError("the answer is longer than anything we keep", code="too-long")
+    return WireError(say("answer-too-long"), code="too-long")

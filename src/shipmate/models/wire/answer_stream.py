@@ -14,6 +14,7 @@ from shipmate.models.wire.provider_fault import find_fault, read_markup
 from shipmate.models.wire.sse import BOM, EventParser, EventTooLongError, ServerEvent
 from shipmate.models.wire.wire import AnswerReader, WireError
 from shipmate.models.wire.wire_json import decode_json
+from shipmate.models.wording import say
 
 if TYPE_CHECKING:
     from shipmate.models.wire.http.http_answer import HttpAnswer
@@ -37,7 +38,7 @@ async def read_answer(answer: HttpAnswer, reader: AnswerReader) -> AsyncGenerato
             async for event in events:
                 yield event
     except EventTooLongError:
-        raise HttpFault("too-large", "one event of the answer is too long to be kept") from None
+        raise HttpFault("too-large", say("event-too-long")) from None
     except HttpFault:
         # What breaks after the end was told takes nothing from the answer.
         if not reader.finished:
@@ -58,7 +59,7 @@ async def _read_pieces(pieces: AsyncGenerator[bytes], reader: AnswerReader) -> A
         async for piece in pieces:
             size += len(piece)
             if size > ANSWER_LIMIT:
-                raise HttpFault("too-large", "the answer is too long to be kept")
+                raise HttpFault("too-large", say("kept-too-long"))
             for event in _take(parser.feed(piece), reader):
                 yield event
             if reader.done:
@@ -88,7 +89,7 @@ async def _read_rest(head: bytes, pieces: AsyncGenerator[bytes]) -> bytes:
         found.append(piece)
         size += len(piece)
         if size > WHOLE_LIMIT:
-            raise HttpFault("too-large", "the answer is too long to be kept")
+            raise HttpFault("too-large", say("kept-too-long"))
     return b"".join(found)
 
 

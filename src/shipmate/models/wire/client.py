@@ -25,6 +25,7 @@ import msgspec
 from shipmate.models.wire.http.address import PORTS, Address, read_address
 from shipmate.models.wire.http.proxy import find_proxy
 from shipmate.models.wire.http.trouble import HttpFault
+from shipmate.models.wording import say
 
 if TYPE_CHECKING:
     import httpcore2
@@ -147,9 +148,9 @@ class HttpClient:
         except FAILURES as error:
             fault = explain_failure(error, address.host, patience.first)
             if not is_asked and not fault.is_unsent:
-                fault = HttpFault("proxy", f"the proxy gave no way to {address.host}")
+                fault = HttpFault("proxy", say("proxy-no-way", host=address.host))
             elif is_away and find_proxy(address.url, self._environ) is not None:
-                fault = HttpFault("proxy", f"the proxy cannot be reached ({fault.words})")
+                fault = HttpFault("proxy", say("proxy-away", why=fault.words))
             is_safe = fault.kind == "unreachable" or (may_repeat and fault.kind in ("cut", "protocol"))
             if is_fresh or not is_safe:
                 raise fault from None
@@ -216,7 +217,7 @@ def _list_headers(
     except UnicodeEncodeError:
         lines = [(b"", b"")]
     if not all(HEADER_NAME.fullmatch(name) and HEADER_VALUE.fullmatch(value) for name, value in lines):
-        raise HttpFault("header", "the key or another header holds characters that cannot be sent")
+        raise HttpFault("header", say("odd-header"))
     return lines
 
 
@@ -242,7 +243,7 @@ def _make_proxy(text: str, files: tuple[str | None, str | None]) -> httpcore2.Pr
         from importlib.util import find_spec
 
         if find_spec("socksio") is None:
-            raise HttpFault("proxy", "a SOCKS proxy needs a library: pip install 'httpcore2[socks]'")
+            raise HttpFault("proxy", say("socks"))
     return httpcore2.Proxy(
         httpcore2.URL(scheme=address.scheme, host=address.host, port=address.port, target="/"),
         auth=address.user,
@@ -261,12 +262,12 @@ def _load_certificates(file: str | None, folder: str | None) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=file, capath=folder)
     except (OSError, ssl.SSLError):
         named = f"SSL_CERT_FILE ({file})" if file else f"SSL_CERT_DIR ({folder})"
-        raise HttpFault("certificate", f"{named} holds no certificates that can be read") from None
+        raise HttpFault("certificate", say("no-certificates", place=named)) from None
 
 
 def _explain_redirect(answer: HttpAnswer, address: Address) -> HttpFault:
     try:
         place = read_address(answer.headers.get("location", "")).origin
     except HttpFault:
-        place = "another path" if answer.headers.get("location") else "nowhere"
-    return HttpFault("redirect", f"{address.host} sends requests on to {place}")
+        place = say("another-path" if answer.headers.get("location") else "nowhere")
+    return HttpFault("redirect", say("sent-on", host=address.host, place=place))

@@ -6,6 +6,7 @@ import base64
 import binascii
 
 from shipmate.models.neutral import FileBlock
+from shipmate.models.wording import WORDING
 
 PDF = "application/pdf"
 # Text that goes by another name than text/….
@@ -38,8 +39,20 @@ def media_type_of(block: FileBlock) -> str:
     return PDF if head.startswith(b"%PDF-") else ""
 
 
+def sound_of(block: FileBlock) -> str:
+    """Return `wav` or `mp3` by the first bytes of a recording, empty for anything else."""
+    head = _decode(block.data[:64])
+    if head[:4] == b"RIFF" and head[8:12] == b"WAVE":
+        return "wav"
+    # A frame of layer III begins with eleven bits set; layer II and AAC have others in their place.
+    is_frame = len(head) > 1 and head[0] == 0xFF and head[1] & 0xE6 == 0xE2
+    return "mp3" if head.startswith(b"ID3") or is_frame else ""
+
+
 def text_in(block: FileBlock) -> str:
     """Return the words of a text file behind the line that names it, or that line alone."""
+    if block.media_type.startswith("audio/"):
+        return f"{block.line}\n{WORDING['unheard']}"
     if not (block.media_type.startswith("text/") or block.media_type in TEXT_TYPES):
         return block.line
     try:

@@ -13,6 +13,7 @@ import msgspec
 
 from shipmate.models.wire.wire import WireError
 from shipmate.models.wire.wire_json import decode_json
+from shipmate.models.wording import say
 from shipmate.values.message import JsonObject
 
 MARKUP = re.compile(rb"^\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
@@ -43,7 +44,7 @@ def read_markup(body: bytes) -> str:
     """Return the words of an answer that is no JSON: a page's title, or its text as it is."""
     if MARKUP.match(body):
         title = TITLE.search(body)
-        return title[1].decode(errors="replace") if title else "a page instead of an answer"
+        return title[1].decode(errors="replace") if title else say("page")
     return body[:2000].decode(errors="replace")
 
 

@@ -33,14 +33,8 @@ from shipmate.values.message import (
     tool_parts,
 )
 
-NOT_WAITED_FOR = Outcome(run_id="", status="failed", error="no call waits for these results any more")
 # What makes a turn of its own, with nothing beside it.
 ALONE = RetryEvent | NoteEvent | ModelSwitchEvent | ToolResultEvent
-OUTDATED = Outcome(
-    run_id="",
-    status="failed",
-    error="that answer is no longer the last one of the thread, so it was not replaced",
-)
 
 
 class GaveUpError(ShipmateError):

@@ -11,11 +11,10 @@ from shipmate.approvals.question import say
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import ReplyEffect
 from shipmate.errors import ModelStreamError, StorageError
+from shipmate.models.wording import say as tell_model
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed, Run
 from shipmate.orchestrator.lane.ingress import (
-    NOT_WAITED_FOR,
-    OUTDATED,
     GaveUpError,
     answered_message,
     decision_rows,
@@ -39,6 +38,7 @@ from shipmate.orchestrator.lane.note import NoteEvent, make_note
 from shipmate.orchestrator.lane.owner import Switch, ThreadOwner
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.orchestrator.turn import UNKNOWN, Turn, message_id_of
+from shipmate.orchestrator.wording import say as tell_run
 from shipmate.orchestrator.work import is_cancelled
 from shipmate.store.port import InboxRow, Store
 from shipmate.thread.course import read_course
@@ -151,7 +151,7 @@ class Lane:
             case ModelSwitchEvent() as event:
                 await self._switch(thread, row, event)
             case event if is_outdated(thread, event):
-                await self._finish(thread, [row], OUTDATED)
+                await self._finish(thread, [row], self._refuse("outdated"))
             case _:
                 return False
         return True
@@ -250,7 +250,7 @@ class Lane:
         run_id = run_to_resume(thread, thread.messages[-1]["id"] if thread.messages else None)
         kept = result_row(thread, event, run_id)
         if kept is None:
-            await self._finish(thread, [row], NOT_WAITED_FOR)
+            await self._finish(thread, [row], self._refuse("not-waited-for"))
             return
         await thread.append(kept)
         await self._converse(thread, [row], run_id)
@@ -287,6 +287,7 @@ class Lane:
             initiators=initiators,
             notice=notice,
             equip=partial(self._equip, member),
+            language=self._approvals.language,
             member=None if member == own else member,
             message=written,
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
@@ -302,7 +303,7 @@ class Lane:
         if stopped and turn.ending is None:
             outcome = await self._stop(turn)
         elif turn.ending is None and max(row.attempts for row in rows) >= MAX_ATTEMPTS:
-            outcome = await turn.fail(GaveUpError(), UNKNOWN)
+            outcome = await turn.fail(GaveUpError(tell_run("gave-up")), UNKNOWN)
         else:
             outcome = await self._run_turn(turn)
         await self._finish(thread, rows, outcome)
@@ -343,12 +344,16 @@ class Lane:
                 raise
             if turn.control.stop_asked:
                 return await self._stop(turn)
-            return await turn.fail(ModelStreamError(), UNKNOWN)
+            return await turn.fail(ModelStreamError(tell_model("stream-broke")), UNKNOWN)
         except StorageError:
             await self._leave_run(turn.run_id)
             raise
         finally:
             self._turn = self._run = None
+
+    def _refuse(self, why: str) -> Outcome:
+        words = tell_run(why).tell(self._approvals.language)
+        return Outcome(run_id="", status="failed", error=words)
 
     async def _leave_run(self, run_id: str) -> None:
         # A disk that refuses even this makes the run count as tried once more, no worse.

@@ -280,6 +280,7 @@ async def branch_thread(ship: TheShip, thread_id: str, body: Branch) -> Response
         str(target), title=title, member=info.member, settings=info.settings, is_new=not rows
     )
     await ship.threads.create(target, rows)
+    await ship.store.ledger.copy_sidecars(info.thread_id, str(target), {row["id"] for row in rows})
     await ship.store.threads.note(str(target), rows, member=info.member)
     text = body.text if body.text is not None else text_of(message)
     return Json(ThreadMade(thread_id=str(target), messages=len(rows), text=text), 201)

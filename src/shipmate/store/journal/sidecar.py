@@ -7,7 +7,7 @@ again after a crash is signed anew: its last line holds.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -77,6 +77,21 @@ class SidecarFiles:
     ) -> None:
         """Put on disk what a model signed in a step."""
         self._append(thread_id, _Line(message_id, step=step, signatures=tuple(signatures)))
+
+    def copy(self, source: ThreadId, target: ThreadId, message_ids: Collection[str]) -> None:
+        """Put what stands beside some messages of a thread beside their copies in another."""
+        path, place = self._layout.sidecar(source), self._layout.sidecar(target)
+        with refusals(path, self._layout.root):
+            if not exists(self._disk, path):
+                return
+            lines = [
+                raw
+                for raw in read_file(self._disk, path).splitlines(keepends=True)
+                if raw.endswith(b"\n") and (line := _decode(raw)) is not None and line.id in message_ids
+            ]
+        with refusals(place, self._layout.root):
+            if lines:
+                append_to(self._disk, place, b"".join(lines))
 
     def drop(self, thread_id: ThreadId) -> None:
         """Forget all of it, because the course ended."""

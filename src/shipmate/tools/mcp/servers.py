@@ -127,7 +127,8 @@ def _finding(link: McpLink) -> Finding:
 
 def _fix(link: McpLink) -> str:
     if link.needs_login:
-        return f"Run `shipmate mcp login {link.name}`."
+        command = f"shipmate mcp login {link.name}"
+        return f"Run `{command}`." if command in link.failure else "Set the key that it takes."
     if link.server.command is None:
         return "Check the address and the network."
     return f"See {link.log}." if link.has_log else f"Mend `command` of mcp.servers.{link.name} in ship.json."

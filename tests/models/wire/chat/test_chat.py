@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -179,6 +180,42 @@ def test_files_go_along_where_the_server_takes_their_kind(
     else:
         assert content[1]["type"] == wanted
         assert data in json.dumps(content[1])
+
+
+WAV = base64.b64encode(b"RIFF\x24\0\0\0WAVEfmt ").decode()
+MP3 = base64.b64encode(b"ID3\x04\0\0\0\0").decode()
+FRAME = base64.b64encode(b"\xff\xfb\x90\x64\0\0").decode()
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "data", "format_"),
+    [
+        ("openai", "gpt-audio", WAV, "wav"),
+        ("openai", "gpt-4o-audio-preview", MP3, "mp3"),
+        ("openrouter", "google/gemini-2.5-pro", FRAME, "mp3"),
+        ("vllm", "Voxtral-Mini", WAV, "wav"),
+        ("openai-compatible", "qwen2.5-omni", WAV, "wav"),
+        ("openai", "gpt-audio", base64.b64encode(b"OggS\0").decode(), ""),
+        ("openai", "gpt-5.5", WAV, ""),
+        ("deepseek", "deepseek-audio", WAV, ""),
+        ("ollama", "llama3", MP3, ""),
+    ],
+)
+def test_a_recording_goes_to_models_that_hear_and_is_named_to_the_others(
+    provider: str, model: str, data: str, format_: str
+) -> None:
+    block = FileBlock("audio/wav", data, "a.wav", "[attached file: a.wav]")
+    course = [ModelMessage("user", [TextBlock("Listen."), block])]
+    body = body_of(course, WireSettings(provider=provider, model=model))
+    content = json.dumps(body["messages"][-1]["content"])
+    if format_:
+        part = {"type": "input_audio", "input_audio": {"data": data, "format": format_}}
+        assert body["messages"][-1]["content"][1] == part
+        check_type(CompletionCreateParamsStreaming, "openai.types", body)
+    else:
+        assert data not in content
+        assert "[attached file: a.wav]" in content
+        assert "cannot hear" in content
 
 
 def course_with_thought(signature: JsonObject) -> list[ModelMessage]:

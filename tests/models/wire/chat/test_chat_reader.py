@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipmate.models.port import Finish, ReasoningEnd, ToolCall, Usage
+from shipmate.models.wire.answer_block import CUT
 from shipmate.models.wire.chat.chat_reader import ChatReader
 from shipmate.models.wire.chat.dialect import COMMON, DIALECTS, Dialect
 from shipmate.models.wire.wire import WireError
@@ -94,7 +95,8 @@ def test_whatever_comes_it_tells_or_raises_a_fault(chunks: list[Json]) -> None:
             continue
         assert told.finish is not None
         assert len({each.call_id for each in told.calls}) == len(told.calls)
-        assert (told.finish.reason == "tool-calls") == bool(told.calls)
+        assert told.finish.reason != "tool-calls" or told.calls
+        assert not told.calls or told.finish.reason in ("tool-calls", *CUT)
 
 
 @given(

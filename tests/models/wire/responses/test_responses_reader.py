@@ -41,10 +41,10 @@ def _thought(item: Any) -> tuple[str, JsonObject | None]:
 
 
 def _reason(response: Any) -> Any:
-    if any(item.type == "function_call" for item in response.output):
-        return "tool-calls"
     if response.status == "incomplete":
         return {"max_output_tokens": "length"}.get(response.incomplete_details.reason, "content-filter")
+    if any(item.type == "function_call" for item in response.output):
+        return "tool-calls"
     parts = [part for item in response.output if item.type == "message" for part in item.content]
     return "content-filter" if any(part.type == "refusal" for part in parts) else "stop"
 

@@ -229,3 +229,27 @@ async def test_w5_names_that_no_thread_can_have_are_refused(served: Served) -> N
         refused = await ask(served, said("hello"), **more)
         assert refused.status_code == 400, more
         assert problem(refused)["param"] in ("user", "x-shipmate-thread")
+
+
+async def test_w5_recordings_arrive_and_what_is_none_is_refused(
+    served: Served, script: ScriptedModel
+) -> None:
+    def recording(value: Any) -> dict[str, Any]:
+        parts = [{"type": "text", "text": "hello"}, {"type": "input_audio", "input_audio": value}]
+        return {"role": "user", "content": parts}
+
+    whole = recording({"data": "UklGRiQAAABXQVZFZm10IA==", "format": "wav"})
+    assert words(await ask(served, whole)) == "Hello there."
+    (file,) = [part for part in script.requests[-1].messages[-1]["parts"] if part["type"] == "file"]
+    assert file["mediaType"] == "audio/wav"
+    assert file["url"].endswith("UklGRiQAAABXQVZFZm10IA==") or file["url"].startswith(".ship/")
+    for value in (
+        {"data": "***", "format": "wav"},
+        {"data": "aGk=", "format": "ogg"},
+        {"format": "mp3"},
+        "x",
+        None,
+    ):
+        refused = await ask(served, recording(value))
+        assert refused.status_code == 400, value
+        assert problem(refused)["param"].startswith("messages[0].content[1].input_audio"), value

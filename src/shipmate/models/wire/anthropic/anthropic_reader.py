@@ -17,6 +17,7 @@ from shipmate.models.port import (
     Usage,
 )
 from shipmate.models.wire.answer_block import (
+    CUT,
     AnswerBlock,
     AnswerBlocks,
     count_of,
@@ -26,6 +27,7 @@ from shipmate.models.wire.answer_block import (
 )
 from shipmate.models.wire.provider_fault import find_fault
 from shipmate.models.wire.wire import WireError
+from shipmate.models.wording import say
 from shipmate.values.message import JsonObject
 
 REASONS: dict[str, FinishReason] = {
@@ -81,13 +83,13 @@ class AnthropicReader:
     def close(self) -> Iterable[ModelEvent]:
         """End the answer: the complete calls, then `Finish`; raise `WireError` if it broke off."""
         if not self._is_over:
-            raise WireError("the answer ended before its last event", code="broken-off")
+            raise WireError(say("no-last-event"), code="broken-off")
         reason = REASONS.get(self._reason, "other") if self._reason else "stop"
         # Some servers end no block; what was signed of one must not be lost with that.
         told = [event for place in self._blocks.places() for event in self._end(place)]
         told += self._blocks.close()
-        calls = list(self._blocks.calls(is_cut=reason in ("length", "content-filter")))
-        if calls:
+        calls = list(self._blocks.calls(is_cut=reason in CUT))
+        if calls and reason not in CUT:
             reason = "tool-calls"
         elif reason == "tool-calls":
             reason = "other"
@@ -228,7 +230,7 @@ class AnthropicReader:
 
 def read_fault(body: JsonObject) -> WireError:
     """Return what an error of this protocol says."""
-    fault = find_fault(body) or WireError("the answer ended in an error", code="error")
+    fault = find_fault(body) or WireError(say("ended-in-error"), code="error")
     if fault.status is None:
         fault.status = STATUS.get(fault.code)
     return fault

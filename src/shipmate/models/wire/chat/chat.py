@@ -16,9 +16,9 @@ from shipmate.models.neutral import (
 )
 from shipmate.models.port import ModelRequest, ToolSpec
 from shipmate.models.wire.chat.chat_reader import ChatReader
-from shipmate.models.wire.chat.dialect import PICTURES, Dialect, find_dialect, name_effort
+from shipmate.models.wire.chat.dialect import PICTURES, Dialect, find_dialect, fit_dialect, name_effort
 from shipmate.models.wire.chat.think_reader import ThinkReader
-from shipmate.models.wire.file_kind import media_type_of, text_in
+from shipmate.models.wire.file_kind import media_type_of, sound_of, text_in
 from shipmate.models.wire.responses.openai_family import family_of
 from shipmate.models.wire.tool_schema import shape_schema
 from shipmate.models.wire.wire import AnswerReader, WireSettings
@@ -45,7 +45,7 @@ class ChatWire:
         self, request: ModelRequest, messages: Sequence[ModelMessage], settings: WireSettings
     ) -> JsonObject:
         """Make the body of a streamed request."""
-        dialect = find_dialect(settings.provider)
+        dialect = fit_dialect(settings.provider, settings.model)
         body: JsonObject = {"model": settings.model, "stream": True}
         if dialect.asks_usage:
             body["stream_options"] = {"include_usage": True}
@@ -128,6 +128,8 @@ def _write_part(block: Block, dialect: Dialect) -> JsonObject | None:
         return {"type": "text", "text": block.text}
     if not isinstance(block, FileBlock):
         return None
+    if dialect.hears and (sound := sound_of(block)):
+        return {"type": "input_audio", "input_audio": {"data": block.data, "format": sound}}
     kind = media_type_of(block)
     if kind not in dialect.files:
         return {"type": "text", "text": text_in(block)}

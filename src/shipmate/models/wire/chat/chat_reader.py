@@ -18,11 +18,12 @@ from shipmate.models.port import (
     ToolCallDelta,
     Usage,
 )
-from shipmate.models.wire.answer_block import COUNT_LIMIT, read_event
+from shipmate.models.wire.answer_block import COUNT_LIMIT, CUT, read_event
 from shipmate.models.wire.chat.dialect import Dialect
 from shipmate.models.wire.chat.thought_detail import ThoughtDetails
 from shipmate.models.wire.provider_fault import find_fault
 from shipmate.models.wire.wire import WireError
+from shipmate.models.wording import say
 from shipmate.values.message import JsonObject
 
 DONE = b"[DONE]"
@@ -82,7 +83,7 @@ class ChatReader:
             raise find_fault(chunk, status=None) or WireError(code="error")
         choices = chunk.get("choices")
         if not isinstance(choices, list | None):
-            raise WireError("an answer without choices", code="rubbish")
+            raise WireError(say("no-choices"), code="rubbish")
         self._count(chunk)
         for choice in choices or ():
             if isinstance(choice, dict) and not choice.get("index"):
@@ -93,12 +94,16 @@ class ChatReader:
         if not self._reason and not (self._is_over and self._has_answer):
             raise WireError(code="broken-off")
         yield from self._end_thinking()
+        reason = REASONS.get(self._reason, "other" if self._reason else "stop")
         for call in self._calls:
             if not call.name:
-                raise WireError("a call that names no tool", code="rubbish")
-            yield ToolCall(call.id, call.name, "".join(call.pieces))
-        reason = REASONS.get(self._reason, "other" if self._reason else "stop")
-        if self._calls:
+                raise WireError(say("nameless-call"), code="rubbish")
+            arguments = "".join(call.pieces)
+            if reason in CUT and call is self._calls[-1] and not arguments.strip():
+                # No arguments mean none wanted, which this call did not come to say: it must not run.
+                arguments = "{"
+            yield ToolCall(call.id, call.name, arguments)
+        if self._calls and reason not in CUT:
             reason = "tool-calls"
         elif reason in ("stop", "tool-calls"):
             reason = "content-filter" if self._is_refused else "stop"
@@ -201,7 +206,7 @@ class ChatReader:
                 self._by_given_id.setdefault(wanted, known)
             return known
         if len(self._calls) >= CALL_LIMIT:
-            raise WireError("the answer holds more calls than anything we keep", code="too-long")
+            raise WireError(say("too-many-calls"), code="too-long")
         call = _Call(self._free_id(wanted), wanted)
         self._calls.append(call)
         self._by_given_id.setdefault(wanted, call)

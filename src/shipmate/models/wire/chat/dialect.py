@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -19,6 +21,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     parts: bool = False
     # Types of files that go along; others are named in words.
     files: tuple[str, ...] = PICTURES
+    # The models that take recordings, by a pattern of their names, and whether this one does.
+    hearing: str = ""
+    hears: bool = False
     max_tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     # Whether the tokens used have to be asked for.
     asks_usage: bool = True
@@ -47,7 +52,7 @@ SWITCH: dict[str, JsonObject] = {
     "none": {"thinking": {"type": "disabled"}},
     "": {"thinking": {"type": "enabled"}},
 }
-COMMON = Dialect()
+COMMON = Dialect(hearing=r"audio|omni|ultravox|voxtral")
 DIALECTS: dict[str, Dialect] = {
     "openai": Dialect(
         has_tags=False,
@@ -57,12 +62,14 @@ DIALECTS: dict[str, Dialect] = {
         cache_key=True,
         effort=_name_effort(),
         has_families=True,
+        hearing="audio",
     ),
     "openrouter": Dialect(
         has_tags=False,
         parts=True,
         files=(*PICTURES, "application/pdf"),
         thought="reasoning_details",
+        hearing="audio|gemini|omni|voxtral",
         effort={
             level: {"reasoning": {"effort": level}} for level in ("none", "minimal", "low", "medium", "high")
         },
@@ -85,7 +92,9 @@ DIALECTS: dict[str, Dialect] = {
     "xai": Dialect(has_tags=False, parts=True, effort=_name_effort("reasoning_effort", "low", "high")),
     "ollama": Dialect(effort=_name_effort("reasoning_effort", "none", "low", "medium", "high")),
     "vllm": Dialect(
-        thought="reasoning_content", effort=_name_effort("reasoning_effort", "low", "medium", "high")
+        hearing=COMMON.hearing,
+        thought="reasoning_content",
+        effort=_name_effort("reasoning_effort", "low", "medium", "high"),
     ),
 }
 
@@ -93,6 +102,15 @@ DIALECTS: dict[str, Dialect] = {
 def find_dialect(provider: str) -> Dialect:
     """Return how a provider speaks."""
     return DIALECTS.get(provider, COMMON)
+
+
+@lru_cache(256)
+def fit_dialect(provider: str, model: str) -> Dialect:
+    """Return how a provider speaks with one of its models."""
+    dialect = find_dialect(provider)
+    if not dialect.hearing or not re.search(dialect.hearing, model, re.IGNORECASE):
+        return dialect
+    return msgspec.structs.replace(dialect, hears=True)
 
 
 def name_effort(dialect: Dialect, reasoning: str | None) -> JsonObject:

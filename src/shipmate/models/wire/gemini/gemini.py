@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from shipmate.models.neutral import (
     Block,
@@ -21,6 +20,7 @@ from shipmate.models.wire.file_kind import media_type_of, text_in
 from shipmate.models.wire.gemini.gemini_reader import GeminiReader
 from shipmate.models.wire.gemini.gemini_schema import fit_schema
 from shipmate.models.wire.gemini.gemini_signature import sign_text
+from shipmate.models.wire.model_path import write_resource
 from shipmate.models.wire.wire import AnswerReader, WireSettings
 from shipmate.models.wording import WORDING
 from shipmate.values.message import JsonObject
@@ -61,8 +61,7 @@ class GeminiWire:
 
     def path(self, settings: WireSettings) -> str:
         """Return where requests go; the key is never part of an address."""
-        name = settings.model if "/" in settings.model else f"models/{settings.model}"
-        return f"/v1beta/{quote(name, safe='/')}:streamGenerateContent?alt=sse"
+        return f"/v1beta/{write_resource(settings.model)}:streamGenerateContent?alt=sse"
 
     def headers(self, key: str | None) -> Mapping[str, str]:
         """Return the header that holds the key."""

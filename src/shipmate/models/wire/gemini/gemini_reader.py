@@ -19,11 +19,12 @@ from shipmate.models.port import (
     ToolCallDelta,
     Usage,
 )
-from shipmate.models.wire.answer_block import count_of, object_of, text_of
+from shipmate.models.wire.answer_block import CUT, count_of, object_of, text_of
 from shipmate.models.wire.gemini.gemini_signature import SignedStretch
 from shipmate.models.wire.provider_fault import find_fault
 from shipmate.models.wire.wire import WireError, WireSettings
 from shipmate.models.wire.wire_json import decode_json
+from shipmate.models.wording import say
 from shipmate.values.message import JsonObject
 
 ENDINGS: dict[str, FinishReason] = {
@@ -90,11 +91,13 @@ class GeminiReader:
         """End the answer: the complete calls, then `Finish`; raise `WireError` if it broke off."""
         yield from self._end_stretch()
         if not self._ending:
-            raise WireError("the answer ended before it said why", code="broken-off")
+            raise WireError(say("no-reason"), code="broken-off")
         if self._ending in BROKEN and not self._calls:
             raise WireError(self._words or self._ending, code="broken-off")
         yield from self._calls.values()
-        reason = "tool-calls" if self._calls else ENDINGS.get(self._ending, "other")
+        reason = ENDINGS.get(self._ending, "other")
+        if self._calls and reason not in CUT:
+            reason = "tool-calls"
         yield Finish(reason, self._count_usage(), self._model)
 
     def release(self) -> Iterable[ModelEvent]:
@@ -181,10 +184,10 @@ def read_chunks(data: bytes) -> list[JsonObject]:
     try:
         value = decode_json(data)
     except msgspec.DecodeError:
-        raise WireError("an event of the answer is not JSON", code="not-json") from None
+        raise WireError(say("event-not-json"), code="not-json") from None
     chunks = value if isinstance(value, list) else [value]
     if not all(isinstance(chunk, dict) for chunk in chunks):
-        raise WireError("an event of the answer is not a JSON object", code="not-json")
+        raise WireError(say("event-no-object"), code="not-json")
     return chunks
 
 
@@ -195,11 +198,11 @@ def write_arguments(arguments: object) -> str:
     try:
         return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
     except (ValueError, OverflowError, RecursionError):
-        raise WireError("the arguments of a call cannot be read", code="not-json") from None
+        raise WireError(say("arguments-unread"), code="not-json") from None
 
 
 def _too_long() -> WireError:
-    return WireError("the answer is longer than anything we keep", code="too-long")
+    return WireError(say("answer-too-long"), code="too-long")
 
 
 def _objects(holder: JsonObject, key: str) -> list[JsonObject]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from shipmate.models.wire.http.trouble import HttpFault
+from shipmate.models.wording import say
 
 PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 # What a path or query may hold as it is; anything else is written in per cent.
@@ -56,11 +57,9 @@ def read_address(url: str, schemes: tuple[str, ...] = ("http", "https")) -> Addr
         name, port = parts.hostname or "", parts.port
         host = name if name.isascii() else name.encode("idna").decode("ascii")
     except (ValueError, UnicodeError):
-        raise HttpFault("address", "the address cannot be read") from None
+        raise HttpFault("address", say("address-unread")) from None
     if parts.scheme not in schemes or not host or not _is_name(host):
-        raise HttpFault(
-            "address", f"the address does not begin with {' or '.join(f'{s}://' for s in schemes)}"
-        )
+        raise HttpFault("address", say("not-http", schemes=" / ".join(f"{each}://" for each in schemes)))
     query = f"?{parts.query}" if parts.query else ""
     target = quote(f"{parts.path or '/'}{query}", safe=PLAIN)
     user = (unquote(parts.username or ""), unquote(parts.password or "")) if parts.username else None

@@ -10,6 +10,7 @@ from typing import Any, Protocol, cast
 
 from shipmate.models.wire.http.http_failure import FAILURES, explain_failure
 from shipmate.models.wire.http.trouble import HttpFault
+from shipmate.models.wording import say
 
 # What may still come after all that was wanted, so that the connection can be used again.
 REST_SECONDS = 0.25
@@ -55,14 +56,14 @@ class HttpAnswer:
         while (piece := await self._next()) is not None:
             size += len(piece)
             if wire_limit is not None and size > wire_limit:
-                raise HttpFault("too-large", f"{self._host} sent more than {wire_limit} bytes")
+                raise HttpFault("too-large", say("too-many-bytes", host=self._host, limit=wire_limit))
             if coding is None:
                 yield piece
             else:
                 for decoded in coding.decode(piece):
                     yield decoded
         if coding is not None and not coding.is_over:
-            raise HttpFault("cut", f"{self._host} ended the connection")
+            raise HttpFault("cut", say("ended", host=self._host))
 
     async def read(self, limit: int, *, cut: bool = False, wire_limit: int | None = None) -> bytes:
         """Return the body; one past the limit is cut there, or raises `HttpFault`."""
@@ -73,7 +74,7 @@ class HttpAnswer:
                 found.append(piece)
                 size += len(piece)
                 if size > limit and not cut:
-                    raise HttpFault("too-large", f"{self._host} sent more than {limit} bytes")
+                    raise HttpFault("too-large", say("too-many-bytes", host=self._host, limit=limit))
                 if size > limit:
                     break
         return b"".join(found)[:limit]
@@ -129,9 +130,7 @@ class _Coding:
                     return
                 yield unpacked
         except zlib.error:
-            raise HttpFault(
-                "encoding", f"{self._host} packed its answer in a way that cannot be read"
-            ) from None
+            raise HttpFault("encoding", say("packed-badly", host=self._host)) from None
 
     def _choose(self, piece: bytes) -> None:
         # `deflate` comes with and without its header.
@@ -145,7 +144,7 @@ def _find_coding(headers: Mapping[str, str], host: str) -> _Coding | None:
         return None
     if named in ("gzip", "x-gzip", "deflate"):
         return _Coding(host)
-    raise HttpFault("encoding", f"{host} packed its answer as {named[:40]!r}, which was not asked for")
+    raise HttpFault("encoding", say("packed-oddly", host=host, coding=repr(named[:40])))
 
 
 def _read_headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import httpcore2
 
 from shipmate.models.wire.http.trouble import HttpFault
+from shipmate.models.wording import say
 
 FAILURES = (
     HttpFault,
@@ -23,19 +24,19 @@ def explain_failure(error: Exception, host: str, seconds: float | None) -> HttpF
     if isinstance(error, httpcore2.ReadTimeout):
         return explain_late(host, seconds)
     if isinstance(error, httpcore2.TimeoutException):
-        return HttpFault("timeout", f"{host} did not take the request in time")
+        return HttpFault("timeout", say("not-taken", host=host))
     if isinstance(error, httpcore2.ProxyError):
-        return HttpFault("proxy", f"the proxy refused to reach {host}: {error}")
+        return HttpFault("proxy", say("proxy-refused", host=host, why=error))
     if isinstance(error, httpcore2.LocalProtocolError):
-        return HttpFault("header", "the key or another header holds characters that cannot be sent")
+        return HttpFault("header", say("odd-header"))
     if isinstance(error, httpcore2.RemoteProtocolError) and not _is_cut(error):
-        return HttpFault("protocol", f"{host} answered with something that is not HTTP")
-    return HttpFault("cut", f"{host} ended the connection")
+        return HttpFault("protocol", say("no-http", host=host))
+    return HttpFault("cut", say("ended", host=host))
 
 
 def explain_late(host: str, seconds: float | None) -> HttpFault:
     """Say that a host had `seconds` to begin an answer."""
-    return HttpFault("timeout", f"{host} said nothing for {seconds or 0:g} s")
+    return HttpFault("timeout", say("silent", host=host, seconds=f"{seconds or 0:g}"))
 
 
 def _is_cut(error: Exception) -> bool:

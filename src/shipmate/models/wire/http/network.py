@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from shipmate.models.wire.http.trouble import HttpFault, explain_certificate
+from shipmate.models.wording import say
 
 if TYPE_CHECKING:
     import httpcore2
@@ -44,11 +45,13 @@ class Network(AsyncNetworkBackend):
                     _Protocol, host, port, happy_eyeballs_delay=NEXT_ADDRESS_SECONDS
                 )
         except TimeoutError:
-            raise HttpFault("connect-timeout", f"{host} took no connection within {timeout:g} s") from None
+            raise HttpFault(
+                "connect-timeout", say("no-connection", host=host, seconds=f"{timeout:g}")
+            ) from None
         except (socket.gaierror, ValueError):
-            raise HttpFault("unknown-host", f"there is no host named {host}") from None
+            raise HttpFault("unknown-host", say("no-host", host=host)) from None
         except OSError:
-            raise HttpFault("unreachable", f"nothing answers at {host}:{port}") from None
+            raise HttpFault("unreachable", say("no-answer", host=host, port=port)) from None
         return NetworkStream(protocol, host)
 
     async def connect_unix_socket(
@@ -58,7 +61,7 @@ class Network(AsyncNetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         """Refuse: nothing of ours is spoken to so."""
-        raise HttpFault("address", "a socket of this machine cannot be asked")
+        raise HttpFault("address", say("no-socket"))
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
@@ -101,7 +104,7 @@ class NetworkStream(AsyncNetworkStream):
     async def _flush(self, buffer: bytes, timeout: float | None) -> None:
         unsent, self._unsent = self._unsent, b""
         if self._is_between and self._protocol.is_gone:
-            raise HttpFault("unreachable", f"{self._host} ended the connection before it was asked")
+            raise HttpFault("unreachable", say("ended-unasked", host=self._host))
         self._is_between = False
         try:
             async with asyncio.timeout(timeout):
@@ -136,15 +139,13 @@ class NetworkStream(AsyncNetworkStream):
                 raise explain_certificate(error, host) from None
             if isinstance(error, TimeoutError):
                 raise HttpFault(
-                    "connect-timeout", f"{host} began no encryption within {timeout:g} s"
+                    "connect-timeout", say("slow-encryption", host=host, seconds=f"{timeout:g}")
                 ) from None
             if isinstance(error, OSError):
-                raise HttpFault(
-                    "unreachable", f"{host} ended the connection before it was encrypted"
-                ) from None
+                raise HttpFault("unreachable", say("ended-unencrypted", host=host)) from None
             raise
         if upgraded is None:
-            raise HttpFault("unreachable", f"{host} ended the connection before it was encrypted")
+            raise HttpFault("unreachable", say("ended-unencrypted", host=host))
         self._protocol.transport = upgraded
         return NetworkStream(self._protocol, host)
 
@@ -197,7 +198,7 @@ class _Protocol(asyncio.Protocol):
     def take(self, size: int) -> bytes:
         """Return what has come; raise `HttpFault` when the connection broke."""
         if not self._unread and self._failure is not None:
-            raise HttpFault("cut", "the connection was cut")
+            raise HttpFault("cut", say("cut"))
         data = bytes(self._unread[:size])
         del self._unread[:size]
         if self._is_paused and len(self._unread) < UNREAD_LIMIT:

@@ -15,6 +15,7 @@ from shipmate.models.port import (
     Usage,
 )
 from shipmate.models.wire.answer_block import (
+    CUT,
     AnswerBlock,
     AnswerBlocks,
     BlockKind,
@@ -25,6 +26,7 @@ from shipmate.models.wire.answer_block import (
 )
 from shipmate.models.wire.provider_fault import find_fault
 from shipmate.models.wire.wire import WireError
+from shipmate.models.wording import say
 from shipmate.values.message import JsonObject
 
 REASONS: dict[str, FinishReason] = {"max_output_tokens": "length", "content_filter": "content-filter"}
@@ -75,12 +77,16 @@ class ResponsesReader:
     def close(self) -> Iterable[ModelEvent]:
         """End the answer: the complete calls, then `Finish`; raise `WireError` if it broke off."""
         if self._end is None:
-            raise WireError("the answer ended before its last event", code="broken-off")
+            raise WireError(say("no-last-event"), code="broken-off")
         reason = self._reason(self._end)
         told = list(self._blocks.close())
         calls = list(self._blocks.calls(is_cut=text_of(self._end, "status") == "incomplete"))
         usage = _usage(object_of(self._end, "usage"))
-        return [*told, *calls, Finish("tool-calls" if calls else reason, usage, self._model)]
+        return [
+            *told,
+            *calls,
+            Finish("tool-calls" if calls and reason not in CUT else reason, usage, self._model),
+        ]
 
     def release(self) -> Iterable[ModelEvent]:
         """Tell what waits for blocks that will not end any more."""
@@ -212,7 +218,7 @@ class ResponsesReader:
 
 def read_fault(body: JsonObject) -> WireError:
     """Return what an error of this protocol says."""
-    fault = find_fault(body) or WireError("the answer ended in an error", code="server_error")
+    fault = find_fault(body) or WireError(say("ended-in-error"), code="server_error")
     if fault.code == "error":
         # The name of the event, when the error has none.
         fault.code = ""

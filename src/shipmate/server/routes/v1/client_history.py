@@ -17,6 +17,7 @@ from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
 
 PICTURE = re.compile(r"data:(image/(?:png|jpe?g|gif|webp));base64,", re.IGNORECASE)
+SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +132,8 @@ def _words(message: ClientMessage, place: int) -> Words:
         where = f"messages[{place}].content[{number}]"
         if part.get("type") == "image_url":
             files.append(_picture(part, where))
+        elif part.get("type") == "input_audio":
+            files.append(_recording(part, where))
         else:
             texts.append(_part_text(part, where))
     return Words(text="\n\n".join(texts), files=tuple(files))
@@ -149,7 +152,10 @@ def _part_text(part: JsonObject, where: str) -> str:
     kind = part.get("type")
     text = part.get(kind) if kind in ("text", "refusal") else None
     if not isinstance(text, str):
-        raise bad(where, "only parts of type `text`, and `image_url` in a user's message, are read.")
+        raise bad(
+            where,
+            "only parts of type `text`, and `image_url` and `input_audio` in a user's message, are read.",
+        )
     return text
 
 
@@ -167,6 +173,21 @@ def _picture(part: JsonObject, where: str) -> Attachment:
         raise bad(f"{where}.image_url.url", f"this is no base64: {error}.") from error
     kind = head[1].lower().replace("image/jpg", "image/jpeg")
     return Attachment(url=f"data:{kind};base64,{url[head.end() :]}", media_type=kind)
+
+
+def _recording(part: JsonObject, where: str) -> Attachment:
+    holder = part.get("input_audio")
+    given: JsonObject = holder if isinstance(holder, dict) else {}
+    kind, data = SOUNDS.get(str(given.get("format"))), given.get("data")
+    if kind is None or not isinstance(data, str) or not data:
+        raise bad(
+            f"{where}.input_audio", "an object with `data` in base64 and `format` wav or mp3 is expected."
+        )
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise bad(f"{where}.input_audio.data", f"this is no base64: {error}.") from error
+    return Attachment(url=f"data:{kind};base64,{data}", media_type=kind)
 
 
 def _not_fetched(where: str) -> ApiError:

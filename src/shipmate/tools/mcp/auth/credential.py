@@ -36,7 +36,10 @@ class FixedCredential:
         return False
 
     def refusal(self, status: int, challenge: str) -> str:
-        return f"it refused the key ({status}); mend mcp.servers.{self._name}.headers in ship.json"
+        return (
+            f"it refused the key ({status}); mend Authorization in mcp.servers.{self._name}.headers of "
+            "ship.json, or the variable it names"
+        )
 
     def secrets(self) -> set[str]:
         return set()
@@ -76,7 +79,14 @@ class LoginCredential:
             scope = clean_scope(read_challenge(challenge).get("scope"))
             more = f' --scope "{scope}"' if scope and not set(scope) & set('"$`\\!') else ""
             return f"the login does not allow this; run `{command}{more}`"
-        return f"it wants a login; run `{command}`"
+        scheme = challenge.split(maxsplit=1)[0].rstrip(",").lower() if challenge.strip() else "bearer"
+        if scheme == "bearer":
+            return f"it wants a login; run `{command}`"
+        # No login leads to a key of another kind.
+        return (
+            'it wants a key; set "Authorization" in '
+            f'mcp.servers.{self._name}.headers of ship.json to "${{NAME}}", and NAME in .env'
+        )
 
     def secrets(self) -> set[str]:
         """Return the tokens that were in use: none of them may be shown."""
