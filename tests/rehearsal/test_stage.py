@@ -13,7 +13,7 @@ import pytest
 from shipmate.approvals.audit import Audit
 from shipmate.priming.rehearsal.answer_piece import AnswerPiece
 from shipmate.rehearsal.perform import perform
-from shipmate.rehearsal.stage import ToolMode
+from shipmate.rehearsal.setting import Setting, ToolMode
 from shipmate.store.file_store import open_store
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.values.message import JsonObject
@@ -234,7 +234,7 @@ async def test_live_tools_act_and_are_audited_and_no_list_shows_it(root: Path) -
         STEP,
         words("Done."),
     ]
-    performed = await perform(layout, make_script(("go", parts)), model="script", tools="live")
+    performed = await perform(layout, make_script(("go", parts)), Setting(model="script", tools="live"))
     results = [piece for piece in pieces_of(performed)[0] if piece.kind != "call"]
     assert results[0].text.startswith("Created made.md")
     assert results[1].kind == "denial", "a script approves nothing real"

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from shipmate.priming.script.parse import read_script
 from shipmate.rehearsal.perform import perform
+from shipmate.rehearsal.setting import Setting
 from shipmate.workspace.layout import Layout
 
 
 async def main(root: str, script: str, tools: str) -> None:
     mode = {"script": "script", "sandbox": "sandbox", "live": "live"}[tools]
     while True:
-        await perform(Layout(Path(root)), read_script(Path(script)), model="script", tools=mode)  # pyright: ignore[reportArgumentType]
+        await perform(Layout(Path(root)), read_script(Path(script)), Setting(model="script", tools=mode))  # pyright: ignore[reportArgumentType]
         print("again", flush=True)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
 
 import msgspec
 
@@ -22,29 +21,13 @@ from shipmate.priming.rehearsal.report.rehearsal_report import Report
 from shipmate.priming.rehearsal.rubric import ask_judge, find_questions
 from shipmate.priming.script.record import Script, ScriptError
 from shipmate.rehearsal.perform import perform
-from shipmate.rehearsal.recorded_model import NAME
-from shipmate.rehearsal.stage import ToolMode
+from shipmate.rehearsal.setting import Setting
 from shipmate.values.message import timestamp, user_message
 from shipmate.workspace.crew import Crew
-from shipmate.workspace.layout import CAPTAIN, Layout
+from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import load_config
 
 log = logging.getLogger(__name__)
-
-
-class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """How a script is rehearsed, and what counts."""
-
-    member: str = CAPTAIN
-    # None is the member's own; "script" plays the member's side.
-    model: str | None = None
-    tools: ToolMode = "script"
-    forced: bool = False
-    ignore: Collection[str] = ()
-    # The model that judges rubrics; None is the one that answers.
-    judge: str | None = None
-    max_ms: float | None = None
-    max_cost_usd: float | None = None
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,18 +40,8 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     is_kept: bool = True
 
 
-async def rehearse(
-    layout: Layout,
-    ref: str,
-    *,
-    member: str = CAPTAIN,
-    model: str | None = None,
-    tools: ToolMode = "script",
-    forced: bool = False,
-    ignore: Collection[str] = (),
-) -> Report:
+async def rehearse(layout: Layout, ref: str, setting: Setting) -> Report:
     """Rehearse a script of the library; its report takes the place of the last one."""
-    setting = Setting(member=member, model=model, tools=tools, forced=forced, ignore=ignore)
     held = await hold(layout, ref, setting)
     try:
         if held.is_kept:
@@ -101,14 +74,7 @@ async def _hold(layout: Layout, ref: ScriptRef, setting: Setting) -> Held:
         # What is expected is read first, of each turn by who performs it: nothing is said for a script that
         # cannot be judged.
         has_rubric = _has_rubric(script)
-        performed = await perform(
-            layout,
-            script,
-            member=setting.member,
-            model=setting.model,
-            tools=setting.tools,
-            forced=setting.forced,
-        )
+        performed = await perform(layout, script, setting)
         judge = await _find_judge(layout, script, performed, setting) if has_rubric else None
         return Held(report=judge_script(script, performed, judge, setting), performed=performed, judge=judge)
     except NotTheirsError as error:
@@ -144,7 +110,7 @@ async def _find_judge(layout: Layout, script: Script, performed: Performed, sett
         return None
     loaded = load_config(layout)
     found = Crew(layout, loaded).find(setting.member)
-    model = setting.judge or (None if setting.model == NAME else setting.model)
+    model = setting.judge or (None if setting.is_played else setting.model)
     models = ModelChoice(found.config.llm, loaded.environ, None, Windows())
 
     async def ask(system: str, words: str) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shipmate.errors import UserError
+from shipmate.rehearsal.remover import Remover
 from shipmate.tools.exec.preview.effect import TooMuchError
 from shipmate.tools.exec.preview.replica import Replica
 from shipmate.tools.exec.sandbox.readable import readable_places
@@ -20,11 +19,8 @@ from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.workspace.disk.private import make_private
 from shipmate.workspace.layout import SHIP, Layout
 
-# Removes the copy when whoever made it lets go of the pipe, be it by a kill.
-REMOVE = 'cat >/dev/null; chmod -R u+rwX -- "$1" 2>/dev/null; rm -rf -- "$1"'
 # What of `.ship` a member sees as its own.
 KEPT_OF_SHIP = ("memory", "scratch")
-REMOVAL_SECONDS = 60
 
 
 class WorkspaceCopy:
@@ -38,7 +34,7 @@ class WorkspaceCopy:
         self._folder = place / name_folder()
         self.layout = replace(layout, root=self._folder / (layout.root.name or "workspace"))
         self.sandbox = Sandbox(self.layout)
-        self._remover: subprocess.Popen[bytes] | None = None
+        self._remover: Remover | None = None
         self._inward = _path_pattern(layout.root)
         self._outward = _path_pattern(self.layout.root)
 
@@ -49,14 +45,7 @@ class WorkspaceCopy:
                 "the workspace holds the folder for temporary files, so it cannot be copied there."
             )
         self._folder.mkdir(mode=0o700)
-        self._remover = subprocess.Popen(
-            ["/bin/sh", "-c", REMOVE, "sh", str(self._folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            # What is sent to our group, such as Ctrl-C, must not keep it from its work.
-            start_new_session=True,
-        )
+        self._remover = Remover(self._folder)
         try:
             Replica(self._workspace.root, self.layout.root).make()
         except TooMuchError as error:
@@ -65,11 +54,8 @@ class WorkspaceCopy:
 
     def remove(self) -> None:
         """Remove the copy, and wait until it is gone."""
-        if self._remover is None or self._remover.stdin is None:
-            return
-        self._remover.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._remover.wait(REMOVAL_SECONDS)
+        if self._remover is not None:
+            self._remover.finish()
 
     def confines(self) -> bool:
         """Return whether commands are held to the copy, and see nothing of the workspace."""

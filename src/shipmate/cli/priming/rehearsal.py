@@ -22,8 +22,8 @@ from shipmate.priming.rehearsal.report.rehearsal_report import Report
 from shipmate.priming.rehearsal.report.suite import RehearsalSuite, RehearsedScript, sum_script, sum_suite
 from shipmate.priming.rehearsal.update import update_script, write_diff
 from shipmate.priming.script.parse import parse_script, read_text
-from shipmate.rehearsal.service import Held, Setting, hold, judge_script
-from shipmate.rehearsal.stage import ToolMode
+from shipmate.rehearsal.service import Held, hold, judge_script
+from shipmate.rehearsal.setting import Setting, ToolMode
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import load_config

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.script.parse import Scan
@@ -71,6 +71,13 @@ def _look_at(record: Record, last: int) -> Iterator[Oddity]:
             "no page can show the part in `uiRaw`",
             "Write a part of a known type, or take it out",
         )
+    if _is_called_replaced(record.extra.get("uiMessage")):
+        yield (
+            "uiMessage",
+            "replaced",
+            "`replacedBy` hides nothing: a model is told this message as any other",
+            "Take the records of this message out when it was meant to be hidden, else `replacedBy`",
+        )
     if record.type in _SPOKEN and not record.fields[RULES[record.type].body or ""].strip():
         yield "", "empty", f"this {record.type} is empty, and no model is told it", "Write what was said"
     if record.genseq is not None and record.genseq < last:
@@ -82,6 +89,11 @@ def _look_at(record: Record, last: int) -> Iterator[Oddity]:
         )
     if record.type in CALLS:
         yield from _look_at_call(record)
+
+
+def _is_called_replaced(envelope: Any) -> bool:
+    metadata = envelope.get("metadata") if isinstance(envelope, dict) else None
+    return isinstance(metadata, dict) and "replacedBy" in metadata
 
 
 def _look_at_call(record: Record) -> Iterator[Oddity]:
