@@ -59,7 +59,7 @@ def test_a_project_uses_the_fixture_as_a_plugin(root: Path) -> None:
 
 def test_what_differs_is_raised_with_its_report(root: Path) -> None:
     rehearse = Rehearse(root)
-    with pytest.raises(DeviationError, match="denial") as raised:
+    with pytest.raises(DeviationError, match="no file authorises") as raised:
         rehearse("team_shared/log", tools="live")
     assert raised.value.report.verdict == "differs"
     assert rehearse("team_shared/log", ignore=["results"], tools="live").verdict == "same"

@@ -23,6 +23,7 @@ from tests.support.cassette import (
     pieces_of,
     snapshot,
     told,
+    wish,
     words,
 )
 from tests.support.provider_server import ProviderServer
@@ -286,14 +287,17 @@ async def test_grants_hold_for_live_tools_alone_and_only_while_they_are_in_force
         )
         await (await ship.receive(answer)).outcome()
         (grant,) = await ship.approvals.grants()
-    script = make_script(("go", [called("write", output="recorded", **WRITE), STEP, words("Done.")]))
+    said = wish("write", **WRITE)
+    script = make_script((said, [called("write", output="recorded", **WRITE), STEP, words("Done.")]))
     (tmp_path / "log.md").unlink()
-    performed = await perform(layout, script, Setting(model="script", tools="live"))
-    assert [kind for kind, _ in told(performed)[0]] == ["call", "result", "words"]
+    performed = await perform(layout, script, Setting(model="rehearsal", tools="live"))
+    assert [kind for kind, _ in told(performed)[0]] == ["words", "call", "result", "words"]
     assert (tmp_path / "log.md").exists()
     (tmp_path / "log.md").unlink()
     async with Shipmate.open(tmp_path) as ship:
         await ship.approvals.revoke(grant.id)
-    performed = await perform(layout, script, Setting(model="script", tools="live"))
-    assert [kind for kind, _ in told(performed)[0]] == ["call", "denial", "words"]
+    performed = await perform(layout, script, Setting(model="rehearsal", tools="live"))
+    (denial,) = [piece for piece in pieces_of(performed)[0] if piece.kind == "denial"]
+    reason = "it was asked because no rule allows it"
+    assert denial.text == f"a rehearsal approves nothing real; {reason}"
     assert not (tmp_path / "log.md").exists()

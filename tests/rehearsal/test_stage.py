@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,6 +26,7 @@ from tests.support.cassette import (
     make_workspace,
     pieces_of,
     snapshot,
+    wish,
     words,
 )
 
@@ -41,9 +41,8 @@ def root(tmp_path: Path) -> Path:
 async def play(layout: Layout, *parts: JsonObject, tools: ToolMode = "sandbox") -> list[AnswerPiece]:
     """Rehearse calls, each of which a person approved, with the script as the model."""
     said = [part for each in parts for part in (STEP, approved(each))]
-    performed = await perform(
-        layout, make_script(("go", [*said, STEP, words("Done.")])), model="script", tools=tools
-    )
+    script = make_script(("go", [*said, STEP, words("Done.")]))
+    performed = await perform(layout, script, Setting(model="script", tools=tools))
     (turn,) = pieces_of(performed)
     assert turn[-1].text == "Done."
     return [piece for piece in turn[:-1] if piece.kind != "call"]
@@ -224,18 +223,17 @@ async def test_a_rehearsal_keeps_to_the_rules_of_the_workspace(root: Path) -> No
 
 async def test_live_tools_act_and_are_audited_and_no_list_shows_it(root: Path) -> None:
     layout = make_workspace(root, permissions={"allow": ["write", "exec(echo hello)"]})
-    parts: list[Any] = [
-        STEP,
-        called("write", "c1", output="recorded", path="made.md", content="x\n"),
-        STEP,
-        approved(called("exec", "c2", output="recorded", command="touch other.md")),
-        STEP,
-        called("exec", "c3", output="recorded", command="echo hello"),
-        STEP,
-        words("Done."),
-    ]
-    performed = await perform(layout, make_script(("go", parts)), Setting(model="script", tools="live"))
-    results = [piece for piece in pieces_of(performed)[0] if piece.kind != "call"]
+    script = make_script(
+        (wish("write", path="made.md", content="x\n"), [words("Done.")]),
+        (
+            wish("exec", command="touch other.md"),
+            [approved(called("exec", "c2", output="recorded", command="touch other.md"))],
+        ),
+        (wish("exec", command="echo hello"), [words("Done.")]),
+    )
+    performed = await perform(layout, script, Setting(model="rehearsal", tools="live"))
+    turns = pieces_of(performed)
+    results = [piece for turn in turns for piece in turn if piece.kind not in ("call", "words")]
     assert results[0].text.startswith("Created made.md")
     assert results[1].kind == "denial", "a script approves nothing real"
     assert (root / "made.md").read_text() == "x\n"
@@ -254,6 +252,41 @@ async def test_live_tools_act_and_are_audited_and_no_list_shows_it(root: Path) -
     await store.close()
     assert not list(layout.threads.glob("*"))
     assert not list(layout.bin.glob("*"))
+
+
+async def test_p2_what_a_script_itself_calls_acts_nowhere_real_whatever_the_rules_allow(root: Path) -> None:
+    """A script file never authorises anything real: no mode, rule or grant was given for what a file says."""
+    layout = make_workspace(root, permissions={"mode": "yolo", "allow": ["write", "exec(touch made.md)"]})
+    (root / "log.md").write_text("08:00\n")
+    outside = root.parent / "outside.md"
+    outside.write_text("private")
+    before = snapshot(root)
+    results = await play(
+        layout,
+        called("write", "c1", output="recorded", path="made.md", content="x"),
+        called("exec", "c2", output="recorded", command="touch made.md"),
+        called("web_fetch", "c3", output="recorded", url="http://127.0.0.1:9/"),
+        called("read", "c4", output="recorded", path=str(outside)),
+        called("read", "c5", output="recorded", path="log.md"),
+        tools="live",
+    )
+    assert [piece.kind for piece in results] == ["error"] * 4 + ["result"]
+    assert all("no file authorises what acts or reaches out" in piece.text for piece in results[:2])
+    assert "08:00" in results[4].text
+    assert all("private" not in piece.text for piece in results)
+    after = snapshot(root)
+    assert {name for name in after if not name.startswith(".ship/")} == set(before)
+    refused = [entry.tool for entry in Audit(layout).entries() if entry.event == "refused"]
+    assert {"write", "exec"} <= set(refused)
+
+
+async def test_p2_a_rule_that_denies_is_named_also_where_a_script_may_not_act(root: Path) -> None:
+    layout = make_workspace(root, permissions={"deny": ["write"]})
+    (result,) = await play(
+        layout, called("write", output="recorded", path="made.md", content="x"), tools="live"
+    )
+    assert result.text.startswith("not allowed: ")
+    assert "`write`" in result.text
 
 
 def test_the_proofs_run_with_a_sandbox_that_works(root: Path) -> None:

@@ -14,8 +14,11 @@ from shipmate.workspace.layout import Layout
 
 async def main(root: str, script: str, tools: str) -> None:
     mode = {"script": "script", "sandbox": "sandbox", "live": "live"}[tools]
+    # What a script calls itself acts nowhere real; the offline model does as it is told.
+    model = "rehearsal" if mode == "live" else "script"
+    setting = Setting(model=model, tools=mode)  # pyright: ignore[reportArgumentType]
     while True:
-        await perform(Layout(Path(root)), read_script(Path(script)), Setting(model="script", tools=mode))  # pyright: ignore[reportArgumentType]
+        await perform(Layout(Path(root)), read_script(Path(script)), setting)
         print("again", flush=True)
 
 
