@@ -44,7 +44,7 @@ async def test_p2_a_script_in_which_a_member_acted_is_played_as_it_was_recorded(
                 words("I look first."),
                 called("read", "r1", output="nothing yet", path="log.md"),
                 STEP,
-                approved(called("write", "w1", output="Created log.md: 1 lines.", **WRITE)),
+                approved(called("write", "w1", output="Created log.md: 1 line.", **WRITE)),
                 STEP,
                 words("Written."),
             ],

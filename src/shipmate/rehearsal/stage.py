@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import msgspec
 
@@ -25,8 +26,8 @@ from shipmate.rehearsal.live_log import LiveLog, name_rehearsal
 from shipmate.rehearsal.passing_store import NoAudit, PassingApprovals, PassingStore
 from shipmate.rehearsal.recorded_call import RecordedCalls
 from shipmate.rehearsal.recorded_model import RecordedModel
-from shipmate.rehearsal.scripted_approvals import ScriptedApprovals, tighten
 from shipmate.rehearsal.setting import Setting
+from shipmate.rehearsal.staged_approvals import CopyApprovals, ScriptedApprovals
 from shipmate.rehearsal.staged_toolset import stage_tools, withhold
 from shipmate.rehearsal.workspace_copy import WorkspaceCopy
 from shipmate.store.file_store import open_store
@@ -127,7 +128,9 @@ def _compose(
     player = RecordedModel() if setting.is_played else None
     store = PassingStore(place, _spent(layout, player))
     # Answers from the script need no sandbox, and no command runs in the copy without one.
-    approvals = _make_approvals(place, loaded, store, NoAudit(place, disk=MemoryDisk()), lambda: True)
+    make = partial(CopyApprovals, copy) if copy else ApprovalService
+    audit = NoAudit(place, disk=MemoryDisk())
+    approvals = _make_approvals(place, loaded, store, audit, lambda: True, make)
     return Stage(
         layout=layout,
         equipment=_equip(withhold(member, is_live=copy is not None), loaded, toolset, player),
@@ -148,8 +151,8 @@ def _compose_live(layout: Layout, loaded: Loaded, member: Member, setting: Setti
     player = RecordedModel() if setting.is_played else None
     store = PassingStore(layout, _spent(layout, player))
     audit = Audit(layout, loaded.mask)
-    is_scripted = player is not None
-    approvals = _make_approvals(layout, loaded, store, audit, lambda: sandbox.works, is_scripted=is_scripted)
+    make = ScriptedApprovals if player else ApprovalService
+    approvals = _make_approvals(layout, loaded, store, audit, lambda: sandbox.works, make)
     return Stage(
         layout=layout,
         equipment=_equip(member, loaded, toolset, player),
@@ -176,15 +179,13 @@ def _make_approvals(
     store: PassingStore,
     audit: Audit,
     works: Callable[[], bool],
-    *,
-    is_scripted: bool = False,
+    make: Callable[..., ApprovalService] = ApprovalService,
 ) -> ApprovalService:
     """Make the rules of a workspace; the questions are kept nowhere."""
     config = loaded.config
-    make = ScriptedApprovals if is_scripted else ApprovalService
     return make(
         layout,
-        tighten(config.permissions) if is_scripted else config.permissions,
+        config.permissions,
         store,
         language=config.language,
         sandbox_works=works,

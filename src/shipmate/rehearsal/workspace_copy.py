@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,6 +52,7 @@ class WorkspaceCopy:
             Replica(self._workspace.root, self.layout.root).make()
         except TooMuchError as error:
             raise UserError(f"{error}. Rehearse it with `--tools script`.") from error
+        self._turn_links()
         self._make_state()
 
     def remove(self) -> None:
@@ -71,6 +74,17 @@ class WorkspaceCopy:
         """Return a JSON value in which the copy's path is the workspace's."""
         return _rewrite(value, self._outward, str(self._workspace.root))
 
+    def _turn_links(self) -> None:
+        """Point links that name a place of the workspace by its whole path at the same place of the copy."""
+        roots = {self._workspace.root, self._workspace.root.resolve()}
+        for folder, names, files in os.walk(self.layout.root):
+            for link in (Path(folder) / name for name in (*names, *files)):
+                if link.is_symlink() and (inner := _find_inside(link.readlink(), roots)) is not None:
+                    # In a folder that is closed to us it stays as it is, and leads nowhere.
+                    with contextlib.suppress(PermissionError):
+                        link.unlink()
+                        link.symlink_to(self.layout.root / inner)
+
     def _make_state(self) -> None:
         """Make the copy's own `.ship`, a folder whatever it is in the workspace."""
         if not self.layout.ship.is_dir() or self.layout.ship.is_symlink():
@@ -78,6 +92,13 @@ class WorkspaceCopy:
         make_private(self.layout.ship)
         for name in KEPT_OF_SHIP:
             _copy_files(self._workspace.root / SHIP / name, self.layout.ship / name)
+
+
+def _find_inside(target: Path, roots: Collection[Path]) -> Path | None:
+    """Return where in a workspace a link leads that names the whole path, None for any other link."""
+    plain = Path(os.path.normpath(target))
+    own = next((root for root in roots if target.is_absolute() and plain.is_relative_to(root)), None)
+    return None if own is None else plain.relative_to(own)
 
 
 def _copy_files(source: Path, copy: Path) -> None:

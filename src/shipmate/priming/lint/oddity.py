@@ -13,10 +13,13 @@ from shipmate.priming.script.record_turn import CALLS
 from shipmate.priming.script.script_frontmatter import KEYS
 from shipmate.priming.script.ui_key import is_showable
 from shipmate.values.message import JsonObject
-from shipmate.workspace.json import read_json
+from shipmate.workspace.json import read_json, read_unique_json
 from shipmate.workspace.layout import MEMBER_ID
 
+_ONCE = "Keep the one that is meant, and take the other out"
 _UNREAD = "Take it out when it was meant to do something"
+# What makes a model be told something else than people read.
+_ERRORS = frozenset({"part", "twice", "differ"})
 _SPOKEN = ("human_text_record", "agent_words_record")
 
 
@@ -31,11 +34,29 @@ def find_oddities(scan: Scan, lines: Sequence[str]) -> Iterator[Mark]:
     last = 0
     for number, record in scan.records.items():
         block = scan.blocks[number - 1]
+        if record.type == "func_call_record" and gives_twice("\n".join(block.lines)):
+            reason = "this call gives a key twice, and the last one counts"
+            yield Mark(
+                line=record.line, record=number, level="error", rule="twice", reason=reason, mend=_ONCE
+            )
         for key, rule, reason, mend in _look_at(record, last):
             line = find_key(lines, block.start, block.start + len(block.lines), key) or record.line
-            level = "error" if rule == "part" else "warning"
+            level = "error" if rule in _ERRORS else "warning"
             yield Mark(line=line, record=number, level=level, rule=rule, reason=reason, mend=mend)
         last = record.genseq or last
+
+
+def gives_twice(text: str) -> bool:
+    """Return whether JSON gives a key of an object twice."""
+    try:
+        read_json(text)
+    except ValueError:
+        return False
+    try:
+        read_unique_json(text)
+    except ValueError:
+        return True
+    return False
 
 
 def find_key(lines: Sequence[str], start: int, end: int, key: str) -> int:
@@ -100,6 +121,8 @@ def _look_at_call(record: Record) -> Iterator[Oddity]:
     text = record.fields.get("rawArgumentsText")
     if not text:
         return
+    if gives_twice(text):
+        yield "rawArg", "twice", "rawArgumentsText gives a key twice, and the last one counts", _ONCE
     try:
         value = read_json(text)
     except ValueError:
@@ -114,7 +137,7 @@ def _look_at_call(record: Record) -> Iterator[Oddity]:
     elif "arguments" in record.fields and record.fields["arguments"] != value:
         yield (
             "arguments",
-            "arguments",
+            "differ",
             "`arguments` and `rawArgumentsText` differ, and a model is told `arguments`",
             "Take one of them out",
         )
