@@ -35,7 +35,9 @@ def find_unpaired(numbered: Mapping[int, Record]) -> Iterator[Mark]:
             if (state := _state_of(record)) is None:
                 yield _mark_call(record, numbers[at])
             elif state != _DENIED:
-                reason = f"the call {record.fields['id']!r:.80} was still open; a model is told that it was not run"
+                reason = (
+                    f"the call {record.fields['id']!r:.80} was still open; a model is told that it failed"
+                )
                 yield _mark(record, numbers[at], "open", reason, _OPEN, is_error=False)
         elif record.type in RESULTS and at not in pairs:
             yield _mark_result(record, numbers[at], called)

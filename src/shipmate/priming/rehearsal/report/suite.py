@@ -30,7 +30,7 @@ class RehearsedScript(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 
 class EqualRuns(msgspec.Struct, frozen=True):
-    """Rehearsals of a script that were not as recorded in the same way: their numbers, and the first report."""
+    """Rehearsals that were not as recorded in the same way: their numbers, and the first report."""
 
     numbers: list[int]
     report: Report
@@ -44,7 +44,7 @@ class EqualRuns(msgspec.Struct, frozen=True):
 
 def group_runs(script: RehearsedScript) -> list[EqualRuns]:
     """Return the rehearsals that were not as recorded, equal ones together."""
-    found: dict[bytes, EqualRuns] = {}
+    found: dict[str, EqualRuns] = {}
     for number, report in enumerate(script.reports, 1):
         if report.verdict != "same":
             same = found.setdefault(_outline(report), EqualRuns([], report))
@@ -52,7 +52,7 @@ def group_runs(script: RehearsedScript) -> list[EqualRuns]:
     return list(found.values())
 
 
-def _outline(report: Report) -> bytes:
+def _outline(report: Report) -> str:
     """Return what two reports have in common that say the same; ids and measured times do not count."""
     deviations = [
         (
@@ -65,7 +65,8 @@ def _outline(report: Report) -> bytes:
         for at, turn in enumerate(report.turns)
         for each in turn.deviations
     ]
-    return msgspec.json.encode((report.verdict, deviations or report.reason))
+    # What was said may hold characters that no JSON can.
+    return repr((report.verdict, deviations or report.reason))
 
 
 def _sides(deviation: Deviation) -> list[AnswerPiece | None]:
