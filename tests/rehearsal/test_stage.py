@@ -155,6 +155,52 @@ async def test_links_that_lead_out_are_not_followed(root: Path, tmp_path: Path) 
     assert snapshot(root) == before
 
 
+async def test_p2_links_to_places_of_the_workspace_lead_to_those_of_the_copy(root: Path) -> None:
+    layout = make_workspace(root)
+    (root / "docs").mkdir()
+    (root / "docs" / "log.md").write_text("08:00\n")
+    (root / ".env").write_text("KEY=s3cret-value\n")
+    (root / "file.md").symlink_to(root / "docs" / "log.md")
+    (root / "folder").symlink_to(root / "docs")
+    (root / "docs" / "round.md").symlink_to(root / "docs" / ".." / "docs" / "log.md")
+    (root / "out.md").symlink_to(root / ".." / "outside.md")
+    (root.parent / "outside.md").write_text("outside\n")
+    (root / "keys.md").symlink_to(root / ".env")
+    before = snapshot(root)
+    results = await play(
+        layout,
+        called("read", "c1", output="recorded", path="file.md"),
+        called("read", "c2", output="recorded", path="folder/log.md"),
+        called("read", "c3", output="recorded", path="docs/round.md"),
+        called("write", "c4", output="recorded", path="folder/new.md", content="in the copy\n"),
+        called("read", "c5", output="recorded", path="docs/new.md"),
+        called("read", "c6", output="recorded", path="out.md"),
+        called("read", "c7", output="recorded", path="keys.md"),
+    )
+    assert all("08:00" in piece.text for piece in results[:3])
+    assert "in the copy" in results[4].text
+    assert [piece.kind for piece in results[5:]] == ["error", "error"]
+    assert all("outside\n" not in piece.text and "s3cret" not in piece.text for piece in results)
+    assert snapshot(root) == before
+
+
+async def test_p2_refusals_in_the_copy_name_the_places_of_the_workspace(root: Path) -> None:
+    layout = make_workspace(root, permissions={"deny": ["write(docs/**)"]})
+    (root / "link.md").symlink_to(root.parent / "outside.md")
+    results = await play(
+        layout,
+        called("read", "c1", output="recorded", path=str(root / "missing.md")),
+        called("read", "c2", output="recorded", path=str(root / "link.md")),
+        called("write", "c3", output="recorded", path=str(root / "docs" / "a.md"), content="x"),
+        called("write", "c4", output="recorded", path=str(root / ".env"), content="x"),
+        called("read", "c5", output="recorded", path=f"{root}/../outside.md"),
+        called("edit", "c6", output="recorded", path=str(root / "Agent.md"), old="none", new="x"),
+        called("exec", "c7", output="recorded", command=f"cat {root}/.env"),
+        called("write", "c8", output="recorded", path=str(root), content="x"),
+    )
+    assert all("shipmate-" not in piece.text for piece in results), [piece.text for piece in results]
+
+
 @needs_sandbox
 async def test_a_link_made_in_the_copy_leads_nowhere(root: Path, tmp_path: Path) -> None:
     layout = make_workspace(root)

@@ -77,7 +77,8 @@ def find_scripts(layout: Layout, names: Sequence[str]) -> list[ScriptRef | Repor
 def _find(layout: Layout, name: str) -> Iterator[ScriptRef | Report]:
     place = _inside(layout, name)
     folder = layout.priming / place
-    is_script = place.count("/") > place.startswith("individual/")
+    kind, _, rest = place.partition("/")
+    is_script = "/" in rest if kind == "individual" else kind == "team_shared" and bool(rest)
     if not folder.is_dir() or (is_script and not name.endswith("/") and _is_file(folder)):
         if not is_script:
             raise NotFoundError(_tell_missing(layout, place))
