@@ -12,6 +12,7 @@ from shipmate.priming.convert import to_records
 from shipmate.priming.script.record import Script
 from shipmate.priming.script.writer import write_script
 from shipmate.rehearsal.service import rehearse
+from shipmate.rehearsal.setting import Setting
 from shipmate.values.message import JsonObject, UIMessage
 from shipmate.workspace.layout import Layout
 
@@ -45,7 +46,7 @@ def measure() -> list[dict[str, Any]]:
 
 async def _rehearse(layout: Layout) -> None:
     for number in range(SCRIPTS):
-        report = await rehearse(layout, f"team_shared/s{number}", model="script", tools="script")
+        report = await rehearse(layout, f"team_shared/s{number}", Setting(model="script"))
         assert report.verdict == "same", report
 
 

@@ -34,7 +34,7 @@ def test_that_fails(rehearse: Rehearse) -> None:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     layout = make_workspace(tmp_path)
-    call = approved(called("write", output="Created log.md: 1 lines.", path="log.md", content="x\n"))
+    call = approved(called("write", output="Created log.md: 1 line.", path="log.md", content="x\n"))
     layout.shared_priming.mkdir(parents=True)
     text = write_script(make_script(("keep a log", [STEP, call, STEP, words("Written.")])))
     (layout.shared_priming / "log.md").write_text(text)
@@ -53,13 +53,13 @@ def test_a_project_uses_the_fixture_as_a_plugin(root: Path) -> None:
     assert "2 passed" in done.stdout, done.stdout + done.stderr
     assert "1 failed" in done.stdout
     assert "team_shared/log: differs: turn 1" in done.stdout
-    assert "recorded: result write Created log.md: 1 lines." in done.stdout
+    assert "recorded: result write Created log.md: 1 line." in done.stdout
     assert not (root / "log.md").exists()
 
 
 def test_what_differs_is_raised_with_its_report(root: Path) -> None:
     rehearse = Rehearse(root)
-    with pytest.raises(DeviationError, match="denial") as raised:
+    with pytest.raises(DeviationError, match="no file authorises") as raised:
         rehearse("team_shared/log", tools="live")
     assert raised.value.report.verdict == "differs"
     assert rehearse("team_shared/log", ignore=["results"], tools="live").verdict == "same"

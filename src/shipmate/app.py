@@ -193,7 +193,7 @@ class Shipmate:
 
     async def _begin_to_keep(self) -> LocalKeeper:
         """Make the lanes of the keeper, after finishing what a crash cut off."""
-        await asyncio.to_thread(_take_up, self.layout)
+        await asyncio.to_thread(take_up, self.layout)
         await self.store.inbox.load()
         await self.store.outbox.load()
         feed = LocalFeed()
@@ -246,7 +246,7 @@ class Opening:
             await self._ship.close()
 
 
-def _take_up(layout: Layout) -> None:
+def take_up(layout: Layout) -> None:
     """Finish what a crash cut off, and forget trials nobody can answer any more."""
     if layout.rooms.is_dir():
         for line in Sandbox(layout).recover():

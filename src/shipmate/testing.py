@@ -21,7 +21,7 @@ import pytest
 
 from shipmate.priming.rehearsal.report.rehearsal_report import Report
 from shipmate.rehearsal.service import rehearse as rehearse_script
-from shipmate.rehearsal.stage import ToolMode
+from shipmate.rehearsal.setting import Setting, ToolMode
 from shipmate.workspace.layout import CAPTAIN, Layout
 
 __all__ = ["DeviationError", "Rehearse", "rehearse"]
@@ -56,9 +56,8 @@ class Rehearse:
 
         `model` is "script" for the member's side as recorded, None for the member's own model, or a name.
         """
-        work = rehearse_script(
-            self.layout, ref, member=member, model=model, tools=tools, forced=forced, ignore=ignore
-        )
+        setting = Setting(member=member, model=model, tools=tools, forced=forced, ignore=ignore)
+        work = rehearse_script(self.layout, ref, setting)
         # A test that is asynchronous itself has a loop running in this thread.
         with ThreadPoolExecutor(1) as worker:
             report = worker.submit(asyncio.run, work).result()

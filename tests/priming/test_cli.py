@@ -43,6 +43,24 @@ def shell(layout: Layout, capsys: pytest.CaptureFixture[str]) -> Shell:
     return Shell(layout, capsys)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("list", "-m", "nobody"),
+        ("search", "x", "-m", "nobody"),
+        ("recent", "-m", "nobody"),
+        ("new", "individual/nobody/x"),
+    ],
+)
+def test_p7_a_member_who_is_not_there_is_a_mistake_that_names_those_there_are(
+    shell: Shell, layout: Layout, command: tuple[str, ...]
+) -> None:
+    code, _, err = shell(*command)
+    assert code == 2
+    assert "there is no member 'nobody'. There are: captain." in err
+    assert not layout.member_priming("nobody").exists()
+
+
 @pytest.fixture
 def thread(layout: Layout) -> None:
     async def make() -> None:
@@ -68,6 +86,8 @@ def test_an_empty_workspace_says_what_to_do(shell: Shell) -> None:
 def test_lists_and_searches(shell: Shell, put: Put, layout: Layout) -> None:
     put("team_shared/probe", "title: 环境探针")
     put("individual/ux/own")
+    (layout.members / "ux").mkdir(parents=True)
+    (layout.members / "ux" / "Agent.md").write_text("# Ux\n")
     put("team_shared/bad", body="### user\n")
     code, out, err = shell("list")
     assert code == 0

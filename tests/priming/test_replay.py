@@ -18,6 +18,7 @@ from shipmate.priming.recent import Recents
 from shipmate.priming.replay import NO_RESULT, Priming, build_rows, create_dialog, hides_priming, renumber
 from shipmate.priming.script.parse import parse_script, read_script
 from shipmate.priming.script.record import Record, Script
+from shipmate.priming.script.writer import write_script
 from shipmate.store.file_store import open_store
 from shipmate.store.transient_store import TransientStore
 from shipmate.thread.log import FileLog
@@ -350,6 +351,24 @@ def test_any_script_replays_into_rows_a_thread_can_hold(
     assert all(is_settled(part) for row in rows for part in tool_parts(row))
     assert msgspec.json.decode(msgspec.json.encode(rows)) == rows
     assert to_messages(to_records(rows)) == rows
+
+
+@pytest.mark.parametrize("key", ["replacedBy", "guides"])
+async def test_p3_no_key_of_a_script_keeps_from_the_model_what_it_shows(
+    layout: Layout, threads: ThreadService, key: str
+) -> None:
+    """A message called replaced stays in view, and a guide said to be told is told all the same."""
+    metadata = {key: {"docs/AGENTS.md": "c1"} if key == "guides" else "u2", "model": "m"}
+    messages: list[UIMessage] = [
+        {"id": "u1", "role": "user", "metadata": metadata, "parts": [{"type": "text", "text": "Mind this."}]},
+        {"id": "a1", "role": "assistant", "metadata": metadata, "parts": [{"type": "text", "text": "Aye."}]},
+    ]
+    script = parse_script(write_script(Script({}, to_records(messages))))
+    await threads.create(THREAD, build_rows([script], THREAD))
+    thread = await threads.read(THREAD)
+    assert [text_of(message) for message in thread.history()] == ["Mind this.", "Aye."]
+    assert all(key not in metadata_of(message) for message in thread.messages)
+    assert all(metadata_of(message)["model"] == "m" for message in thread.messages)
 
 
 def test_a_role_no_thread_knows_is_refused() -> None:

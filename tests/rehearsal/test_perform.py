@@ -10,6 +10,7 @@ from shipmate import ApprovalReplyEvent, ScriptedModel, Shipmate, TextEvent, cal
 from shipmate.errors import PrimingError
 from shipmate.priming.script.parse import parse_script
 from shipmate.rehearsal.perform import perform
+from shipmate.rehearsal.setting import Setting
 from shipmate.workspace.layout import Layout
 from tests.support.cassette import (
     STEP,
@@ -22,6 +23,7 @@ from tests.support.cassette import (
     pieces_of,
     snapshot,
     told,
+    wish,
     words,
 )
 from tests.support.provider_server import ProviderServer
@@ -42,14 +44,14 @@ async def test_p2_a_script_in_which_a_member_acted_is_played_as_it_was_recorded(
                 words("I look first."),
                 called("read", "r1", output="nothing yet", path="log.md"),
                 STEP,
-                approved(called("write", "w1", output="Created log.md: 1 lines.", **WRITE)),
+                approved(called("write", "w1", output="Created log.md: 1 line.", **WRITE)),
                 STEP,
                 words("Written."),
             ],
         ),
         ("thanks", [words("You are welcome.")]),
     )
-    performed = await perform(layout, script, model="script", tools="script")
+    performed = await perform(layout, script, Setting(model="script", tools="script"))
     assert told(performed) == [
         [
             ("words", "I look first."),
@@ -69,7 +71,7 @@ async def test_p2_a_script_in_which_a_member_acted_is_played_as_it_was_recorded(
 
 async def test_a_recorded_denial_is_repeated(tmp_path: Path) -> None:
     script = make_script(("keep a log", [denied("write", **WRITE), words("Then not.")]))
-    performed = await perform(make_workspace(tmp_path), script, model="script")
+    performed = await perform(make_workspace(tmp_path), script, Setting(model="script"))
     assert told(performed) == [[("call", "write"), ("denial", "write"), ("words", "Then not.")]]
     assert performed.turns[0].missed == []
 
@@ -87,7 +89,7 @@ async def test_the_same_call_denied_and_then_approved_is_answered_in_order(tmp_p
             ],
         )
     )
-    performed = await perform(make_workspace(tmp_path), script, model="script")
+    performed = await perform(make_workspace(tmp_path), script, Setting(model="script"))
     assert [kind for kind, _ in told(performed)[0]] == ["call", "denial", "call", "result", "words"]
 
 
@@ -100,7 +102,7 @@ async def test_calls_beside_each_other_get_each_its_own_decision(tmp_path: Path)
         words("Some."),
     ]
     script = make_script(("keep a log", parts))
-    performed = await perform(make_workspace(tmp_path), script, model="script")
+    performed = await perform(make_workspace(tmp_path), script, Setting(model="script"))
     results = [(piece.kind, piece.text) for piece in pieces_of(performed)[0] if piece.kind != "call"]
     assert results == [("result", "Created."), ("denial", ""), ("result", "Again."), ("words", "Some.")]
 
@@ -120,7 +122,7 @@ async def test_recorded_errors_and_files_are_told_again(tmp_path: Path) -> None:
             ],
         )
     )
-    performed = await perform(make_workspace(tmp_path), script, model="script")
+    performed = await perform(make_workspace(tmp_path), script, Setting(model="script"))
     assert [kind for kind, _ in told(performed)[0]] == ["call", "error", "call", "result", "file", "words"]
 
 
@@ -129,7 +131,7 @@ async def test_a_rule_that_denies_by_now_is_found(tmp_path: Path) -> None:
         ("keep a log", [called("write", output="Created.", **WRITE), STEP, words("Written.")])
     )
     layout = make_workspace(tmp_path, permissions={"deny": ["write"]})
-    performed = await perform(layout, script, model="script")
+    performed = await perform(layout, script, Setting(model="script"))
     assert told(performed) == [[("call", "write"), ("error", "write"), ("words", "Written.")]]
     assert pieces_of(performed)[0][1].text.startswith("not allowed")
 
@@ -144,7 +146,7 @@ async def test_what_was_refused_and_runs_unasked_by_now_is_found(
 ) -> None:
     script = make_script(("keep a log", [part, STEP, words("No.")]))
     layout = make_workspace(tmp_path, permissions={"mode": "yolo"})
-    performed = await perform(layout, script, model="script")
+    performed = await perform(layout, script, Setting(model="script"))
     assert [kind for kind, _ in told(performed)[0]] == ["call", "error", "words"]
     assert "was refused" in pieces_of(performed)[0][1].text
     assert performed.turns[0].missed == [
@@ -157,13 +159,13 @@ async def test_tools_that_only_the_script_knows_are_answered_too(tmp_path: Path)
     script = make_script(
         ("look it up", [called("mcp__sea__depth", output={"fathoms": 12}, place="here"), STEP, words("12.")])
     )
-    performed = await perform(make_workspace(tmp_path), script, model="script")
+    performed = await perform(make_workspace(tmp_path), script, Setting(model="script"))
     assert pieces_of(performed)[0][1].value == {"fathoms": 12}
 
 
 async def test_a_script_that_ends_with_a_call_ends_there(tmp_path: Path) -> None:
     script = make_script(("look", [called("read", output="Hello.", path="a.md")]), ("and?", []))
-    performed = await perform(make_workspace(tmp_path), script, model="script")
+    performed = await perform(make_workspace(tmp_path), script, Setting(model="script"))
     assert told(performed) == [[("call", "read"), ("result", "read")], []]
     assert [turn.stopped for turn in performed.turns] == ["", ""]
 
@@ -171,12 +173,12 @@ async def test_a_script_that_ends_with_a_call_ends_there(tmp_path: Path) -> None
 async def test_a_script_nobody_speaks_in_cannot_be_performed(tmp_path: Path) -> None:
     script = parse_script("### record agent_words_record\n```\n---\ngenseq: 1\n---\nhi\n```\n")
     with pytest.raises(PrimingError, match="no user turn"):
-        await perform(make_workspace(tmp_path), script, model="script")
+        await perform(make_workspace(tmp_path), script, Setting(model="script"))
 
 
 async def test_a_model_that_cannot_be_had_is_told_apart_from_a_deviation(tmp_path: Path) -> None:
     script = make_script(("hello", [words("Hello.")]))
-    performed = await perform(make_workspace(tmp_path), script, model="nobody:nothing")
+    performed = await perform(make_workspace(tmp_path), script, Setting(model="nobody:nothing"))
     assert performed.turns == []
     assert "nobody" in performed.unusable
 
@@ -201,7 +203,7 @@ async def test_a_model_is_answered_by_name_and_arguments(tmp_path: Path) -> None
     async with ProviderServer() as server:
         server.script(ask_tools(Call("read", '{"path": "a.md", "offset": 1}')), say("Hello, it says."))
         layout = speaking(tmp_path, server)
-        performed = await perform(layout, script)
+        performed = await perform(layout, script, Setting())
     assert [path.parent for path in layout.ship.rglob("*") if path.is_file()] == [layout.usage], "it was paid"
     assert [(piece.kind, piece.text) for piece in pieces_of(performed)[0]] == [
         ("call", ""),
@@ -222,7 +224,7 @@ async def test_a_call_that_was_not_recorded_is_missed_in_plain_words(tmp_path: P
             ask_tools(Call("write", '{"path": "a.md", "content": "x"}')),
             say("Well."),
         )
-        performed = await perform(speaking(tmp_path, server), script)
+        performed = await perform(speaking(tmp_path, server), script, Setting())
     kinds = [piece.kind for piece in pieces_of(performed)[0]]
     assert kinds == ["call", "error", "call", "result", "call", "error", "call", "denial", "words"]
     assert performed.turns[0].missed == [
@@ -240,7 +242,7 @@ async def test_forced_puts_the_scripts_own_history_before_each_turn(tmp_path: Pa
     )
     async with ProviderServer() as server:
         server.script(say("first, as of now"), say("second"))
-        performed = await perform(speaking(tmp_path, server), script, forced=forced)
+        performed = await perform(speaking(tmp_path, server), script, Setting(forced=forced))
         sent = json.dumps(server.requests[1].body["messages"])
         pinned = [json.dumps(request.body["messages"]) for request in server.requests]
     assert ("first, as recorded" in sent) is forced
@@ -254,7 +256,7 @@ async def test_one_turn_that_breaks_does_not_spoil_the_rest_when_forced(tmp_path
     for forced, expected in ((False, 1), (True, 2)):
         async with ProviderServer() as server:
             server.script(say(""), say("2"))
-            performed = await perform(speaking(tmp_path, server), script, forced=forced)
+            performed = await perform(speaking(tmp_path, server), script, Setting(forced=forced))
         assert len(performed.turns) == expected
         assert "nothing" in performed.turns[0].stopped
         assert performed.unusable == ""
@@ -264,7 +266,7 @@ async def test_a_provider_that_refuses_the_key_makes_the_rehearsal_unusable(tmp_
     script = make_script(("one", [words("1")]), ("two", [words("2")]))
     async with ProviderServer() as server:
         server.script(say("1"), refuse(401, "wrong key"))
-        performed = await perform(speaking(tmp_path, server), script)
+        performed = await perform(speaking(tmp_path, server), script, Setting())
     assert performed.unusable
     assert told(performed) == [[("words", "1")]]
 
@@ -285,14 +287,17 @@ async def test_grants_hold_for_live_tools_alone_and_only_while_they_are_in_force
         )
         await (await ship.receive(answer)).outcome()
         (grant,) = await ship.approvals.grants()
-    script = make_script(("go", [called("write", output="recorded", **WRITE), STEP, words("Done.")]))
+    said = wish("write", **WRITE)
+    script = make_script((said, [called("write", output="recorded", **WRITE), STEP, words("Done.")]))
     (tmp_path / "log.md").unlink()
-    performed = await perform(layout, script, model="script", tools="live")
-    assert [kind for kind, _ in told(performed)[0]] == ["call", "result", "words"]
+    performed = await perform(layout, script, Setting(model="rehearsal", tools="live"))
+    assert [kind for kind, _ in told(performed)[0]] == ["words", "call", "result", "words"]
     assert (tmp_path / "log.md").exists()
     (tmp_path / "log.md").unlink()
     async with Shipmate.open(tmp_path) as ship:
         await ship.approvals.revoke(grant.id)
-    performed = await perform(layout, script, model="script", tools="live")
-    assert [kind for kind, _ in told(performed)[0]] == ["call", "denial", "words"]
+    performed = await perform(layout, script, Setting(model="rehearsal", tools="live"))
+    (denial,) = [piece for piece in pieces_of(performed)[0] if piece.kind == "denial"]
+    reason = "it was asked because no rule allows it"
+    assert denial.text == f"a rehearsal approves nothing real; {reason}"
     assert not (tmp_path / "log.md").exists()

@@ -13,7 +13,7 @@ from shipmate.priming.library import Library
 from shipmate.priming.rehearsal.report.kept import last_report
 from shipmate.priming.script.writer import write_script
 from shipmate.rehearsal.service import rehearse
-from shipmate.rehearsal.stage import ToolMode
+from shipmate.rehearsal.setting import Setting, ToolMode
 from shipmate.workspace.layout import Layout
 from tests.support.cassette import STEP, called, make_script, make_workspace, snapshot, words
 from tests.support.provider_server import ProviderServer
@@ -52,7 +52,7 @@ async def test_a_report_says_what_was_rehearsed_and_is_kept(tmp_path: Path) -> N
             make_script(("look", [called("read", output="Ahoy.", path="a.md"), STEP, words("Ahoy.")]))
         ),
     )
-    report = await rehearse(layout, f"{REF}.md", model="script", forced=True)
+    report = await rehearse(layout, f"{REF}.md", Setting(model="script", forced=True))
     assert (report.verdict, report.ref, report.member) == ("same", REF, "captain")
     assert (report.tools, report.model, report.forced) == ("script", "script", True)
     assert last_report(layout, REF) == report
@@ -61,9 +61,9 @@ async def test_a_report_says_what_was_rehearsed_and_is_kept(tmp_path: Path) -> N
 async def test_a_broken_script_has_a_report_and_a_missing_one_has_none(tmp_path: Path) -> None:
     layout = make_workspace(tmp_path)
     put(layout, "### record nothing\n")
-    assert (await rehearse(layout, REF, model="script")).verdict == "broken"
+    assert (await rehearse(layout, REF, Setting(model="script"))).verdict == "broken"
     with pytest.raises(NotFoundError):
-        await rehearse(layout, "team_shared/none", model="script")
+        await rehearse(layout, "team_shared/none", Setting(model="script"))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ async def test_a_rubric_is_judged_by_the_member_s_model(tmp_path: Path, judged: 
         layout = make_workspace(tmp_path, llm={**llm, "maxRetries": 0})
         put(layout, RUBRIC)
         server.script(say("Ahoy there!"), judged)  # pyright: ignore[reportArgumentType]
-        report = await rehearse(layout, REF)
+        report = await rehearse(layout, REF, Setting())
         assert report.verdict == verdict, report
         assert len(server.requests) == 2
         assert "friendly greeting" in str(server.requests[1].body)
@@ -155,7 +155,7 @@ async def test_p2_what_a_member_did_and_was_refused_is_the_same_again(
     (layout.ship / "memory" / "project.md").unlink()
     ref = "individual/captain/look"
     before = {name: data for name, data in snapshot(layout.root).items() if "rehearsals" not in name}
-    report = await rehearse(layout, ref, model="script", tools=tools, forced=forced)
+    report = await rehearse(layout, ref, Setting(model="script", tools=tools, forced=forced))
     if forced and tools == "sandbox":
         assert report.turns[1].deviations == [], "each turn has its history, and the copy what was done in it"
     assert report.verdict == "same", [turn.deviations for turn in report.turns]

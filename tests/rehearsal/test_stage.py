@@ -6,14 +6,13 @@ import asyncio
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from shipmate.approvals.audit import Audit
 from shipmate.priming.rehearsal.answer_piece import AnswerPiece
 from shipmate.rehearsal.perform import perform
-from shipmate.rehearsal.stage import ToolMode
+from shipmate.rehearsal.setting import Setting, ToolMode
 from shipmate.store.file_store import open_store
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.values.message import JsonObject
@@ -27,6 +26,7 @@ from tests.support.cassette import (
     make_workspace,
     pieces_of,
     snapshot,
+    wish,
     words,
 )
 
@@ -41,9 +41,8 @@ def root(tmp_path: Path) -> Path:
 async def play(layout: Layout, *parts: JsonObject, tools: ToolMode = "sandbox") -> list[AnswerPiece]:
     """Rehearse calls, each of which a person approved, with the script as the model."""
     said = [part for each in parts for part in (STEP, approved(each))]
-    performed = await perform(
-        layout, make_script(("go", [*said, STEP, words("Done.")])), model="script", tools=tools
-    )
+    script = make_script(("go", [*said, STEP, words("Done.")]))
+    performed = await perform(layout, script, Setting(model="script", tools=tools))
     (turn,) = pieces_of(performed)
     assert turn[-1].text == "Done."
     return [piece for piece in turn[:-1] if piece.kind != "call"]
@@ -156,6 +155,52 @@ async def test_links_that_lead_out_are_not_followed(root: Path, tmp_path: Path) 
     assert snapshot(root) == before
 
 
+async def test_p2_links_to_places_of_the_workspace_lead_to_those_of_the_copy(root: Path) -> None:
+    layout = make_workspace(root)
+    (root / "docs").mkdir()
+    (root / "docs" / "log.md").write_text("08:00\n")
+    (root / ".env").write_text("KEY=s3cret-value\n")
+    (root / "file.md").symlink_to(root / "docs" / "log.md")
+    (root / "folder").symlink_to(root / "docs")
+    (root / "docs" / "round.md").symlink_to(root / "docs" / ".." / "docs" / "log.md")
+    (root / "out.md").symlink_to(root / ".." / "outside.md")
+    (root.parent / "outside.md").write_text("outside\n")
+    (root / "keys.md").symlink_to(root / ".env")
+    before = snapshot(root)
+    results = await play(
+        layout,
+        called("read", "c1", output="recorded", path="file.md"),
+        called("read", "c2", output="recorded", path="folder/log.md"),
+        called("read", "c3", output="recorded", path="docs/round.md"),
+        called("write", "c4", output="recorded", path="folder/new.md", content="in the copy\n"),
+        called("read", "c5", output="recorded", path="docs/new.md"),
+        called("read", "c6", output="recorded", path="out.md"),
+        called("read", "c7", output="recorded", path="keys.md"),
+    )
+    assert all("08:00" in piece.text for piece in results[:3])
+    assert "in the copy" in results[4].text
+    assert [piece.kind for piece in results[5:]] == ["error", "error"]
+    assert all("outside\n" not in piece.text and "s3cret" not in piece.text for piece in results)
+    assert snapshot(root) == before
+
+
+async def test_p2_refusals_in_the_copy_name_the_places_of_the_workspace(root: Path) -> None:
+    layout = make_workspace(root, permissions={"deny": ["write(docs/**)"]})
+    (root / "link.md").symlink_to(root.parent / "outside.md")
+    results = await play(
+        layout,
+        called("read", "c1", output="recorded", path=str(root / "missing.md")),
+        called("read", "c2", output="recorded", path=str(root / "link.md")),
+        called("write", "c3", output="recorded", path=str(root / "docs" / "a.md"), content="x"),
+        called("write", "c4", output="recorded", path=str(root / ".env"), content="x"),
+        called("read", "c5", output="recorded", path=f"{root}/../outside.md"),
+        called("edit", "c6", output="recorded", path=str(root / "Agent.md"), old="none", new="x"),
+        called("exec", "c7", output="recorded", command=f"cat {root}/.env"),
+        called("write", "c8", output="recorded", path=str(root), content="x"),
+    )
+    assert all("shipmate-" not in piece.text for piece in results), [piece.text for piece in results]
+
+
 @needs_sandbox
 async def test_a_link_made_in_the_copy_leads_nowhere(root: Path, tmp_path: Path) -> None:
     layout = make_workspace(root)
@@ -224,18 +269,17 @@ async def test_a_rehearsal_keeps_to_the_rules_of_the_workspace(root: Path) -> No
 
 async def test_live_tools_act_and_are_audited_and_no_list_shows_it(root: Path) -> None:
     layout = make_workspace(root, permissions={"allow": ["write", "exec(echo hello)"]})
-    parts: list[Any] = [
-        STEP,
-        called("write", "c1", output="recorded", path="made.md", content="x\n"),
-        STEP,
-        approved(called("exec", "c2", output="recorded", command="touch other.md")),
-        STEP,
-        called("exec", "c3", output="recorded", command="echo hello"),
-        STEP,
-        words("Done."),
-    ]
-    performed = await perform(layout, make_script(("go", parts)), model="script", tools="live")
-    results = [piece for piece in pieces_of(performed)[0] if piece.kind != "call"]
+    script = make_script(
+        (wish("write", path="made.md", content="x\n"), [words("Done.")]),
+        (
+            wish("exec", command="touch other.md"),
+            [approved(called("exec", "c2", output="recorded", command="touch other.md"))],
+        ),
+        (wish("exec", command="echo hello"), [words("Done.")]),
+    )
+    performed = await perform(layout, script, Setting(model="rehearsal", tools="live"))
+    turns = pieces_of(performed)
+    results = [piece for turn in turns for piece in turn if piece.kind not in ("call", "words")]
     assert results[0].text.startswith("Created made.md")
     assert results[1].kind == "denial", "a script approves nothing real"
     assert (root / "made.md").read_text() == "x\n"
@@ -254,6 +298,41 @@ async def test_live_tools_act_and_are_audited_and_no_list_shows_it(root: Path) -
     await store.close()
     assert not list(layout.threads.glob("*"))
     assert not list(layout.bin.glob("*"))
+
+
+async def test_p2_what_a_script_itself_calls_acts_nowhere_real_whatever_the_rules_allow(root: Path) -> None:
+    """A script file never authorises anything real: no mode, rule or grant was given for what a file says."""
+    layout = make_workspace(root, permissions={"mode": "yolo", "allow": ["write", "exec(touch made.md)"]})
+    (root / "log.md").write_text("08:00\n")
+    outside = root.parent / "outside.md"
+    outside.write_text("private")
+    before = snapshot(root)
+    results = await play(
+        layout,
+        called("write", "c1", output="recorded", path="made.md", content="x"),
+        called("exec", "c2", output="recorded", command="touch made.md"),
+        called("web_fetch", "c3", output="recorded", url="http://127.0.0.1:9/"),
+        called("read", "c4", output="recorded", path=str(outside)),
+        called("read", "c5", output="recorded", path="log.md"),
+        tools="live",
+    )
+    assert [piece.kind for piece in results] == ["error"] * 4 + ["result"]
+    assert all("no file authorises what acts or reaches out" in piece.text for piece in results[:2])
+    assert "08:00" in results[4].text
+    assert all("private" not in piece.text for piece in results)
+    after = snapshot(root)
+    assert {name for name in after if not name.startswith(".ship/")} == set(before)
+    refused = [entry.tool for entry in Audit(layout).entries() if entry.event == "refused"]
+    assert {"write", "exec"} <= set(refused)
+
+
+async def test_p2_a_rule_that_denies_is_named_also_where_a_script_may_not_act(root: Path) -> None:
+    layout = make_workspace(root, permissions={"deny": ["write"]})
+    (result,) = await play(
+        layout, called("write", output="recorded", path="made.md", content="x"), tools="live"
+    )
+    assert result.text.startswith("not allowed: ")
+    assert "`write`" in result.text
 
 
 def test_the_proofs_run_with_a_sandbox_that_works(root: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import signal
@@ -14,11 +15,14 @@ import pytest
 
 from shipmate.errors import UserError
 from shipmate.priming.script.writer import write_script
+from shipmate.rehearsal.perform import perform
+from shipmate.rehearsal.setting import Setting
 from shipmate.rehearsal.workspace_copy import WorkspaceCopy
 from shipmate.store.file_store import open_store
 from shipmate.tools.exec.preview import replica
+from shipmate.values.message import JsonObject
 from shipmate.workspace.layout import Layout
-from tests.support.cassette import STEP, approved, called, make_script, make_workspace, snapshot, words
+from tests.support.cassette import STEP, approved, called, make_script, make_workspace, snapshot, wish, words
 
 SECONDS = 60
 REPOSITORY = Path(__file__).parents[2]
@@ -46,11 +50,11 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 @contextmanager
 def rehearsing(
-    root: Path, temporary: Path, tools: str, *parts: dict[str, object]
+    root: Path, temporary: Path, tools: str, *parts: JsonObject
 ) -> Generator[subprocess.Popen[bytes]]:
-    said = [part for each in parts for part in (STEP, approved(each))]
+    turns = [(wish(str(each["type"])[5:], **each["input"]), [STEP, approved(each)]) for each in parts]
     script = temporary.parent / "script.md"
-    script.write_text(write_script(make_script(("go", [*said, STEP, words("Done.")]))))
+    script.write_text(write_script(make_script(*turns, ("hello", [words("Done.")]))))
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.support.rehearse_and_die", str(root), str(script), tools],
         cwd=REPOSITORY,
@@ -121,6 +125,41 @@ async def test_a_kill_leaves_nothing_in_lists_or_search(root: Path, temporary: P
     assert not list(layout.threads.glob("*.jsonl"))
     assert not list(layout.approvals.glob("*.json"))
     assert await list_all(layout) == []
+    wait_until(lambda: not list((layout.logs / "calls").glob("*")))
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+async def test_p2_a_kill_in_the_middle_of_a_live_command_leaves_nothing(root: Path, temporary: Path) -> None:
+    """What it printed goes with it; how the workspace stood before it, the next start puts right."""
+    layout = make_workspace(root, permissions={"mode": "yolo"})
+    command = "echo printed; touch begun; sleep 300"
+    with rehearsing(
+        root, temporary, "live", called("exec", output="recorded", command=command, timeout=400)
+    ) as process:
+        wait_until(lambda: (root / "begun").exists() and bool(list(layout.logs.rglob("*.log"))))
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        wait_until(lambda: not list((layout.logs / "calls").glob("*")))
+    assert await list_all(layout) == []
+    script = make_script(("hello", [words("Hi.")]))
+    await perform(layout, script, Setting(model="rehearsal", tools="live"))
+    assert not [path for path in layout.rooms.rglob("*") if path.is_file()]
+    assert not list((layout.logs / "calls").glob("*"))
+
+
+async def test_p2_logs_of_a_rehearsal_whose_remover_was_killed_too_go_with_the_next(root: Path) -> None:
+    layout = make_workspace(root)
+    gone = await asyncio.create_subprocess_exec("true")
+    await gone.wait()
+    left = layout.call_log(f"cli:rehearsal:{gone.pid}-abc-1", "call").parent
+    running = layout.call_log(f"cli:rehearsal:{os.getpid()}-abc-1", "call").parent
+    for folder in (left, running):
+        folder.mkdir(parents=True)
+        (folder / "c1.log").write_text("printed")
+    script = make_script(("hello", [words("Hi.")]))
+    await perform(layout, script, Setting(model="script", tools="live"))
+    assert not left.exists()
+    assert running.exists(), "what another process rehearses is its own"
 
 
 def test_a_copy_left_by_a_process_that_is_gone_is_removed_by_the_next(

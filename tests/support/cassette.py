@@ -65,6 +65,11 @@ def approved(part: JsonObject) -> JsonObject:
     return {**part, "approval": {"id": f"apr-{part['toolCallId']}", "approved": True}}
 
 
+def wish(name: str, **given: Any) -> str:
+    """Return words that the offline model answers with a call."""
+    return f"call {name} {json.dumps(given)}"
+
+
 STEP: JsonObject = {"type": "step-start"}
 
 

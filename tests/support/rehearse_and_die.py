@@ -8,13 +8,17 @@ from pathlib import Path
 
 from shipmate.priming.script.parse import read_script
 from shipmate.rehearsal.perform import perform
+from shipmate.rehearsal.setting import Setting
 from shipmate.workspace.layout import Layout
 
 
 async def main(root: str, script: str, tools: str) -> None:
     mode = {"script": "script", "sandbox": "sandbox", "live": "live"}[tools]
+    # What a script calls itself acts nowhere real; the offline model does as it is told.
+    model = "rehearsal" if mode == "live" else "script"
+    setting = Setting(model=model, tools=mode)  # pyright: ignore[reportArgumentType]
     while True:
-        await perform(Layout(Path(root)), read_script(Path(script)), model="script", tools=mode)  # pyright: ignore[reportArgumentType]
+        await perform(Layout(Path(root)), read_script(Path(script)), setting)
         print("again", flush=True)
 
 

@@ -189,7 +189,8 @@ def _write_call(part: JsonObject, genseq: int) -> Written | None:
     result, state = _write_result(part, {"genseq": genseq, "id": call_id, "name": name})
     said += ["errorText" if state == "output-error" else "output"] if result else []
     fields: JsonObject = {"genseq": genseq, "id": call_id, "name": name, "rawArgumentsText": arguments}
-    call = Record("func_call_record", fields, _besides(part, said, {"state": state}))
+    # A call that is still open says so itself; without a result it would look forgotten.
+    call = Record("func_call_record", fields, _besides(part, said, {"state": state} if result else {}))
     failed = is_failed(result[0]) if result else None
     if check_keys(call.type, fields, call.extra)[1] or check_state(call.extra.get("uiPart"), failed):
         return None

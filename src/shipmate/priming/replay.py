@@ -33,6 +33,9 @@ INLINE_BYTES = 64 * 1024
 NO_RESULT = "The script this call comes from holds no result for it. It was not run."
 # Metadata that tells of the dialog a script was taken from and would mislead in a new one.
 _FOREIGN = frozenset({"platform", "userId", "messageId", "runId", "correlationId"})
+# Metadata that keeps from a model what stands in the thread, or what the workspace would tell it: a file may
+# not.
+_HIDING = frozenset({"replacedBy", "guides"})
 _ROLES = frozenset({"system", "user", "assistant"})
 _COUNTED = ("genseq", "callSiteGenseq", "calling_genseq")
 
@@ -190,7 +193,8 @@ class _Distinct:
 
 
 def _stamp(message: UIMessage, ids: _Distinct, calls: _Distinct, thread_id: str, at: str) -> UIMessage:
-    metadata = {key: value for key, value in metadata_of(message).items() if key not in _FOREIGN}
+    left_out = _FOREIGN | _HIDING
+    metadata = {key: value for key, value in metadata_of(message).items() if key not in left_out}
     renamed: dict[Any, str] = {}
     parts = [_settle(part, calls, renamed) for part in message["parts"]]
     if isinstance(spent := metadata.get("toolMs"), dict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 
 from shipmate.approvals.approval_file import JointDecision
@@ -11,10 +11,9 @@ from shipmate.approvals.value import Approval, Call, Grant, Verdict
 from shipmate.errors import StorageError
 from shipmate.store.journal.sidecar import SidecarFiles
 from shipmate.store.journal.usage import UsageFiles
+from shipmate.store.ledger import SidecarLedger
 from shipmate.store.port import GrantRow, StepUsage
 from shipmate.values.message import JsonObject, timestamp
-from shipmate.values.sidecar import Sidecar
-from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.disk.memory_disk import MemoryDisk
 from shipmate.workspace.layout import Layout
 
@@ -95,13 +94,13 @@ class PassingConsents:
         return self._grants.pop(grant_id, None) is not None
 
 
-class PassingLedger:
+class PassingLedger(SidecarLedger):
     """What the steps of a rehearsal used, and what stands beside the rows of its threads."""
 
     def __init__(self, layout: Layout, spent: UsageFiles | None) -> None:
+        super().__init__(SidecarFiles(layout, MemoryDisk()))
         self._steps: list[StepUsage] = []
         self._spent = spent
-        self._sidecars = SidecarFiles(layout, MemoryDisk())
 
     async def add_usage(self, usage: StepUsage) -> None:
         self._steps.append(usage)
@@ -118,24 +117,6 @@ class PassingLedger:
             for step in self._steps
             if since <= step.at and thread_id in (None, step.thread_id) and run_id in (None, step.run_id)
         ]
-
-    async def sidecars(self, thread_id: str) -> Mapping[str, Sidecar]:
-        return self._sidecars.read(ThreadId.parse(thread_id))
-
-    async def keep_context(self, thread_id: str, message_id: str, context: str) -> None:
-        self._sidecars.add_context(ThreadId.parse(thread_id), message_id, context)
-
-    async def keep_signatures(
-        self, thread_id: str, message_id: str, step: int, signatures: list[JsonObject]
-    ) -> None:
-        self._sidecars.add_signatures(ThreadId.parse(thread_id), message_id, step, signatures)
-
-    async def copy_sidecars(self, source: str, target: str, message_ids: Collection[str]) -> None:
-        """Put beside the messages of a copied thread what stands beside them in the one it is of."""
-        self._sidecars.copy(ThreadId.parse(source), ThreadId.parse(target), message_ids)
-
-    async def drop_sidecars(self, thread_id: str) -> None:
-        self._sidecars.drop(ThreadId.parse(thread_id))
 
 
 class PassingStore:

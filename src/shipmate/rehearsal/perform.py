@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import getpass
-import secrets
-import shutil
 import time
 from collections.abc import Sequence
 from functools import cached_property
@@ -17,17 +16,17 @@ from shipmate.priming.rehearsal.performed import Heard, Performed
 from shipmate.priming.rehearsal.recorded import read_turns
 from shipmate.priming.replay import build_rows
 from shipmate.priming.script.record import Script
+from shipmate.rehearsal.live_log import PLATFORM
 from shipmate.rehearsal.recorded_call import RecordedCalls
-from shipmate.rehearsal.stage import Stage, ToolMode, open_stage
+from shipmate.rehearsal.setting import Setting
+from shipmate.rehearsal.stage import Stage, open_stage
 from shipmate.thread.memory_log import MemoryLog
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.values.event import ApprovalReplyEvent, Outcome
 from shipmate.values.message import UIMessage, metadata_of, new_id, timestamp
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import CAPTAIN, Layout
+from shipmate.workspace.layout import Layout
 
-PLATFORM = "cli"
-SCOPE = "rehearsal"
 # A model that keeps asking for what is denied would never end a turn.
 DENIAL_LIMIT = 10
 # More than a turn has steps.
@@ -36,24 +35,12 @@ ANSWER_LIMIT = 64
 UNUSABLE = frozenset({"auth", "request", "busy", "down"})
 
 
-async def perform(
-    layout: Layout,
-    script: Script,
-    *,
-    member: str = CAPTAIN,
-    model: str | None = None,
-    tools: ToolMode = "script",
-    forced: bool = False,
-) -> Performed:
-    """Say each user turn of a script and return what answered it; nothing of it is kept.
-
-    `model` names one, None is the member's own, "script" plays the member's side. With `forced` each turn
-    follows the script's own history, else what was answered before.
-    """
+async def perform(layout: Layout, script: Script, setting: Setting) -> Performed:
+    """Say each user turn of a script and return what answered it; nothing of it is kept."""
     turns = [(turn.said, turn.answers) for turn in read_turns(script)]
     recorded = RecordedCalls([answers for _, answers in turns])
-    async with open_stage(layout, recorded, member=member, model=model, tools=tools) as stage:
-        return await Performing(stage, script, turns).go(forced=forced)
+    async with open_stage(layout, recorded, setting) as stage:
+        return await Performing(stage, script, turns).go(forced=setting.forced)
 
 
 class Performing:
@@ -68,7 +55,7 @@ class Performing:
         self._feed = LocalFeed()
         self._user = _name_user()
         self._script = script
-        self._thread_ids: list[ThreadId] = []
+        self._count = 0
 
     async def go(self, *, forced: bool) -> Performed:
         """Say all turns; one that cannot end is the last, unless each has its own history."""
@@ -76,10 +63,7 @@ class Performing:
             self._stage.equipment.models.named(self._stage.model)
         except ShipmateError as error:
             return Performed(unusable=str(error))
-        try:
-            return await self._say_all(forced=forced)
-        finally:
-            self._remove_logs()
+        return await self._say_all(forced=forced)
 
     async def _say_all(self, *, forced: bool) -> Performed:
         heard: list[Heard] = []
@@ -166,7 +150,7 @@ class Performing:
         approvals, recorded = self._stage.approvals, self._stage.recorded
         waiting = await approvals.pending(str(thread.id))
         for asked in waiting:
-            approved, text = False, "no"
+            approved, text = False, f"a rehearsal approves nothing real; it was asked because {asked.reason}"
             if recorded is not None:
                 approved, text = recorded.decide(asked.call_id, asked.tool, asked.input)
             event = ApprovalReplyEvent(
@@ -228,15 +212,9 @@ class Performing:
         }
 
     def _new_thread(self) -> ThreadId:
-        self._thread_ids.append(ThreadId(PLATFORM, SCOPE, secrets.token_hex(8)))
-        return self._thread_ids[-1]
-
-    def _remove_logs(self) -> None:
-        """Remove what live tools printed: there is no thread that would point at it."""
-        if self._stage.real is None:
-            return
-        for thread_id in map(str, self._thread_ids):
-            shutil.rmtree(self._stage.layout.call_log(thread_id, "call").parent, ignore_errors=True)
+        self._count += 1
+        name = self._stage.name
+        return dataclasses.replace(name, scope_id=f"{name.scope_id}-{self._count}")
 
 
 def find_turns(rows: Sequence[UIMessage]) -> list[int]:

@@ -16,9 +16,9 @@ from shipmate.models.port import (
     ToolCallDelta,
     Usage,
 )
+from shipmate.rehearsal.setting import SCRIPT
 from shipmate.values.message import JsonObject, UIMessage, is_tool, tool_name
 
-NAME = "script"
 SPOKEN = ("text", "reasoning")
 
 
@@ -26,7 +26,7 @@ class RecordedModel:
     """A model that answers each request with the next step of a script's answer."""
 
     def __init__(self) -> None:
-        self.name = NAME
+        self.name = SCRIPT
         self._steps: list[list[JsonObject]] = []
 
     @property

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
 
 import msgspec
 
 from shipmate.errors import ModelError, PrimingError, StorageError
-from shipmate.models.choice import ModelChoice
-from shipmate.models.port import ModelRequest, TextDelta
-from shipmate.models.selection.window import Windows
 from shipmate.priming.library import Library, NotTheirsError
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.rehearsal.compare import compare
@@ -21,30 +17,13 @@ from shipmate.priming.rehearsal.report.kept import keep_report
 from shipmate.priming.rehearsal.report.rehearsal_report import Report
 from shipmate.priming.rehearsal.rubric import ask_judge, find_questions
 from shipmate.priming.script.record import Script, ScriptError
+from shipmate.rehearsal.paid_judge import open_judge
 from shipmate.rehearsal.perform import perform
-from shipmate.rehearsal.recorded_model import NAME
-from shipmate.rehearsal.stage import ToolMode
-from shipmate.values.message import timestamp, user_message
-from shipmate.workspace.crew import Crew
-from shipmate.workspace.layout import CAPTAIN, Layout
-from shipmate.workspace.load import load_config
+from shipmate.rehearsal.setting import Setting
+from shipmate.values.message import timestamp
+from shipmate.workspace.layout import Layout
 
 log = logging.getLogger(__name__)
-
-
-class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """How a script is rehearsed, and what counts."""
-
-    member: str = CAPTAIN
-    # None is the member's own; "script" plays the member's side.
-    model: str | None = None
-    tools: ToolMode = "script"
-    forced: bool = False
-    ignore: Collection[str] = ()
-    # The model that judges rubrics; None is the one that answers.
-    judge: str | None = None
-    max_ms: float | None = None
-    max_cost_usd: float | None = None
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,18 +36,8 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     is_kept: bool = True
 
 
-async def rehearse(
-    layout: Layout,
-    ref: str,
-    *,
-    member: str = CAPTAIN,
-    model: str | None = None,
-    tools: ToolMode = "script",
-    forced: bool = False,
-    ignore: Collection[str] = (),
-) -> Report:
+async def rehearse(layout: Layout, ref: str, setting: Setting) -> Report:
     """Rehearse a script of the library; its report takes the place of the last one."""
-    setting = Setting(member=member, model=model, tools=tools, forced=forced, ignore=ignore)
     held = await hold(layout, ref, setting)
     try:
         if held.is_kept:
@@ -101,15 +70,12 @@ async def _hold(layout: Layout, ref: ScriptRef, setting: Setting) -> Held:
         # What is expected is read first, of each turn by who performs it: nothing is said for a script that
         # cannot be judged.
         has_rubric = _has_rubric(script)
-        performed = await perform(
-            layout,
-            script,
-            member=setting.member,
-            model=setting.model,
-            tools=setting.tools,
-            forced=setting.forced,
-        )
-        judge = await _find_judge(layout, script, performed, setting) if has_rubric else None
+        performed = await perform(layout, script, setting)
+        judge = None
+        if has_rubric and (questions := find_questions(script, performed, ignore=setting.ignore)):
+            async with open_judge(layout, setting) as paid:
+                judge = await ask_judge(questions, paid.ask)
+            performed = msgspec.structs.replace(performed, judged_usd=paid.cost_usd)
         return Held(report=judge_script(script, performed, judge, setting), performed=performed, judge=judge)
     except NotTheirsError as error:
         return Held(report=Report(verdict="broken", reason=str(error)), is_kept=False)
@@ -135,24 +101,3 @@ def _has_rubric(script: Script) -> bool:
     return any(each.rubric for each in read_defaults(script).kinds.values()) or any(
         isinstance(each, dict) and "rubric" in each for each in expected
     )
-
-
-async def _find_judge(layout: Layout, script: Script, performed: Performed, setting: Setting) -> Judge | None:
-    """Have answers judged where a record has a rubric, by the model that answered or the member's own."""
-    questions = find_questions(script, performed, ignore=setting.ignore)
-    if not questions:
-        return None
-    loaded = load_config(layout)
-    found = Crew(layout, loaded).find(setting.member)
-    model = setting.judge or (None if setting.model == NAME else setting.model)
-    models = ModelChoice(found.config.llm, loaded.environ, None, Windows())
-
-    async def ask(system: str, words: str) -> str:
-        request = ModelRequest(system=system, messages=[user_message("rubric", words)])
-        answer = models.named(model).stream(request)
-        return "".join([event.text async for event in answer if isinstance(event, TextDelta)])
-
-    try:
-        return await ask_judge(questions, ask)
-    finally:
-        await models.close()

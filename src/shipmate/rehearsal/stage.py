@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import Literal, TypeAlias
+from functools import partial
 
 import msgspec
 
+from shipmate.app import take_up
 from shipmate.approvals.audit import Audit
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call
@@ -21,9 +22,12 @@ from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.orchestrator.turn import Turn
+from shipmate.rehearsal.live_log import LiveLog, name_rehearsal
 from shipmate.rehearsal.passing_store import NoAudit, PassingApprovals, PassingStore
 from shipmate.rehearsal.recorded_call import RecordedCalls
-from shipmate.rehearsal.recorded_model import NAME, RecordedModel
+from shipmate.rehearsal.recorded_model import RecordedModel
+from shipmate.rehearsal.setting import Setting
+from shipmate.rehearsal.staged_approvals import CopyApprovals, ScriptedApprovals
 from shipmate.rehearsal.staged_toolset import stage_tools, withhold
 from shipmate.rehearsal.workspace_copy import WorkspaceCopy
 from shipmate.store.file_store import open_store
@@ -32,6 +36,7 @@ from shipmate.store.port import Store
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.toolset import Toolset, default_toolset
 from shipmate.values.chunk import Chunk
+from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.disk.disk import DISK
 from shipmate.workspace.disk.memory_disk import MemoryDisk
@@ -39,8 +44,6 @@ from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.member import Member
 from shipmate.workspace.upload import UploadFolder
-
-ToolMode: TypeAlias = Literal["script", "sandbox", "live"]
 
 
 class NoGuides(Guides):
@@ -71,31 +74,36 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     model: str | None
     # Answers calls and approvals, unless tools are live.
     recorded: RecordedCalls | None
-    # The workspace's own store, whose grants hold where tools are live.
+    # What the ids of its threads begin with.
+    name: ThreadId
+    # The workspace's own store, whose grants hold where tools are live and a model calls them.
     real: Store | None = None
+    log: LiveLog | None = None
 
     async def close(self) -> None:
-        """End what tools still have running."""
+        """End what tools still have running, and remove what they printed."""
         await self.equipment.close()
         if self.real is not None:
             await self.real.close()
+        if self.log is not None:
+            await asyncio.to_thread(self.log.close)
 
 
 @asynccontextmanager
-async def open_stage(
-    layout: Layout, recorded: RecordedCalls, *, member: str, model: str | None, tools: ToolMode
-) -> AsyncGenerator[Stage]:
+async def open_stage(layout: Layout, recorded: RecordedCalls, setting: Setting) -> AsyncGenerator[Stage]:
     """Compose a stage, and clear it away."""
     loaded = load_config(layout)
-    found = Crew(layout, loaded).find(member)
-    copy = WorkspaceCopy(layout) if tools == "sandbox" else None
+    found = Crew(layout, loaded).find(setting.member)
+    copy = WorkspaceCopy(layout) if setting.tools == "sandbox" else None
     try:
         if copy is not None:
             await asyncio.to_thread(copy.make)
-        if tools == "live":
-            stage = _compose_live(layout, loaded, found, model)
+        if setting.tools == "live":
+            # A rehearsal before may have been killed in the middle of a command.
+            await asyncio.to_thread(take_up, layout)
+            stage = _compose_live(layout, loaded, found, setting)
         else:
-            stage = _compose(layout, loaded, found, model, recorded, copy)
+            stage = _compose(layout, loaded, found, setting, recorded, copy)
         try:
             yield stage
         finally:
@@ -109,7 +117,7 @@ def _compose(
     layout: Layout,
     loaded: Loaded,
     member: Member,
-    model: str | None,
+    setting: Setting,
     recorded: RecordedCalls,
     copy: WorkspaceCopy | None,
 ) -> Stage:
@@ -117,10 +125,12 @@ def _compose(
     place = copy.layout if copy else layout
     member = msgspec.structs.replace(member, layout=place, own=place.member(member.id))
     toolset = stage_tools(member, layout, recorded, copy)
-    player = RecordedModel() if model == NAME else None
+    player = RecordedModel() if setting.is_played else None
     store = PassingStore(place, _spent(layout, player))
     # Answers from the script need no sandbox, and no command runs in the copy without one.
-    approvals = _make_approvals(place, loaded, store, NoAudit(place, disk=MemoryDisk()), lambda: True)
+    make = partial(CopyApprovals, copy) if copy else ApprovalService
+    audit = NoAudit(place, disk=MemoryDisk())
+    approvals = _make_approvals(place, loaded, store, audit, lambda: True, make)
     return Stage(
         layout=layout,
         equipment=_equip(withhold(member, is_live=copy is not None), loaded, toolset, player),
@@ -128,19 +138,21 @@ def _compose(
         approvals=approvals,
         store=store,
         player=player,
-        model=None if player else model,
+        model=None if player else setting.model,
         recorded=recorded,
+        name=name_rehearsal(),
     )
 
 
-def _compose_live(layout: Layout, loaded: Loaded, member: Member, model: str | None) -> Stage:
+def _compose_live(layout: Layout, loaded: Loaded, member: Member, setting: Setting) -> Stage:
     """Compose a stage whose tools act: only threads and approvals are kept nowhere."""
-    sandbox = Sandbox(layout)
+    name, sandbox = name_rehearsal(), Sandbox(layout)
     toolset = default_toolset(member, sandbox)
-    player = RecordedModel() if model == NAME else None
+    player = RecordedModel() if setting.is_played else None
     store = PassingStore(layout, _spent(layout, player))
     audit = Audit(layout, loaded.mask)
-    approvals = _make_approvals(layout, loaded, store, audit, lambda: sandbox.works)
+    make = ScriptedApprovals if player else ApprovalService
+    approvals = _make_approvals(layout, loaded, store, audit, lambda: sandbox.works, make)
     return Stage(
         layout=layout,
         equipment=_equip(member, loaded, toolset, player),
@@ -148,9 +160,11 @@ def _compose_live(layout: Layout, loaded: Loaded, member: Member, model: str | N
         approvals=approvals,
         store=store,
         player=player,
-        model=None if player else model,
+        model=None if player else setting.model,
         recorded=None,
-        real=open_store(layout),
+        name=name,
+        real=None if player else open_store(layout),
+        log=LiveLog(layout, name),
     )
 
 
@@ -160,11 +174,16 @@ def _spent(layout: Layout, player: RecordedModel | None) -> UsageFiles | None:
 
 
 def _make_approvals(
-    layout: Layout, loaded: Loaded, store: PassingStore, audit: Audit, works: Callable[[], bool]
+    layout: Layout,
+    loaded: Loaded,
+    store: PassingStore,
+    audit: Audit,
+    works: Callable[[], bool],
+    make: Callable[..., ApprovalService] = ApprovalService,
 ) -> ApprovalService:
     """Make the rules of a workspace; the questions are kept nowhere."""
     config = loaded.config
-    return ApprovalService(
+    return make(
         layout,
         config.permissions,
         store,

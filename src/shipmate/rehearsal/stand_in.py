@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -63,28 +65,37 @@ class CopyTool(StandIn):
 
     def translate(self, arguments: JsonObject) -> JsonObject:
         """Return arguments in which the workspace's own path is that of the copy."""
-        return self._real.translate(self._copy.enter(arguments))
+        with self._telling():
+            return self._real.translate(self._copy.enter(arguments))
 
     def parse(self, arguments: JsonObject) -> Any:
-        return self._real.parse(self._copy.enter(arguments))
+        with self._telling():
+            return self._real.parse(self._copy.enter(arguments))
 
     def is_tried(self, arguments: Any) -> bool:
         return self._real.is_tried(arguments)
 
     async def picture(self, arguments: Any, context: ToolContext) -> Picture:
-        if await self._may_run(arguments):
+        if not await self._may_run(arguments):
+            return await super().picture(arguments, context)
+        with self._telling():
             return await self._real.picture(arguments, context)
-        return await super().picture(arguments, context)
 
     async def run(self, arguments: Any, context: ToolContext) -> ToolResult:
         if not await self._may_run(arguments):
             return await super().run(arguments, context)
-        try:
+        with self._telling():
             result = await self._real.run(arguments, context)
+        return msgspec.structs.replace(result, output=self._copy.leave(result.output))
+
+    @contextmanager
+    def _telling(self) -> Generator[None]:
+        """Have errors name the workspace's own paths, not those of the copy."""
+        try:
+            yield
         except ToolError as error:
             # Kept as the error it is: a target that changed is asked about anew.
             raise type(error)(self._copy.leave(str(error))) from error
-        return msgspec.structs.replace(result, output=self._copy.leave(result.output))
 
     async def close(self) -> None:
         await self._real.close()

@@ -6,12 +6,13 @@ import contextlib
 import os
 import re
 import shutil
-import subprocess
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shipmate.errors import UserError
+from shipmate.rehearsal.remover import Remover
 from shipmate.tools.exec.preview.effect import TooMuchError
 from shipmate.tools.exec.preview.replica import Replica
 from shipmate.tools.exec.sandbox.readable import readable_places
@@ -20,11 +21,8 @@ from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.workspace.disk.private import make_private
 from shipmate.workspace.layout import SHIP, Layout
 
-# Removes the copy when whoever made it lets go of the pipe, be it by a kill.
-REMOVE = 'cat >/dev/null; chmod -R u+rwX -- "$1" 2>/dev/null; rm -rf -- "$1"'
 # What of `.ship` a member sees as its own.
 KEPT_OF_SHIP = ("memory", "scratch")
-REMOVAL_SECONDS = 60
 
 
 class WorkspaceCopy:
@@ -38,7 +36,7 @@ class WorkspaceCopy:
         self._folder = place / name_folder()
         self.layout = replace(layout, root=self._folder / (layout.root.name or "workspace"))
         self.sandbox = Sandbox(self.layout)
-        self._remover: subprocess.Popen[bytes] | None = None
+        self._remover: Remover | None = None
         self._inward = _path_pattern(layout.root)
         self._outward = _path_pattern(self.layout.root)
 
@@ -49,27 +47,18 @@ class WorkspaceCopy:
                 "the workspace holds the folder for temporary files, so it cannot be copied there."
             )
         self._folder.mkdir(mode=0o700)
-        self._remover = subprocess.Popen(
-            ["/bin/sh", "-c", REMOVE, "sh", str(self._folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            # What is sent to our group, such as Ctrl-C, must not keep it from its work.
-            start_new_session=True,
-        )
+        self._remover = Remover(self._folder)
         try:
             Replica(self._workspace.root, self.layout.root).make()
         except TooMuchError as error:
             raise UserError(f"{error}. Rehearse it with `--tools script`.") from error
+        self._turn_links()
         self._make_state()
 
     def remove(self) -> None:
         """Remove the copy, and wait until it is gone."""
-        if self._remover is None or self._remover.stdin is None:
-            return
-        self._remover.stdin.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._remover.wait(REMOVAL_SECONDS)
+        if self._remover is not None:
+            self._remover.finish()
 
     def confines(self) -> bool:
         """Return whether commands are held to the copy, and see nothing of the workspace."""
@@ -85,6 +74,17 @@ class WorkspaceCopy:
         """Return a JSON value in which the copy's path is the workspace's."""
         return _rewrite(value, self._outward, str(self._workspace.root))
 
+    def _turn_links(self) -> None:
+        """Point links that name a place of the workspace by its whole path at the same place of the copy."""
+        roots = {self._workspace.root, self._workspace.root.resolve()}
+        for folder, names, files in os.walk(self.layout.root):
+            for link in (Path(folder) / name for name in (*names, *files)):
+                if link.is_symlink() and (inner := _find_inside(link.readlink(), roots)) is not None:
+                    # In a folder that is closed to us it stays as it is, and leads nowhere.
+                    with contextlib.suppress(PermissionError):
+                        link.unlink()
+                        link.symlink_to(self.layout.root / inner)
+
     def _make_state(self) -> None:
         """Make the copy's own `.ship`, a folder whatever it is in the workspace."""
         if not self.layout.ship.is_dir() or self.layout.ship.is_symlink():
@@ -92,6 +92,13 @@ class WorkspaceCopy:
         make_private(self.layout.ship)
         for name in KEPT_OF_SHIP:
             _copy_files(self._workspace.root / SHIP / name, self.layout.ship / name)
+
+
+def _find_inside(target: Path, roots: Collection[Path]) -> Path | None:
+    """Return where in a workspace a link leads that names the whole path, None for any other link."""
+    plain = Path(os.path.normpath(target))
+    own = next((root for root in roots if target.is_absolute() and plain.is_relative_to(root)), None)
+    return None if own is None else plain.relative_to(own)
 
 
 def _copy_files(source: Path, copy: Path) -> None:

@@ -17,12 +17,41 @@ from shipmate.values.thread_id import ThreadId
 UNREAD_BYTES = 16_384
 
 
-class JournalLedger:
+class SidecarLedger:
+    """What stands beside the rows of courses."""
+
+    def __init__(self, sidecars: SidecarFiles) -> None:
+        self._sidecars = sidecars
+
+    async def sidecars(self, thread_id: str) -> Mapping[str, Sidecar]:
+        """Return what stands beside the messages of a thread's course, by message id."""
+        return self._sidecars.read(ThreadId.parse(thread_id))
+
+    async def keep_context(self, thread_id: str, message_id: str, context: str) -> None:
+        """Put on disk what a message came with."""
+        self._sidecars.add_context(ThreadId.parse(thread_id), message_id, context)
+
+    async def keep_signatures(
+        self, thread_id: str, message_id: str, step: int, signatures: list[JsonObject]
+    ) -> None:
+        """Put on disk what a model signed in a step of a message."""
+        self._sidecars.add_signatures(ThreadId.parse(thread_id), message_id, step, signatures)
+
+    async def copy_sidecars(self, source: str, target: str, message_ids: Collection[str]) -> None:
+        """Put beside the messages of a copied thread what stands beside them in the one it is of."""
+        self._sidecars.copy(ThreadId.parse(source), ThreadId.parse(target), message_ids)
+
+    async def drop_sidecars(self, thread_id: str) -> None:
+        """Forget what stands beside the messages of a course that ended."""
+        self._sidecars.drop(ThreadId.parse(thread_id))
+
+
+class JournalLedger(SidecarLedger):
     """What runs used, and what stands beside the rows of courses, kept in journals."""
 
     def __init__(self, usage: UsageFiles, sidecars: SidecarFiles, database: Database) -> None:
+        super().__init__(sidecars)
         self._usage = usage
-        self._sidecars = sidecars
         self._database = database
         self._table = UsageTable(database)
 
@@ -81,25 +110,3 @@ class JournalLedger:
                 if offset < size or name not in known:
                     steps, end = self._usage.read(name, offset)
                     self._table.add(name, inode, end, steps)
-
-    async def sidecars(self, thread_id: str) -> Mapping[str, Sidecar]:
-        """Return what stands beside the messages of a thread's course, by message id."""
-        return self._sidecars.read(ThreadId.parse(thread_id))
-
-    async def keep_context(self, thread_id: str, message_id: str, context: str) -> None:
-        """Put on disk what a message came with."""
-        self._sidecars.add_context(ThreadId.parse(thread_id), message_id, context)
-
-    async def keep_signatures(
-        self, thread_id: str, message_id: str, step: int, signatures: list[JsonObject]
-    ) -> None:
-        """Put on disk what a model signed in a step of a message."""
-        self._sidecars.add_signatures(ThreadId.parse(thread_id), message_id, step, signatures)
-
-    async def copy_sidecars(self, source: str, target: str, message_ids: Collection[str]) -> None:
-        """Put beside the messages of a copied thread what stands beside them in the one it is of."""
-        self._sidecars.copy(ThreadId.parse(source), ThreadId.parse(target), message_ids)
-
-    async def drop_sidecars(self, thread_id: str) -> None:
-        """Forget what stands beside the messages of a course that ended."""
-        self._sidecars.drop(ThreadId.parse(thread_id))

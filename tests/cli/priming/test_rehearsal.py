@@ -155,6 +155,48 @@ def test_repeated_rehearsals_have_a_pass_rate(crew: Crew) -> None:
     assert crew.rehearse(*wanted)[0] == 0
 
 
+def test_p2_runs_that_differ_in_the_same_way_are_shown_once(crew: Crew, tmp_path: Path) -> None:
+    crew.put("team_shared/wrong", WRONG)
+    files = [tmp_path / "report.xml", tmp_path / "report.md"]
+    reports = ("--junit", str(files[0]), "--markdown", str(files[1]))
+    _, out, _ = crew.rehearse("team_shared/wrong", "--model", "rehearsal", "--repeat", "4", *reports)
+    assert out.splitlines()[0].startswith("team_shared/wrong: not as recorded (0 of 4 runs, 0%, ")
+    assert out.count("no model says this") == 1
+    assert "Runs 1, 2, 3, 4, Turn 1, hello:" in out
+    assert [file.read_text().count("Runs 1, 2, 3, 4") for file in files] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            "individual/captain",
+            "there is no script in individual/captain yet. Make one with `shipmate priming new",
+        ),
+        ("individual/ux", "there is no member 'ux'. There are: captain."),
+        (
+            "individual",
+            "there is no script in individual yet. Make one with `shipmate priming new individual/MEM",
+        ),
+        ("log", "'log' is no ref and no folder of scripts. Did you mean team_shared/harbour/log?"),
+        ("harbour/log", "Did you mean team_shared/harbour/log?"),
+        ("nothing", "'nothing' is no ref and no folder of scripts. `shipmate priming list` shows"),
+        ("team_shared/none", "no script team_shared/none."),
+    ],
+)
+def test_p2_a_name_that_is_no_script_says_what_it_could_mean(crew: Crew, name: str, told: str) -> None:
+    crew.put("team_shared/harbour/log", words("hello", "hi"))
+    code, _, err = crew.rehearse(name, "--model", "script")
+    assert (code, told in err) == (2, True), err
+
+
+def test_p2_a_stray_file_beside_a_member_s_folder_does_not_hide_it(crew: Crew) -> None:
+    crew.put("individual/captain/own", words("hello", "hi"))
+    crew.put("individual/captain", words("hello", "hi"))
+    code, out, _ = crew.rehearse("individual/captain", "--model", "script")
+    assert (code, out.splitlines()[0].partition(" (")[0]) == (0, "individual/captain/own: as recorded")
+
+
 def test_the_last_report_is_kept_and_nothing_else(crew: Crew) -> None:
     crew.put("team_shared/wrong", WRONG)
     assert last_report(crew.layout, "team_shared/wrong") is None

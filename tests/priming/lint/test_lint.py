@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shipmate.priming.convert import to_records
+from shipmate.priming.convert import to_messages, to_records
 from shipmate.priming.lint.lint import lint_script
 from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.script.parse import check_script, parse_script
@@ -102,18 +102,55 @@ def test_p6_what_reading_passes_over_in_silence_is_an_error(
         (HUMAN.replace("genseq: 1", "genseq: 3") + said("x"), 12, "genseq"),
         (HUMAN + CALL + RESULT.replace("name: read", "name: write"), 13, "name"),
         (HUMAN + CALL.replace('"arguments": {}', '"rawArgumentsText": "{"') + RESULT, 9, "arguments"),
-        (
-            HUMAN
-            + CALL.replace('"arguments": {}', '"arguments": {}, "rawArgumentsText": "{\\"a\\": 1}"')
-            + RESULT,
-            9,
-            "arguments",
-        ),
     ],
 )
 def test_p4_what_is_allowed_and_seldom_meant_is_a_warning(text: str, line: int, rule: str) -> None:
     assert check_script(text) == []
     assert [(m.line, m.level, m.rule) for m in lint_script(text)] == [(line, "warning", rule)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        ('"arguments": {}, "rawArgumentsText": "{\\"a\\": 1}"', "differ"),
+        ('"arguments": {"a": 1}, "rawArgumentsText": "{}"', "differ"),
+        ('"arguments": {}, "arguments": {"a": 1}', "twice"),
+        ('"arguments": {"a": 1, "a": 2}', "twice"),
+        ('"arguments": {"b": [{"a": 1, "a": 1}]}', "twice"),
+        ('"rawArgumentsText": "{\\"a\\": 1, \\"a\\": 2}"', "twice"),
+        ('"name": "write", "arguments": {}', "twice"),
+    ],
+)
+def test_p3_a_call_that_says_two_things_at_once_is_an_error(arguments: str, rule: str) -> None:
+    text = HUMAN + CALL.replace('"arguments": {}', arguments) + RESULT
+    errors = [(m.line, m.record, m.rule) for m in lint_script(text) if m.level == "error"]
+    assert errors == [(9, 2, rule)]
+
+
+def test_p6_one_line_is_told_as_one() -> None:
+    (told,) = [mark.reason for mark in lint_script(HUMAN + said("```sh\nls\n```")) if mark.rule == "cut"]
+    assert "; 1 line below is lost" in told
+
+
+@pytest.mark.parametrize("state", ["approval-requested", "input-available", "input-streaming"])
+def test_p6_a_script_saved_while_a_call_is_open_passes_its_own_check(state: str) -> None:
+    """An open call says itself that it is one; a model is told that it was not run."""
+    part = {"type": "tool-write", "toolCallId": "c1", "input": {"path": "a"}, "state": state}
+    waiting = {"approval": {"id": "apr_1"}} if state == "approval-requested" else {}
+    messages: list[UIMessage] = [
+        {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "write it"}]},
+        {"id": "a1", "role": "assistant", "parts": [{**part, **waiting}]},
+    ]
+    text = write_script(Script({}, to_records(messages)))
+    assert [(mark.level, mark.rule) for mark in lint_script(text)] == [("warning", "open")]
+    assert to_messages(parse_script(text).records) == messages, "nothing of it is lost"
+
+
+@pytest.mark.parametrize("by", ['"m-2"', "null", "true"])
+def test_p3_what_is_called_replaced_is_told_as_a_warning(by: str) -> None:
+    metadata = f'uiMessage: {{"id": "m-1", "role": "user", "metadata": {{"replacedBy": {by}}}}}'
+    marks = lint_script(HUMAN.replace("genseq: 1", f"genseq: 1\n{metadata}"))
+    assert [(mark.level, mark.rule) for mark in marks] == [("warning", "replaced")]
 
 
 def test_a_script_in_order_has_no_mark() -> None:
@@ -141,7 +178,7 @@ def test_mistakes_that_break_the_format_are_marked_once() -> None:
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("**/accept/*.md")), ids=lambda path: path.name)
 def test_scripts_of_the_origin_lose_nothing(path: Path) -> None:
     errors = [mark for mark in lint_script(path.read_text(encoding="utf-8")) if mark.level == "error"]
-    assert {mark.rule for mark in errors} <= {"call", "result", "shared-call", "shared-message"}
+    assert {mark.rule for mark in errors} <= {"call", "result", "shared-call", "shared-message", "twice"}
 
 
 def test_an_exported_thread_is_in_order() -> None:

@@ -10,7 +10,7 @@ REF = "team_shared/log"
 
 
 async def put(served: Served, answer: str = "Written.") -> None:
-    call = approved(called("write", output="Created log.md: 1 lines.", path="log.md", content="x\n"))
+    call = approved(called("write", output="Created log.md: 1 line.", path="log.md", content="x\n"))
     script = make_script(("keep a log", [STEP, call, STEP, words(answer)]))
     folder = served.site.layout.shared_priming
     folder.mkdir(parents=True, exist_ok=True)

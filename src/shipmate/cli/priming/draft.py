@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from shipmate.cli.place import find_layout
-from shipmate.cli.priming.option import JSON, REF, print_json
+from shipmate.cli.priming.option import JSON, REF, check_member, print_json
 from shipmate.cli.terminal.card import clean
 from shipmate.errors import UserError
 from shipmate.priming.export import Saved, ScriptExistsError, write_file
@@ -32,6 +32,8 @@ def new(context: click.Context, ref: str, title: str, is_edited: bool, as_json: 
     """Make a script of one exchange, to be written over."""
     layout = find_layout(context)
     name = ScriptRef.parse(ref)
+    if name.member is not None:
+        check_member(layout, name.member)
     text = write_sample(name, title, load_config(layout).config.language)
     path = name.path(layout)
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from shipmate.cli.priming.option import print_json
+from shipmate.cli.priming.option import check_member, print_json
 from shipmate.cli.priming.rehearsal_table import show_script
 from shipmate.cli.terminal.card import clean
 from shipmate.errors import NotFoundError, PrimingError, StorageError
@@ -22,11 +22,9 @@ from shipmate.priming.rehearsal.report.rehearsal_report import Report
 from shipmate.priming.rehearsal.report.suite import RehearsalSuite, RehearsedScript, sum_script, sum_suite
 from shipmate.priming.rehearsal.update import update_script, write_diff
 from shipmate.priming.script.parse import parse_script, read_text
-from shipmate.rehearsal.service import Held, Setting, hold, judge_script
-from shipmate.rehearsal.stage import ToolMode
-from shipmate.workspace.crew import Crew
+from shipmate.rehearsal.service import Held, hold, judge_script
+from shipmate.rehearsal.setting import Setting, ToolMode
 from shipmate.workspace.layout import CAPTAIN, Layout
-from shipmate.workspace.load import load_config
 
 
 class RehearseOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +50,7 @@ async def run_rehearsals(layout: Layout, names: Sequence[str], options: Rehearse
     """Rehearse all scripts that are named; return the exit code."""
     scripts: list[RehearsedScript] = []
     if options.member is not None:
-        Crew(layout, load_config(layout)).find(options.member)
+        check_member(layout, options.member)
     for found in find_scripts(layout, names):
         scripts.append(await _rehearse_script(layout, found, options))
         if not options.as_json:
@@ -79,7 +77,11 @@ def find_scripts(layout: Layout, names: Sequence[str]) -> list[ScriptRef | Repor
 def _find(layout: Layout, name: str) -> Iterator[ScriptRef | Report]:
     place = _inside(layout, name)
     folder = layout.priming / place
-    if not folder.is_dir() or (not name.endswith("/") and folder.with_name(f"{folder.name}.md").is_file()):
+    kind, _, rest = place.partition("/")
+    is_script = "/" in rest if kind == "individual" else kind == "team_shared" and bool(rest)
+    if not folder.is_dir() or (is_script and not name.endswith("/") and _is_file(folder)):
+        if not is_script:
+            raise NotFoundError(_tell_missing(layout, place))
         ref = ScriptRef.parse(place)
         read_text(ref.path(layout), str(ref))
         yield ref
@@ -92,6 +94,24 @@ def _find(layout: Layout, name: str) -> Iterator[ScriptRef | Report]:
         yield ref or Report(
             ref=named, verdict="broken", reason=f"{named} has a name that is no ref. Rename it."
         )
+
+
+def _is_file(folder: Path) -> bool:
+    return folder.with_name(f"{folder.name}.md").is_file()
+
+
+def _tell_missing(layout: Layout, place: str) -> str:
+    """Say what a name could mean that is neither a ref nor a folder with scripts."""
+    kind, _, member = place.partition("/")
+    if kind in ("individual", "team_shared"):
+        if member:
+            check_member(layout, member)
+        name = "MEMBER/NAME" if place == "individual" else "NAME"
+        return f"there is no script in {place} yet. Make one with `shipmate priming new {place}/{name}`."
+    refs = [str(ref) for ref, _ in Library(layout).every() if ref is not None]
+    near = [ref for ref in refs if f"/{ref}/".endswith(f"/{place.removesuffix('.md')}/")]
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`shipmate priming list` shows those there are."
+    return f"{place!r} is no ref and no folder of scripts. {hint}"
 
 
 def _inside(layout: Layout, name: str) -> str:
@@ -111,7 +131,7 @@ async def _rehearse_script(
         return sum_script(ref.ref, [ref])
     member = _choose_member(layout, ref, options.member)
     try:
-        Crew(layout, load_config(layout)).find(member)
+        check_member(layout, member)
     except NotFoundError as error:
         # Other scripts are rehearsed all the same.
         reason = f"{ref} is for {member}, but {error}"

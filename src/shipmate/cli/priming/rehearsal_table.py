@@ -7,7 +7,7 @@ import click
 from shipmate.cli.terminal.card import clean, describe_time, shorten
 from shipmate.priming.rehearsal.report.markdown_report import NAMES, show_piece
 from shipmate.priming.rehearsal.report.rehearsal_report import Comparison, Report
-from shipmate.priming.rehearsal.report.suite import RehearsedScript
+from shipmate.priming.rehearsal.report.suite import RehearsedScript, group_runs
 
 CELL_LIMIT = 1_000
 
@@ -15,11 +15,10 @@ CELL_LIMIT = 1_000
 def show_script(script: RehearsedScript) -> None:
     """Print what came of the rehearsals of one script."""
     spent = describe_time(sum(report.ms for report in script.reports))
-    count = f"{script.passed} of {script.runs} runs, " if script.runs > 1 else ""
+    count = f"{script.passed} of {script.runs} runs, {script.pass_rate:.0%}, " if script.runs > 1 else ""
     click.echo(f"{script.ref}: {NAMES[script.verdict]} ({count}{spent})")
-    for number, report in enumerate(script.reports, 1):
-        if report.verdict != "same":
-            _show_report(report, f"Run {number}, " if script.runs > 1 else "")
+    for each in group_runs(script):
+        _show_report(each.report, f"{name}, " if (name := each.name(script.runs)) else "")
 
 
 def _show_report(report: Report, run: str) -> None:

@@ -8,7 +8,7 @@ import sys
 import click
 
 from shipmate.cli.place import find_layout, open_records, parse_thread_id
-from shipmate.cli.priming.option import JSON, MEMBER, NO_SCRIPTS, REF, print_json
+from shipmate.cli.priming.option import JSON, MEMBER, NO_SCRIPTS, REF, check_member, print_json
 from shipmate.cli.terminal.card import clean, shorten
 from shipmate.priming.export import Saved, ScriptExistsError, offer_name, save_script
 from shipmate.priming.library import Library, Listing
@@ -24,7 +24,9 @@ NO_RECENT = "No script was used yet. Start with one: `shipmate chat --prime REF`
 @click.pass_context
 def list_scripts(context: click.Context, member: str, as_json: bool) -> None:
     """List the scripts a member may be primed with, newest first."""
-    _print_listing(Library(find_layout(context)).list(member), NO_SCRIPTS, as_json=as_json)
+    layout = find_layout(context)
+    check_member(layout, member)
+    _print_listing(Library(layout).list(member), NO_SCRIPTS, as_json=as_json)
 
 
 @click.command()
@@ -34,7 +36,9 @@ def list_scripts(context: click.Context, member: str, as_json: bool) -> None:
 @click.pass_context
 def search(context: click.Context, query: str, member: str, as_json: bool) -> None:
     """Find scripts whose slug, ref or title contains QUERY."""
-    found = Library(find_layout(context)).search(member, query)
+    layout = find_layout(context)
+    check_member(layout, member)
+    found = Library(layout).search(member, query)
     _print_listing(found, f"No script matches {query!r}. `shipmate priming list` shows all.", as_json=as_json)
 
 
@@ -45,6 +49,7 @@ def search(context: click.Context, query: str, member: str, as_json: bool) -> No
 def recent(context: click.Context, member: str, as_json: bool) -> None:
     """List the scripts that dialogs of a member were last created with."""
     layout = find_layout(context)
+    check_member(layout, member)
     _print_listing(Recents(layout).list(Library(layout), member), NO_RECENT, as_json=as_json)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.script.parse import Scan
@@ -13,10 +13,13 @@ from shipmate.priming.script.record_turn import CALLS
 from shipmate.priming.script.script_frontmatter import KEYS
 from shipmate.priming.script.ui_key import is_showable
 from shipmate.values.message import JsonObject
-from shipmate.workspace.json import read_json
+from shipmate.workspace.json import read_json, read_unique_json
 from shipmate.workspace.layout import MEMBER_ID
 
+_ONCE = "Keep the one that is meant, and take the other out"
 _UNREAD = "Take it out when it was meant to do something"
+# What makes a model be told something else than people read.
+_ERRORS = frozenset({"part", "twice", "differ"})
 _SPOKEN = ("human_text_record", "agent_words_record")
 
 
@@ -31,11 +34,29 @@ def find_oddities(scan: Scan, lines: Sequence[str]) -> Iterator[Mark]:
     last = 0
     for number, record in scan.records.items():
         block = scan.blocks[number - 1]
+        if record.type == "func_call_record" and gives_twice("\n".join(block.lines)):
+            reason = "this call gives a key twice, and the last one counts"
+            yield Mark(
+                line=record.line, record=number, level="error", rule="twice", reason=reason, mend=_ONCE
+            )
         for key, rule, reason, mend in _look_at(record, last):
             line = find_key(lines, block.start, block.start + len(block.lines), key) or record.line
-            level = "error" if rule == "part" else "warning"
+            level = "error" if rule in _ERRORS else "warning"
             yield Mark(line=line, record=number, level=level, rule=rule, reason=reason, mend=mend)
         last = record.genseq or last
+
+
+def gives_twice(text: str) -> bool:
+    """Return whether JSON gives a key of an object twice."""
+    try:
+        read_json(text)
+    except ValueError:
+        return False
+    try:
+        read_unique_json(text)
+    except ValueError:
+        return True
+    return False
 
 
 def find_key(lines: Sequence[str], start: int, end: int, key: str) -> int:
@@ -71,6 +92,13 @@ def _look_at(record: Record, last: int) -> Iterator[Oddity]:
             "no page can show the part in `uiRaw`",
             "Write a part of a known type, or take it out",
         )
+    if _is_called_replaced(record.extra.get("uiMessage")):
+        yield (
+            "uiMessage",
+            "replaced",
+            "`replacedBy` hides nothing: a model is told this message as any other",
+            "Take the records of this message out when it was meant to be hidden, else `replacedBy`",
+        )
     if record.type in _SPOKEN and not record.fields[RULES[record.type].body or ""].strip():
         yield "", "empty", f"this {record.type} is empty, and no model is told it", "Write what was said"
     if record.genseq is not None and record.genseq < last:
@@ -84,10 +112,17 @@ def _look_at(record: Record, last: int) -> Iterator[Oddity]:
         yield from _look_at_call(record)
 
 
+def _is_called_replaced(envelope: Any) -> bool:
+    metadata = envelope.get("metadata") if isinstance(envelope, dict) else None
+    return isinstance(metadata, dict) and "replacedBy" in metadata
+
+
 def _look_at_call(record: Record) -> Iterator[Oddity]:
     text = record.fields.get("rawArgumentsText")
     if not text:
         return
+    if gives_twice(text):
+        yield "rawArg", "twice", "rawArgumentsText gives a key twice, and the last one counts", _ONCE
     try:
         value = read_json(text)
     except ValueError:
@@ -102,7 +137,7 @@ def _look_at_call(record: Record) -> Iterator[Oddity]:
     elif "arguments" in record.fields and record.fields["arguments"] != value:
         yield (
             "arguments",
-            "arguments",
+            "differ",
             "`arguments` and `rawArgumentsText` differ, and a model is told `arguments`",
             "Take one of them out",
         )

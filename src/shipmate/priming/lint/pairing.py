@@ -10,6 +10,7 @@ from shipmate.priming.script.record_turn import CALLS, RESULTS, order_turn, role
 
 # A call that people refused has no result, and needs none.
 _DENIED = "output-denied"
+_OPEN = "Write its result below it, or take the call out"
 
 
 def pair_records(records: Sequence[Record]) -> dict[int, int]:
@@ -30,8 +31,14 @@ def find_unpaired(numbered: Mapping[int, Record]) -> Iterator[Mark]:
     answered = set(pairs.values())
     called = {record.fields["id"] for record in records if record.type in CALLS}
     for at, record in enumerate(records):
-        if record.type in CALLS and at not in answered and not _is_denied(record):
-            yield _mark_call(record, numbers[at])
+        if record.type in CALLS and at not in answered:
+            if (state := _state_of(record)) is None:
+                yield _mark_call(record, numbers[at])
+            elif state != _DENIED:
+                reason = (
+                    f"the call {record.fields['id']!r:.80} was still open; a model is told that it failed"
+                )
+                yield _mark(record, numbers[at], "open", reason, _OPEN, is_error=False)
         elif record.type in RESULTS and at not in pairs:
             yield _mark_result(record, numbers[at], called)
         elif record.type in RESULTS and (wrong := _compare_names(record, records[pairs[at]])):
@@ -39,9 +46,10 @@ def find_unpaired(numbered: Mapping[int, Record]) -> Iterator[Mark]:
             yield _mark(record, numbers[at], "name", reason, mend, is_error=False)
 
 
-def _is_denied(record: Record) -> bool:
+def _state_of(record: Record) -> str | None:
+    """Return the state that a call without a result says it is in."""
     besides = record.extra.get("uiPart")
-    return isinstance(besides, dict) and besides.get("state") == _DENIED
+    return besides.get("state") if isinstance(besides, dict) else None
 
 
 def _mark_call(record: Record, number: int) -> Mark:

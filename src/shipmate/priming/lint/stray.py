@@ -109,7 +109,8 @@ def _judge(lines: Sequence[str], block: Block, fence: Fence) -> Mark | None:
     first = lines[below[0] - 1] if below else ""
     begins_block = bool(match_fence(first)) and _is_block(lines, below)
     if opens or (alone and not begins_block):
-        lost = f"; {len(below)} lines below are lost" if below else ""
+        count = "1 line below is" if len(below) == 1 else f"{len(below)} lines below are"
+        lost = f"; {count} lost" if below else ""
         return _mark(
             block,
             fence.closing,

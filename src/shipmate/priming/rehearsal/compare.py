@@ -47,7 +47,7 @@ def compare(
         return Report(verdict="unusable", reason=performed.unusable, turns=compared)
     compared += [comparing.compare(turn, None) for turn in turns[len(heard) :]]
     whole = _Bounds(_least(max_ms, expected.max_ms), _least(max_cost_usd, expected.max_cost_usd))
-    return _report(compared, heard, whole)
+    return _report(compared, heard, whole, performed.judged_usd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,12 @@ def pair_pieces(
     return _Comparing(read_defaults(script), Fitting(judge), left_out).pair(turn, new)
 
 
-def _report(compared: list[Comparison], heard: Sequence[Heard], whole: _Bounds) -> Report:
+def _report(
+    compared: list[Comparison], heard: Sequence[Heard], whole: _Bounds, judged_usd: float | None
+) -> Report:
     ms = sum(each.ms for each in heard)
-    costs = [each.cost_usd for each in heard if each.cost_usd is not None]
-    cost = sum(costs) if len(costs) == len(heard) and costs else None
+    costs = [judged_usd, *(each.cost_usd for each in heard)]
+    cost = None if None in costs or not heard else sum(filter(None, costs))
     over = whole.check(ms, cost, "the rehearsal")
     compared[-1] = msgspec.structs.replace(compared[-1], deviations=[*compared[-1].deviations, *over])
     wrong = [number for number, turn in enumerate(compared, 1) if turn.deviations]

@@ -26,5 +26,7 @@ class Performed(msgspec.Struct, frozen=True, kw_only=True):
     """The whole performance: one `Heard` for each user turn that was said."""
 
     turns: list[Heard] = []
+    # What it cost to have it judged by a model; None when nobody knows.
+    judged_usd: float | None = 0.0
     # Why no model could be asked at all; empty when one could.
     unusable: str = ""

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from shipmate.priming.rehearsal.report.kept import last_report
 from shipmate.priming.rehearsal.report.rehearsal_report import Report
 from shipmate.rehearsal.service import rehearse
+from shipmate.rehearsal.setting import Setting
 from shipmate.server.guard.error import hide_root
 from shipmate.server.shape import ExactShape, Json, Slot, tells
 from shipmate.server.site import TheShip
@@ -35,9 +36,8 @@ class RehearseScript(ExactShape):
 async def rehearse_script(ship: TheShip, body: RehearseScript) -> Response:
     """Say a script's user turns again and compare; no thread is made, and only live tools act."""
     member = ship.crew.find(body.member).id
-    report = await rehearse(
-        ship.layout, body.ref, member=member, model=body.model, tools=body.tools, forced=body.forced
-    )
+    setting = Setting(member=member, model=body.model, tools=body.tools, forced=body.forced)
+    report = await rehearse(ship.layout, body.ref, setting)
     return Json(_without_root(report, str(ship.layout.root)))
 
 

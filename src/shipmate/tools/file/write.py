@@ -58,7 +58,8 @@ def _write(arguments: WriteArguments, context: ToolContext) -> str:
         keep_before(context, "write", place, data)
         replace_bytes(place, data, before)
     if before is None:
-        return f"Created {place.path}: {len(arguments.content.splitlines())} lines."
+        count = len(arguments.content.splitlines())
+        return f"Created {place.path}: {count} {'line' if count == 1 else 'lines'}."
     if (old := _text_of(before)) is None:
         return f"Replaced {place.path}: {len(data):,} bytes, before {before.size:,}."
     return f"Replaced {place.path}: {summary(old, arguments.content)}."

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from xml.sax.saxutils import escape, quoteattr
 
-from shipmate.priming.rehearsal.report.rehearsal_report import Report
-from shipmate.priming.rehearsal.report.suite import RehearsalSuite, RehearsedScript
+from shipmate.priming.rehearsal.report.suite import EqualRuns, RehearsalSuite, RehearsedScript, group_runs
 
 # Characters that no XML document may hold, not even escaped.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -43,7 +42,7 @@ def _write_case(script: RehearsedScript) -> str:
     ending = _ENDINGS.get(script.verdict)
     if ending is None:
         return f"{opening}{rate}</testcase>\n"
-    told = "\n\n".join(_describe(report) for report in script.reports if report.verdict != "same")
+    told = "\n\n".join(_describe(each, script.runs) for each in group_runs(script))
     message = f"{script.passed} of {script.runs} as recorded; {script.reason}"
     failure = (
         f"<{ending} message={_attribute(message)} type={_attribute(script.verdict)}>{_text(told)}</{ending}>"
@@ -51,13 +50,13 @@ def _write_case(script: RehearsedScript) -> str:
     return f"{opening}{rate}{failure}</testcase>\n"
 
 
-def _describe(report: Report) -> str:
+def _describe(same: EqualRuns, runs: int) -> str:
     found = [
         f"turn {number}: {deviation.reason}"
-        for number, turn in enumerate(report.turns, 1)
+        for number, turn in enumerate(same.report.turns, 1)
         for deviation in turn.deviations
     ]
-    return "\n".join(found or [report.reason])
+    return "\n".join([*filter(None, [same.name(runs)]), *(found or [same.report.reason])])
 
 
 def _text(text: str) -> str:

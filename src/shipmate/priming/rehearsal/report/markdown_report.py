@@ -9,7 +9,7 @@ import msgspec
 
 from shipmate.priming.rehearsal.answer_piece import AnswerPiece
 from shipmate.priming.rehearsal.report.rehearsal_report import Deviation, RehearsalVerdict
-from shipmate.priming.rehearsal.report.suite import RehearsalSuite, RehearsedScript
+from shipmate.priming.rehearsal.report.suite import RehearsalSuite, RehearsedScript, group_runs
 
 NAMES: dict[RehearsalVerdict, str] = {
     "same": "as recorded",
@@ -40,12 +40,10 @@ def _write_row(script: RehearsedScript) -> str:
 
 def _write_details(script: RehearsedScript) -> str:
     lines = [f"\n## {_plain(script.ref)}\n"]
-    for run, report in enumerate(script.reports, 1):
-        if report.verdict == "same":
-            continue
-        which = f"Run {run}: " if script.runs > 1 else ""
-        lines.append(f"\n{which}{_plain(report.reason)}\n")
-        for number, turn in enumerate(report.turns, 1):
+    for each in group_runs(script):
+        which = f"{name}: " if (name := each.name(script.runs)) else ""
+        lines.append(f"\n{which}{_plain(each.report.reason)}\n")
+        for number, turn in enumerate(each.report.turns, 1):
             for deviation in turn.deviations[:_DEVIATION_LIMIT]:
                 lines += _write_deviation(number, deviation)
     return "".join(lines)
