@@ -53,6 +53,8 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     report: Report
     performed: Performed = Performed()
     judge: Judge | None = None
+    # What was rehearsed; None when it could not be read.
+    script: Script | None = None
     # Whoever asks for the wrong member leaves no mark on a script.
     is_kept: bool = True
 
@@ -110,7 +112,8 @@ async def _hold(layout: Layout, ref: ScriptRef, setting: Setting) -> Held:
             forced=setting.forced,
         )
         judge = await _find_judge(layout, script, performed, setting) if has_rubric else None
-        return Held(report=judge_script(script, performed, judge, setting), performed=performed, judge=judge)
+        report = judge_script(script, performed, judge, setting)
+        return Held(report=report, performed=performed, judge=judge, script=script)
     except NotTheirsError as error:
         return Held(report=Report(verdict="broken", reason=str(error)), is_kept=False)
     except ScriptError as error:

@@ -22,6 +22,7 @@ from shipmate.priming.rehearsal.report.rehearsal_report import Report
 from shipmate.priming.rehearsal.report.suite import RehearsalSuite, RehearsedScript, sum_script, sum_suite
 from shipmate.priming.rehearsal.update import update_script, write_diff
 from shipmate.priming.script.parse import parse_script, read_text
+from shipmate.priming.script.record import Script, ScriptError
 from shipmate.rehearsal.service import Held, Setting, hold, judge_script
 from shipmate.rehearsal.stage import ToolMode
 from shipmate.workspace.crew import Crew
@@ -162,6 +163,12 @@ def _update(layout: Layout, ref: ScriptRef, held: Held, setting: Setting, *, is_
     path = ref.path(layout)
     name = path.relative_to(layout.root).as_posix()
     before = read_text(path, name)
+    if _read_script(before, name) != held.script:
+        # The answers are to what stood there before; what somebody wrote meanwhile is theirs.
+        click.echo(
+            f"{name} was changed during the rehearsal, and was left alone. Rehearse it again.", err=True
+        )
+        return held.report
     after = update_script(before, held.performed, held.judge, ignore=setting.ignore)
     if after != before:
         write_file(path, after.encode(), ref, overwrite=True)
@@ -169,6 +176,14 @@ def _update(layout: Layout, ref: ScriptRef, held: Held, setting: Setting, *, is_
             click.echo(clean(write_diff(name, before, after)), nl=False)
     new = judge_script(parse_script(after, name), held.performed, held.judge, setting)
     return msgspec.structs.replace(held.report, verdict=new.verdict, reason=new.reason, turns=new.turns)
+
+
+def _read_script(text: str, name: str) -> Script | None:
+    """Return the script a text is; None when it is none."""
+    try:
+        return parse_script(text, name)
+    except ScriptError:
+        return None
 
 
 def _write(path: Path | None, text: str) -> None:

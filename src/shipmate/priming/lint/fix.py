@@ -5,6 +5,7 @@ from __future__ import annotations
 from shipmate.priming.lint.lint import lint_script
 from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.lint.mend import mend_lines, split_lines
+from shipmate.priming.script.line_end import restore_ends
 
 # Mending one thing may show the next; no script needs as many rounds.
 ROUNDS = 20
@@ -21,12 +22,7 @@ def fix_script(text: str) -> str:
         lines, marks = mended, lint_script("\n".join(mended))
     if lines == split_lines(text) or _count(marks) > _count(lint_script(text)):
         return text
-    fixed = "\n".join(lines)
-    # Windows wrote all of it: so is it given back.
-    is_windows = text.count("\r\n") == text.count("\n") > 0
-    return ("\ufeff" if text.startswith("\ufeff") else "") + (
-        fixed.replace("\n", "\r\n") if is_windows else fixed
-    )
+    return restore_ends(text, "\n".join(lines))
 
 
 def _mend(lines: list[str], marks: list[Mark]) -> list[str]:
