@@ -22,7 +22,7 @@ import pytest
 from shipmate.priming.rehearsal.report.rehearsal_report import Report
 from shipmate.rehearsal.service import rehearse as rehearse_script
 from shipmate.rehearsal.stage import ToolMode
-from shipmate.workspace.layout import CAPTAIN, Layout
+from shipmate.workspace.layout import Layout
 
 __all__ = ["DeviationError", "Rehearse", "rehearse"]
 SHOWN_LIMIT = 500
@@ -46,7 +46,7 @@ class Rehearse:
         self,
         ref: str,
         *,
-        member: str = CAPTAIN,
+        member: str | None = None,
         model: str | None = "script",
         tools: ToolMode = "script",
         forced: bool = False,
@@ -54,6 +54,7 @@ class Rehearse:
     ) -> Report:
         """Return the report of a rehearsal; raise DeviationError unless everything was as recorded.
 
+        Without a member it is the one the script is for.
         `model` is "script" for the member's side as recorded, None for the member's own model, or a name.
         """
         work = rehearse_script(

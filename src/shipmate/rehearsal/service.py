@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from typing import get_args
 
 import msgspec
 
@@ -11,9 +12,9 @@ from shipmate.errors import ModelError, PrimingError, StorageError
 from shipmate.models.choice import ModelChoice
 from shipmate.models.port import ModelRequest, TextDelta
 from shipmate.models.selection.window import Windows
-from shipmate.priming.library import Library, NotTheirsError
+from shipmate.priming.library import Library, NotTheirsError, is_applicable
 from shipmate.priming.ref import ScriptRef
-from shipmate.priming.rehearsal.compare import compare
+from shipmate.priming.rehearsal.compare import ASPECTS, compare
 from shipmate.priming.rehearsal.fitting import Judge
 from shipmate.priming.rehearsal.performed import Performed
 from shipmate.priming.rehearsal.recorded import read_defaults
@@ -63,14 +64,18 @@ async def rehearse(
     layout: Layout,
     ref: str,
     *,
-    member: str = CAPTAIN,
+    member: str | None = None,
     model: str | None = None,
     tools: ToolMode = "script",
     forced: bool = False,
     ignore: Collection[str] = (),
 ) -> Report:
-    """Rehearse a script of the library; its report takes the place of the last one."""
-    setting = Setting(member=member, model=model, tools=tools, forced=forced, ignore=ignore)
+    """Rehearse a script of the library; its report takes the place of the last one.
+
+    Without a member it is the one the script is for.
+    """
+    chosen = choose_member(layout, ScriptRef.parse(ref), member)
+    setting = Setting(member=chosen, model=model, tools=tools, forced=forced, ignore=ignore)
     held = await hold(layout, ref, setting)
     try:
         if held.is_kept:
@@ -81,8 +86,31 @@ async def rehearse(
     return held.report
 
 
+def choose_member(layout: Layout, ref: ScriptRef, given: str | None = None) -> str:
+    """Return the member a script is for: the given one, its owner, the captain, or the first it lists."""
+    if given is not None or ref.member is not None:
+        return given or ref.member or CAPTAIN
+    try:
+        listed = Library(layout).load(ref).applicable
+    except PrimingError:
+        # A broken script is reported as such where it is rehearsed.
+        return CAPTAIN
+    return CAPTAIN if is_applicable(None, listed, CAPTAIN) else listed[0]
+
+
+def _check_setting(setting: Setting) -> None:
+    """Refuse a word that is none of ours: taken for another it would let a test pass that tests nothing."""
+    if setting.tools not in get_args(ToolMode):
+        raise PrimingError(f"there is no {setting.tools!r} for tools. Write {', '.join(get_args(ToolMode))}.")
+    ignored = [setting.ignore] if isinstance(setting.ignore, str) else setting.ignore
+    unknown = [name for name in ignored if isinstance(setting.ignore, str) or name not in ASPECTS]
+    if unknown:
+        raise PrimingError(f"nothing is ignored by {unknown[0]!r}. Write a list of {', '.join(ASPECTS)}.")
+
+
 async def hold(layout: Layout, ref: str, setting: Setting) -> Held:
     """Rehearse a script of the library and return what was heard as well; nothing is kept."""
+    _check_setting(setting)
     started = timestamp()
     held = await _hold(layout, ScriptRef.parse(ref), setting)
     report = msgspec.structs.replace(

@@ -11,9 +11,9 @@ import msgspec
 from shipmate.cli.priming.option import print_json
 from shipmate.cli.priming.rehearsal_table import show_script
 from shipmate.cli.terminal.card import clean
-from shipmate.errors import NotFoundError, PrimingError, StorageError
+from shipmate.errors import NotFoundError, StorageError
 from shipmate.priming.export import write_file
-from shipmate.priming.library import Library, is_applicable
+from shipmate.priming.library import Library
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.rehearsal.report.junit import write_junit
 from shipmate.priming.rehearsal.report.kept import keep_report
@@ -23,10 +23,10 @@ from shipmate.priming.rehearsal.report.suite import RehearsalSuite, RehearsedScr
 from shipmate.priming.rehearsal.update import update_script, write_diff
 from shipmate.priming.script.parse import parse_script, read_text
 from shipmate.priming.script.record import Script, ScriptError
-from shipmate.rehearsal.service import Held, Setting, hold, judge_script
+from shipmate.rehearsal.service import Held, Setting, choose_member, hold, judge_script
 from shipmate.rehearsal.stage import ToolMode
 from shipmate.workspace.crew import Crew
-from shipmate.workspace.layout import CAPTAIN, Layout
+from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import load_config
 
 
@@ -110,7 +110,7 @@ async def _rehearse_script(
 ) -> RehearsedScript:
     if isinstance(ref, Report):
         return sum_script(ref.ref, [ref])
-    member = _choose_member(layout, ref, options.member)
+    member = choose_member(layout, ref, options.member)
     try:
         Crew(layout, load_config(layout)).find(member)
     except NotFoundError as error:
@@ -144,18 +144,6 @@ async def _rehearse_once(layout: Layout, ref: ScriptRef, member: str, options: R
     if held.is_kept:
         keep_report(layout, report)
     return report
-
-
-def _choose_member(layout: Layout, ref: ScriptRef, given: str | None) -> str:
-    """Return the member a script is for: the given one, its owner, the captain, or the first it lists."""
-    if given is not None or ref.member is not None:
-        return given or ref.member or CAPTAIN
-    try:
-        listed = Library(layout).load(ref).applicable
-    except PrimingError:
-        # A broken script is reported as such where it is rehearsed.
-        return CAPTAIN
-    return CAPTAIN if is_applicable(None, listed, CAPTAIN) else listed[0]
 
 
 def _update(layout: Layout, ref: ScriptRef, held: Held, setting: Setting, *, is_shown: bool) -> Report:
