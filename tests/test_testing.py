@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from shipmate.errors import PrimingError
 from shipmate.priming.script.writer import write_script
 from shipmate.testing import DeviationError, Rehearse
 from tests.support.cassette import STEP, approved, called, make_script, make_workspace, words
@@ -63,3 +65,25 @@ def test_what_differs_is_raised_with_its_report(root: Path) -> None:
         rehearse("team_shared/log", tools="live")
     assert raised.value.report.verdict == "differs"
     assert rehearse("team_shared/log", ignore=["results"], tools="live").verdict == "same"
+
+
+def test_a_script_is_rehearsed_with_the_member_it_is_for(root: Path) -> None:
+    layout = Rehearse(root).layout
+    for member in ("ux", "ops"):
+        (root / "members" / member).mkdir(parents=True)
+        (root / "members" / member / "Agent.md").write_text(f"# {member}\n")
+    text = (layout.shared_priming / "log.md").read_text()
+    layout.member_priming("ux").mkdir(parents=True)
+    (layout.member_priming("ux") / "log.md").write_text(text)
+    (layout.shared_priming / "listed.md").write_text(f"---\napplicableMemberIds: [ops]\n---\n\n{text}")
+    rehearse = Rehearse(root)
+    refs = ("team_shared/log", "team_shared/listed", "individual/ux/log")
+    assert [rehearse(ref).member for ref in refs] == ["captain", "ops", "ux"]
+
+
+@pytest.mark.parametrize(
+    "given", [{"tools": "sanbox"}, {"tools": ""}, {"ignore": ["word"]}, {"ignore": "words"}, {"ignore": ""}]
+)
+def test_a_word_that_is_none_of_ours_never_passes(root: Path, given: dict[str, Any]) -> None:
+    with pytest.raises(PrimingError, match="Write"):
+        Rehearse(root)("team_shared/log", **given)

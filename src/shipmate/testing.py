@@ -19,10 +19,12 @@ from pathlib import Path
 
 import pytest
 
+from shipmate.priming.ref import ScriptRef
 from shipmate.priming.rehearsal.report.rehearsal_report import Report
+from shipmate.rehearsal.service import choose_member
 from shipmate.rehearsal.service import rehearse as rehearse_script
 from shipmate.rehearsal.setting import Setting, ToolMode
-from shipmate.workspace.layout import CAPTAIN, Layout
+from shipmate.workspace.layout import Layout
 
 __all__ = ["DeviationError", "Rehearse", "rehearse"]
 SHOWN_LIMIT = 500
@@ -46,7 +48,7 @@ class Rehearse:
         self,
         ref: str,
         *,
-        member: str = CAPTAIN,
+        member: str | None = None,
         model: str | None = "script",
         tools: ToolMode = "script",
         forced: bool = False,
@@ -54,9 +56,11 @@ class Rehearse:
     ) -> Report:
         """Return the report of a rehearsal; raise DeviationError unless everything was as recorded.
 
+        Without a member it is the one the script is for.
         `model` is "script" for the member's side as recorded, None for the member's own model, or a name.
         """
-        setting = Setting(member=member, model=model, tools=tools, forced=forced, ignore=ignore)
+        chosen = choose_member(self.layout, ScriptRef.parse(ref), member)
+        setting = Setting(member=chosen, model=model, tools=tools, forced=forced, ignore=ignore)
         work = rehearse_script(self.layout, ref, setting)
         # A test that is asynchronous itself has a loop running in this thread.
         with ThreadPoolExecutor(1) as worker:

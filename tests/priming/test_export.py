@@ -199,6 +199,29 @@ TALK: list[UIMessage] = [
 ]
 
 
+def test_p7_what_the_program_keeps_in_parts_names_nobody() -> None:
+    kept: list[JsonObject] = [
+        {
+            "type": "data-request",
+            "id": "request",
+            "data": {"thread": "telegram:chat:777", "count": 2, "body": "b4711"},
+        },
+        {"type": "data-replaced", "id": "replaced", "data": {"by": "msg_10", "key": "telegram-777-9"}},
+        {"type": "data-resumed", "data": {"reason": "stopped", "runId": "run_9"}},
+    ]
+    talk: list[UIMessage] = [_said_by("4711", 1), {"id": "msg_9", "role": "assistant", "parts": kept}]
+    shared = _write(talk, full=False)
+    for private in ("777", "4711", "run_9"):
+        assert private not in shared, private
+    back = to_messages(parse_script(shared).records)[1]["parts"]
+    assert [part["data"] for part in back] == [
+        {"count": 2},
+        {"by": "msg_10"},
+        {"reason": "stopped"},
+    ]
+    assert to_messages(parse_script(_write(talk, full=True)).records)[1]["parts"] == kept
+
+
 @settings(max_examples=examples(40))
 @given(priming_strategy.threads, st.booleans())
 def test_p7_parts_are_never_lost_and_metadata_stays_in_a_full_script(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import shutil
 from pathlib import Path
@@ -29,6 +30,7 @@ from tests.support.cassette import (
     wish,
     words,
 )
+from tests.support.thread_strategy import PIXEL
 
 needs_sandbox = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
 
@@ -46,6 +48,17 @@ async def play(layout: Layout, *parts: JsonObject, tools: ToolMode = "sandbox") 
     (turn,) = pieces_of(performed)
     assert turn[-1].text == "Done."
     return [piece for piece in turn[:-1] if piece.kind != "call"]
+
+
+async def test_what_is_shown_in_the_copy_is_not_kept_in_the_workspace(root: Path) -> None:
+    layout = make_workspace(root)
+    (root / "dot.gif").write_bytes(base64.b64decode(PIXEL.partition(",")[2]))
+    before = snapshot(root)
+    results = await play(layout, called("show_image", "c1", output="recorded", path="dot.gif"))
+    assert [piece.kind for piece in results] == ["result", "file"]
+    assert results[0].text.startswith("Shown: dot.gif")
+    assert snapshot(root) == before
+    assert not layout.upload("up").parent.exists()
 
 
 async def test_what_a_script_lets_through_acts_in_the_copy_alone(root: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import os
 import re
@@ -179,6 +180,7 @@ def write_file(path: Path, data: bytes, ref: ScriptRef, *, overwrite: bool) -> N
             file.flush()
             os.fsync(file.fileno())
         if overwrite:
+            _keep_mode(path, temporary)
             temporary.replace(path)
         else:
             # Unlike a rename, a link refuses a name that is taken.
@@ -192,3 +194,9 @@ def write_file(path: Path, data: bytes, ref: ScriptRef, *, overwrite: bool) -> N
         raise StorageError(f"{ref} could not be saved: {error.strerror}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _keep_mode(path: Path, temporary: Path) -> None:
+    """Let a file be as open to others as the one it replaces."""
+    with contextlib.suppress(FileNotFoundError):
+        temporary.chmod(path.stat().st_mode & 0o777)

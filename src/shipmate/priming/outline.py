@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,9 @@ from shipmate.values.message import JsonObject, UIMessage, is_tool, tool_name
 
 # What a member keeps for itself, or where a step begins, is nothing anybody said.
 _UNSAID = frozenset({"step-start", "data-priming", "data-reply", "data-replaced", "data-request"})
+
+# Words that read as a line of ours would: a conversation that only tells of a call is not one with a call.
+_LIKE_OURS = re.compile(r"\\*(?:\[\w+\]$|(?:thought|result|error|denied): |call \S+: |[\w-]+: [{\[])")
 
 
 def outline_script(script: Script) -> list[str]:
@@ -38,7 +42,7 @@ def _outline(message: UIMessage) -> Iterator[str]:
 def _outline_part(part: JsonObject) -> Iterator[str]:
     kind = part.get("type")
     if kind == "text":
-        yield from _lines(part.get("text"))
+        yield from map(_mark_words, _lines(part.get("text")))
     elif kind == "reasoning":
         yield from (f"thought: {line}" for line in _lines(part.get("text")))
     elif is_tool(part):
@@ -52,9 +56,13 @@ def _outline_part(part: JsonObject) -> Iterator[str]:
         yield f"{kind}: {_write({key: value for key, value in part.items() if key not in ('type', 'id')})}"
 
 
+def _mark_words(line: str) -> str:
+    return f"\\{line}" if _LIKE_OURS.match(line) else line
+
+
 def _lines(value: Any) -> list[str]:
     text = value if isinstance(value, str) else _write(value)
-    return text.splitlines() or [""]
+    return text.split("\n")
 
 
 def _write(value: Any) -> str:

@@ -18,9 +18,13 @@ Cover: TypeAlias = Callable[[str], str]
 SHARED = frozenset(
     {"course", "sourceTag", "member", "model", "outcome", "ending", "clientCalls", "guides", "userId"}
 )
-# A part that keeps an answer to approvals says who gave it, and names the run that went on.
-REPLY = "data-reply"
-_REPLY_KEYS = frozenset({"text", "userId", "steps"})
+# What the program's own parts say of the talk. Whatever else they hold names people, threads and runs.
+_DATA_KEYS = {
+    "data-reply": frozenset({"text", "userId", "steps"}),
+    "data-replaced": frozenset({"by"}),
+    "data-request": frozenset({"count", "tainted"}),
+    "data-resumed": frozenset({"reason"}),
+}
 # Names, not words: what is said elsewhere refers to them.
 _NAMES = frozenset({"id", "role", "type", "state", "toolCallId", "toolName", "mediaType"})
 # Bytes in another form: chance makes a stretch of them look like a key.
@@ -127,9 +131,10 @@ def _share_id(name: str, platform: str) -> str:
 
 
 def _share_part(part: JsonObject, speakers: _Speakers, platform: str) -> JsonObject:
-    data, name = part.get("data"), part.get("id")
-    shared = {**part, "id": _share_id(name, platform)} if isinstance(name, str) else part
-    if part.get("type") != REPLY or not isinstance(data, dict):
-        return shared
-    kept = {key: value for key, value in data.items() if key in _REPLY_KEYS}
-    return {**shared, "data": speakers.name(kept, platform)}
+    name, data = part.get("id"), part.get("data")
+    shared = {**part, "id": _share_id(name, platform)} if isinstance(name, str) else dict(part)
+    keys = _DATA_KEYS.get(str(part.get("type")))
+    if keys is not None and isinstance(data, dict):
+        kept = {key: value for key, value in data.items() if key in keys}
+        shared["data"] = speakers.name(kept, platform)
+    return shared

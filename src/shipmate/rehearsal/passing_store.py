@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from shipmate.approvals.approval_file import JointDecision
 from shipmate.approvals.audit import Audit, Ending
@@ -16,6 +17,7 @@ from shipmate.store.port import GrantRow, StepUsage
 from shipmate.values.message import JsonObject, timestamp
 from shipmate.workspace.disk.memory_disk import MemoryDisk
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.upload import Upload, Uploads
 
 
 class PassingApprovals:
@@ -125,6 +127,20 @@ class PassingStore:
     def __init__(self, layout: Layout, spent: UsageFiles | None = None) -> None:
         self.consents = PassingConsents()
         self.ledger = PassingLedger(layout, spent)
+
+
+class PassingUploads:
+    """Kept files: those of the workspace can be read, new ones are gone with the copy."""
+
+    def __init__(self, workspace: Uploads, copy: Uploads) -> None:
+        self._workspace = workspace
+        self._copy = copy
+
+    def keep(self, data: bytes, filename: str) -> Upload:
+        return self._copy.keep(data, filename)
+
+    def find(self, upload_id: str) -> tuple[Upload, Path] | None:
+        return self._copy.find(upload_id) or self._workspace.find(upload_id)
 
 
 class NoAudit(Audit):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from typing import get_args
 
 import msgspec
 
 from shipmate.errors import ModelError, PrimingError, StorageError
-from shipmate.priming.library import Library, NotTheirsError
+from shipmate.priming.library import Library, NotTheirsError, is_applicable
 from shipmate.priming.ref import ScriptRef
-from shipmate.priming.rehearsal.compare import compare
+from shipmate.priming.rehearsal.compare import ASPECTS, compare
 from shipmate.priming.rehearsal.fitting import Judge
 from shipmate.priming.rehearsal.performed import Performed
 from shipmate.priming.rehearsal.recorded import read_defaults
@@ -19,9 +20,9 @@ from shipmate.priming.rehearsal.rubric import ask_judge, find_questions
 from shipmate.priming.script.record import Script, ScriptError
 from shipmate.rehearsal.paid_judge import open_judge
 from shipmate.rehearsal.perform import perform
-from shipmate.rehearsal.setting import Setting
+from shipmate.rehearsal.setting import Setting, ToolMode
 from shipmate.values.message import timestamp
-from shipmate.workspace.layout import Layout
+from shipmate.workspace.layout import CAPTAIN, Layout
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,8 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     report: Report
     performed: Performed = Performed()
     judge: Judge | None = None
+    # What was rehearsed; None when it could not be read.
+    script: Script | None = None
     # Whoever asks for the wrong member leaves no mark on a script.
     is_kept: bool = True
 
@@ -48,8 +51,31 @@ async def rehearse(layout: Layout, ref: str, setting: Setting) -> Report:
     return held.report
 
 
+def choose_member(layout: Layout, ref: ScriptRef, given: str | None = None) -> str:
+    """Return the member a script is for: the given one, its owner, the captain, or the first it lists."""
+    if given is not None or ref.member is not None:
+        return given or ref.member or CAPTAIN
+    try:
+        listed = Library(layout).load(ref).applicable
+    except PrimingError:
+        # A broken script is reported as such where it is rehearsed.
+        return CAPTAIN
+    return CAPTAIN if is_applicable(None, listed, CAPTAIN) else listed[0]
+
+
+def _check_setting(setting: Setting) -> None:
+    """Refuse a word that is none of ours: taken for another it would let a test pass that tests nothing."""
+    if setting.tools not in get_args(ToolMode):
+        raise PrimingError(f"there is no {setting.tools!r} for tools. Write {', '.join(get_args(ToolMode))}.")
+    ignored = [setting.ignore] if isinstance(setting.ignore, str) else setting.ignore
+    unknown = [name for name in ignored if isinstance(setting.ignore, str) or name not in ASPECTS]
+    if unknown:
+        raise PrimingError(f"nothing is ignored by {unknown[0]!r}. Write a list of {', '.join(ASPECTS)}.")
+
+
 async def hold(layout: Layout, ref: str, setting: Setting) -> Held:
     """Rehearse a script of the library and return what was heard as well; nothing is kept."""
+    _check_setting(setting)
     started = timestamp()
     held = await _hold(layout, ScriptRef.parse(ref), setting)
     report = msgspec.structs.replace(
@@ -76,7 +102,8 @@ async def _hold(layout: Layout, ref: ScriptRef, setting: Setting) -> Held:
             async with open_judge(layout, setting) as paid:
                 judge = await ask_judge(questions, paid.ask)
             performed = msgspec.structs.replace(performed, judged_usd=paid.cost_usd)
-        return Held(report=judge_script(script, performed, judge, setting), performed=performed, judge=judge)
+        report = judge_script(script, performed, judge, setting)
+        return Held(report=report, performed=performed, judge=judge, script=script)
     except NotTheirsError as error:
         return Held(report=Report(verdict="broken", reason=str(error)), is_kept=False)
     except ScriptError as error:

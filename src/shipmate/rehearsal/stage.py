@@ -23,7 +23,7 @@ from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.orchestrator.turn import Turn
 from shipmate.rehearsal.live_log import LiveLog, name_rehearsal
-from shipmate.rehearsal.passing_store import NoAudit, PassingApprovals, PassingStore
+from shipmate.rehearsal.passing_store import NoAudit, PassingApprovals, PassingStore, PassingUploads
 from shipmate.rehearsal.recorded_call import RecordedCalls
 from shipmate.rehearsal.recorded_model import RecordedModel
 from shipmate.rehearsal.setting import Setting
@@ -43,7 +43,7 @@ from shipmate.workspace.disk.memory_disk import MemoryDisk
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.member import Member
-from shipmate.workspace.upload import UploadFolder
+from shipmate.workspace.upload import UploadFolder, Uploads
 
 
 class NoGuides(Guides):
@@ -128,13 +128,16 @@ def _compose(
     player = RecordedModel() if setting.is_played else None
     store = PassingStore(place, _spent(layout, player))
     # Answers from the script need no sandbox, and no command runs in the copy without one.
+    # What a tool shows is kept where it ran.
+    uploads = PassingUploads(UploadFolder(layout), UploadFolder(place)) if copy else None
+    guides = None if copy else NoGuides()
     make = partial(CopyApprovals, copy) if copy else ApprovalService
     audit = NoAudit(place, disk=MemoryDisk())
     approvals = _make_approvals(place, loaded, store, audit, lambda: True, make)
     return Stage(
         layout=layout,
         equipment=_equip(withhold(member, is_live=copy is not None), loaded, toolset, player),
-        orchestrator=_make_loop(layout, loaded, toolset, approvals, store, None if copy else NoGuides()),
+        orchestrator=_make_loop(layout, loaded, toolset, approvals, store, guides, uploads),
         approvals=approvals,
         store=store,
         player=player,
@@ -210,13 +213,14 @@ def _make_loop(
     approvals: ApprovalService,
     store: PassingStore,
     guides: Guides | None,
+    uploads: Uploads | None = None,
 ) -> AgentOrchestrator:
     return AgentOrchestrator(
         layout=layout,
         toolset=toolset,
         approvals=approvals,
         ledger=store.ledger,
-        uploads=UploadFolder(layout),
+        uploads=uploads or UploadFolder(layout),
         # Never on: a trace is a file of the workspace.
         trace=Trace(layout, {}, loaded.mask),
         snapshots=None,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
+import os
+import stat
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from shipmate.server.guard.error import ApiError, missing
+from shipmate.errors import StorageError
+from shipmate.server.guard.error import ApiError, invalid, missing
 from shipmate.values.message import timestamp
 from shipmate.workspace.disk.private import make_private, write_private
 from shipmate.workspace.layout import Layout
@@ -48,17 +50,22 @@ def read_document(path: Path, name: str) -> Document:
 
 
 def write_document(layout: Layout, path: Path, name: str, text: str, version: str | None) -> str:
-    """Replace a document if nobody changed it since; keep what stood there. Give the new version."""
+    """Replace a document if nobody changed it since; keep what stood there. Return the new version."""
     before = _read(path)
+    if before is None and os.path.lexists(path):
+        raise invalid(f"{name} is no regular file.", "Move away what stands there, and write it again.")
     present = None if before is None else version_of(before)
     if present != version:
         raise ApiError(
             409, "conflict", f"{name} was changed meanwhile.", "Load it again and merge.", version=present
         )
     data = text.encode()
-    if before is not None and before != data:
-        _keep(layout, path, before)
-    _replace(path, data)
+    try:
+        if before is not None and before != data:
+            _keep(layout, path, before)
+        _replace(path, data)
+    except OSError as error:
+        raise StorageError(f"{name} could not be written: {error.strerror}") from error
     return version_of(data)
 
 
@@ -76,9 +83,18 @@ def modified_at(path: Path) -> str:
 
 
 def _read(path: Path) -> bytes | None:
-    with contextlib.suppress(FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        return path.read_bytes()
-    return None
+    """Return what a regular file holds; None where there is none."""
+    try:
+        # A pipe that stands there would let the whole server wait for a writer.
+        if not stat.S_ISREG(path.stat().st_mode):
+            return None
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise StorageError(f"{path.name} cannot be read: {error.strerror}") from error
 
 
 def _relative(layout: Layout, path: Path) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from shipmate.cli.group import run
 from shipmate.priming.rehearsal.report.kept import last_report
+from shipmate.rehearsal.service import Held, Setting, hold
 from shipmate.workspace.layout import Layout
 from tests.support.priming_script import words
 from tests.support.rehearsed import answered, called, returned, said
@@ -227,6 +228,34 @@ def test_an_update_writes_the_new_answers_and_shows_what_changed(crew: Crew) -> 
     assert crew.rehearse("team_shared/wrong", "--model", "rehearsal", "--update")[0] == 0
     assert path.read_text(encoding="utf-8") == before
     assert crew.rehearse("team_shared/wrong", "--update", "--repeat", "2")[0] == 2
+
+
+def test_an_update_keeps_who_may_read_the_script(crew: Crew) -> None:
+    path = crew.put("team_shared/wrong", WRONG)
+    path.chmod(0o640)
+    assert crew.rehearse("team_shared/wrong", "--model", "rehearsal", "--update")[0] == 0
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize(
+    "meanwhile", [words("another question", "no model says this"), "half a", WRONG + answered("One more.")]
+)
+def test_an_update_leaves_alone_what_was_changed_during_the_rehearsal(
+    crew: Crew, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    path = crew.put("team_shared/wrong", WRONG)
+
+    async def hold_and_edit(layout: Layout, ref: str, setting: Setting) -> Held:
+        held = await hold(layout, ref, setting)
+        path.write_text(meanwhile, encoding="utf-8")
+        return held
+
+    monkeypatch.setattr("shipmate.cli.priming.rehearsal.hold", hold_and_edit)
+    code, out, error = crew.rehearse("team_shared/wrong", "--model", "rehearsal", "--update")
+    assert code == 1
+    assert path.read_text(encoding="utf-8") == meanwhile
+    assert "was changed during the rehearsal" in error
+    assert "+++" not in out
 
 
 def test_an_update_does_not_hide_what_it_cannot_mend(crew: Crew) -> None:

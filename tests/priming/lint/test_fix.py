@@ -174,3 +174,16 @@ def test_mending_never_makes_a_text_worse(text: str) -> None:
     before = sum(mark.level == "error" for mark in lint_script(text))
     fixed = fix_script(text)
     assert sum(mark.level == "error" for mark in lint_script(fixed)) <= before
+
+
+def test_of_too_many_mistakes_some_are_mended_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = HUMAN * 30 + (CALL + RESULT) * 3
+    whole = fix_script(text)
+    assert whole != text
+    monkeypatch.setattr("shipmate.priming.lint.fix.EFFORT", 20_000)
+    monkeypatch.setattr("shipmate.priming.lint.lint.EFFORT", 20_000)
+    rounds = 0
+    while (mended := fix_script(text)) != text:
+        text, rounds = mended, rounds + 1
+    assert rounds > 1
+    assert [mark.rule for mark in lint_script(text)] == [mark.rule for mark in lint_script(whole)]

@@ -195,6 +195,25 @@ def test_words_in_several_texts_are_the_words_in_one(text: str) -> None:
     assert compare(script, performed).verdict == "same"
 
 
+@pytest.mark.parametrize(
+    ("recorded", "new"),
+    [
+        (["not able", "two"], ["notable", "two"]),
+        (["not able", "two"], ["notable\n\ntwo"]),
+        (["no table", "two"], ["not able", "two"]),
+        (["if x:\n    y", "two"], ["if x:\ny", "two"]),
+        (["if x:\n    y\n\ntwo"], ["if x:\ny", "two"]),
+        (["one", "two three"], ["one", "two  three"]),
+    ],
+)
+def test_blanks_within_words_count_however_many_texts_there_are(recorded: list[str], new: list[str]) -> None:
+    script = make(said("hi"), *map(answered, recorded))
+    performed = as_recorded(script)
+    assert compare(script, performed).verdict == "same"
+    parts_of(performed)[:] = [{"type": "text", "text": text} for text in new]
+    assert compare(script, performed).verdict == "differs"
+
+
 def test_words_with_expectations_of_their_own_are_held_apart() -> None:
     script = make(said("hi"), answered("one", expect={"contains": "o"}), answered("two"))
     performed = as_recorded(script)

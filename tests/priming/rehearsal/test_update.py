@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -204,6 +205,33 @@ def test_the_difference_can_be_applied_by_other_tools(tmp_path: Path) -> None:
         ["git", "apply", "-"], input=difference, text=True, cwd=tmp_path, check=True, capture_output=True
     )
     assert (tmp_path / "probe.md").read_text(encoding="utf-8") == after
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda text: "\ufeff" + text,
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\ufeff" + text.replace("\n", "\r\n"),
+        lambda text: text.replace("\n", "\r\n", 20),
+        lambda text: text.replace("author", "au\u2028th\x85or\x0c"),
+    ],
+    ids=["mark", "windows", "windows with mark", "both ends", "ends of other kinds"],
+)
+def test_an_update_keeps_line_ends_and_shows_only_what_changed(
+    write: Callable[[str], str], tmp_path: Path
+) -> None:
+    text, new = write(TEXT), parts()
+    new[0]["text"] = "I look around."
+    after = update_script(text, perform(new))
+    assert after == text.replace("I look.", "I look around.")
+    difference = write_diff("probe.md", text, after)
+    changed = [line for line in difference.split("\n") if line[:1] in ("+", "-")][2:]
+    assert [line.rstrip("\r") for line in changed] == ["-I look.", "+I look around."]
+    (tmp_path / "probe.md").write_bytes(text.encode())
+    apply = ["git", "-c", "core.autocrlf=false", "apply", "-"]
+    subprocess.run(apply, input=difference.encode(), cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "probe.md").read_bytes() == after.encode()
 
 
 TEXTS = st.text(min_size=1, max_size=6).filter(lambda text: text.strip() != "")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +170,23 @@ async def test_p7_a_script_saved_over_http_names_the_owner_only_when_full(served
     assert ("owner" in text.replace("ownerAgentId", "")) is full
     assert ("runId" in text) is full
     assert ("timestamp" in text) is full
+
+
+async def test_what_is_no_file_is_never_waited_for_nor_written_over(served: Served) -> None:
+    folder = put(served, SHARED, words("hello", "hi")).parent
+    os.mkfifo(folder / "pipe.md")
+    # Ends the wait of a server that reads the pipe, so that this fails and does not hang.
+    rescue = threading.Timer(20, lambda: os.close(os.open(folder / "pipe.md", os.O_WRONLY | os.O_NONBLOCK)))
+    rescue.start()
+    (folder / "folder.md").mkdir()
+    (folder / "dangling.md").symlink_to("nowhere.md")
+    for name in ("pipe", "folder", "dangling"):
+        refused = await write(served, words("a", "b"), None, f"team_shared/{name}")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid"), name
+        assert "no regular file" in refused.json()["error"]["message"]
+    rescue.cancel()
+    assert not (folder / "nowhere.md").exists()
+    assert stat.S_ISFIFO((folder / "pipe.md").stat().st_mode)
+    inside = await write(served, words("a", "b"), None, "team_shared/probe.md/below")
+    assert (inside.status_code, inside.json()["error"]["code"]) == (400, "invalid")
+    assert not [path for path in folder.iterdir() if path.suffix == ".tmp"]

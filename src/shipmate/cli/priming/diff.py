@@ -74,7 +74,7 @@ def _find_file(layout: Layout, given: str) -> Path | None:
 def _read_raw(side: _Side) -> list[str]:
     if side.path is None:
         raise PrimingError(f"{side.given!r} is no script; --raw compares files")
-    return read_text(side.path, side.given).splitlines()
+    return read_text(side.path, side.given).split("\n")
 
 
 def _read(layout: Layout, side: _Side, *, is_whole: bool) -> list[str]:

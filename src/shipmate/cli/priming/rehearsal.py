@@ -11,9 +11,9 @@ import msgspec
 from shipmate.cli.priming.option import check_member, print_json
 from shipmate.cli.priming.rehearsal_table import show_script
 from shipmate.cli.terminal.card import clean
-from shipmate.errors import NotFoundError, PrimingError, StorageError
+from shipmate.errors import NotFoundError, StorageError
 from shipmate.priming.export import write_file
-from shipmate.priming.library import Library, is_applicable
+from shipmate.priming.library import Library
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.rehearsal.report.junit import write_junit
 from shipmate.priming.rehearsal.report.kept import keep_report
@@ -22,9 +22,10 @@ from shipmate.priming.rehearsal.report.rehearsal_report import Report
 from shipmate.priming.rehearsal.report.suite import RehearsalSuite, RehearsedScript, sum_script, sum_suite
 from shipmate.priming.rehearsal.update import update_script, write_diff
 from shipmate.priming.script.parse import parse_script, read_text
-from shipmate.rehearsal.service import Held, hold, judge_script
+from shipmate.priming.script.record import Script, ScriptError
+from shipmate.rehearsal.service import Held, choose_member, hold, judge_script
 from shipmate.rehearsal.setting import Setting, ToolMode
-from shipmate.workspace.layout import CAPTAIN, Layout
+from shipmate.workspace.layout import Layout
 
 
 class RehearseOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,7 +130,7 @@ async def _rehearse_script(
 ) -> RehearsedScript:
     if isinstance(ref, Report):
         return sum_script(ref.ref, [ref])
-    member = _choose_member(layout, ref, options.member)
+    member = choose_member(layout, ref, options.member)
     try:
         check_member(layout, member)
     except NotFoundError as error:
@@ -165,23 +166,17 @@ async def _rehearse_once(layout: Layout, ref: ScriptRef, member: str, options: R
     return report
 
 
-def _choose_member(layout: Layout, ref: ScriptRef, given: str | None) -> str:
-    """Return the member a script is for: the given one, its owner, the captain, or the first it lists."""
-    if given is not None or ref.member is not None:
-        return given or ref.member or CAPTAIN
-    try:
-        listed = Library(layout).load(ref).applicable
-    except PrimingError:
-        # A broken script is reported as such where it is rehearsed.
-        return CAPTAIN
-    return CAPTAIN if is_applicable(None, listed, CAPTAIN) else listed[0]
-
-
 def _update(layout: Layout, ref: ScriptRef, held: Held, setting: Setting, *, is_shown: bool) -> Report:
     """Write the new answers into a script and return what a rehearsal would say of it now."""
     path = ref.path(layout)
     name = path.relative_to(layout.root).as_posix()
     before = read_text(path, name)
+    if _read_script(before, name) != held.script:
+        # The answers are to what stood there before; what somebody wrote meanwhile is theirs.
+        click.echo(
+            f"{name} was changed during the rehearsal, and was left alone. Rehearse it again.", err=True
+        )
+        return held.report
     after = update_script(before, held.performed, held.judge, ignore=setting.ignore)
     if after != before:
         write_file(path, after.encode(), ref, overwrite=True)
@@ -189,6 +184,14 @@ def _update(layout: Layout, ref: ScriptRef, held: Held, setting: Setting, *, is_
             click.echo(clean(write_diff(name, before, after)), nl=False)
     new = judge_script(parse_script(after, name), held.performed, held.judge, setting)
     return msgspec.structs.replace(held.report, verdict=new.verdict, reason=new.reason, turns=new.turns)
+
+
+def _read_script(text: str, name: str) -> Script | None:
+    """Return the script a text is; None when it is none."""
+    try:
+        return parse_script(text, name)
+    except ScriptError:
+        return None
 
 
 def _write(path: Path | None, text: str) -> None:

@@ -4,35 +4,34 @@ from __future__ import annotations
 
 from shipmate.priming.lint.lint import lint_script
 from shipmate.priming.lint.lint_mark import Mark
-from shipmate.priming.lint.mend import mend_lines, split_lines
+from shipmate.priming.lint.mend import MendEffort, split_lines
+from shipmate.priming.script.line_end import restore_ends
 
 # Mending one thing may show the next; no script needs as many rounds.
 ROUNDS = 20
+# Some seconds; what is left then, the next time mends.
+EFFORT = 8_000_000
 
 
 def fix_script(text: str) -> str:
     """Return a script with all mended that does not take a person; never with more errors than before."""
     lines = split_lines(text)
     marks = lint_script(text)
+    effort = MendEffort(EFFORT)
     for _ in range(ROUNDS):
-        mended = _mend(lines, marks)
+        mended = _mend(lines, marks, effort)
         if mended == lines:
             break
         lines, marks = mended, lint_script("\n".join(mended))
     if lines == split_lines(text) or _count(marks) > _count(lint_script(text)):
         return text
-    fixed = "\n".join(lines)
-    # Windows wrote all of it: so is it given back.
-    is_windows = text.count("\r\n") == text.count("\n") > 0
-    return ("\ufeff" if text.startswith("\ufeff") else "") + (
-        fixed.replace("\n", "\r\n") if is_windows else fixed
-    )
+    return restore_ends(text, "\n".join(lines))
 
 
-def _mend(lines: list[str], marks: list[Mark]) -> list[str]:
+def _mend(lines: list[str], marks: list[Mark], effort: MendEffort) -> list[str]:
     """Mend from the end, so that what is added moves nothing that is still to be mended."""
     for mark in reversed(marks):
-        mended = mend_lines(mark, lines)
+        mended = effort.mend(mark, lines)
         lines = lines if mended is None else mended
     return lines
 

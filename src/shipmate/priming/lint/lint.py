@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from shipmate.priming.lint.lint_mark import Mark, mark_error
-from shipmate.priming.lint.mend import mend_lines, split_lines
+from shipmate.priming.lint.mend import MendEffort, split_lines
 from shipmate.priming.lint.oddity import find_oddities
 from shipmate.priming.lint.pairing import find_shared, find_unpaired
 from shipmate.priming.lint.stray import find_strays
@@ -13,6 +13,8 @@ from shipmate.priming.rehearsal.recorded import check_expects
 from shipmate.priming.script.parse import scan_script
 from shipmate.priming.script.record import Script, ScriptError
 
+# About a second: people wait for marks while they type.
+EFFORT = 2_000_000
 _EXPECT = "Write what is expected as docs/rehearsal.md shows it, or take `expect` out"
 
 
@@ -40,4 +42,5 @@ def lint_script(text: str, name: str = "") -> list[Mark]:
         script = Script(scan.frontmatter, list(scan.records.values()))
         marks += [mark_expect(error) for error in check_expects(script)]
     found = sorted(marks, key=lambda mark: (mark.line, mark.record))
-    return [msgspec.structs.replace(mark, can_fix=mend_lines(mark, lines) is not None) for mark in found]
+    effort = MendEffort(EFFORT)
+    return [msgspec.structs.replace(mark, can_fix=effort.mend(mark, lines) is not None) for mark in found]

@@ -26,7 +26,26 @@ _FENCES = re.compile(r"`+|~+")
 _RULE = re.compile(r"\s*-{3,}\s*")
 # Written as `applicableMemberIds` these would let in whom they were to keep out.
 _OPPOSITE = re.compile(r"[^a-z]*(?:in|un|non|not|no|ex|dis|without|except)", re.IGNORECASE)
+# Mends that read every record anew take longer by so much.
+_COSTS = {"shared-call": 40}
 _OLD = {"user": "human_text_record", "assistant": "agent_words_record"}
+
+
+class MendEffort:
+    """How much may still be spent on mending one text, in lines that are looked at.
+
+    Each mend looks at the whole text, so that thousands of mistakes would take hours.
+    """
+
+    def __init__(self, lines: int) -> None:
+        self._left = lines
+
+    def mend(self, mark: Mark, lines: Sequence[str]) -> Lines | None:
+        """Return the lines with what a mark names mended; None when that takes a person, or too long."""
+        if mark.rule not in _MENDS or self._left <= 0:
+            return None
+        self._left -= len(lines) * _COSTS.get(mark.rule, 1)
+        return mend_lines(mark, lines)
 
 
 def split_lines(text: str) -> Lines:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import msgspec
 
@@ -201,8 +202,8 @@ class _Comparing:
 
     def _check(self, mine: ExpectedPiece, theirs: ExpectedPiece, *, asks: bool = True) -> str:
         """Return why a piece does not fit; where one text ends and the next begins, blanks do not count."""
-        is_loose = mine.expect.exact and (mine.is_joined or theirs.is_joined)
-        if is_loose and _squeeze(mine.piece.text) == _squeeze(theirs.piece.text):
+        joints = {*mine.joints, *theirs.joints}
+        if mine.expect.exact and joints and _cut(mine.piece, joints) == _cut(theirs.piece, joints):
             return ""
         return self._fitting.check(mine.piece, theirs.piece, mine.expect, asks=asks)
 
@@ -216,8 +217,21 @@ class _Comparing:
                 yield Mismatch(mine, theirs, reason)
 
 
-def _squeeze(text: str) -> str:
-    return "".join(text.split())
+def _count(text: str) -> int:
+    """Return the length of a text without its blanks."""
+    return sum(map(len, text.split()))
+
+
+def _cut(piece: AnswerPiece, joints: Collection[int]) -> list[str]:
+    """Return a text in the pieces that it, or the other one, was joined from; blanks count inside of them."""
+    cuts: list[int] = []
+    seen = 0
+    for at, character in enumerate(piece.text, 1):
+        seen += not character.isspace()
+        if seen in joints and not character.isspace():
+            cuts.append(at)
+    bounds = [0, *cuts, len(piece.text)]
+    return [piece.text[start:end].strip() for start, end in pairwise(bounds)]
 
 
 def _weigh_gap(piece: ExpectedPiece) -> float:
@@ -241,7 +255,8 @@ def _join_words(entries: Iterable[ExpectedPiece]) -> list[ExpectedPiece]:
         if last is not None and entry.piece.kind == last.piece.kind == "words":
             text = f"{last.piece.text}\n\n{entry.piece.text}"
             piece = msgspec.structs.replace(last.piece, text=text)
-            joined[-1] = ExpectedPiece(piece, last.place, last.expect, last.is_own, is_joined=True)
+            joints = (*last.joints, _count(last.piece.text))
+            joined[-1] = ExpectedPiece(piece, last.place, last.expect, last.is_own, joints)
         else:
             joined.append(entry)
     return joined

@@ -23,8 +23,8 @@ class ExpectedPiece:
     expect: Expect
     # Whether its record expects something of its own.
     is_own: bool = False
-    # Whether it was put together from words that follow each other.
-    is_joined: bool = False
+    # Behind how many characters, blanks not counted, words that follow each other were joined.
+    joints: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

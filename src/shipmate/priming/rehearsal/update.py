@@ -11,6 +11,7 @@ from shipmate.priming.rehearsal.fitting import Judge
 from shipmate.priming.rehearsal.performed import Performed
 from shipmate.priming.rehearsal.recorded import RecordedTurn, read_turns
 from shipmate.priming.rehearsal.turn_rewrite import TurnRewrite, WrittenRecord
+from shipmate.priming.script.line_end import cut_lines, plain_text, restore_ends
 from shipmate.priming.script.parse import cut_blocks, parse_script
 from shipmate.priming.script.record import Script
 from shipmate.priming.script.writer import write_script
@@ -27,9 +28,9 @@ def update_script(
 
     A turn that was not said to its end, or in which a call found no recorded result, stays as it is.
     """
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    script = parse_script(text)
-    head, blocks = _cut(text, script)
+    plain = plain_text(text)
+    script = parse_script(plain)
+    head, blocks = _cut(plain, script)
     report = compare(script, performed, judge, ignore=ignore)
     for turn, heard, compared in zip(read_turns(script), performed.turns, report.turns, strict=False):
         if not heard.stopped and not heard.missed and any(each.place for each in compared.deviations):
@@ -37,17 +38,15 @@ def update_script(
             blocks = _replace(blocks, turn, TurnRewrite(turn, heard, pairs, blocks).blocks())
     records = [block.record for block in blocks]
     updated = head + "".join(block.write() for block in blocks)
-    if parse_script(updated).records == records:
-        return updated
-    # Something stood between the records that is read otherwise now.
-    return write_script(Script(script.frontmatter, records))
+    if parse_script(updated).records != records:
+        # Something stood between the records that is read otherwise now.
+        updated = write_script(Script(script.frontmatter, records))
+    return restore_ends(text, updated)
 
 
 def write_diff(name: str, before: str, after: str) -> str:
     """Return what changed, as tools that review changes read it."""
-    lines = difflib.unified_diff(
-        before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{name}", f"b/{name}"
-    )
+    lines = difflib.unified_diff(cut_lines(before), cut_lines(after), f"a/{name}", f"b/{name}")
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -9,6 +10,7 @@ from pydantic import Field, StrictBool, StringConstraints
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from shipmate.errors import StorageError
 from shipmate.priming.export import Saved, ScriptExistsError, offer_name, save_script
 from shipmate.priming.library import Listing, ScriptEntry
 from shipmate.priming.lint.fix import fix_script
@@ -142,7 +144,7 @@ async def write_script(site: TheSite, ship: TheShip, body: ScriptChange) -> Resp
         ship.crew.find(ref.member)
     text = _check_text(body.text)
     path = ref.path(ship.layout)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(path.parent, ref)
     digest = write_document(ship.layout, path, str(ref), text, body.digest)
     reading = await run_in_threadpool(read_draft, text, ship.config.language)
     return Json(ScriptWritten(script_ref=str(ref), digest=digest, marks=reading.marks))
@@ -205,6 +207,15 @@ async def save(site: TheSite, ship: TheShip, body: SaveScript) -> Response:
             409, "conflict", "A script of that name exists.", "Confirm that it may be replaced, or rename."
         ) from error
     return Json(saved, 201)
+
+
+def _make_folder(folder: Path, ref: ScriptRef) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise invalid(f"{ref} would lie in a file.", "Choose another name.") from error
+    except OSError as error:
+        raise StorageError(f"the folder of {ref} cannot be made: {error.strerror}") from error
 
 
 def _check_text(text: str) -> str:

@@ -9,14 +9,14 @@ from fastapi import APIRouter
 from pydantic import Field, StrictBool
 from starlette.responses import Response
 
+from shipmate.priming.ref import ScriptRef
 from shipmate.priming.rehearsal.report.kept import last_report
 from shipmate.priming.rehearsal.report.rehearsal_report import Report
-from shipmate.rehearsal.service import rehearse
+from shipmate.rehearsal.service import choose_member, rehearse
 from shipmate.rehearsal.setting import Setting
 from shipmate.server.guard.error import hide_root
 from shipmate.server.shape import ExactShape, Json, Slot, tells
 from shipmate.server.site import TheShip
-from shipmate.workspace.layout import CAPTAIN
 
 router = APIRouter(tags=["priming"])
 
@@ -25,7 +25,8 @@ class RehearseScript(ExactShape):
     """The request to rehearse a script."""
 
     ref: Slot
-    member: Slot = CAPTAIN
+    # None is the one the script is for.
+    member: Slot | None = None
     tools: Literal["script", "sandbox", "live"] = "script"
     # None is the member's own; `script` plays the member's side.
     model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
@@ -35,7 +36,8 @@ class RehearseScript(ExactShape):
 @router.post("/api/priming/rehearse", openapi_extra=tells(Report))
 async def rehearse_script(ship: TheShip, body: RehearseScript) -> Response:
     """Say a script's user turns again and compare; no thread is made, and only live tools act."""
-    member = ship.crew.find(body.member).id
+    member = choose_member(ship.layout, ScriptRef.parse(body.ref), body.member)
+    ship.crew.find(member)
     setting = Setting(member=member, model=body.model, tools=body.tools, forced=body.forced)
     report = await rehearse(ship.layout, body.ref, setting)
     return Json(_without_root(report, str(ship.layout.root)))
