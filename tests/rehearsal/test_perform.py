@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,8 @@ from tests.support.cassette import (
     told,
     words,
 )
-from tests.support.provider_server import ProviderServer
-from tests.support.provider_wire import Call, ask_tools, refuse, say
+from tests.support.provider_server import ProviderServer, Recorded
+from tests.support.provider_wire import Call, Reply, ask_tools, refuse, say
 
 REMINDER = {"content": "Mind the tide.", "id": "r1", "scope": "dialog"}
 WRITE = {"path": "log.md", "content": "All is well.\n"}
@@ -269,9 +271,9 @@ async def test_a_provider_that_refuses_the_key_makes_the_rehearsal_unusable(tmp_
     assert told(performed) == [[("words", "1")]]
 
 
-async def test_grants_hold_for_live_tools_alone_and_only_while_they_are_in_force(tmp_path: Path) -> None:
-    layout = make_workspace(tmp_path)
-    async with Shipmate.open(tmp_path, model=ScriptedModel([[call("write", **WRITE)], "Done."])) as ship:
+async def grant_writing(root: Path) -> str:
+    """Let a person allow a call for always; return the id of the grant."""
+    async with Shipmate.open(root, model=ScriptedModel([[call("write", **WRITE)], "Done."])) as ship:
         event: dict[str, Any] = {
             "platform": "cli",
             "thread_id": "cli:dm:ann",
@@ -285,14 +287,48 @@ async def test_grants_hold_for_live_tools_alone_and_only_while_they_are_in_force
         )
         await (await ship.receive(answer)).outcome()
         (grant,) = await ship.approvals.grants()
+    (root / "log.md").unlink()
+    return grant.id
+
+
+async def test_grants_hold_for_live_tools_alone_and_only_while_they_are_in_force(tmp_path: Path) -> None:
+    layout = make_workspace(tmp_path)
+    grant_id = await grant_writing(tmp_path)
     script = make_script(("go", [called("write", output="recorded", **WRITE), STEP, words("Done.")]))
-    (tmp_path / "log.md").unlink()
     performed = await perform(layout, script, model="script", tools="live")
     assert [kind for kind, _ in told(performed)[0]] == ["call", "result", "words"]
     assert (tmp_path / "log.md").exists()
     (tmp_path / "log.md").unlink()
     async with Shipmate.open(tmp_path) as ship:
-        await ship.approvals.revoke(grant.id)
+        await ship.approvals.revoke(grant_id)
     performed = await perform(layout, script, model="script", tools="live")
     assert [kind for kind, _ in told(performed)[0]] == ["call", "denial", "words"]
+    assert not (tmp_path / "log.md").exists()
+
+
+async def test_a_grant_that_is_revoked_in_the_middle_of_a_rehearsal_holds_no_longer(tmp_path: Path) -> None:
+    write = ask_tools(Call("write", json.dumps(WRITE)))
+    replies = iter((write, say("Done."), write, say("Not done.")))
+
+    async def revoke() -> None:
+        async with Shipmate.open(tmp_path) as ship:
+            await ship.approvals.revoke(grant_id)
+
+    def answer(request: Recorded) -> Reply:
+        if len(server.requests) == 2:
+            (tmp_path / "log.md").unlink()
+            worker = threading.Thread(target=asyncio.run, args=[revoke()])
+            worker.start()
+            worker.join()
+        return next(replies)
+
+    parts = [called("write", output="recorded", **WRITE), STEP, words("Done.")]
+    async with ProviderServer(answer) as server:
+        layout = speaking(tmp_path, server)
+        grant_id = await grant_writing(tmp_path)
+        performed = await perform(layout, make_script(("go", parts), ("again", parts)), tools="live")
+    assert [[kind for kind, _ in turn] for turn in told(performed)] == [
+        ["call", "result", "words"],
+        ["call", "denial", "words"],
+    ]
     assert not (tmp_path / "log.md").exists()

@@ -118,6 +118,7 @@ REGRESSIONS: dict[str, tuple[Callable[[list[JsonObject]], None], str]] = {
         "additional",
     ),
     "additional file": (add(1, PNG), "additional"),
+    "a file of another name": (change("file", filename="other.png"), "file"),
     "lost file": (drop("file"), "missing"),
     "other file": (change("file", mediaType="image/jpeg"), "file"),
     "additional part": (add(1, {"type": "source-url", "sourceId": "s", "url": "https://a"}), "additional"),
