@@ -11,7 +11,8 @@ import pytest
 from shipmate import ApprovalReplyEvent, ScriptedModel, Shipmate, TextEvent, call
 from shipmate.errors import PrimingError
 from shipmate.priming.script.parse import parse_script
-from shipmate.rehearsal.perform import perform
+from shipmate.priming.script.writer import write_script
+from shipmate.rehearsal.perform import DENIAL_LIMIT, perform
 from shipmate.workspace.layout import Layout
 from tests.support.cassette import (
     STEP,
@@ -332,3 +333,49 @@ async def test_a_grant_that_is_revoked_in_the_middle_of_a_rehearsal_holds_no_lon
         ["call", "denial", "words"],
     ]
     assert not (tmp_path / "log.md").exists()
+
+
+async def test_a_model_that_keeps_asking_for_what_is_denied_is_stopped(tmp_path: Path) -> None:
+    def answer(request: Recorded) -> Reply:
+        return ask_tools(Call("write", json.dumps({"path": "a.md", "content": str(len(server.requests))})))
+
+    script = make_script(("go", [words("Done.")]), ("and?", [words("Yes.")]))
+    async with ProviderServer(answer) as server:
+        performed = await perform(speaking(tmp_path, server), script, tools="live")
+        assert len(server.requests) == DENIAL_LIMIT + 1
+    assert [bool(turn.stopped) for turn in performed.turns] == [True]
+    assert not (tmp_path / "a.md").exists()
+
+
+async def test_what_stands_before_anybody_spoke_is_told_first_and_a_cost_nobody_knows_is_none(
+    tmp_path: Path,
+) -> None:
+    first = "### record agent_words_record\n```\n---\ngenseq: 1\n---\nWelcome aboard.\n```\n"
+    script = parse_script(first + write_script(make_script(("hello", [words("Hello.")]))))
+    async with ProviderServer() as server:
+        server.script(say("Hello."))
+        performed = await perform(speaking(tmp_path, server), script)
+        assert "Welcome aboard." in json.dumps(server.requests[0].body["messages"])
+    assert told(performed) == [[("words", "Hello.")]]
+    assert performed.turns[0].cost_usd is None
+
+
+async def test_words_said_one_after_the_other_are_one_turn_when_forced(tmp_path: Path) -> None:
+    script = make_script(("one", []), ("more words", [words("Ahoy-1")]), ("two", [words("Ahoy-2")]))
+    async with ProviderServer() as server:
+        server.script(say("Ahoy-1"), say("Ahoy-2"))
+        performed = await perform(speaking(tmp_path, server), script, forced=True)
+        asked, again = (json.dumps(request.body["messages"]) for request in server.requests)
+    assert told(performed) == [[("words", "Ahoy-1")], [("words", "Ahoy-2")]]
+    assert (asked.count("more words"), "Ahoy-1" in asked) == (1, False)
+    assert "Ahoy-1" in again
+    assert "two" in again
+
+
+@pytest.mark.parametrize("status", [400, 403, 429, 503])
+async def test_a_provider_that_does_not_answer_is_no_deviation(tmp_path: Path, status: int) -> None:
+    async with ProviderServer() as server:
+        server.script(refuse(status, "not now"))
+        performed = await perform(speaking(tmp_path, server), make_script(("one", [words("1")])))
+    assert performed.turns == []
+    assert performed.unusable
