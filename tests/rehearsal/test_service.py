@@ -186,3 +186,18 @@ async def test_the_member_s_own_model_judges_where_the_script_plays_its_side(tmp
         server.script(say('{"holds": true}'))
         report = await rehearse(layout, REF, model="script", tools="sandbox")
         assert (report.verdict, len(server.requests)) == ("same", 1), report
+
+
+async def test_an_expectation_nobody_understands_names_its_script_and_line(tmp_path: Path) -> None:
+    layout = make_workspace(tmp_path)
+    put(layout, RUBRIC.replace("rubric:", "rubrik:"))
+    report = await rehearse(layout, REF, model="script")
+    assert (report.verdict, report.reason.startswith(f"{REF}:8: record 2: ")) == ("broken", True), report
+
+
+async def test_a_report_that_cannot_be_kept_is_given_all_the_same(tmp_path: Path) -> None:
+    layout = make_workspace(tmp_path)
+    put(layout, write_script(make_script(("hi", [words("Ahoy.")]))))
+    layout.rehearsal(REF).parent.parent.mkdir(parents=True, exist_ok=True)
+    layout.rehearsal(REF).parent.write_text("in the way")
+    assert (await rehearse(layout, REF, model="script")).verdict == "same"

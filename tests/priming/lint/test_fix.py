@@ -208,7 +208,7 @@ def test_p6_what_nobody_can_tell_is_left_to_a_person(text: str) -> None:
 
 
 def test_p6_a_block_is_fenced_with_more_than_any_run_in_it() -> None:
-    body = "look:\n```python\n```````\n```\nmore"
+    body = "look:\n```python\n``````\n```\nmore"
     fixed = fix_script(HUMAN + WORDS.format(body))
     assert parse_script(fixed).records[1].fields["content"] == body
     assert lint_script(fixed) == []

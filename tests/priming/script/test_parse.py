@@ -328,3 +328,14 @@ def test_empty_frontmatter_says_nothing() -> None:
         '### record func_call_record\n```json\n{"genseq": 1, "id": "c", "name": "n", "arguments": {}}\n```\n'
     )
     assert parse_script(f"---\n---\n{call}").records == parse_script(call).records
+
+
+@pytest.mark.parametrize("more", ["priority: urgent", "id: 7", "scope: world", "echoback: maybe"])
+def test_p4_a_reminder_whose_keys_hold_something_else_is_refused(more: str) -> None:
+    with pytest.raises(ScriptError, match=rf"reminder 1: `{more.partition(':')[0]}` must be"):
+        parse_script(f"---\nreminders:\n  - content: Mind it.\n    {more}\n---\n{HUMAN_BLOCK}")
+
+
+def test_p4_a_long_key_with_two_slips_is_known_for_what_it_is() -> None:
+    with pytest.raises(ScriptError, match="Write `userLanguageCode`"):
+        parse_script(HUMAN_BLOCK.replace("msgId", "userLangageCod: zh\nmsgId"))
