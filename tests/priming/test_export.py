@@ -29,6 +29,7 @@ from shipmate.priming.script.parse import parse_script, read_script
 from shipmate.priming.script.writer import write_script
 from shipmate.store.transient_store import TransientStore
 from shipmate.thread.log import FileLog
+from shipmate.thread.pin import Pin
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import JsonObject, UIMessage
 from shipmate.values.thread_id import ThreadId
@@ -382,3 +383,11 @@ def test_of_two_writers_to_one_slug_exactly_one_wins(tmp_path: Path) -> None:
     assert len(won) == 1
     assert (tmp_path / "p" / "a.md").read_bytes() == str(won[0]).encode() * 9
     assert len(list((tmp_path / "p").iterdir())) == 1
+
+
+def test_secrets_in_what_is_pinned_are_masked() -> None:
+    rows: list[UIMessage] = [{"id": "u", "role": "user", "parts": [{"type": "text", "text": "hi"}]}]
+    source = SourceDialog(thread_id=ThreadId("web", "room", "9"), course=1)
+    pins = [Pin(number=1, text="The key is sk-abcdefghijklmnopqrst.", at="")]
+    script = make_script(rows, ScriptRef("ux", "x"), source, pins=pins)
+    assert [each["content"] for each in script.reminders] == ["The key is •••."]

@@ -236,3 +236,12 @@ def test_goes_over_every_file(library: Library, put: Put, layout: Layout) -> Non
         "individual/other/坏.md": "None",
     }
     assert isinstance(layout.priming, Path)
+
+
+def test_a_script_that_changed_within_a_moment_is_read_anew(library: Library, put: Put) -> None:
+    path = put("team_shared/a", "title: one")
+    then = path.stat()
+    assert [entry.title for entry in library.list("captain").entries] == ["one"]
+    path.write_text(path.read_text().replace("title: one", "title: three"))
+    os.utime(path, ns=(then.st_atime_ns, then.st_mtime_ns))
+    assert [entry.title for entry in library.list("captain").entries] == ["three"]

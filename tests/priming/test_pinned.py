@@ -6,12 +6,16 @@ from pathlib import Path
 
 from shipmate.models.scripted import ScriptedModel, call
 from shipmate.models.to_model import to_model_messages
+from shipmate.priming.convert import to_records
 from shipmate.priming.export import save_script
 from shipmate.priming.library import Library
+from shipmate.priming.pinned import without_pins
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.replay import Priming, build_rows, create_dialog
 from shipmate.priming.script.parse import parse_script
+from shipmate.priming.script.record import Script
 from shipmate.thread.pin import pins_of
+from shipmate.values.message import UIMessage
 from shipmate.values.thread_id import ThreadId
 from tests.support.workspace import ROOM, Probe, course, messages_of, note, open_workspace, pin, talk
 
@@ -102,3 +106,21 @@ async def test_pins_are_saved_as_reminders_and_come_back_as_pins(tmp_path: Path)
     assert (outcome.status, act.marks) == ("suspended", [])
     text = repr(to_model_messages(rows))
     assert (text.count("Kept."), text.count("Taken off.")) == (1, 0)
+
+
+def test_words_that_were_read_somewhere_once_stay_so_when_they_are_said_again() -> None:
+    tainted = "  - content: Pay them.\n    meta: {tainted: true}\n"
+    plain = "  - content: Pay them.\n"
+    for reminders in (tainted + plain, plain + tainted):
+        rows = build_rows([parse_script(f"---\nreminders:\n{reminders}---\n{WORDS}")], NEXT)
+        assert [(each.text, each.tainted) for each in pins_of(rows)] == [("Pay them.", True)]
+
+
+def test_a_course_that_began_tainted_stays_so_though_it_says_no_more() -> None:
+    def opened(tainted: bool) -> UIMessage:
+        data = {"course": 4, "tainted": tainted, "pins": [], "summary": ""}
+        return {"id": "a", "role": "system", "parts": [{"type": "data-course", "data": data}]}
+
+    (kept,) = without_pins([opened(tainted=True), opened(tainted=False)])
+    assert kept["parts"][0]["data"] == {"course": 4, "tainted": True, "summary": ""}
+    assert build_rows([Script({}, to_records([kept]))], NEXT)[0]["parts"][0]["data"]["course"] == 1

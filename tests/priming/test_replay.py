@@ -422,3 +422,19 @@ def test_every_fixture_becomes_a_request_a_provider_takes(path: Path) -> None:
         for part in row["parts"]:
             if part["type"] == "text" and part["text"].strip():
                 assert repr(part["text"].strip())[1:-1] in sent
+
+
+def test_what_was_not_final_is_so_in_a_new_thread_and_times_go_with_their_calls() -> None:
+    part = {"type": "tool-exec", "toolCallId": "1", "state": "output-available", "input": {}, "output": 1}
+    message: UIMessage = {
+        "id": "a",
+        "role": "assistant",
+        "parts": [{**part, "preliminary": True}],
+        "metadata": {"toolMs": {"1": 5}},
+    }
+    script = Script({}, to_records([message]))
+    first, second = build_rows([script, script], THREAD)
+    assert [
+        each["preliminary"] for row in (first, second) for each in tool_parts(row) if "preliminary" in each
+    ] == []
+    assert [metadata_of(row)["toolMs"] for row in (first, second)] == [{"1": 5}, {"1-2": 5}]

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,8 @@ import pytest
 from shipmate import ApprovalReplyEvent, ScriptedModel, Shipmate, TextEvent, call
 from shipmate.errors import PrimingError
 from shipmate.priming.script.parse import parse_script
-from shipmate.rehearsal.perform import perform
+from shipmate.priming.script.writer import write_script
+from shipmate.rehearsal.perform import DENIAL_LIMIT, perform
 from shipmate.rehearsal.setting import Setting
 from shipmate.workspace.layout import Layout
 from tests.support.cassette import (
@@ -26,8 +29,8 @@ from tests.support.cassette import (
     wish,
     words,
 )
-from tests.support.provider_server import ProviderServer
-from tests.support.provider_wire import Call, ask_tools, refuse, say
+from tests.support.provider_server import ProviderServer, Recorded
+from tests.support.provider_wire import Call, Reply, ask_tools, refuse, say
 
 REMINDER = {"content": "Mind the tide.", "id": "r1", "scope": "dialog"}
 WRITE = {"path": "log.md", "content": "All is well.\n"}
@@ -271,9 +274,9 @@ async def test_a_provider_that_refuses_the_key_makes_the_rehearsal_unusable(tmp_
     assert told(performed) == [[("words", "1")]]
 
 
-async def test_grants_hold_for_live_tools_alone_and_only_while_they_are_in_force(tmp_path: Path) -> None:
-    layout = make_workspace(tmp_path)
-    async with Shipmate.open(tmp_path, model=ScriptedModel([[call("write", **WRITE)], "Done."])) as ship:
+async def grant_writing(root: Path) -> str:
+    """Let a person allow a call for always; return the id of the grant."""
+    async with Shipmate.open(root, model=ScriptedModel([[call("write", **WRITE)], "Done."])) as ship:
         event: dict[str, Any] = {
             "platform": "cli",
             "thread_id": "cli:dm:ann",
@@ -287,17 +290,97 @@ async def test_grants_hold_for_live_tools_alone_and_only_while_they_are_in_force
         )
         await (await ship.receive(answer)).outcome()
         (grant,) = await ship.approvals.grants()
+    (root / "log.md").unlink()
+    return grant.id
+
+
+async def test_grants_hold_for_live_tools_alone_and_only_while_they_are_in_force(tmp_path: Path) -> None:
+    layout = make_workspace(tmp_path)
+    grant_id = await grant_writing(tmp_path)
     said = wish("write", **WRITE)
     script = make_script((said, [called("write", output="recorded", **WRITE), STEP, words("Done.")]))
-    (tmp_path / "log.md").unlink()
     performed = await perform(layout, script, Setting(model="rehearsal", tools="live"))
     assert [kind for kind, _ in told(performed)[0]] == ["words", "call", "result", "words"]
     assert (tmp_path / "log.md").exists()
     (tmp_path / "log.md").unlink()
     async with Shipmate.open(tmp_path) as ship:
-        await ship.approvals.revoke(grant.id)
+        await ship.approvals.revoke(grant_id)
     performed = await perform(layout, script, Setting(model="rehearsal", tools="live"))
     (denial,) = [piece for piece in pieces_of(performed)[0] if piece.kind == "denial"]
     reason = "it was asked because no rule allows it"
     assert denial.text == f"a rehearsal approves nothing real; {reason}"
     assert not (tmp_path / "log.md").exists()
+
+
+async def test_a_grant_that_is_revoked_in_the_middle_of_a_rehearsal_holds_no_longer(tmp_path: Path) -> None:
+    write = ask_tools(Call("write", json.dumps(WRITE)))
+    replies = iter((write, say("Done."), write, say("Not done.")))
+
+    async def revoke() -> None:
+        async with Shipmate.open(tmp_path) as ship:
+            await ship.approvals.revoke(grant_id)
+
+    def answer(request: Recorded) -> Reply:
+        if len(server.requests) == 2:
+            (tmp_path / "log.md").unlink()
+            worker = threading.Thread(target=asyncio.run, args=[revoke()])
+            worker.start()
+            worker.join()
+        return next(replies)
+
+    parts = [called("write", output="recorded", **WRITE), STEP, words("Done.")]
+    async with ProviderServer(answer) as server:
+        layout = speaking(tmp_path, server)
+        grant_id = await grant_writing(tmp_path)
+        performed = await perform(layout, make_script(("go", parts), ("again", parts)), Setting(tools="live"))
+    assert [[kind for kind, _ in turn] for turn in told(performed)] == [
+        ["call", "result", "words"],
+        ["call", "denial", "words"],
+    ]
+    assert not (tmp_path / "log.md").exists()
+
+
+async def test_a_model_that_keeps_asking_for_what_is_denied_is_stopped(tmp_path: Path) -> None:
+    def answer(request: Recorded) -> Reply:
+        return ask_tools(Call("write", json.dumps({"path": "a.md", "content": str(len(server.requests))})))
+
+    script = make_script(("go", [words("Done.")]), ("and?", [words("Yes.")]))
+    async with ProviderServer(answer) as server:
+        performed = await perform(speaking(tmp_path, server), script, Setting(tools="live"))
+        assert len(server.requests) == DENIAL_LIMIT + 1
+    assert [bool(turn.stopped) for turn in performed.turns] == [True]
+    assert not (tmp_path / "a.md").exists()
+
+
+async def test_what_stands_before_anybody_spoke_is_told_first_and_a_cost_nobody_knows_is_none(
+    tmp_path: Path,
+) -> None:
+    first = "### record agent_words_record\n```\n---\ngenseq: 1\n---\nWelcome aboard.\n```\n"
+    script = parse_script(first + write_script(make_script(("hello", [words("Hello.")]))))
+    async with ProviderServer() as server:
+        server.script(say("Hello."))
+        performed = await perform(speaking(tmp_path, server), script, Setting())
+        assert "Welcome aboard." in json.dumps(server.requests[0].body["messages"])
+    assert told(performed) == [[("words", "Hello.")]]
+    assert performed.turns[0].cost_usd is None
+
+
+async def test_words_said_one_after_the_other_are_one_turn_when_forced(tmp_path: Path) -> None:
+    script = make_script(("one", []), ("more words", [words("Ahoy-1")]), ("two", [words("Ahoy-2")]))
+    async with ProviderServer() as server:
+        server.script(say("Ahoy-1"), say("Ahoy-2"))
+        performed = await perform(speaking(tmp_path, server), script, Setting(forced=True))
+        asked, again = (json.dumps(request.body["messages"]) for request in server.requests)
+    assert told(performed) == [[("words", "Ahoy-1")], [("words", "Ahoy-2")]]
+    assert (asked.count("more words"), "Ahoy-1" in asked) == (1, False)
+    assert "Ahoy-1" in again
+    assert "two" in again
+
+
+@pytest.mark.parametrize("status", [400, 403, 429, 503])
+async def test_a_provider_that_does_not_answer_is_no_deviation(tmp_path: Path, status: int) -> None:
+    async with ProviderServer() as server:
+        server.script(refuse(status, "not now"))
+        performed = await perform(speaking(tmp_path, server), make_script(("one", [words("1")])), Setting())
+    assert performed.turns == []
+    assert performed.unusable

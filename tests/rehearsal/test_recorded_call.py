@@ -58,6 +58,33 @@ def test_an_error_is_raised_again_and_a_call_that_never_ended_is_missed() -> Non
     assert calls.missed == ['read {"path": "y"}: the script has no result for it']
 
 
+def test_what_one_turn_missed_is_not_told_of_the_next() -> None:
+    calls = RecordedCalls([answers(), answers(called("read", "1", output="a", path="x"))])
+    calls.begin(0)
+    with pytest.raises(ToolError, match="no result"):
+        calls.answer("n1", "read", {"path": "y"})
+    calls.begin(1)
+    assert calls.answer("n1", "read", {"path": "x"}).output == "a", "a model may number its calls anew"
+    assert calls.missed == []
+
+
+def test_a_call_shows_the_files_right_behind_it_and_no_others() -> None:
+    file = {"type": "file", "mediaType": "image/png", "url": "u"}
+    first, second = (called("show_image", name, output="Shown.", path=name) for name in ("1", "2"))
+    calls = RecordedCalls([answers(first, second, file, {"type": "text", "text": "There."}, file)])
+    calls.begin(0)
+    shown = [calls.answer(name, "show_image", {"path": name}).files for name in ("1", "2")]
+    assert shown == [(), (file,)]
+
+
+def test_a_refusal_is_repeated_in_its_own_words() -> None:
+    refused = denied("write", "1", path="x")
+    refused["approval"]["reason"] = "not that one"
+    calls = RecordedCalls([answers(refused)])
+    calls.begin(0)
+    assert calls.decide("n1", "write", {"path": "x"}) == (False, "not that one")
+
+
 def test_a_script_of_very_many_equal_calls_is_answered_in_good_time() -> None:
     count = 20_000
     calls = RecordedCalls([answers(*(called("read", str(n), output=n, path="x") for n in range(count)))])

@@ -163,3 +163,41 @@ async def test_p2_what_a_member_did_and_was_refused_is_the_same_again(
     assert kinds == {"words", "thought", "call", "result", "error", "denial"}
     after = {name: data for name, data in snapshot(layout.root).items() if "rehearsals" not in name}
     assert after == before
+
+
+async def test_whoever_asks_for_the_wrong_member_leaves_no_mark_on_a_script(tmp_path: Path) -> None:
+    layout = make_workspace(tmp_path)
+    text = write_script(make_script(("hi", [words("Ahoy.")]), applicableMemberIds=["ux"]))
+    put(layout, text)
+    report = await rehearse(layout, REF, Setting(model="script"))
+    assert (report.verdict, "not for captain" in report.reason) == ("broken", True)
+    assert last_report(layout, REF) is None
+
+
+async def test_the_member_s_own_model_judges_where_the_script_plays_its_side(tmp_path: Path) -> None:
+    async with ProviderServer() as server:
+        llm = {"provider": "openai-compatible", "model": "m", "baseUrl": f"{server.url}/v1", "apiKey": "k"}
+        layout = make_workspace(tmp_path, llm={**llm, "maxRetries": 0})
+        (tmp_path / "a.md").write_text("Ahoy there.\n")
+        script = make_script(("look", [called("read", output="Ahoy.", path="a.md"), STEP, words("So.")]))
+        result = next(each for each in script.records if each.type == "func_result_record")
+        result.extra["expect"] = {"rubric": "It greets."}
+        put(layout, write_script(script))
+        server.script(say('{"holds": true}'))
+        report = await rehearse(layout, REF, Setting(model="script", tools="sandbox"))
+        assert (report.verdict, len(server.requests)) == ("same", 1), report
+
+
+async def test_an_expectation_nobody_understands_names_its_script_and_line(tmp_path: Path) -> None:
+    layout = make_workspace(tmp_path)
+    put(layout, RUBRIC.replace("rubric:", "rubrik:"))
+    report = await rehearse(layout, REF, Setting(model="script"))
+    assert (report.verdict, report.reason.startswith(f"{REF}:8: record 2: ")) == ("broken", True), report
+
+
+async def test_a_report_that_cannot_be_kept_is_given_all_the_same(tmp_path: Path) -> None:
+    layout = make_workspace(tmp_path)
+    put(layout, write_script(make_script(("hi", [words("Ahoy.")]))))
+    layout.rehearsal(REF).parent.parent.mkdir(parents=True, exist_ok=True)
+    layout.rehearsal(REF).parent.write_text("in the way")
+    assert (await rehearse(layout, REF, Setting(model="script"))).verdict == "same"

@@ -187,3 +187,47 @@ def test_of_too_many_mistakes_some_are_mended_at_a_time(monkeypatch: pytest.Monk
         text, rounds = mended, rounds + 1
     assert rounds > 1
     assert [mark.rule for mark in lint_script(text)] == [mark.rule for mark in lint_script(whole)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The frontmatter is not closed: what ends it belongs to a record.
+        "\n---\ntitle: x\n" + HUMAN,
+        # Both keys are there, and nobody can tell which was meant.
+        HUMAN + CALL.replace('"genseq": 1', '"gensec": 2, "genseq": 1') + RESULT,
+        # Any of several lines may end the block.
+        HUMAN + WORDS.format("a\n```python\nb\n```\nc\n```\nd\n```\ne"),
+        # A record that needs more than a number and a name.
+        HUMAN + CALL + RESULT.replace("---\ngenseq: 1\nid: c1\nname: read\n---\n", ""),
+        # The result of a question to a teammate names its call elsewhere.
+        HUMAN
+        + 2
+        * (
+            "### record tellask_call_record\n```\n---\ngenseq: 1\nid: c1\nname: askHuman\n"
+            'rawArgumentsText: "{}"\ndeliveryMode: tellask_call_start\n---\n```\n'
+            "### record tellask_result_record\n```\n---\ncallId: c1\ncallName: askHuman\n"
+            'status: completed\ncall: {"tellaskContent": "x"}\nresponder: {"responderId": "h"}\n'
+            "---\nyes\n```\n"
+        ),
+    ],
+    ids=["unclosed", "both keys", "several ends", "more than a name", "question"],
+)
+def test_p6_what_nobody_can_tell_is_left_to_a_person(text: str) -> None:
+    marks = [mark for mark in lint_script(text) if mark.level == "error"]
+    assert marks
+    assert not any(mark.can_fix for mark in marks)
+    assert fix_script(text) == text
+
+
+def test_p6_a_block_is_fenced_with_more_than_any_run_in_it() -> None:
+    body = "look:\n```python\n``````\n```\nmore"
+    fixed = fix_script(HUMAN + WORDS.format(body))
+    assert parse_script(fixed).records[1].fields["content"] == body
+    assert lint_script(fixed) == []
+
+
+def test_p6_a_block_without_metadata_belongs_to_the_generation_above_it() -> None:
+    bare = WORDS.format("x").replace("---\ngenseq: 1\n---\n", "")
+    fixed = parse_script(fix_script(HUMAN.replace("genseq: 1", "genseq: 4") + bare))
+    assert [record.genseq for record in fixed.records] == [4, 4]

@@ -277,3 +277,27 @@ def test_an_expectation_nobody_understands_is_marked(text: str) -> None:
 def test_a_misspelt_expectation_is_marked_with_the_right_word() -> None:
     text = HUMAN + said("hi").replace("genseq: 1", "genseq: 1\nexpect: {contian: hi}")
     assert [mark.mend for mark in lint_script(text)] == ["Write `contains`"]
+
+
+@pytest.mark.parametrize("expect", ["{exact: false}", "nearly", "{contains: []}"])
+def test_p6_an_expectation_without_a_hint_says_where_to_read_on(expect: str) -> None:
+    text = HUMAN + said("hi").replace("genseq: 1", f"genseq: 1\nexpect: {expect}")
+    (mark,) = lint_script(text)
+    assert "docs/rehearsal.md" in mark.mend
+
+
+def test_p6_a_value_of_the_wrong_kind_is_marked_with_what_to_write() -> None:
+    (mark,) = lint_script(HUMAN.replace("genseq: 1", "genseq: -1"))
+    assert mark.mend == "Write a whole number, 0 or more"
+
+
+def test_p6_what_belongs_to_a_broken_record_is_not_said_to_stand_alone() -> None:
+    assert found(HUMAN + CALL + RESULT.replace("name: read\n", "")) == [(13, 3, "error", "missing")]
+    assert found(HUMAN + CALL.replace('"name": "read", ', "") + RESULT) == [(9, 2, "error", "missing")]
+
+
+def test_p6_a_result_above_its_call_is_to_be_moved() -> None:
+    mends = {mark.rule: mark.mend for mark in lint_script(HUMAN + RESULT + said("x") + CALL)}
+    assert mends["result"].startswith("Move it below its call")
+    mends = {mark.rule: mark.mend for mark in lint_script(HUMAN + RESULT)}
+    assert mends["result"].startswith("Write the call above it")

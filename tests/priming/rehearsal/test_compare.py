@@ -118,6 +118,7 @@ REGRESSIONS: dict[str, tuple[Callable[[list[JsonObject]], None], str]] = {
         "additional",
     ),
     "additional file": (add(1, PNG), "additional"),
+    "a file of another name": (change("file", filename="other.png"), "file"),
     "lost file": (drop("file"), "missing"),
     "other file": (change("file", mediaType="image/jpeg"), "file"),
     "additional part": (add(1, {"type": "source-url", "sourceId": "s", "url": "https://a"}), "additional"),
@@ -366,3 +367,33 @@ def test_p2_any_thread_is_as_its_own_script_says(answers: list[list[JsonObject]]
     performed = Performed(turns=[Heard(messages=[message]) for message in messages[1::2]])
     report = compare(script, performed)
     assert (report.verdict, report.reason) == ("same", "")
+
+
+def test_a_refusal_is_one_however_far_the_thread_came() -> None:
+    performed = as_recorded(SCRIPT)
+    answer = {"id": "a", "approved": False}
+    find(parts_of(performed), "tool-write").update(state="approval-responded", approval=answer)
+    assert compare(SCRIPT, performed).verdict == "same"
+
+
+def test_what_a_refused_call_expects_is_not_expected_of_the_refusal() -> None:
+    refused = {"state": "output-denied", "approval": {"id": "a"}}
+    call = called("write", "c", {"path": "b"}, uiPart=refused, expect={"json": {"path": "b"}})
+    script = make(said("hi"), call, answered("Then not."))
+    assert compare(script, as_recorded(script)).verdict == "same"
+
+
+def test_the_bytes_of_a_file_are_told_by_their_digest() -> None:
+    performed = as_recorded(SCRIPT)
+    find(parts_of(performed), "file").update(url="data:image/png;base64," + "A" * 1000)
+    (found,) = compare(SCRIPT, performed).turns[0].deviations
+    assert found.new is not None
+    assert found.new.value["url"].startswith("sha256:")
+
+
+def test_a_bound_on_the_whole_does_not_hold_when_the_cost_of_one_turn_is_not_known() -> None:
+    performed = slower(as_recorded(SCRIPT), 30, 0.003)
+    unknown = msgspec.structs.replace(performed.turns[1], cost_usd=None)
+    report = compare(SCRIPT, Performed(turns=[performed.turns[0], unknown]), max_cost_usd=1)
+    assert report.cost_usd is None
+    assert [deviation.kind for deviation in report.turns[-1].deviations] == ["cost"]

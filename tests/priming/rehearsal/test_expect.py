@@ -86,6 +86,16 @@ def test_what_is_ignored_may_differ_or_be_absent_and_so_may_what_an_ignored_call
     assert compare(script, performed).verdict == "differs"
 
 
+def test_an_ignored_call_stands_for_no_other_tool() -> None:
+    script = make(said("hi"), called("read", "c", {}, expect="ignore"), returned("read", "c", "x"))
+    performed = as_recorded(script)
+    part = parts_of(performed)[-1]
+    part.update(input={"path": "a"}, output="y")
+    assert compare(script, performed).verdict == "same"
+    part["type"] = "tool-write"
+    assert [each.kind for each in compare(script, performed).turns[0].deviations] == ["additional"]
+
+
 def test_the_frontmatter_sets_what_is_expected_of_each_kind() -> None:
     head = 'expect: {"words": {"contains": "a"}, "result": "ignore", "thought": "exact"}'
     script = make(said("hi"), called("read", "c", {}), returned("read", "c", "x"), answered("abc"), head=head)

@@ -83,6 +83,11 @@ def test_an_additional_call_gets_a_name_that_is_free_and_a_lost_one_goes() -> No
         "c2",
         "call_1",
     ]
+    more = [
+        {**call("grep", {"pattern": n}, state="output-available", output=n), "toolCallId": n} for n in "xyz"
+    ]
+    text = assert_updated(perform([*parts()[:-1], *more, parts()[-1]]))
+    assert [f'"call_{n}"' in text for n in (1, 2, 3, 4)] == [True, True, True, False]
     lost = [part for part in parts() if part["type"] != "tool-read"]
     text = assert_updated(perform(lost))
     assert '"c1"' not in text

@@ -315,3 +315,27 @@ def test_p4_arguments_and_texts_may_speak_of_restrictions() -> None:
         f"The key applicableMemberIds is left out.\n{said}### record func_call_record\n```json\n{call}\n```\n"
     )
     assert len(parse_script(text).records) == 2
+
+
+@pytest.mark.parametrize("top", ["[ux]", "ux", "- ux\n- coder"])
+def test_p4_frontmatter_that_is_no_mapping_closes_the_script(top: str) -> None:
+    with pytest.raises(ScriptError, match="must be `key: value` lines"):
+        parse_script(f"---\n{top}\n---\n{HUMAN_BLOCK}")
+
+
+def test_empty_frontmatter_says_nothing() -> None:
+    call = (
+        '### record func_call_record\n```json\n{"genseq": 1, "id": "c", "name": "n", "arguments": {}}\n```\n'
+    )
+    assert parse_script(f"---\n---\n{call}").records == parse_script(call).records
+
+
+@pytest.mark.parametrize("more", ["priority: urgent", "id: 7", "scope: world", "echoback: maybe"])
+def test_p4_a_reminder_whose_keys_hold_something_else_is_refused(more: str) -> None:
+    with pytest.raises(ScriptError, match=rf"reminder 1: `{more.partition(':')[0]}` must be"):
+        parse_script(f"---\nreminders:\n  - content: Mind it.\n    {more}\n---\n{HUMAN_BLOCK}")
+
+
+def test_p4_a_long_key_with_two_slips_is_known_for_what_it_is() -> None:
+    with pytest.raises(ScriptError, match="Write `userLanguageCode`"):
+        parse_script(HUMAN_BLOCK.replace("msgId", "userLangageCod: zh\nmsgId"))

@@ -48,7 +48,7 @@ def check_frontmatter(values: JsonObject) -> tuple[str, str]:
     if values.get("kind", KIND) != KIND:
         return "kind", f"`kind` is {values['kind']!r:.80}. Write `kind: {KIND}`, or leave it out"
     version = values.get("version", VERSION)
-    if isinstance(version, bool) or version != VERSION:
+    if version != VERSION:
         return "version", f"version {version!r:.80} is not known. Write `version: {VERSION}`, or leave it out"
     given = [values[key] for key in RESTRICTIONS if key in values]
     if len(given) > 1 and given[0] != given[1]:
