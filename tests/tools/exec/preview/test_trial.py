@@ -205,6 +205,18 @@ async def test_what_takes_too_long_is_stopped(bench: Bench, root: Path) -> None:
     assert not (root / "y").exists()
 
 
+@pytest.mark.parametrize(("limit", "most"), [("EFFECT_LIMIT", 3), ("CONTENT_LIMIT", 3_000)])
+async def test_what_nobody_could_judge_is_not_kept(
+    bench: Bench, root: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    monkeypatch.setattr(f"shipmate.tools.exec.preview.effect.{limit}", most)
+    before = read_tree(root)
+    with pytest.raises(TooMuchError, match="it changed more than"):
+        await bench.try_out("for n in 1 2 3 4; do head -c 1000 /dev/zero > $n; done")
+    assert read_tree(root) == before
+    assert not list(bench.context.layout.trials.iterdir())
+
+
 async def test_modes_that_close_are_read_and_applied(bench: Bench, root: Path) -> None:
     picture = await bench.try_out("mkdir shut; echo x > shut/x; chmod 000 shut/x; chmod 500 shut")
     await bench.approve(picture)
