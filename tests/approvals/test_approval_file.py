@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,22 @@ def test_c7_an_answer_taken_back_is_not_brought_back_by_what_a_crash_left(tmp_pa
     files.write(withdrawn)
     files.spread(JointDecision((approved,)))
     assert files.read(approved.id) == withdrawn
+
+
+def test_whoever_decides_is_alone_among_all_who_keep_the_workspace(tmp_path: Path) -> None:
+    """Two processes that both found a question open would otherwise both decide it."""
+    entered = threading.Event()
+
+    def enter() -> None:
+        with ApprovalFiles(Layout(tmp_path)).lock():
+            entered.set()
+
+    other = threading.Thread(target=enter)
+    with ApprovalFiles(Layout(tmp_path)).lock():
+        other.start()
+        assert not entered.wait(0.5)
+    assert entered.wait(60)
+    other.join()
 
 
 def die_at_every_step(folder: Path, words: str, *commands: str) -> list[dict[str, Any]]:

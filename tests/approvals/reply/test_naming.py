@@ -34,6 +34,7 @@ SPEECH = [
     ("allow notes.md conditionally", "notes.md conditionally"),
     ("allow alice for 10 minutes", "alice"),
     ("approve sometimes always", "sometimes"),
+    ("approve https://example.com/a,unless", "https://example.com/a,unless"),
     ("同意保留意见", "保留意见"),
 ]
 
