@@ -39,6 +39,12 @@ SPEECH = [
 ]
 
 
+def test_c3_a_message_that_two_names_read_differently_is_no_consent() -> None:
+    message, clear = "allow git status for 10 minutes", "git status"
+    assert parse(message, [clear]) is not None
+    assert parse(message, [clear, "git status for 10 minutes"]) is None
+
+
 @pytest.mark.parametrize(("message", "name"), SPEECH)
 def test_c3_a_name_that_could_be_speech_is_no_consent_without_quotes(message: str, name: str) -> None:
     assert parse(message, [name, "exec", "write", "edit"]) is None

@@ -261,3 +261,32 @@ async def test_a_yes_to_effects_counts_for_nothing_where_nothing_is_tried_any_mo
     with pytest.raises(TargetChangedError):
         await run(tool, bound, "touch made")
     assert not (root / "made").exists()
+
+
+@pytest.mark.parametrize("background", [False, True])
+async def test_c10_a_private_variable_is_masked_in_what_its_command_prints(
+    tool: Exec, context: ToolContext, background: bool
+) -> None:
+    jobs = Jobs()
+    given = Exec(tool.sandbox, jobs, {"TOKEN": "swordfish-0123456789"})
+    command = "printf 'first %s last' $TOKEN"
+    printed = await run(given, context, command, variables=["TOKEN"], background=background)
+    if background:
+        (job,) = jobs.of(context.thread_id)
+        await job.watch
+        read = JobTool(jobs)
+        printed = (await read.run(read.parse({"action": "read", "id": job.id}), context)).output
+    log = context.layout.call_log(context.thread_id, context.call_id).read_text()
+    for text in (printed, log):
+        assert "swordfish" not in text
+        assert "first" in text
+        assert "last" in text
+    await given.close()
+
+
+async def test_c7_the_question_says_what_the_words_of_a_command_do_not(
+    tool: Exec, context: ToolContext
+) -> None:
+    arguments = tool.parse({"command": "ls", "background": True, "variables": ["PRIVATE", "O\u202eTHER"]})
+    shown = (await tool.picture(arguments, context)).text
+    assert shown == "ls\n[with background and the private variables PRIVATE, O\\u{202e}THER]"

@@ -130,6 +130,14 @@ async def test_a_base_that_changed_is_asked_anew(bench: Bench, root: Path) -> No
     assert (root / "b.txt").read_text() == "mine\ntwo\n"
 
 
+async def test_c7_a_yes_to_one_trial_does_not_put_another_in_place(bench: Bench, root: Path) -> None:
+    shown = await bench.try_out("echo one > a.txt")
+    await bench.try_out("echo two > a.txt")
+    with pytest.raises(TargetChangedError):
+        await bench.approve(shown)
+    assert not (root / "a.txt").exists()
+
+
 async def test_the_same_trial_twice_has_the_same_target(bench: Bench, root: Path) -> None:
     (root / "a.txt").write_text("one\n")
     first = await bench.try_out("echo two >> a.txt")
