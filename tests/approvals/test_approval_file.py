@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from shipmate.approvals.approval_file import ApprovalFiles
+from shipmate.approvals.approval_file import ApprovalFiles, JointDecision
+from shipmate.approvals.value import Approval
 from shipmate.workspace.layout import Layout
 
 OLD = {
@@ -56,6 +58,32 @@ def test_h1_a_file_keeps_a_decision_under_the_key_it_always_had(tmp_path: Path) 
     assert (found.decision.by, found.decision.reason) == ("ann", "not there")
     files.write(found)
     assert msgspec.json.decode(path.read_bytes())["ruling"] == OLD["ruling"]
+
+
+def test_c7_an_answer_taken_back_is_not_brought_back_by_what_a_crash_left(tmp_path: Path) -> None:
+    """The decision that a crash left is completed later, when its target had been asked about anew."""
+    approved = msgspec.convert({**OLD, "status": "approved"}, Approval)
+    withdrawn = msgspec.structs.replace(approved, status="superseded")
+    files = ApprovalFiles(Layout(tmp_path))
+    files.write(withdrawn)
+    files.spread(JointDecision((approved,)))
+    assert files.read(approved.id) == withdrawn
+
+
+def test_whoever_decides_is_alone_among_all_who_keep_the_workspace(tmp_path: Path) -> None:
+    """Two processes that both found a question open would otherwise both decide it."""
+    entered = threading.Event()
+
+    def enter() -> None:
+        with ApprovalFiles(Layout(tmp_path)).lock():
+            entered.set()
+
+    other = threading.Thread(target=enter)
+    with ApprovalFiles(Layout(tmp_path)).lock():
+        other.start()
+        assert not entered.wait(0.5)
+    assert entered.wait(60)
+    other.join()
 
 
 def die_at_every_step(folder: Path, words: str, *commands: str) -> list[dict[str, Any]]:

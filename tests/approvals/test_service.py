@@ -237,6 +237,28 @@ async def test_the_same_message_delivered_again_gives_the_same_decisions(ship: S
     assert (await service.answer(pressed, [])).decisions == first.decisions[:1]
 
 
+async def test_an_answer_to_several_stands_before_their_files_say_so(
+    ship: Ship, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crash came between the one step that decides all and the files of each."""
+
+    def crash(*_: object) -> None:
+        raise RuntimeError
+
+    asked = await ship.ask("git push", "make test")
+    with monkeypatch.context() as patched:
+        patched.setattr(ApprovalFiles, "spread", crash)
+        with pytest.raises(RuntimeError):
+            await ship.answer("approve all")
+    service = ship.service()
+    late = await service.answer(press(asked[0].id, False), [])
+    assert late.decisions == []
+    assert "already approved" in (late.say or "")
+    assert [(await service.get(each.id)).status for each in asked] == ["approved"] * 2
+    assert await service.pending(THREAD) == []
+    assert [(await service.get(each.id)).status for each in asked] == ["approved"] * 2
+
+
 async def test_unknown_foreign_and_expired_ids_are_refused_in_words(ship: Ship) -> None:
     (asked,) = await ship.ask("git push", expires_minutes=10)
     service = ship.service(expires_minutes=10)

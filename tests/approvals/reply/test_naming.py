@@ -34,8 +34,15 @@ SPEECH = [
     ("allow notes.md conditionally", "notes.md conditionally"),
     ("allow alice for 10 minutes", "alice"),
     ("approve sometimes always", "sometimes"),
+    ("approve https://example.com/a,unless", "https://example.com/a,unless"),
     ("同意保留意见", "保留意见"),
 ]
+
+
+def test_c3_a_message_that_two_names_read_differently_is_no_consent() -> None:
+    message, clear = "allow git status for 10 minutes", "git status"
+    assert parse(message, [clear]) is not None
+    assert parse(message, [clear, "git status for 10 minutes"]) is None
 
 
 @pytest.mark.parametrize(("message", "name"), SPEECH)

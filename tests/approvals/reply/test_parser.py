@@ -255,3 +255,16 @@ def test_the_width_the_script_and_the_case_make_no_difference() -> None:
         "同意　1",
     ):
         assert approves(text), text
+
+
+@pytest.mark.parametrize("hidden", ["\u200b", "\u202e", "\u2066", "\ue000", "\x00", "\u2028"])
+def test_c3_a_message_with_hidden_characters_is_no_answer(hidden: str) -> None:
+    """Not even where the call itself is named so."""
+    name = f"git{hidden}push"
+    for text in (f'approve "{name}"', f"yes{hidden}", f"{hidden}yes", f"no, {hidden}not that"):
+        assert parse(text, [name]) is None, ascii(text)
+
+
+def test_c3_two_stops_are_not_taken_for_the_end_of_a_name() -> None:
+    assert parse("approve cat ./a.", ["cat ./a."]) is not None
+    assert parse("approve cat ./a..", ["cat ./a."]) is None

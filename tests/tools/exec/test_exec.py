@@ -8,9 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shipmate.errors import ToolError, ToolInputError
+from shipmate.errors import TargetChangedError, ToolError, ToolInputError
 from shipmate.tools.exec.exec import Exec
 from shipmate.tools.exec.job import Jobs, JobTool
+from shipmate.tools.exec.preview.trial import Trials
 from shipmate.tools.exec.sandbox.room import Room
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.tool import ToolContext
@@ -223,3 +224,69 @@ async def test_preview_shows_the_command_and_labels_tell_of_the_network(
     assert tool.labels_for(arguments).reads_untrusted
     assert not tool.labels_for(tool.parse({"command": "ls"})).reads_untrusted
     assert tool.labels_for(arguments).acts
+
+
+async def test_what_may_hold_strangers_words_is_labelled_so(
+    tool: Exec, context: ToolContext, root: Path
+) -> None:
+    for command in ("cat .ship/uploads/a", "cat .SHIP/uploads/a"):
+        assert tool.labels_for(tool.parse({"command": command})).reads_untrusted, command
+    jobs = Jobs()
+    job = JobTool(jobs)
+    for reaches_out in (True, False):
+        started = Exec(tool.sandbox, jobs, {}, network=reaches_out)
+        name = (await run(started, context, "true", background=True)).split()[1].rstrip(".")
+        labels = job.labels_for(job.parse({"action": "read", "id": name}))
+        assert labels.reads_untrusted is reaches_out
+    await jobs.close()
+
+
+async def test_c14_without_a_sandbox_nothing_is_tried(
+    context: ToolContext, root: Path, tmp_path: Path
+) -> None:
+    """A trial that nothing confines would be the command itself, unasked."""
+    tool = Exec(Sandbox(Layout(root), ()), Jobs(), {}, trials=Trials(Layout(root)))
+    picture = await tool.picture(tool.parse({"command": f"echo x | tee {tmp_path}/outside"}), context)
+    assert picture.result is None
+    assert "trial" not in picture.target
+    assert not (tmp_path / "outside").exists()
+
+
+async def test_a_yes_to_effects_counts_for_nothing_where_nothing_is_tried_any_more(
+    tool: Exec, context: ToolContext, root: Path
+) -> None:
+    """The mode may have changed between the question and the answer."""
+    expected = {"trial": "trl_0", "changes": "0"}
+    bound = msgspec.structs.replace(context, expected=expected)
+    with pytest.raises(TargetChangedError):
+        await run(tool, bound, "touch made")
+    assert not (root / "made").exists()
+
+
+@pytest.mark.parametrize("background", [False, True])
+async def test_c10_a_private_variable_is_masked_in_what_its_command_prints(
+    tool: Exec, context: ToolContext, background: bool
+) -> None:
+    jobs = Jobs()
+    given = Exec(tool.sandbox, jobs, {"TOKEN": "swordfish-0123456789"})
+    command = "printf 'first %s last' $TOKEN"
+    printed = await run(given, context, command, variables=["TOKEN"], background=background)
+    if background:
+        (job,) = jobs.of(context.thread_id)
+        await job.watch
+        read = JobTool(jobs)
+        printed = (await read.run(read.parse({"action": "read", "id": job.id}), context)).output
+    log = context.layout.call_log(context.thread_id, context.call_id).read_text()
+    for text in (printed, log):
+        assert "swordfish" not in text
+        assert "first" in text
+        assert "last" in text
+    await given.close()
+
+
+async def test_c7_the_question_says_what_the_words_of_a_command_do_not(
+    tool: Exec, context: ToolContext
+) -> None:
+    arguments = tool.parse({"command": "ls", "background": True, "variables": ["PRIVATE", "O\u202eTHER"]})
+    shown = (await tool.picture(arguments, context)).text
+    assert shown == "ls\n[with background and the private variables PRIVATE, O\\u{202e}THER]"

@@ -106,6 +106,20 @@ async def test_w5_several_calls_at_once(served: Served) -> None:
     assert (missing.status_code, problem(missing)["param"]) == (400, "messages[1].tool_calls")
 
 
+async def test_w5_results_in_a_talk_that_began_otherwise_go_on_in_one_of_their_own(
+    served: Served, script: ScriptedModel
+) -> None:
+    """Whoever knows the id of a call does not speak in the thread that made it."""
+    first = await ask(served, said("weather"), tools=[WEATHER])
+    message = calls_of(first)
+    other = await ask(served, said("weather of Oslo"), message, *results(message, "snow"), tools=[WEATHER])
+    assert other.status_code == 200
+    assert other.headers["x-shipmate-thread"] != first.headers["x-shipmate-thread"]
+    assert "weather of Oslo" in str(script.requests[-1].messages)
+    same = await ask(served, said("weather"), message, *results(message, "22 degrees"), tools=[WEATHER])
+    assert same.headers["x-shipmate-thread"] == first.headers["x-shipmate-thread"]
+
+
 async def test_w5_results_of_a_talk_that_is_not_known_here_go_on_as_well(
     served: Served, script: ScriptedModel
 ) -> None:

@@ -130,6 +130,14 @@ async def test_a_base_that_changed_is_asked_anew(bench: Bench, root: Path) -> No
     assert (root / "b.txt").read_text() == "mine\ntwo\n"
 
 
+async def test_c7_a_yes_to_one_trial_does_not_put_another_in_place(bench: Bench, root: Path) -> None:
+    shown = await bench.try_out("echo one > a.txt")
+    await bench.try_out("echo two > a.txt")
+    with pytest.raises(TargetChangedError):
+        await bench.approve(shown)
+    assert not (root / "a.txt").exists()
+
+
 async def test_the_same_trial_twice_has_the_same_target(bench: Bench, root: Path) -> None:
     (root / "a.txt").write_text("one\n")
     first = await bench.try_out("echo two >> a.txt")
@@ -203,6 +211,18 @@ async def test_what_takes_too_long_is_stopped(bench: Bench, root: Path) -> None:
     picture = await bench.try_out("echo x > y; sleep 60", seconds=1)
     assert "stopped after 1 s" in (picture.text or "")
     assert not (root / "y").exists()
+
+
+@pytest.mark.parametrize(("limit", "most"), [("EFFECT_LIMIT", 3), ("CONTENT_LIMIT", 3_000)])
+async def test_what_nobody_could_judge_is_not_kept(
+    bench: Bench, root: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    monkeypatch.setattr(f"shipmate.tools.exec.preview.effect.{limit}", most)
+    before = read_tree(root)
+    with pytest.raises(TooMuchError, match="it changed more than"):
+        await bench.try_out("for n in 1 2 3 4; do head -c 1000 /dev/zero > $n; done")
+    assert read_tree(root) == before
+    assert not list(bench.context.layout.trials.iterdir())
 
 
 async def test_modes_that_close_are_read_and_applied(bench: Bench, root: Path) -> None:
