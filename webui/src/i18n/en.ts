@@ -279,7 +279,7 @@ export const en = {
   "rehearsal.nothing": "Nothing",
   "script.begin.save": "Save and begin a dialog",
   "script.begin.stored": "Begin with the saved text",
-  "script.draft": "This script has changes that are not saved. What you see and begin here is the saved text.",
+  "script.draft": "This script has changes that are not saved. What you see here is the saved text.",
   "script.draft.new": "This script has changes that are not saved. The dialog begins with the saved text.",
   "script.draft.open": "Open the editor",
   "script.view.history": "History",

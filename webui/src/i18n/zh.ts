@@ -281,7 +281,7 @@ export const zh: Record<keyof typeof en, string> = {
   "rehearsal.nothing": "无",
   "script.begin.save": "保存并开始对话",
   "script.begin.stored": "用已保存的内容开始",
-  "script.draft": "这个脚本有未保存的修改。这里看到和开始的都是已保存的内容。",
+  "script.draft": "这个脚本有未保存的修改。这里看到的是已保存的内容。",
   "script.draft.new": "这个脚本有未保存的修改，对话会用已保存的内容开始。",
   "script.draft.open": "打开编辑器",
   "script.view.history": "历史",

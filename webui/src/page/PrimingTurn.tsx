@@ -96,10 +96,13 @@ function place(piece: RehearsalPiece, row: number, differs: boolean, stretches: 
 
 const isEqual = (left: RehearsalPiece, right: RehearsalPiece) => JSON.stringify(left) === JSON.stringify(right);
 
+/** Returns whether a deviation is about this piece; words that follow each other are compared as one. */
 function isNamed(piece: RehearsalPiece, deviations: Deviation[], side: "recorded" | "new"): boolean {
   return deviations.some((one) => {
     const named = one[side];
-    return named ? isEqual(named, piece) || (named.kind === "words" && piece.kind === "words" && (named.text ?? "").includes(piece.text ?? "")) : false;
+    if (!named) return false;
+    const isPartOf = named.kind === "words" && piece.kind === "words" && !!piece.text && !!named.text?.includes(piece.text);
+    return isEqual(named, piece) || isPartOf;
   });
 }
 
