@@ -99,12 +99,6 @@ def count_fences(lines: Sequence[str], fence: Fence) -> tuple[int, list[int]]:
     return len(begun) - len(alone), alone
 
 
-def _say_lost(count: int) -> str:
-    if count == 1:
-        return "; 1 line below is lost"
-    return f"; {count} lines below are lost" if count else ""
-
-
 def _judge(lines: Sequence[str], block: Block, fence: Fence) -> Mark | None:
     below = [at for at in range(fence.closing + 1, fence.end) if lines[at - 1].strip(BLANKS)]
     opens = any(
@@ -115,7 +109,7 @@ def _judge(lines: Sequence[str], block: Block, fence: Fence) -> Mark | None:
     first = lines[below[0] - 1] if below else ""
     begins_block = bool(match_fence(first)) and _is_block(lines, below)
     if opens or (alone and not begins_block):
-        lost = _say_lost(len(below))
+        lost = f"; {len(below)} lines below are lost" if below else ""
         return _mark(
             block,
             fence.closing,
