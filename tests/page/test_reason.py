@@ -15,7 +15,8 @@ TABLE: dict[str, str] = json.loads((ROOT / "webui/src/i18n/reason.zh.json").read
 SOURCES = ("priming/script", "priming/lint", "priming/rehearsal")
 # These are written into files and reports, compared with, or searched for; nobody reads them on the page.
 UNSAID = re.compile(
-    r"\{[^}]|[\\(\[]|#|\s*- |.*(?:\\|\^|<\?xml|<test|\|---)|must be a text$| must be $|whole number$|begin on the first line$"
+    r"\{[^}]|[\\(\[]|#|\s*- |.*(?:\\|\^|<\?xml|<test|\|---)"
+    r"|must be a text$| must be $|whole number$|begin on the first line$"
 )
 # What a piece is called stands in the table name by name.
 NAMES = ("the {}",)

@@ -378,7 +378,8 @@ def test_what_differs_in_a_pair_is_marked_and_stands_together(open_page: OpenPag
     expect(turn.locator("ins")).to_have_text("six")
     recorded = turn.get_by_label("Recorded").locator("li").last.bounding_box()
     now = turn.get_by_label("Now").locator("li").last.bounding_box()
-    assert recorded and now
+    assert recorded
+    assert now
     # The new piece stands right below its counterpart, with no other piece between.
     assert 0 <= now["y"] - (recorded["y"] + recorded["height"]) <= 20
     settle(page)
@@ -388,7 +389,8 @@ def test_what_differs_in_a_pair_is_marked_and_stands_together(open_page: OpenPag
     page.set_viewport_size({"width": 1280, "height": 820})
     recorded = turn.get_by_label("Recorded").locator("li").last.bounding_box()
     now = turn.get_by_label("Now").locator("li").last.bounding_box()
-    assert recorded and now
+    assert recorded
+    assert now
     assert abs(recorded["y"] - now["y"]) < 1 < now["x"] - recorded["x"]
 
 
