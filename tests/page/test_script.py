@@ -340,3 +340,69 @@ def test_p3_a_part_nobody_knows_cannot_blank_the_page(open_page: OpenPage, servi
     page.goto(f"{serving.address}/#/priming/team_shared%2Fprobe")
     expect(page.locator(".script-talk")).to_contain_text("still here")
     expect(page.locator(".script-talk .note", has_text="cannot be shown")).to_have_count(6)
+
+
+def test_marks_and_reasons_are_told_in_the_language_of_the_page(
+    open_page: OpenPage, serving: Serving
+) -> None:
+    put(serving, "team_shared/bad", "### user\nhello\n")
+    watched = open_script(open_page, serving, language="zh")
+    page = watched.page
+    page.route("**/api/priming/rehearse", lambda route: route.fulfill(json=REPORT))
+    page.get_by_role("button", name="编辑", exact=True).click()
+    page.get_by_label("脚本原文").fill(PROBE.replace("genseq: 1\nmsgId", "genseq: -1\nmsgId"))
+    mark = page.locator(".script-marks li")
+    expect(mark).to_contain_text("human_text_record：`genseq` 必须是不小于 0 的整数")
+    expect(mark).to_contain_text("请写成不小于 0 的整数")
+    page.get_by_label("脚本原文").fill(PROBE.replace("title:", "colour: red\ntitle:"))
+    expect(mark).to_contain_text("没有任何地方读取 `colour`")
+    page.get_by_label("脚本原文").fill(PROBE)
+    page.get_by_role("button", name="排练", exact=True).first.click()
+    page.locator(".rehearsal-wishes").get_by_role("button").click()
+    why = page.locator(".rehearsal-why")
+    expect(why).to_contain_text("话语 话语：与记录不同")
+    assert not re.search("[a-z]{3}", why.inner_text())
+    page.goto(f"{serving.address}/#/priming")
+    broken = page.locator(".script-broken")
+    expect(broken).to_contain_text("第 1 条记录：已不再支持 `### user`。请写 `### record human_text_record`")
+
+
+def test_what_differs_in_a_pair_is_marked_and_stands_together(open_page: OpenPage, serving: Serving) -> None:
+    watched = open_script(open_page, serving, size=PHONE)
+    page = watched.page
+    page.route("**/api/priming/rehearse", lambda route: route.fulfill(json=REPORT))
+    page.get_by_role("button", name="Rehearsal", exact=True).click()
+    page.get_by_role("button", name="Rehearse", exact=True).click()
+    turn = page.locator(".rehearsal-turn")
+    expect(turn.locator("del")).to_have_text("four")
+    expect(turn.locator("ins")).to_have_text("six")
+    recorded = turn.get_by_label("Recorded").locator("li").last.bounding_box()
+    now = turn.get_by_label("Now").locator("li").last.bounding_box()
+    assert recorded
+    assert now
+    # The new piece stands right below its counterpart, with no other piece between.
+    assert 0 <= now["y"] - (recorded["y"] + recorded["height"]) <= 20
+    settle(page)
+    watched.shoot("script-rehearsal-phone")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.set_viewport_size({"width": 1280, "height": 820})
+    recorded = turn.get_by_label("Recorded").locator("li").last.bounding_box()
+    now = turn.get_by_label("Now").locator("li").last.bounding_box()
+    assert recorded
+    assert now
+    assert abs(recorded["y"] - now["y"]) < 1 < now["x"] - recorded["x"]
+
+
+def test_a_long_path_is_read_whole_on_a_phone(open_page: OpenPage, serving: Serving) -> None:
+    long = f"team_shared/{'checks-of-the-morning/' * 3}{'everything-that-floats-' * 3}"
+    put(serving, long, words("When?", "At four."))
+    watched = open_page("#/priming", size=PHONE)
+    page = watched.page
+    path = page.locator(".script-path")
+    expect(path).to_have_text(f".minds/priming/{long}.md")
+    assert path.evaluate("each => each.scrollWidth <= each.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    expect(page.locator(".script-card")).to_contain_text("2 records")
+    watched.shoot("priming-library-phone")
+    assert violations(page) == []

@@ -6,6 +6,7 @@ import { useLoad } from "../api/use";
 import { preference } from "../app/preference";
 import { go } from "../app/route";
 import { useT } from "../i18n";
+import { readDraft, scriptKey } from "../page/draft";
 import { Modal } from "../ui/Modal";
 import { Problem } from "../ui/State";
 import { say } from "../ui/toast";
@@ -133,6 +134,7 @@ function PrimingChoice({ member, onClose }: { member: string; onClose: () => voi
         />
         <span>{t("priming.show")}</span>
       </label>
+      {ref !== NONE && readDraft(scriptKey(ref)) && <p className="note warn">{t("script.draft.new")}</p>}
       {!isSearching && <BrokenNote problems={recent.data?.problems ?? []} />}
       {(problem ?? recent.error) && <Problem error={(problem ?? recent.error) as Error} />}
       <div className="modal-actions">

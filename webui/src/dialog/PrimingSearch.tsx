@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { api } from "../api/api";
 import type { Script, ScriptList } from "../api/types";
 import { useT } from "../i18n";
+import { useReason } from "../i18n/reason";
 import { Problem } from "../ui/State";
 
 interface Props {
@@ -87,13 +88,14 @@ export function PrimingSearch({ member, onChoose, onClose }: Props) {
 /** Says which files cannot be offered, and why. */
 export function BrokenNote({ problems }: { problems: string[] }) {
   const t = useT();
+  const reason = useReason();
   if (problems.length === 0) return null;
   return (
     <details className="note warn fold">
       <summary>{t("script.broken.title", { n: problems.length })}</summary>
       <ul>
         {problems.map((problem) => (
-          <li key={problem}>{problem}</li>
+          <li key={problem}>{reason(problem)}</li>
         ))}
       </ul>
     </details>

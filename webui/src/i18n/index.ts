@@ -33,8 +33,14 @@ function showLanguage(value: Language): void {
   document.documentElement.lang = value === "zh" ? "zh-CN" : "en";
 }
 
+/** Fills in the values; `{n:line|lines}` stands for the first word when there is one of it, else for the second. */
 export function translate(chosen: Language, word: Word, values: Record<string, string | number> = {}): string {
-  return dictionaries[chosen][word].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+  // A newer server may name what this page has no word for.
+  const text: string = dictionaries[chosen][word] ?? word.slice(word.indexOf(".") + 1);
+  return text.replace(/\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g, (whole, name: string, one?: string, many?: string) => {
+    if (one !== undefined && many !== undefined) return Number(values[name]) === 1 ? one : many;
+    return String(values[name] ?? whole);
+  });
 }
 
 export function useT(): Translate {

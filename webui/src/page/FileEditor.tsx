@@ -1,14 +1,16 @@
-import { useEffect, useState } from "react";
-import { ApiError } from "../api/client";
+import { useState } from "react";
 import type { FileText, FileVersion } from "../api/types";
 import { useLoad } from "../api/use";
 import { useT } from "../i18n";
-import { useFormat } from "../i18n/format";
 import { Markdown } from "../ui/Markdown";
-import { Empty, Problem, Show } from "../ui/State";
-import { say } from "../ui/toast";
+import { Empty, Show } from "../ui/State";
+import { DocumentActions, DocumentNotes } from "./DocumentNotes";
+import { FileHistory } from "./FileHistory";
+import { useDocument } from "./useDocument";
 
 interface Props {
+  /** Names the file among all that can be edited here. */
+  place: string;
   name: string;
   load: () => Promise<FileText>;
   save: (text: string, version: string | null) => Promise<{ version: string }>;
@@ -18,48 +20,32 @@ interface Props {
 
 type View = "edit" | "preview" | "history";
 
-/** Edits one Markdown file. A file that changed on disk meanwhile is never overwritten unseen. */
-export function FileEditor({ name, load, save, history, onSaved }: Props) {
+/** Edits one Markdown file. */
+export function FileEditor(props: Props) {
+  const file = useLoad(props.load, props.place);
+  return <Show from={file}>{(data) => <OpenFile key={props.place} {...props} file={data} reload={() => void file.reload()} />}</Show>;
+}
+
+function OpenFile({ place, name, load, save, history, onSaved, file, reload }: Props & { file: FileText; reload: () => void }) {
   const t = useT();
   const [view, setView] = useState<View>("edit");
-  const file = useLoad(load, name);
-  const [text, setText] = useState("");
-  const [version, setVersion] = useState<string | null>(null);
-  const [problem, setProblem] = useState<Error>();
-  const [isClash, setClash] = useState(false);
-  const stored = file.data?.text ?? "";
-  const isChanged = text !== stored;
-
-  useEffect(() => {
-    if (!file.data) return;
-    setText(file.data.text);
-    setVersion(file.data.version);
-    setClash(false);
-    setProblem(undefined);
-  }, [file.data]);
-
-  const keep = async () => {
-    setProblem(undefined);
-    try {
-      await save(text, version);
-      say(t("saved", { name }));
-      await file.reload();
+  const document = useDocument({
+    key: place,
+    name,
+    stored: file,
+    read: load,
+    write: async (text, version) => (await save(text, version)).version,
+    onStored: () => {
+      reload();
       onSaved?.();
-    } catch (error) {
-      if (error instanceof ApiError && error.status === 409) setClash(true);
-      else setProblem(error as Error);
-    }
-  };
-  const takeMine = async () => {
-    setVersion((await load()).version);
-    setClash(false);
-  };
-
+    },
+  });
+  const { text } = document;
   return (
     <section className="editor" aria-label={name}>
       <div className="editor-bar">
         <strong className="mono truncate">{name}</strong>
-        {isChanged && <span className="badge warn">{t("unsaved")}</span>}
+        {document.isChanged && <span className="badge warn">{t("unsaved")}</span>}
         <span className="grow" />
         <div className="segmented">
           {(["edit", "preview", ...(history ? ["history" as const] : [])] as View[]).map((one) => (
@@ -68,40 +54,27 @@ export function FileEditor({ name, load, save, history, onSaved }: Props) {
             </button>
           ))}
         </div>
-        <button type="button" className="button small primary" disabled={!isChanged || isClash} onClick={() => void keep()}>
-          {t("save")}
-        </button>
+        <DocumentActions document={document} name={name} />
       </div>
-      {problem && <Problem error={problem} />}
-      {isClash && (
-        <div className="note warn row wrap" role="alert">
-          <span className="grow">{t("clash")}</span>
-          <button type="button" className="button small" onClick={() => void file.reload()}>
-            {t("clash.theirs")}
-          </button>
-          <button type="button" className="button small" onClick={() => void takeMine()}>
-            {t("clash.mine")}
-          </button>
-        </div>
-      )}
+      <DocumentNotes document={document} />
       {view === "edit" && (
         <textarea
           className="input mono editor-text"
           aria-label={name}
           value={text}
           spellCheck={false}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => document.setText(event.target.value)}
         />
       )}
       {view === "preview" && (
         <div className="editor-preview">{text.trim() ? <Markdown text={withoutFront(text)} /> : <Empty icon="file" title={t("file.empty")} />}</div>
       )}
       {view === "history" && history && (
-        <History
+        <FileHistory
+          name={place}
           load={history}
-          name={name}
           onRestore={(old) => {
-            setText(old);
+            document.setText(old);
             setView("edit");
           }}
         />
@@ -113,36 +86,4 @@ export function FileEditor({ name, load, save, history, onSaved }: Props) {
 function withoutFront(text: string): string {
   const match = /^---\n([\s\S]*?)\n---\n/.exec(text);
   return match ? `\`\`\`yaml\n${match[1] ?? ""}\n\`\`\`\n${text.slice(match[0].length)}` : text;
-}
-
-function History({ load, name, onRestore }: { load: NonNullable<Props["history"]>; name: string; onRestore: (text: string) => void }) {
-  const t = useT();
-  const format = useFormat();
-  const found = useLoad(load, name);
-  return (
-    <Show from={found}>
-      {({ versions }) =>
-        versions.length === 0 ? (
-          <Empty icon="clock" title={t("history.none")} />
-        ) : (
-          <ul className="cards">
-            {versions.map((one) => (
-              <li key={one.version}>
-                <details className="card">
-                  <summary className="row">
-                    <span className="grow">{format.full(one.at)}</span>
-                    <span className="faint numeric">{format.bytes(one.bytes)}</span>
-                  </summary>
-                  <pre tabIndex={0}>{one.text}</pre>
-                  <button type="button" className="button small" onClick={() => onRestore(one.text)}>
-                    {t("history.take")}
-                  </button>
-                </details>
-              </li>
-            ))}
-          </ul>
-        )
-      }
-    </Show>
-  );
 }

@@ -63,6 +63,7 @@ function Files({ member }: { member: Member }) {
             {shown && (
               <FileEditor
                 key={shown}
+                place={`member/${member.id}/${shown}`}
                 name={shown}
                 load={async () =>
                   all.find((file) => file.name === shown)?.exists

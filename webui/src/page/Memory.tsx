@@ -36,6 +36,7 @@ export default function Memory() {
               </nav>
               <FileEditor
                 key={shown}
+                place={`memory/${shown}`}
                 name={shown}
                 load={() => api.memoryFile(shown)}
                 save={(text, version) => api.saveMemoryFile(shown, text, version)}

@@ -2,15 +2,18 @@ import "../style/script.css";
 import { useState } from "react";
 import { api } from "../api/api";
 import type { BrokenScript, Script } from "../api/types";
-import { useLoad } from "../api/use";
-import { link, useRoute } from "../app/route";
+import { useCell, useLoad } from "../api/use";
+import { go, link, useRoute } from "../app/route";
 import { useSession } from "../app/session";
 import { NewPriming } from "../dialog/NewPriming";
 import { useT } from "../i18n";
+import { useReason } from "../i18n/reason";
 import { useFormat } from "../i18n/format";
 import { Icon } from "../ui/Icon";
+import { Modal } from "../ui/Modal";
 import { Empty, Show } from "../ui/State";
 import { beginWith } from "./beginning";
+import { draftChanges, readDraft, scriptKey } from "./draft";
 import { Page } from "./Page";
 import { PrimingScript } from "./PrimingScript";
 
@@ -77,6 +80,10 @@ function Library({ member, onMember }: { member: string; onMember: (member: stri
 function ScriptCard({ script, member }: { script: Script; member: string }) {
   const t = useT();
   const format = useFormat();
+  const [isAsking, setAsking] = useState(false);
+  useCell(draftChanges);
+  const hasDraft = readDraft(scriptKey(script.scriptRef)) !== undefined;
+  const begin = () => void beginWith(script.scriptRef, member);
   return (
     <div className="card row script-card">
       <div className="grow">
@@ -85,14 +92,33 @@ function ScriptCard({ script, member }: { script: Script; member: string }) {
             <strong>{script.title ?? script.scriptRef}</strong>
           </a>
           <span className="badge">{t("priming.records", { n: script.records })}</span>
+          {hasDraft && <span className="badge warn">{t("unsaved")}</span>}
           {script.updatedAt && <span className="faint">{format.short(script.updatedAt)}</span>}
         </p>
-        <p className="mono faint truncate">{script.path}</p>
+        <p className="mono faint script-path">{script.path}</p>
       </div>
-      <button type="button" className="button small" onClick={() => void beginWith(script.scriptRef, member)} aria-label={`${t("script.begin")}: ${script.scriptRef}`}>
+      <button
+        type="button"
+        className="button small"
+        onClick={() => (hasDraft ? setAsking(true) : begin())}
+        aria-label={`${t("script.begin")}: ${script.scriptRef}`}
+      >
         <Icon name="chat" tiny />
         {t("script.begin")}
       </button>
+      {isAsking && (
+        <Modal title={t("script.begin")} onClose={() => setAsking(false)}>
+          <p className="muted">{t("script.draft.new")}</p>
+          <div className="modal-actions">
+            <button type="button" className="button" onClick={() => go("priming", script.scriptRef)}>
+              {t("script.draft.open")}
+            </button>
+            <button type="button" className="button primary" onClick={begin} data-focus>
+              {t("script.begin.stored")}
+            </button>
+          </div>
+        </Modal>
+      )}
     </div>
   );
 }
@@ -100,6 +126,7 @@ function ScriptCard({ script, member }: { script: Script; member: string }) {
 /** The files that cannot be replayed, each with the reason; what is wrong beside them stands as it was told. */
 export function BrokenScripts({ broken, problems }: { broken: BrokenScript[]; problems: string[] }) {
   const t = useT();
+  const reason = useReason();
   const others = problems.filter((problem) => !broken.some((one) => problem.startsWith(`${one.path}:`)));
   if (problems.length === 0) return null;
   return (
@@ -113,12 +140,12 @@ export function BrokenScripts({ broken, problems }: { broken: BrokenScript[]; pr
               {one.scriptRef ? <a href={link("priming", one.scriptRef)}>{one.path}</a> : <span className="mono">{one.path}</span>}
               <span>
                 {one.line > 0 && `${t("script.line", { n: one.line })}: `}
-                {one.reason}
+                {reason(one.reason)}
               </span>
             </li>
           ))}
           {others.map((problem) => (
-            <li key={problem}>{problem}</li>
+            <li key={problem}>{reason(problem)}</li>
           ))}
         </ul>
       </div>

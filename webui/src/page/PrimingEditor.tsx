@@ -1,18 +1,18 @@
 import { useEffect, useRef, useState } from "react";
 import { api } from "../api/api";
-import { ApiError } from "../api/client";
 import type { ScriptMark, ScriptReading, ScriptView } from "../api/types";
 import { useT } from "../i18n";
 import { Problem } from "../ui/State";
-import { say } from "../ui/toast";
+import { DocumentActions, DocumentNotes } from "./DocumentNotes";
 import { PrimingConversation } from "./PrimingConversation";
 import { PrimingMarks } from "./PrimingMarks";
+import type { OpenDocument } from "./useDocument";
 
 const PAUSE_MS = 150;
 
 /** Reads the text as a script while it is written; an answer to an older text is dropped. */
-function useReading(text: string, first: ScriptReading): { reading: ScriptReading; isChecked: boolean } {
-  const [answer, setAnswer] = useState({ text, reading: first });
+function useReading(text: string, first: ScriptView): { reading: ScriptReading; isChecked: boolean } {
+  const [answer, setAnswer] = useState<{ text: string; reading: ScriptReading }>({ text: first.text, reading: first });
   useEffect(() => {
     if (answer.text === text) return;
     let isStale = false;
@@ -31,90 +31,43 @@ function useReading(text: string, first: ScriptReading): { reading: ScriptReadin
   return { reading: answer.reading, isChecked: answer.text === text };
 }
 
-const RETURNS = /\r\n?/g;
-
-/** A text as a field of the page holds it; a file of Windows is written back as one. */
-const unix = (text: string) => text.replace(RETURNS, "\n");
-
 interface Props {
   script: ScriptView;
   memberName: string;
-  /** Reads the script again and returns it. */
-  reload: () => Promise<void>;
+  document: OpenDocument;
 }
 
-/** Edits a script with its mistakes marked while it is written. Nobody's change is overwritten unseen. */
-export function PrimingEditor({ script, memberName, reload }: Props) {
+/** Edits a script with its mistakes marked while it is written. */
+export function PrimingEditor({ script, memberName, document }: Props) {
   const t = useT();
-  const [text, setText] = useState(() => unix(script.text));
-  const [digest, setDigest] = useState(script.digest);
-  const [isClash, setClash] = useState(false);
+  const { text, setText } = document;
   const [problem, setProblem] = useState<Error>();
   const { reading, isChecked } = useReading(text, script);
   const box = useRef<HTMLTextAreaElement>(null);
-  const sent = useRef<string>(undefined);
-  const isChanged = text !== unix(script.text);
-
-  useEffect(() => {
-    // What was written on while a text was being saved is not taken back to it.
-    if (sent.current !== script.text) setText(unix(script.text));
-    sent.current = undefined;
-    setDigest(script.digest);
-    setClash(false);
-  }, [script]);
-
-  const save = async () => {
-    setProblem(undefined);
-    try {
-      const whole = script.text.includes("\r\n") ? text.replaceAll("\n", "\r\n") : text;
-      await api.saveScript(script.scriptRef, whole, digest);
-      sent.current = whole;
-      say(t("saved", { name: script.scriptRef }));
-      await reload();
-    } catch (error) {
-      if (error instanceof ApiError && error.status === 409) setClash(true);
-      else setProblem(error as Error);
-    }
-  };
   const fix = async () => {
+    setProblem(undefined);
     try {
       setText((await api.fixScript(text)).text);
     } catch (error) {
       setProblem(error as Error);
     }
   };
-  const takeMine = async () => {
-    setDigest((await api.script(script.scriptRef)).digest);
-    setClash(false);
-  };
 
   return (
     <section className="editor" aria-label={script.scriptRef}>
       <div className="editor-bar">
         <PrimingStatus marks={reading.marks} isChecked={isChecked} />
-        {isChanged && <span className="badge warn">{t("unsaved")}</span>}
+        {document.isChanged && <span className="badge warn">{t("unsaved")}</span>}
         <span className="grow" />
         {isChecked && reading.marks.some((mark) => mark.canFix) && (
           <button type="button" className="button small" onClick={() => void fix()}>
             {t("script.fix")}
           </button>
         )}
-        <button type="button" className="button small primary" disabled={!isChanged || isClash} onClick={() => void save()}>
-          {t("save")}
-        </button>
+        <DocumentActions document={document} name={script.scriptRef} />
       </div>
       {problem && <Problem error={problem} />}
-      {isClash && (
-        <div className="note warn row wrap" role="alert">
-          <span className="grow">{t("clash")}</span>
-          <button type="button" className="button small" onClick={() => void reload()}>
-            {t("clash.theirs")}
-          </button>
-          <button type="button" className="button small" onClick={() => void takeMine()}>
-            {t("clash.mine")}
-          </button>
-        </div>
-      )}
+      <DocumentNotes document={document} />
       <div className="script-edit">
         <div className="script-text">
           <Gutter marks={reading.marks} box={box} />

@@ -1,9 +1,11 @@
 import type { ScriptMark } from "../api/types";
 import { useT } from "../i18n";
+import { useReason } from "../i18n/reason";
 
 /** What is wrong in a script, in the order of its lines. */
 export function PrimingMarks({ marks, onGo }: { marks: ScriptMark[]; onGo?: (line: number) => void }) {
   const t = useT();
+  const reason = useReason();
   if (marks.length === 0) return null;
   return (
     <ul className="script-marks" aria-label={t("script.marks")}>
@@ -16,9 +18,9 @@ export function PrimingMarks({ marks, onGo }: { marks: ScriptMark[]; onGo?: (lin
                   {t("script.line", { n: mark.line })}
                 </button>
               )}
-              {mark.line > 0 && !onGo && <strong>{t("script.line", { n: mark.line })}</strong>} {mark.reason}
+              {mark.line > 0 && !onGo && <strong>{t("script.line", { n: mark.line })}</strong>} {reason(mark.reason)}
             </p>
-            {mark.mend && <p className="muted">{mark.mend}</p>}
+            {mark.mend && <p className="muted">{reason(mark.mend)}</p>}
           </div>
         </li>
       ))}

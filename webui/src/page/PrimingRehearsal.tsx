@@ -1,13 +1,16 @@
 import { useState } from "react";
 import { api } from "../api/api";
-import type { Rehearsal, RehearsalPiece, RehearsalTurn, RehearsalWish } from "../api/types";
+import type { Rehearsal, RehearsalWish } from "../api/types";
 import type { Loaded } from "../api/use";
 import { useT, type Word } from "../i18n";
 import { useFormat } from "../i18n/format";
+import { useReason } from "../i18n/reason";
 import { Icon } from "../ui/Icon";
 import { Empty, Loading, Problem } from "../ui/State";
+import { PrimingTurn } from "./PrimingTurn";
 
 const TOOLS = ["script", "sandbox", "live"] as const;
+const isTools = (name: string): name is RehearsalWish["tools"] => (TOOLS as readonly string[]).includes(name);
 const VERDICTS: Record<Rehearsal["verdict"], { word: Word; tone: string }> = {
   same: { word: "rehearsal.same", tone: "good" },
   differs: { word: "rehearsal.differs", tone: "bad" },
@@ -19,10 +22,13 @@ interface Props {
   reference: string;
   member: string;
   last: Loaded<Rehearsal | null>;
+  isChanged: boolean;
+  /** Returns whether what stands in the editor stands on disk too. */
+  saveFirst: () => Promise<boolean>;
 }
 
 /** Says the script's user turns again, and sets what was recorded beside what was said and done now. */
-export function PrimingRehearsal({ reference, member, last }: Props) {
+export function PrimingRehearsal({ reference, member, last, isChanged, saveFirst }: Props) {
   const t = useT();
   const [report, setReport] = useState<Rehearsal>();
   const [problem, setProblem] = useState<Error>();
@@ -33,17 +39,19 @@ export function PrimingRehearsal({ reference, member, last }: Props) {
     setRunning(true);
     setProblem(undefined);
     try {
+      if (!(await saveFirst())) return;
       setReport(await api.rehearse(wish));
       void last.reload();
     } catch (error) {
       setProblem(error as Error);
+    } finally {
+      setRunning(false);
     }
-    setRunning(false);
   };
 
   return (
     <section className="rehearsal-view" aria-label={t("rehearsal.title")}>
-      <Wishes onRun={(wish) => void run({ ref: reference, member, ...wish })} isRunning={isRunning} />
+      <Wishes onRun={(wish) => void run({ ref: reference, member, ...wish })} isRunning={isRunning} isChanged={isChanged} />
       {(problem ?? last.error) && <Problem error={(problem ?? last.error) as Error} />}
       {isRunning && <Loading />}
       {!isRunning && shown && <Report report={shown} />}
@@ -52,7 +60,13 @@ export function PrimingRehearsal({ reference, member, last }: Props) {
   );
 }
 
-function Wishes({ onRun, isRunning }: { onRun: (wish: Pick<RehearsalWish, "tools" | "model" | "forced">) => void; isRunning: boolean }) {
+interface WishesProps {
+  onRun: (wish: Pick<RehearsalWish, "tools" | "model" | "forced">) => void;
+  isRunning: boolean;
+  isChanged: boolean;
+}
+
+function Wishes({ onRun, isRunning, isChanged }: WishesProps) {
   const t = useT();
   const [tools, setTools] = useState<RehearsalWish["tools"]>("script");
   const [isScripted, setScripted] = useState(false);
@@ -88,7 +102,7 @@ function Wishes({ onRun, isRunning }: { onRun: (wish: Pick<RehearsalWish, "tools
       </label>
       <button type="submit" className="button primary" disabled={isRunning}>
         <Icon name="retry" tiny />
-        {t("rehearsal.run")}
+        {t(isRunning ? "rehearsal.running" : isChanged ? "rehearsal.run.save" : "rehearsal.run")}
       </button>
       {tools === "live" && <p className="note warn">{t("rehearsal.live")}</p>}
     </form>
@@ -108,6 +122,8 @@ export function RehearsalVerdict({ report }: { report: Rehearsal }) {
 }
 
 function Report({ report }: { report: Rehearsal }) {
+  const t = useT();
+  const reason = useReason();
   const format = useFormat();
   return (
     <div className="stack">
@@ -115,71 +131,13 @@ function Report({ report }: { report: Rehearsal }) {
         <RehearsalVerdict report={report} />
         <span className="faint numeric">{format.duration(report.ms)}</span>
         {report.costUsd !== null && <span className="faint numeric">{format.money(report.costUsd)}</span>}
-        <span className="faint mono">{[report.member, report.model, report.tools].filter(Boolean).join(" · ")}</span>
+        <span className="faint mono">{[report.member, report.model].filter(Boolean).join(" · ")}</span>
+        {isTools(report.tools) && <span className="faint">{t("rehearsal.tools.were", { how: t(`rehearsal.tools.${report.tools}`) })}</span>}
       </p>
-      {report.reason && <p className="note warn">{report.reason}</p>}
+      {report.reason && <p className="note warn">{reason(report.reason)}</p>}
       {report.turns.map((turn, index) => (
-        <Turn key={index} turn={turn} number={index + 1} />
+        <PrimingTurn key={index} turn={turn} number={index + 1} />
       ))}
     </div>
   );
-}
-
-function Turn({ turn, number }: { turn: RehearsalTurn; number: number }) {
-  const t = useT();
-  const isSame = turn.deviations.length === 0 && !turn.stopped;
-  return (
-    <details className="card rehearsal-turn" open={!isSame}>
-      <summary className="row">
-        <strong className="truncate grow">
-          {number}. {turn.said}
-        </strong>
-        <span className={`badge ${isSame ? "good" : "bad"}`}>{isSame ? t("rehearsal.same") : t("rehearsal.deviations", { n: turn.deviations.length })}</span>
-      </summary>
-      <div className="rehearsal-sides">
-        <Side title={t("rehearsal.recorded")} pieces={turn.recorded} marked={turn.deviations.map((one) => one.recorded)} />
-        <Side title={t("rehearsal.new")} pieces={turn.new} marked={turn.deviations.map((one) => one.new)} />
-      </div>
-      {turn.stopped && <p className="note bad">{turn.stopped}</p>}
-      {turn.deviations.length > 0 && (
-        <ul className="rehearsal-why">
-          {turn.deviations.map((one, index) => (
-            <li key={index}>
-              <span className="badge bad">{one.kind}</span> {one.reason}
-            </li>
-          ))}
-        </ul>
-      )}
-    </details>
-  );
-}
-
-function Side({ title, pieces, marked }: { title: string; pieces: RehearsalPiece[]; marked: (RehearsalPiece | null | undefined)[] }) {
-  const t = useT();
-  const differing = new Set(marked.filter(Boolean).map((piece) => JSON.stringify(piece)));
-  return (
-    <section aria-label={title}>
-      <h3>{title}</h3>
-      {pieces.length === 0 && <p className="faint">{t("rehearsal.nothing")}</p>}
-      <ol>
-        {pieces.map((piece, index) => {
-          const differs = differing.has(JSON.stringify(piece));
-          return (
-            <li key={index} className={differs ? "differs" : ""}>
-              <p className="rehearsal-kind">
-                {differs && <Icon name="alert" tiny />}
-                {t(`piece.${piece.kind}`)} {piece.name && <span className="mono">{piece.name}</span>}
-              </p>
-              <pre tabIndex={0}>{write(piece)}</pre>
-            </li>
-          );
-        })}
-      </ol>
-    </section>
-  );
-}
-
-function write(piece: RehearsalPiece): string {
-  if (piece.text) return piece.text;
-  return piece.value === undefined || piece.value === null ? "" : JSON.stringify(piece.value, null, 2);
 }

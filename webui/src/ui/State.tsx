@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { ApiError } from "../api/client";
 import type { Loaded } from "../api/use";
 import { useT } from "../i18n";
+import { useReason } from "../i18n/reason";
 import { Icon, type IconName } from "./Icon";
 
 export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ReactNode }) {
@@ -26,14 +27,15 @@ export function Loading() {
 
 export function Problem({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const t = useT();
+  const reason = useReason();
   const next = error instanceof ApiError ? error.next : "";
   const isOffline = error instanceof ApiError && error.code === "offline";
   return (
     <div className="note bad" role="alert">
       <Icon name="alert" />
       <div className="grow">
-        <p>{isOffline ? t("offline.short") : error.message}</p>
-        {next && <p>{next}</p>}
+        <p>{isOffline ? t("offline.short") : reason(error.message)}</p>
+        {next && <p>{reason(next)}</p>}
       </div>
       {onRetry && (
         <button type="button" className="button small" onClick={onRetry}>

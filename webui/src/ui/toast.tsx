@@ -1,5 +1,6 @@
 import { Cell } from "../api/client";
 import { useCell } from "../api/use";
+import { useReason } from "../i18n/reason";
 
 interface Toast {
   id: number;
@@ -23,11 +24,12 @@ export function sayError(error: unknown): void {
 
 export function Toasts() {
   const shown = useCell(toasts);
+  const reason = useReason();
   return (
     <div className="toasts" role="status" aria-live="polite">
       {shown.map((toast) => (
         <div key={toast.id} className={toast.bad ? "toast bad" : "toast"}>
-          {toast.text}
+          {toast.bad ? reason(toast.text) : toast.text}
         </div>
       ))}
     </div>
