@@ -19,9 +19,9 @@ from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolE
 from shipmate.models.port import Finish, ModelRequest, ToolSpec
 from shipmate.orchestrator.carried_file import Attachments
 from shipmate.orchestrator.guide import Guides
+from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
-from shipmate.orchestrator.wording import CUT_ENDINGS, say
 from shipmate.orchestrator.work import Worker
 from shipmate.store.port import Ledger, StepUsage
 from shipmate.thread.service import Thread
