@@ -11,7 +11,7 @@ from shipmate.models.failure import STATUS, WAY, explain, in_short
 from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wire.wire import WireError
 from shipmate.models.wording import FOLDER, say
-from shipmate.orchestrator import wording as run_words
+from shipmate.orchestrator import run_wording as run_words
 from shipmate.values.saying import PLACE, load_sayings, tell, tell_error
 
 SECRET = "sk-secret-0123456789"

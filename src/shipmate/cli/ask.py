@@ -233,7 +233,7 @@ def _how_to_answer(asked: list[str], thread_id: ThreadId) -> str:
 
 def _report(outcome: Outcome, thread_id: ThreadId, printer: _Printer) -> int:
     """Say on standard error what did not go through, and give the exit code."""
-    from shipmate.orchestrator.wording import CUT_ENDINGS, say
+    from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
 
     match outcome.status:
         case "replied" | "steered":

@@ -19,9 +19,9 @@ from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolE
 from shipmate.models.port import Finish, ModelRequest, ToolSpec
 from shipmate.orchestrator.carried_file import Attachments
 from shipmate.orchestrator.guide import Guides
+from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
-from shipmate.orchestrator.wording import CUT_ENDINGS, say
 from shipmate.orchestrator.work import Worker
 from shipmate.store.port import Ledger, StepUsage
 from shipmate.thread.service import Thread
@@ -183,7 +183,7 @@ class AgentOrchestrator:
                 turn.tell(chunks.message_metadata({"clientCalls": {asked.call_id: True}}))
         _tell_cut(turn, reader, finish)
         if not (reader.calls or _has_said_something(turn.message)):
-            raise ModelStreamError(_explain_silence(reader, finish))
+            raise ModelStreamError(_explain_empty(reader, finish))
         await self._keep_signatures(turn, reader)
         if reader.calls:
             await turn.commit()
@@ -333,7 +333,7 @@ def _tell_cut(turn: Turn, reader: StepReader, finish: Finish) -> None:
         turn.notify("half-call")
 
 
-def _explain_silence(reader: StepReader, finish: Finish) -> Saying:
+def _explain_empty(reader: StepReader, finish: Finish) -> Saying:
     if reader.unfinished:
         return say("length-call" if finish.reason == "length" else "half-call")
     return say(f"nothing-{finish.reason if finish.reason in CUT_ENDINGS else 'stop'}")

@@ -19,7 +19,7 @@ from shipmate.models.port import (
     ToolCall,
     ToolCallDelta,
 )
-from shipmate.orchestrator.wording import say
+from shipmate.orchestrator.run_wording import say
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, new_id

@@ -13,7 +13,7 @@ from shipmate.orchestrator.control import Control
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed
 from shipmate.orchestrator.reduce import Reducer
-from shipmate.orchestrator.wording import CUT_ENDINGS, say
+from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
 from shipmate.thread.service import Thread
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk

@@ -261,6 +261,7 @@ async def test_an_edited_message_changes_nothing_before_it(tmp_path: Path, proto
 
         async with AsyncExitStack() as stack, serving(make_site(tmp_path, open_here)) as served:
             ship = await served.ship()
+            assert isinstance(ship, Shipmate)
             for number in range(4):
                 server.script(*replies(number, thinks=True))
                 await (await ship.receive(words(number))).outcome()

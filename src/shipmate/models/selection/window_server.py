@@ -11,8 +11,8 @@ from shipmate.models.selection.listing import (
     read_window,
 )
 from shipmate.models.wire.client import HttpClient
+from shipmate.models.wire.http.model_path import quote_model, write_resource
 from shipmate.models.wire.model_endpoint import Endpoint
-from shipmate.models.wire.model_path import quote_model, write_resource
 from shipmate.models.wire.wire import WireError
 from shipmate.values.message import JsonObject
 

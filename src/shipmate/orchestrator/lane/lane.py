@@ -37,8 +37,8 @@ from shipmate.orchestrator.lane.ingress import (
 from shipmate.orchestrator.lane.note import NoteEvent, make_note
 from shipmate.orchestrator.lane.owner import Switch, ThreadOwner
 from shipmate.orchestrator.loop import AgentOrchestrator
+from shipmate.orchestrator.run_wording import say as tell_run
 from shipmate.orchestrator.turn import UNKNOWN, Turn, message_id_of
-from shipmate.orchestrator.wording import say as tell_run
 from shipmate.orchestrator.work import is_cancelled
 from shipmate.store.port import InboxRow, Store
 from shipmate.thread.course import read_course

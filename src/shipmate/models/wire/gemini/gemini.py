@@ -20,7 +20,7 @@ from shipmate.models.wire.file_kind import media_type_of, text_in
 from shipmate.models.wire.gemini.gemini_reader import GeminiReader
 from shipmate.models.wire.gemini.gemini_schema import fit_schema
 from shipmate.models.wire.gemini.gemini_signature import sign_text
-from shipmate.models.wire.model_path import write_resource
+from shipmate.models.wire.http.model_path import write_resource
 from shipmate.models.wire.wire import AnswerReader, WireSettings
 from shipmate.models.wording import WORDING
 from shipmate.values.message import JsonObject

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from shipmate.app import Shipmate
 from shipmate.models.wire.http.address import read_address
+from shipmate.models.wire.http.model_path import quote_model, write_resource
 from shipmate.models.wire.http.trouble import HttpFault
-from shipmate.models.wire.model_path import quote_model, write_resource
 from shipmate.values.event import TextEvent
 from shipmate.values.message import timestamp
 from tests.support.provider_case import KEY, PROTOCOLS
