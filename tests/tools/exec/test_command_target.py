@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.errors import TargetChangedError
-from shipmate.tools.exec.command_target import DIGEST_LIMIT
-from shipmate.tools.exec.exec import Exec
+from shipmate.tools.exec.exec import DIGEST_LIMIT, Exec
 from shipmate.tools.exec.job import Jobs
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.tool import ToolContext

@@ -63,6 +63,7 @@ async def test_no_wire_asks_at_another_path_for_an_odd_name(tmp_path: Path, prot
     async with ProviderServer() as server:
         provider, usual, path = PROTOCOLS[protocol]
         llm = {"provider": provider, "baseUrl": server.url + path, "apiKey": KEY, "maxRetries": 0}
+        outcome = None
         for number, model in enumerate((usual, name)):
             (tmp_path / "ship.json").write_text(json.dumps({"llm": {**llm, "model": model}}))
             async with Shipmate.open(tmp_path, environ={}) as ship:
@@ -77,6 +78,7 @@ async def test_no_wire_asks_at_another_path_for_an_odd_name(tmp_path: Path, prot
                 outcome = await (await ship.receive(event)).outcome()
         first, *rest = server.requests
         if protocol == "google" and not rest:
+            assert outcome is not None
             assert (
                 outcome.error == f"google:{name} cannot be asked: its name cannot be part of an address. "
                 "Check `llm.model` in ship.json."
