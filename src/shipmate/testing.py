@@ -21,9 +21,9 @@ import pytest
 
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.rehearsal.report.rehearsal_report import Report
+from shipmate.rehearsal.rehearsal_setting import Setting, ToolMode
 from shipmate.rehearsal.service import choose_member
 from shipmate.rehearsal.service import rehearse as rehearse_script
-from shipmate.rehearsal.setting import Setting, ToolMode
 from shipmate.workspace.layout import Layout
 
 __all__ = ["DeviationError", "Rehearse", "rehearse"]

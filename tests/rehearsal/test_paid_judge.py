@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from shipmate.rehearsal.rehearsal_setting import Setting
 from shipmate.rehearsal.service import hold
-from shipmate.rehearsal.setting import Setting
 from shipmate.store.journal.usage import UsageFiles
 from shipmate.workspace.disk.disk import DISK
 from shipmate.workspace.layout import Layout

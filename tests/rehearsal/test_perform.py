@@ -13,7 +13,7 @@ from shipmate.errors import PrimingError
 from shipmate.priming.script.parse import parse_script
 from shipmate.priming.script.writer import write_script
 from shipmate.rehearsal.perform import DENIAL_LIMIT, perform
-from shipmate.rehearsal.setting import Setting
+from shipmate.rehearsal.rehearsal_setting import Setting
 from shipmate.workspace.layout import Layout
 from tests.support.cassette import (
     STEP,

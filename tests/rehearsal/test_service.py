@@ -12,8 +12,8 @@ from shipmate.priming.export import save_script
 from shipmate.priming.library import Library
 from shipmate.priming.rehearsal.report.kept import last_report
 from shipmate.priming.script.writer import write_script
+from shipmate.rehearsal.rehearsal_setting import Setting, ToolMode
 from shipmate.rehearsal.service import rehearse
-from shipmate.rehearsal.setting import Setting, ToolMode
 from shipmate.workspace.layout import Layout
 from tests.support.cassette import STEP, called, make_script, make_workspace, snapshot, words
 from tests.support.provider_server import ProviderServer

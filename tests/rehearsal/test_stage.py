@@ -13,7 +13,7 @@ import pytest
 from shipmate.approvals.audit import Audit
 from shipmate.priming.rehearsal.answer_piece import AnswerPiece
 from shipmate.rehearsal.perform import perform
-from shipmate.rehearsal.setting import Setting, ToolMode
+from shipmate.rehearsal.rehearsal_setting import Setting, ToolMode
 from shipmate.store.file_store import open_store
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.values.message import JsonObject

@@ -16,7 +16,7 @@ import pytest
 from shipmate.errors import UserError
 from shipmate.priming.script.writer import write_script
 from shipmate.rehearsal.perform import perform
-from shipmate.rehearsal.setting import Setting
+from shipmate.rehearsal.rehearsal_setting import Setting
 from shipmate.rehearsal.workspace_copy import WorkspaceCopy
 from shipmate.store.file_store import open_store
 from shipmate.tools.exec.preview import replica

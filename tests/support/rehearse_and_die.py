@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shipmate.priming.script.parse import read_script
 from shipmate.rehearsal.perform import perform
-from shipmate.rehearsal.setting import Setting
+from shipmate.rehearsal.rehearsal_setting import Setting
 from shipmate.workspace.layout import Layout
 
 

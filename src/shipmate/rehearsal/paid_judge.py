@@ -11,7 +11,7 @@ from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Finish, ModelRequest, TextDelta
 from shipmate.models.selection.window import Windows
 from shipmate.rehearsal.live_log import name_rehearsal
-from shipmate.rehearsal.setting import Setting
+from shipmate.rehearsal.rehearsal_setting import Setting
 from shipmate.store.journal.usage import UsageFiles
 from shipmate.store.port import StepUsage
 from shipmate.values.message import new_id, timestamp, user_message

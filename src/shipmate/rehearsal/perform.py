@@ -18,7 +18,7 @@ from shipmate.priming.replay import build_rows
 from shipmate.priming.script.record import Script
 from shipmate.rehearsal.live_log import PLATFORM
 from shipmate.rehearsal.recorded_call import RecordedCalls
-from shipmate.rehearsal.setting import Setting
+from shipmate.rehearsal.rehearsal_setting import Setting
 from shipmate.rehearsal.stage import Stage, open_stage
 from shipmate.thread.memory_log import MemoryLog
 from shipmate.thread.service import Thread, ThreadService

@@ -16,7 +16,7 @@ from shipmate.models.port import (
     ToolCallDelta,
     Usage,
 )
-from shipmate.rehearsal.setting import SCRIPT
+from shipmate.rehearsal.rehearsal_setting import SCRIPT
 from shipmate.values.message import JsonObject, UIMessage, is_tool, tool_name
 
 SPOKEN = ("text", "reasoning")

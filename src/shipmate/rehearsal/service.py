@@ -20,7 +20,7 @@ from shipmate.priming.rehearsal.rubric import ask_judge, find_questions
 from shipmate.priming.script.record import Script, ScriptError
 from shipmate.rehearsal.paid_judge import open_judge
 from shipmate.rehearsal.perform import perform
-from shipmate.rehearsal.setting import Setting, ToolMode
+from shipmate.rehearsal.rehearsal_setting import Setting, ToolMode
 from shipmate.values.message import timestamp
 from shipmate.workspace.layout import CAPTAIN, Layout
 

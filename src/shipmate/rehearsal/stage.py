@@ -26,7 +26,7 @@ from shipmate.rehearsal.live_log import LiveLog, name_rehearsal
 from shipmate.rehearsal.passing_store import NoAudit, PassingApprovals, PassingStore, PassingUploads
 from shipmate.rehearsal.recorded_call import RecordedCalls
 from shipmate.rehearsal.recorded_model import RecordedModel
-from shipmate.rehearsal.setting import Setting
+from shipmate.rehearsal.rehearsal_setting import Setting
 from shipmate.rehearsal.staged_approvals import CopyApprovals, ScriptedApprovals
 from shipmate.rehearsal.staged_toolset import stage_tools, withhold
 from shipmate.rehearsal.workspace_copy import WorkspaceCopy

@@ -23,8 +23,8 @@ from shipmate.priming.rehearsal.report.suite import RehearsalSuite, RehearsedScr
 from shipmate.priming.rehearsal.update import update_script, write_diff
 from shipmate.priming.script.parse import parse_script, read_text
 from shipmate.priming.script.record import Script, ScriptError
+from shipmate.rehearsal.rehearsal_setting import Setting, ToolMode
 from shipmate.rehearsal.service import Held, choose_member, hold, judge_script
-from shipmate.rehearsal.setting import Setting, ToolMode
 from shipmate.workspace.layout import Layout
 
 

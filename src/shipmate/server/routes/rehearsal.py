@@ -12,8 +12,8 @@ from starlette.responses import Response
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.rehearsal.report.kept import last_report
 from shipmate.priming.rehearsal.report.rehearsal_report import Report
+from shipmate.rehearsal.rehearsal_setting import Setting
 from shipmate.rehearsal.service import choose_member, rehearse
-from shipmate.rehearsal.setting import Setting
 from shipmate.server.guard.error import hide_root
 from shipmate.server.shape import ExactShape, Json, Slot, tells
 from shipmate.server.site import TheShip
