@@ -11,8 +11,8 @@ from typing import Any
 from shipmate.priming.convert import to_records
 from shipmate.priming.script.record import Script
 from shipmate.priming.script.writer import write_script
-from shipmate.rehearsal.service import rehearse
 from shipmate.rehearsal.rehearsal_setting import Setting
+from shipmate.rehearsal.service import rehearse
 from shipmate.values.message import JsonObject, UIMessage
 from shipmate.workspace.layout import Layout
 
