@@ -10,6 +10,7 @@ from shipmate.approvals.approval_file import JointDecision
 from shipmate.approvals.audit import Audit, Ending
 from shipmate.approvals.value import Approval, Call, Grant, Verdict
 from shipmate.errors import StorageError
+from shipmate.store.journal.grant import GrantFiles
 from shipmate.store.journal.sidecar import SidecarFiles
 from shipmate.store.journal.usage import UsageFiles
 from shipmate.store.ledger import SidecarLedger
@@ -60,9 +61,10 @@ class PassingApprovals:
 
 
 class PassingConsents:
-    """The index of approvals and the grants of a rehearsal."""
+    """The index of approvals and the grants of a rehearsal; `lent` are those of the workspace."""
 
-    def __init__(self) -> None:
+    def __init__(self, lent: GrantFiles | None) -> None:
+        self._lent = lent
         self._approvals: dict[str, tuple[str, str]] = {}
         self._grants: dict[str, GrantRow] = {}
 
@@ -90,7 +92,8 @@ class PassingConsents:
         )
 
     async def grants(self, *, every: bool = False) -> list[GrantRow]:
-        return list(self._grants.values())
+        lent = self._lent.list() if self._lent is not None else []
+        return [*self._grants.values(), *(row for row in lent if every or row.revoked_at is None)]
 
     async def revoke_grant(self, grant_id: str) -> bool:
         return self._grants.pop(grant_id, None) is not None
@@ -124,8 +127,10 @@ class PassingLedger(SidecarLedger):
 class PassingStore:
     """All that a rehearsal keeps beside its threads; what a model was paid is `spent` for good."""
 
-    def __init__(self, layout: Layout, spent: UsageFiles | None = None) -> None:
-        self.consents = PassingConsents()
+    def __init__(
+        self, layout: Layout, spent: UsageFiles | None = None, lent: GrantFiles | None = None
+    ) -> None:
+        self.consents = PassingConsents(lent)
         self.ledger = PassingLedger(layout, spent)
 
 

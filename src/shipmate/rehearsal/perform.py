@@ -131,7 +131,6 @@ class Performing:
         return outcome
 
     async def _go_on(self, thread: Thread, run_id: str) -> Outcome:
-        await self._borrow_grants()
         turn = Turn(
             thread,
             self._feed,
@@ -166,18 +165,6 @@ class Performing:
             effect = await approvals.answer(event, waiting)
             await thread.append(*decision_rows(thread, effect.decisions))
         return bool(waiting)
-
-    async def _borrow_grants(self) -> None:
-        """Let the grants that hold in the workspace by now hold here, where tools are live."""
-        if self._stage.real is None:
-            return
-        known = {row.id for row in await self._stage.store.consents.grants()}
-        real = {row.id: row for row in await self._stage.real.consents.grants()}
-        for grant_id in known - real.keys():
-            await self._stage.store.consents.revoke_grant(grant_id)
-        for grant_id in real.keys() - known:
-            row = real[grant_id]
-            await self._stage.store.consents.add_grant(row.id, row.data, row.until)
 
     async def _cost(self, run_id: str, thread_id: ThreadId) -> float | None:
         if self._stage.player is not None:

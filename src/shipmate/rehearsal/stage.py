@@ -30,9 +30,8 @@ from shipmate.rehearsal.rehearsal_setting import Setting
 from shipmate.rehearsal.staged_approvals import CopyApprovals, ScriptedApprovals
 from shipmate.rehearsal.staged_toolset import stage_tools, withhold
 from shipmate.rehearsal.workspace_copy import WorkspaceCopy
-from shipmate.store.file_store import open_store
+from shipmate.store.journal.grant import GrantFiles
 from shipmate.store.journal.usage import UsageFiles
-from shipmate.store.port import Store
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.toolset import Toolset, default_toolset
 from shipmate.values.chunk import Chunk
@@ -76,15 +75,11 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     recorded: RecordedCalls | None
     # What the ids of its threads begin with.
     name: ThreadId
-    # The workspace's own store, whose grants hold where tools are live and a model calls them.
-    real: Store | None = None
     log: LiveLog | None = None
 
     async def close(self) -> None:
         """End what tools still have running, and remove what they printed."""
         await self.equipment.close()
-        if self.real is not None:
-            await self.real.close()
         if self.log is not None:
             await asyncio.to_thread(self.log.close)
 
@@ -152,7 +147,9 @@ def _compose_live(layout: Layout, loaded: Loaded, member: Member, setting: Setti
     name, sandbox = name_rehearsal(), Sandbox(layout)
     toolset = default_toolset(member, sandbox)
     player = RecordedModel() if setting.is_played else None
-    store = PassingStore(layout, _spent(layout, player))
+    # What a person granted holds where a model calls, until the moment it is taken back.
+    lent = None if player else GrantFiles(layout, DISK)
+    store = PassingStore(layout, _spent(layout, player), lent)
     audit = Audit(layout, loaded.mask)
     make = ScriptedApprovals if player else ApprovalService
     approvals = _make_approvals(layout, loaded, store, audit, lambda: sandbox.works, make)
@@ -166,7 +163,6 @@ def _compose_live(layout: Layout, loaded: Loaded, member: Member, setting: Setti
         model=None if player else setting.model,
         recorded=None,
         name=name,
-        real=None if player else open_store(layout),
         log=LiveLog(layout, name),
     )
 
