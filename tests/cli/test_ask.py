@@ -106,7 +106,9 @@ def test_a_failed_run_gives_its_first_half_and_code_1(workspace: Path) -> None:
     done = shipmate(workspace, "ask", "fail")
     assert done.returncode == 1
     assert done.stdout == "Here is the first half of my answer, and then the line\n"
-    assert done.stderr.startswith("shipmate: the rehearsal model broke off")
+    went_on, broke = done.stderr.splitlines()
+    assert went_on == "shipmate: The answer broke off; asking the model to go on from there."
+    assert broke.startswith("shipmate: the rehearsal model broke off")
     assert done.stderr.count("\n") == 1
 
 
