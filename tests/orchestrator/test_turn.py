@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shipmate.errors import UserError
+from shipmate.errors import NotFoundError, UserError
 from shipmate.orchestrator.control import Control
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import LocalFeed
@@ -17,7 +17,7 @@ ROOM = ThreadId.parse("cli:dm:ann")
 
 
 def nobody() -> Equipment:
-    raise AssertionError("these turns ask no member")
+    raise NotFoundError("there is no such member")
 
 
 async def begin(thread: Thread, message: UIMessage | None = None) -> Turn:

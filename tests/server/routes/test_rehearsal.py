@@ -43,7 +43,8 @@ async def test_what_differs_is_told_beside_what_was_recorded(served: Served) -> 
     report = await ask(served, tools="live", model="script")
     assert report["verdict"] == "differs"
     (deviation,) = report["turns"][0]["deviations"]
-    assert (deviation["recorded"]["kind"], deviation["new"]["kind"]) == ("result", "denial")
+    assert (deviation["recorded"]["kind"], deviation["new"]["kind"]) == ("result", "error")
+    assert "a script file makes this call" in deviation["new"]["text"], deviation["new"]
 
 
 async def test_broken_scripts_are_reported_and_missing_ones_refused(served: Served) -> None:
