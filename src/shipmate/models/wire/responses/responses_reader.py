@@ -80,13 +80,12 @@ class ResponsesReader:
             raise WireError(say("no-last-event"), code="broken-off")
         reason = self._reason(self._end)
         told = list(self._blocks.close())
-        calls = list(self._blocks.calls(is_cut=text_of(self._end, "status") == "incomplete"))
-        usage = _usage(object_of(self._end, "usage"))
-        return [
-            *told,
-            *calls,
-            Finish("tool-calls" if calls and reason not in CUT else reason, usage, self._model),
-        ]
+        is_cut = text_of(self._end, "status") == "incomplete"
+        calls = list(self._blocks.calls(is_cut=is_cut))
+        if calls and not (is_cut and reason in CUT):
+            # Words that refuse one thing withhold no call beside them.
+            reason = "tool-calls"
+        return [*told, *calls, Finish(reason, _usage(object_of(self._end, "usage")), self._model)]
 
     def release(self) -> Iterable[ModelEvent]:
         """Tell what waits for blocks that will not end any more."""
