@@ -171,7 +171,7 @@ def test_u6_a_long_command_shows_where_how_long_and_what_each_answer_covers(
     card = page.locator(".confirmation")
     expect(card.locator(".command")).to_contain_text("word-119")
     expect(card).to_contain_text(f"in {serving.folder.name}")
-    expect(card).to_contain_text(f"1 lines · {len(command)} characters")
+    expect(card).to_contain_text(f"1 line · {len(command)} characters")
     expect(card.locator(".scopes li")).to_have_count(3)
     for scope in card.locator(".scopes li").all():
         expect(scope).to_contain_text("covers exactly: the command above, word for word")
