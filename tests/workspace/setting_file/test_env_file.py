@@ -34,7 +34,7 @@ def test_whatever_the_key_it_is_read_back_and_other_lines_stay(
     set_variable(layout, "KEY", key)
     assert read_env(layout) == {**before, "KEY": key}
     after = layout.env.read_text().splitlines()
-    kept = [line for line in lines if "KEY" not in line or line in ("KEY", "X=KEY=1")]
+    kept = [line for line in text.splitlines() if "KEY" not in line or line in ("KEY", "X=KEY=1")]
     assert [line for line in after if line in kept] == kept
     assert stat.S_IMODE(layout.env.stat().st_mode) == 0o600
 
