@@ -10,24 +10,17 @@ from hypothesis import HealthCheck, settings
 EXAMPLES = int(os.environ.get("SHIPMATE_EXAMPLES") or 0)
 # A busy machine is no mistake in the code.
 PATIENCE = (HealthCheck.too_slow,)
-# From how many on a number is a promise; below, `make test` tries half of them, and `make search` more.
-MANY = 500
 
 
 def examples(usual: int) -> int:
-    """Return how many examples a property tries: its usual number, half of it, or what a search asks for."""
-    return EXAMPLES or (usual if usual >= MANY else max(usual // 2, min(usual, 20)))
+    """Return how many examples a property tries: its usual number, or as many as a search asks for."""
+    return EXAMPLES or usual
 
 
 def load_profile() -> None:
     """Let `make test` try the same examples each time, and a search others each time."""
     settings.register_profile(
-        "steady",
-        max_examples=examples(100),
-        derandomize=True,
-        deadline=None,
-        print_blob=True,
-        suppress_health_check=PATIENCE,
+        "steady", derandomize=True, deadline=None, print_blob=True, suppress_health_check=PATIENCE
     )
     settings.register_profile(
         "search",
