@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).parents[1]
 
 def nanobot_python() -> str | None:
     """Give a python that has nanobot; None when there can be none."""
-    python = foreign_python(VARIABLE, "nanobot", f"nanobot-ai=={VERSION}")
+    python = foreign_python(VARIABLE, "nanobot", f"nanobot-ai[api]=={VERSION}")
     if python is not None:
         os.environ[VARIABLE] = python
     return python

@@ -138,11 +138,13 @@ async def open_app(
 def history(size: int) -> list[UIMessage]:
     """Make a talk of alternating messages."""
     rows: list[UIMessage] = []
+    said_at = timestamp()
     for number in range(size):
         if number % 2 == 0:
-            rows.append(user_message(f"u{number}", f"question {number} about the ship", {"course": 1}))
+            metadata = {"course": 1, "timestamp": said_at}
+            rows.append(user_message(f"u{number}", f"question {number} about the ship", metadata))
         else:
-            metadata = {"course": 1, "outcome": "replied"}
+            metadata = {"course": 1, "outcome": "replied", "timestamp": said_at}
             parts = [{"type": "step-start"}, text_part(f"answer {number}, at some length, about the ship")]
             rows.append({"id": f"a{number}", "role": "assistant", "metadata": metadata, "parts": parts})
     return rows

@@ -72,7 +72,7 @@ class _Held(msgspec.Struct, frozen=True, kw_only=True):
     course: int
     tools: tuple[ToolDescription, ...]
     files: int
-    messages: list[tuple[UIMessage, str]]
+    messages: list[UIMessage]
 
 
 class SnapshotLog:
@@ -94,7 +94,7 @@ class SnapshotLog:
             if each.included and not context.is_note(each)
         ]
         known = held.prints if held else {}
-        now = _hold(prompt, prints, sent, held)
+        now = _hold(prompt, prints, sent)
         snapshot = Snapshot(
             at=timestamp(),
             run_id=run_id,
@@ -126,15 +126,7 @@ class SnapshotLog:
             write_private(path, b"".join(lines[len(lines) // 2 :]))
 
 
-def _hold(prompt: bytes, prints: list[Print], sent: Sent, before: _Held | None) -> _Held:
-    known = before.messages if before else []
-    # A message is replaced when it changes, so one that is the same object needs no new digest.
-    digests = [
-        known[place][1]
-        if place < len(known) and known[place][0] is message
-        else digest(msgspec.json.encode(message["parts"]).decode())
-        for place, message in enumerate(sent.messages)
-    ]
+def _hold(prompt: bytes, prints: list[Print], sent: Sent) -> _Held:
     return _Held(
         prompt=prompt,
         prints={each.name: each.digest for each in prints},
@@ -142,7 +134,7 @@ def _hold(prompt: bytes, prints: list[Print], sent: Sent, before: _Held | None) 
         course=sent.course,
         tools=tuple(sent.tools),
         files=sent.files,
-        messages=list(zip(sent.messages, digests, strict=True)),
+        messages=list(sent.messages),
     )
 
 
@@ -158,9 +150,11 @@ def find_break(before: _Held, after: _Held) -> str:
         return f"section {next(changed, '')}"
     if before.course != after.course:
         return "course"
-    for place, (message, known) in enumerate(before.messages):
-        if place >= len(after.messages) or after.messages[place][1] != known:
-            return f"message {message['id']}"
+    # A message is replaced when it changes: a list of the same ones is compared without looking into them.
+    if before.messages != after.messages[: len(before.messages)]:
+        for place, message in enumerate(before.messages):
+            if place >= len(after.messages) or after.messages[place]["parts"] != message["parts"]:
+                return f"message {message['id']}"
     return "files" if before.files != after.files else ""
 
 

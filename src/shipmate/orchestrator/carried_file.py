@@ -39,6 +39,8 @@ class Attachments:
         """Return before which message files are so old that they are only named."""
         messages = thread.history()
         holders = self._find(thread, messages)
+        if not holders:
+            return 0
         places = [place for place, message in enumerate(messages) if message["id"] in holders]
         return count_named(
             [place for place in places for part in messages[place]["parts"] if _is_carried(part)]

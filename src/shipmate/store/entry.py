@@ -79,7 +79,7 @@ def make_entry(
         mark_stamp=mark_stamp,
         words=title_of(_shown(messages, mark)),
         first_at=_first_time(messages) or state.at,
-        said_at=_first_time(messages[::-1]) or state.at,
+        said_at=_first_time(reversed(messages)) or state.at,
         inode=state.inode,
         offset=state.offset,
         problems=state.problems,
@@ -121,7 +121,7 @@ def _shown(messages: Sequence[UIMessage], mark: ThreadMark | None) -> Sequence[U
     return [message for message in messages if not is_primed(message)]
 
 
-def _first_time(messages: Sequence[UIMessage]) -> str:
+def _first_time(messages: Iterable[UIMessage]) -> str:
     for message in messages:
         found = metadata_of(message).get("timestamp")
         if isinstance(found, str):

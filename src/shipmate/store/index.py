@@ -85,7 +85,7 @@ class Index:
         tail = await self._log.read(parsed, start)
         is_whole = known is None or known.info.binned or tail.restarted
         ids = {row["id"] for row in tail.rows}
-        changed = messages if is_whole else [each for each in messages if each["id"] in ids]
+        changed = messages if is_whole else _find_changed(messages, ids)
         if not is_whole and len(changed) < len(ids):
             # These messages are older than the file.
             await self.refresh(thread_id)
@@ -359,3 +359,14 @@ class Index:
     def _stat(self, path: Path) -> os.stat_result | None:
         with refusals(path, self._layout.root):
             return stat_of(self._disk, path)
+
+
+def _find_changed(messages: Sequence[UIMessage], ids: set[str]) -> list[UIMessage]:
+    """Return the messages with these ids. They are looked for from the end, where a turn writes."""
+    found: list[UIMessage] = []
+    for message in reversed(messages):
+        if len(found) == len(ids):
+            break
+        if message["id"] in ids:
+            found.append(message)
+    return found[::-1]
