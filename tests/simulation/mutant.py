@@ -16,6 +16,8 @@ from contextlib import ExitStack
 from typing import Any
 from unittest import mock
 
+import msgspec
+
 from shipmate.approvals.value import ReplyEffect
 from shipmate.orchestrator.lane import ingress
 from shipmate.orchestrator.lane import lane as lanes_of
@@ -24,7 +26,8 @@ from shipmate.orchestrator.lane.lanes import Lanes
 from shipmate.orchestrator.lane.note import NoteEvent
 from shipmate.orchestrator.turn import Turn
 from shipmate.store.index import Index
-from shipmate.store.journal.inbox import Accept, JournalInbox, Line, StopLine
+from shipmate.store.journal.inbox import JournalInbox, Line, StopLine
+from shipmate.store.journal.lines import LineFile
 from shipmate.store.port import InboxRow
 from shipmate.values.event import ApprovalReplyEvent, Outcome, TextEvent
 from shipmate.workspace.disk import disk as disks
@@ -74,22 +77,26 @@ def no_sync_of_names(stack: ExitStack) -> None:
 @mutant
 def acknowledged_before_stored(stack: ExitStack) -> None:
     """An event is confirmed first and written a moment later."""
-    write = JournalInbox._write  # pyright: ignore[reportPrivateUsage]
 
-    def late(inbox: JournalInbox, line: Line, *, waits: bool) -> None:
-        if not isinstance(line, Accept):
-            write(inbox, line, waits=waits)
-            return
-        inbox._apply(line)  # pyright: ignore[reportPrivateUsage]
-        file = inbox._file  # pyright: ignore[reportPrivateUsage]
-        asyncio.get_running_loop().call_later(0.005, lambda: file.append(line, waits=waits))
+    async def late(file: LineFile, *lines: msgspec.Struct) -> None:
+        asyncio.get_running_loop().call_later(0.005, lambda: file.append(*lines, waits=True))
 
-    _put(stack, JournalInbox, "_write", late)
+    _put(stack, LineFile, "append_durably", late)
 
 
 @mutant
 def accepted_without_waiting(stack: ExitStack) -> None:
     """An event is written, not waited for, and confirmed."""
+
+    async def hasty(file: LineFile, *lines: msgspec.Struct) -> None:
+        file.append(*lines, waits=False)
+
+    _put(stack, LineFile, "append_durably", hasty)
+
+
+@mutant
+def stopped_without_waiting(stack: ExitStack) -> None:
+    """What became of an event, a stop among it, is written and not waited for."""
     write = JournalInbox._write  # pyright: ignore[reportPrivateUsage]
     _put(stack, JournalInbox, "_write", lambda inbox, line, *, waits: write(inbox, line, waits=False))
 
