@@ -25,6 +25,8 @@ _DATA_KEYS = {
     "data-request": frozenset({"count", "tainted"}),
     "data-resumed": frozenset({"reason"}),
 }
+# What an approval says of the talk: which question it was, and what a person answered.
+_APPROVAL_KEYS = frozenset({"id", "approved", "reason"})
 # Names, not words: what is said elsewhere refers to them.
 _NAMES = frozenset({"id", "role", "type", "state", "toolCallId", "toolName", "mediaType"})
 # Bytes in another form: chance makes a stretch of them look like a key.
@@ -131,10 +133,12 @@ def _share_id(name: str, platform: str) -> str:
 
 
 def _share_part(part: JsonObject, speakers: _Speakers, platform: str) -> JsonObject:
-    name, data = part.get("id"), part.get("data")
+    name, data, approval = part.get("id"), part.get("data"), part.get("approval")
     shared = {**part, "id": _share_id(name, platform)} if isinstance(name, str) else dict(part)
     keys = _DATA_KEYS.get(str(part.get("type")))
     if keys is not None and isinstance(data, dict):
         kept = {key: value for key, value in data.items() if key in keys}
         shared["data"] = speakers.name(kept, platform)
+    if isinstance(approval, dict):
+        shared["approval"] = {key: value for key, value in approval.items() if key in _APPROVAL_KEYS}
     return shared

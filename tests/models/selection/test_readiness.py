@@ -23,6 +23,17 @@ NOBODY = {"OLLAMA_HOST": "127.0.0.1:1"}
         (Llm(provider="openai"), NOBODY, "error", "has no key"),
         (Llm(provider="opnai"), NOBODY, "error", "Did you mean 'openai'"),
         (Llm(), {**NOBODY, "ANTHROPIC_API_KEY": "secret-key"}, "ok", "anthropic:"),
+        (Llm(), {**NOBODY, "GEMINI_API_KEY": " secret-key\n"}, "ok", "google:"),
+        (Llm(), {**NOBODY, "GEMINI_API_KEY": " \n"}, "error", "has no key"),
+        (Llm(), {**NOBODY, "GEMINI_API_KEY": "secret-key\nx"}, "error", "GEMINI_API_KEY holds"),
+        (Llm(), {**NOBODY, "GOOGLE_API_KEY": "secret-key\xff"}, "error", "GOOGLE_API_KEY holds"),
+        (Llm(provider="openai", api_key="secret-key\x00"), NOBODY, "error", "llm.apiKey holds"),
+        (
+            Llm(provider="vllm", model="m", base_url="http://127.0.0.1:1/v1", api_key="secret-key…"),
+            NOBODY,
+            "error",
+            "llm.apiKey holds",
+        ),
     ],
 )
 def test_says_how_the_model_stands(llm: Llm, environ: dict[str, str], level: str, words: str) -> None:

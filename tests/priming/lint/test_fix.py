@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from shipmate.priming.lint.fix import fix_script
 from shipmate.priming.lint.lint import lint_script
-from shipmate.priming.script.parse import parse_script
+from shipmate.priming.script.parse import check_script, parse_script, scan_script
 from shipmate.priming.script.record_rule import RULES
 from tests.support.priming_script import words
 from tests.support.priming_strategy import PIECES
@@ -171,9 +171,35 @@ def test_line_ends_and_marks_stay_as_they_were() -> None:
     ).map("".join)
 )
 def test_mending_never_makes_a_text_worse(text: str) -> None:
-    before = sum(mark.level == "error" for mark in lint_script(text))
     fixed = fix_script(text)
-    assert sum(mark.level == "error" for mark in lint_script(fixed)) <= before
+    before, after = scan_script(text), scan_script(fixed)
+    assert (after.unread, len(after.problems)) <= (before.unread, len(before.problems))
+    assert len(after.records) >= len(before.records)
+    if not before.problems:
+        assert _errors(fixed) <= _errors(text)
+
+
+def _errors(text: str) -> int:
+    return sum(mark.level == "error" for mark in lint_script(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "### user\nhello\n\n" + RESULT + CALL,
+        HUMAN.replace("genseq", "gensec") + RESULT + CALL,
+        "---\ntitel: x\n---\n" + HUMAN + RESULT + CALL,
+        HUMAN.replace("### record", "#### record") + RESULT + CALL.replace("c1", "c2") + CALL,
+        "### user\nhello\n\n### assistant\nhi\n\n" + HUMAN.replace("msgId: m-1\n", "") + 2 * RESULT,
+    ],
+    ids=["old heading", "record", "frontmatter", "heading", "several"],
+)
+def test_what_mending_brings_to_light_does_not_undo_it(text: str) -> None:
+    assert any(mark.can_fix for mark in lint_script(text))
+    fixed = fix_script(text)
+    assert fixed != text
+    assert not any(mark.can_fix for mark in lint_script(fixed))
+    assert check_script(fixed) == []
 
 
 def test_of_too_many_mistakes_some_are_mended_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

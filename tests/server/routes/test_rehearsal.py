@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import asyncio
+import json
 from typing import Any
 
 from shipmate.priming.script.writer import write_script
 from tests.support.cassette import STEP, approved, called, make_script, words
+from tests.support.raw_server import RawServer, Visit
 from tests.support.server import Served
 
 REF = "team_shared/log"
@@ -62,3 +65,27 @@ async def test_broken_scripts_are_reported_and_missing_ones_refused(served: Serv
     assert "tools" in misspelt.text
     nobody = await served.client.post("/api/priming/rehearse", json={"ref": REF, "member": "nobody"})
     assert nobody.status_code == 404
+
+
+async def test_a_client_that_leaves_ends_the_rehearsal(served: Served) -> None:
+    asked, left = asyncio.Event(), asyncio.Event()
+
+    async def hang(visit: Visit) -> None:
+        if not visit.head.startswith("POST"):
+            await visit.answer("{}", status="404 Not Found", kind="application/json")
+            return
+        await visit.begin()
+        asked.set()
+        await visit.reader.read()
+        left.set()
+
+    await put(served)
+    async with RawServer(hang) as provider:
+        llm = {"provider": "vllm", "model": "m", "baseUrl": f"{provider.url}/v1"}
+        (served.site.layout.root / "ship.json").write_text(json.dumps({"llm": llm}))
+        waiting = asyncio.create_task(served.client.post("/api/priming/rehearse", json={"ref": REF}))
+        await asyncio.wait_for(asked.wait(), 20)
+        waiting.cancel()
+        await asyncio.wait_for(left.wait(), 20)
+    kept = await served.client.get("/api/priming/rehearsal", params={"ref": REF})
+    assert kept.json() is None

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from shipmate.cli.terminal.card import clean
-from shipmate.errors import ShipmateError
+from shipmate.errors import ModelAuthError, ShipmateError
 from shipmate.models.catalog import ALIASES, PROVIDERS
 from shipmate.models.selection.listing import OfferedModel, OfferedModels
 from shipmate.models.selection.local import LocalServer, find_local
@@ -55,8 +55,7 @@ def choose(loaded: Loaded) -> SelectedModel:
     """Ask for provider, key and model."""
     provider, server = _ask_provider(asyncio.run(describe_providers(loaded.environ)))
     base_url = server.base_url if server and provider != "ollama" else _ask_address(provider, loaded.environ)
-    key = None if server else _ask_key(provider, loaded.environ)
-    offers = server.models if server else _list(loaded, provider, base_url, key)
+    key, offers = (None, server.models) if server else _ask_key_and_list(loaded, provider, base_url)
     return SelectedModel(provider=provider, model=_ask_model(provider, offers), base_url=base_url, key=key)
 
 
@@ -97,21 +96,39 @@ def _ask_key(provider: str, environ: Mapping[str, str]) -> str | None:
         f"Enter keeps {known}" if known else "Enter if it needs none" if may_lack else variable_of(provider)
     )
     while True:
-        said = click.prompt(f"Key, not shown ({hint})", default="", hide_input=True, show_default=False)
-        if said.strip() or may_lack:
-            return said.strip() or None
+        said = _prompt_key(hint)
+        if said or may_lack:
+            return said or None
         click.echo("paste the key; Ctrl-C leaves")
 
 
+def _ask_key_and_list(
+    loaded: Loaded, provider: str, base_url: str | None
+) -> tuple[str | None, Sequence[OfferedModel]]:
+    """Ask for a key and, with it, the provider for its models; without a list the name is typed."""
+    key = _ask_key(provider, loaded.environ)
+    while True:
+        try:
+            return key, _list(loaded, provider, base_url, key)
+        except ShipmateError as error:
+            click.echo(clean(loaded.mask(str(error).replace(key, "•••") if key else str(error))))
+            # A key may be good for answers and not for lists, so the one that was refused can be kept.
+            if not isinstance(error, ModelAuthError) or not (
+                said := _prompt_key("Enter goes on with this one")
+            ):
+                return key, ()
+            key = said
+
+
 def _list(loaded: Loaded, provider: str, base_url: str | None, key: str | None) -> Sequence[OfferedModel]:
-    """Ask the provider for its models; without a list the name is typed."""
     asked = Llm(provider=provider, base_url=base_url, api_key=key)
-    try:
-        llm = fill_key(asked, loaded.config.llm, loaded.environ)
-        return asyncio.run(OfferedModels().list(llm, loaded.environ))
-    except ShipmateError as error:
-        click.echo(clean(loaded.mask(str(error).replace(key, "•••") if key else str(error))))
-        return ()
+    llm = fill_key(asked, loaded.config.llm, loaded.environ)
+    return asyncio.run(OfferedModels().list(llm, loaded.environ))
+
+
+def _prompt_key(hint: str) -> str:
+    said = click.prompt(f"Key, not shown ({hint})", default="", hide_input=True, show_default=False)
+    return str(said).strip()
 
 
 def _ask_model(provider: str, offers: Sequence[OfferedModel]) -> str:

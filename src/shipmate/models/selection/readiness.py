@@ -9,6 +9,8 @@ from shipmate.models.catalog import ALIASES, PROVIDERS
 from shipmate.models.choose import choose_model, find_idle, find_overlooked, name_model
 from shipmate.models.relay import close_model
 from shipmate.models.selection.probe import Measured, ask_once, is_right_call
+from shipmate.models.selection.source import find_source
+from shipmate.models.wire.client import is_sendable
 from shipmate.workspace.config import Llm
 from shipmate.workspace.finding import Finding
 
@@ -89,7 +91,11 @@ def _find_one(llm: Llm, environ: Mapping[str, str]) -> Finding:
         fix = "Choose one with `shipmate model`, set a key such as ANTHROPIC_API_KEY, or start Ollama."
         return Finding("warn", "model", "the built-in rehearsal model answers; it is no AI", fix)
     entry = PROVIDERS[ALIASES.get(provider, provider)]
-    keys = () if entry.is_keyless else entry.keys
-    if keys and not llm.api_key and not llm.base_url and not any(environ.get(key) for key in keys):
-        return Finding("error", "model", f"{name} has no key", f"Set {keys[0]} or llm.apiKey.")
+    key = find_source(ALIASES.get(provider, provider), environ, llm.api_key).key
+    if entry.keys and not entry.is_keyless and not llm.base_url and not key:
+        return Finding("error", "model", f"{name} has no key", f"Set {entry.keys[0]} or llm.apiKey.")
+    if key and not is_sendable(key):
+        place = next((each for each in entry.keys if environ.get(each, "").strip() == key), "llm.apiKey")
+        problem = f"{name} cannot be asked: {place} holds characters that cannot be sent"
+        return Finding("error", "model", problem, f"Set {place} to the key alone, or run `shipmate model`.")
     return Finding("ok", "model", f"{name} is configured; not asked (doctor --live asks it)")

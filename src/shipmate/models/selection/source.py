@@ -63,8 +63,9 @@ def _find_place(provider: str, environ: Mapping[str, str], api_key: str | None) 
 def _found(environ: Mapping[str, str], names: Iterable[str]) -> Iterator[tuple[VariableSource, str]]:
     names = tuple(names)
     for place in list_places(environ):
-        yield from ((place, name) for name in names if place.variables.get(name))
+        # Blanks alone are no value, and those around a pasted one are no part of it.
+        yield from ((place, name) for name in names if place.variables.get(name, "").strip())
 
 
 def _first(place: VariableSource, names: Iterable[str]) -> str | None:
-    return next((place.variables[name] for name in names if place.variables.get(name)), None)
+    return next((value for name in names if (value := place.variables.get(name, "").strip())), None)

@@ -205,6 +205,11 @@ def _list_timeouts(patience: Patience) -> dict[str, float | None]:
     return {"connect": connect, "write": patience.write, "read": patience.first}
 
 
+def is_sendable(value: str) -> bool:
+    """Return whether a header can hold this."""
+    return value.isascii() and HEADER_VALUE.fullmatch(value.encode()) is not None
+
+
 def _list_headers(
     address: Address, headers: Mapping[str, str], content: bytes | None
 ) -> list[tuple[bytes, bytes]]:
@@ -212,11 +217,10 @@ def _list_headers(
     wanted |= {name.lower(): value for name, value in headers.items() if name.lower() not in FRAMING}
     if content is not None:
         wanted["content-length"] = str(len(content))
-    try:
-        lines = [(name.encode("ascii"), value.encode("ascii")) for name, value in wanted.items()]
-    except UnicodeEncodeError:
-        lines = [(b"", b"")]
-    if not all(HEADER_NAME.fullmatch(name) and HEADER_VALUE.fullmatch(value) for name, value in lines):
+    if not all(is_sendable(name) and is_sendable(value) for name, value in wanted.items()):
+        raise HttpFault("header", say("odd-header"))
+    lines = [(name.encode(), value.encode()) for name, value in wanted.items()]
+    if not all(HEADER_NAME.fullmatch(name) for name, _ in lines):
         raise HttpFault("header", say("odd-header"))
     return lines
 

@@ -6,6 +6,7 @@ from shipmate.priming.lint.lint import lint_script
 from shipmate.priming.lint.lint_mark import Mark
 from shipmate.priming.lint.mend import MendEffort, split_lines
 from shipmate.priming.script.line_end import restore_ends
+from shipmate.priming.script.parse import scan_script
 
 # Mending one thing may show the next; no script needs as many rounds.
 ROUNDS = 20
@@ -14,7 +15,7 @@ EFFORT = 8_000_000
 
 
 def fix_script(text: str) -> str:
-    """Return a script with all mended that does not take a person; never with more errors than before."""
+    """Return a script with all mended that does not take a person; never one that reads worse than before."""
     lines = split_lines(text)
     marks = lint_script(text)
     effort = MendEffort(EFFORT)
@@ -23,9 +24,10 @@ def fix_script(text: str) -> str:
         if mended == lines:
             break
         lines, marks = mended, lint_script("\n".join(mended))
-    if lines == split_lines(text) or _count(marks) > _count(lint_script(text)):
+    fixed = "\n".join(lines)
+    if lines == split_lines(text) or _standing(fixed, marks) > _standing(text, lint_script(text)):
         return text
-    return restore_ends(text, "\n".join(lines))
+    return restore_ends(text, fixed)
 
 
 def _mend(lines: list[str], marks: list[Mark], effort: MendEffort) -> list[str]:
@@ -36,5 +38,9 @@ def _mend(lines: list[str], marks: list[Mark], effort: MendEffort) -> list[str]:
     return lines
 
 
-def _count(marks: list[Mark]) -> int:
-    return sum(mark.level == "error" for mark in marks)
+def _standing(text: str, marks: list[Mark]) -> tuple[int, int, int]:
+    """Return how bad a script is: what hides the rest of it counts before what it hid."""
+    scan = scan_script(text)
+    # Contradictions are looked for when every record can be read, so they come to light with the mending.
+    problems = sum(problem.rule != "contradiction" for problem in scan.problems)
+    return scan.unread, problems, sum(mark.level == "error" for mark in marks)

@@ -85,6 +85,8 @@ class Scan:
     # The records that are in order, by their number.
     records: dict[int, Record] = field(default_factory=dict[int, Record])
     problems: list[ScriptError] = field(default_factory=list[ScriptError])
+    # How many lines a mistake keeps from being cut into records.
+    unread: int = 0
 
 
 def check_script(text: str, path: str = "") -> list[ScriptError]:
@@ -97,7 +99,7 @@ def scan_script(text: str, path: str = "") -> Scan:
     try:
         parser = _Parser(text, path)
     except ScriptError as error:
-        return Scan(problems=[error])
+        return Scan(problems=[error], unread=text.count("\n") + 1)
     scan = Scan(first=parser.first)
     top: list[ScriptError] = []
     broken: list[ScriptError] = []
@@ -111,6 +113,7 @@ def scan_script(text: str, path: str = "") -> Scan:
     except ScriptError as error:
         # What breaks the cutting hides the rest of the file, not what stands before it.
         broken = [error]
+        scan.unread = len(parser.lines) + parser.first - error.line
     for block in scan.blocks:
         try:
             scan.records[block.number] = parser.read_record(block)

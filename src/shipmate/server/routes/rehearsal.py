@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import msgspec
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import Field, StrictBool
 from starlette.responses import Response
 
@@ -17,8 +17,11 @@ from shipmate.rehearsal.service import choose_member, rehearse
 from shipmate.server.guard.error import hide_root
 from shipmate.server.shape import ExactShape, Json, Slot, tells
 from shipmate.server.site import TheShip
+from shipmate.server.stream.presence import ClientGoneError, while_present
 
 router = APIRouter(tags=["priming"])
+# What servers log of a client that closed its request; nobody reads it.
+CLIENT_GONE = 499
 
 
 class RehearseScript(ExactShape):
@@ -34,12 +37,18 @@ class RehearseScript(ExactShape):
 
 
 @router.post("/api/priming/rehearse", openapi_extra=tells(Report))
-async def rehearse_script(ship: TheShip, body: RehearseScript) -> Response:
-    """Say a script's user turns again and compare; no thread is made, and only live tools act."""
+async def rehearse_script(request: Request, ship: TheShip, body: RehearseScript) -> Response:
+    """Say a script's user turns again and compare; no thread is made, and only live tools act.
+
+    It ends when the client leaves: nobody would pay for an answer that nobody waits for.
+    """
     member = choose_member(ship.layout, ScriptRef.parse(body.ref), body.member)
     ship.crew.find(member)
     setting = Setting(member=member, model=body.model, tools=body.tools, forced=body.forced)
-    report = await rehearse(ship.layout, body.ref, setting)
+    try:
+        report = await while_present(request, rehearse(ship.layout, body.ref, setting))
+    except ClientGoneError:
+        return Response(status_code=CLIENT_GONE)
     return Json(_without_root(report, str(ship.layout.root)))
 
 
