@@ -7,7 +7,7 @@ PIP := @$(BIN)/pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --universal --generate-hashes --no-annotate --no-header --quiet --upgrade
 WORKSPACE ?= workspace
 
-.PHONY: run chat setup test coverage search proof simulate mutants check format bench lock page clean
+.PHONY: run chat setup test ready programs compiled coverage search proof simulate mutants check lint types format bench lock page clean
 
 # Start Shipmate on the workspace folder and open the page.
 run: $(VENV)/core page
@@ -23,11 +23,9 @@ chat: $(VENV)/core
 setup: $(VENV)/dev
 
 # Set up what the tests need, check the code and test it. ARGS go to pytest.
-test: $(VENV)/dev
-	@scripts/setup-tests
-	@# Hundreds of tests start programs of ours: none of them should have to compile the sources first.
-	$(BIN)/python -m compileall -q src tests/support
-	$(MAKE) --no-print-directory check
+test:
+	@# What waits for a download and what computes go side by side; if one fails, so does all of it.
+	@$(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) ready
 ifdef ARGS
 	$(BIN)/pytest $(ARGS)
 else
@@ -68,9 +66,25 @@ mutants: $(VENV)/dev
 	$(BIN)/python -m tests.simulation.mutant $(ARGS)
 	$(if $(ARGS),,$(BIN)/python -m tests.mutant)
 
-check: $(VENV)/dev
+# Everything that comes before a test: programs besides Python packages, compiled sources, and code that is in order.
+ready: programs compiled check
+
+programs:
+	@scripts/setup-tests
+
+# Hundreds of tests start programs of ours: none of them should have to compile its sources and packages first.
+compiled: $(VENV)/dev
+	@# Some packages bring files that are no Python of today.
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+	$(BIN)/python -m compileall -q src tests/support
+
+check: lint types
+
+lint: $(VENV)/dev
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/ruff check src tests bench
+
+types: $(VENV)/dev
 	$(BIN)/basedpyright
 
 format: $(VENV)/dev
@@ -106,7 +120,7 @@ $(VENV)/core: requirements/build.txt requirements/core.txt pyproject.toml | $(VE
 	@touch $@
 
 $(VENV)/dev: requirements/dev.txt $(VENV)/core
-	$(PIP) --require-hashes -r requirements/dev.txt
+	$(PIP) --no-compile --require-hashes -r requirements/dev.txt
 	@touch $@
 
 clean:

@@ -6,6 +6,8 @@ python -m tests.support.decide_and_die FOLDER WORDS COMMAND…
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -42,10 +44,11 @@ async def ask(root: Path, commands: list[str]) -> None:
     await store.close()
 
 
-async def answer(root: Path, words: str, fatal: int) -> None:
+async def answer(root: Path, words: str, fatal: int | None = None) -> None:
     service, store = make_service(root)
     pending = await service.pending(THREAD)
-    arm(fatal)
+    if fatal is not None:
+        arm(fatal)
     await service.answer(say(words, message_id="m-1"), pending)
     await store.close()
 
@@ -99,7 +102,17 @@ def fork(work: Coroutine[Any, Any, None]) -> int:
     return os.waitpid(child, 0)[1]
 
 
+async def rehearse(root: Path, words: str, commands: list[str]) -> None:
+    """Do all of it once here: what is imported and compiled at first use is then there in every child."""
+    root.mkdir()
+    await ask(root, commands)
+    await answer(root, words)
+    with contextlib.redirect_stdout(io.StringIO()):
+        await look(root)
+
+
 def sweep(root: Path, words: str, commands: list[str]) -> None:
+    asyncio.run(rehearse(root / "first", words, commands))
     base = root / "base"
     base.mkdir()
     assert fork(ask(base, commands)) == 0

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
 
-from tests.support.terminal import SHIPMATE, environment
+from tests.support.terminal import environment
+from tests.support.wait import LONG
+from tests.support.warm import Forked, Order, get_warm
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "src/shipmate/server/page/index.html"
@@ -52,7 +54,7 @@ class Serving:
         self.port: int = self._reserved.getsockname()[1]
         self.address = f"http://127.0.0.1:{self.port}"
         self.link = ""
-        self._process: subprocess.Popen[str] | None = None
+        self._process: Forked | None = None
 
     @property
     def token(self) -> str:
@@ -60,17 +62,15 @@ class Serving:
 
     def start(self, **more: str) -> None:
         """Start the server, with more in its environment, and wait until it says where it is."""
-        self._process = subprocess.Popen(
-            [SHIPMATE, "serve", "--no-open", "--port", str(self.port)],
-            cwd=self.folder,
-            env=environment(self.folder, PYTHONUNBUFFERED="1", **more),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert self._process.stdout is not None
+        arguments = ["serve", "--no-open", "--port", str(self.port)]
+        order = Order(str(self.folder), environment(self.folder, **more), arguments)
+        read, write = os.pipe()
+        with Path(os.devnull).open("rb") as nothing, os.fdopen(write, "wb") as given:
+            handles = [nothing.fileno(), given.fileno(), given.fileno()]
+            self._process = get_warm().start(order, handles)
+        self._output = os.fdopen(read, encoding="utf-8")
         said = ""
-        for line in self._process.stdout:
+        for line in self._output:
             said += line
             if found := re.search(r"http://\S+\?token=\S+", line):
                 self.link = found.group()
@@ -83,7 +83,8 @@ class Serving:
         if self._process is None:
             return
         self._process.kill()
-        self._process.communicate()
+        self._process.wait(LONG)
+        self._output.close()
         self._process = None
 
     def leave(self) -> None:

@@ -10,12 +10,16 @@ import select
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 from pathlib import Path
 
 from tests.support.wait import LONG
+from tests.support.warm import Order, get_warm
 
+# A pipe holds 65,536 bytes.
+PIPE_CHARACTERS = 16_000
 SHIPMATE = str(Path(sys.executable).parent / "shipmate")
 
 
@@ -34,6 +38,25 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 def shipmate(folder: Path, *arguments: str, said: str = "", **env: str) -> subprocess.CompletedProcess[str]:
     """Run one command to its end."""
+    # How the interpreter starts, and input that no pipe holds, are for a process of its own.
+    if any(name.startswith("PYTHON") for name in env) or len(said) > PIPE_CHARACTERS:
+        return start_anew(folder, *arguments, said=said, **env)
+    order = Order(str(folder), environment(folder, **env), list(arguments))
+    read, write = os.pipe()
+    with os.fdopen(read, "rb") as given, os.fdopen(write, "w", encoding="utf-8") as saying:
+        saying.write(said)
+        saying.close()
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            started = get_warm().start(order, [given.fileno(), output.fileno(), errors.fileno()])
+            code = started.wait(LONG)
+            output.seek(0)
+            errors.seek(0)
+            found = (output.read().decode(), errors.read().decode())
+    return subprocess.CompletedProcess([SHIPMATE, *arguments], code, *found)
+
+
+def start_anew(folder: Path, *arguments: str, said: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    """Run one command to its end in a process that nothing was done for before."""
     return subprocess.run(
         [SHIPMATE, *arguments],
         cwd=folder,
