@@ -80,10 +80,9 @@ async def test_what_came_before_a_fault_is_given_first(rest: str) -> None:
 
     asker = HttpClient()
     said: list[bytes] = []
-    async with RawServer(serve) as server:
-        async with asker.send("POST", server.url) as answer:
-            with pytest.raises(HttpFault) as caught:
-                await collect(answer, said)
+    async with RawServer(serve) as server, asker.send("POST", server.url) as answer:
+        with pytest.raises(HttpFault) as caught:
+            await collect(answer, said)
     await asker.close()
     assert b"".join(said).startswith(b"hello")
     assert caught.value.kind in ("protocol", "cut")
@@ -128,7 +127,7 @@ print(asyncio.run(main()), [name for name in ('httpcore2', 'h11', 'anyio') if na
 
 async def collect(answer: HttpAnswer, said: list[bytes]) -> None:
     async for piece in answer.pieces():
-        said.append(piece)  # noqa: PERF401 - what came before a fault counts
+        said.append(piece)
 
 
 async def hello(visit: Visit) -> None:
