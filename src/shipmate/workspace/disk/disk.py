@@ -263,8 +263,8 @@ def append_to(
     waits: bool = True,
     is_shared: bool = False,
     is_whole: Callable[[bytes], bool] | None = None,
-) -> None:
-    """Append whole lines to a file; it stays as it was when the disk refuses.
+) -> int:
+    """Append whole lines to a file and return where they begin; it stays as it was when the disk refuses.
 
     What `waits` is on disk before this returns; what does not survives a crash of the process, not a power
     cut. A file that `is_shared` is locked meanwhile: two processes may append to it.
@@ -296,6 +296,7 @@ def append_to(
     if waits and (is_new or path not in _settled.get(disk, ())):
         make_folder(disk, path.parent)
         settle(disk, path, is_new=is_new)
+    return size
 
 
 def move_file(disk: Disk, source: Path, target: Path) -> None:
