@@ -13,7 +13,7 @@ from shipmate.errors import StorageError
 from shipmate.store.file_store import open_store
 from shipmate.store.journal.usage import UsageFiles
 from shipmate.store.port import StepUsage
-from shipmate.store.sqlite.database import statements
+from shipmate.store.sqlite.database import Database, statements
 from shipmate.values.sidecar import Sidecar
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.disk.disk import DISK, locked
@@ -178,3 +178,35 @@ async def test_what_is_held_of_many_threads_is_bounded(
     assert (await store.ledger.sidecars(rooms[-1])) is again[-1]
     assert (await store.ledger.sidecars(rooms[0])) is not again[0]
     await store.close()
+
+
+def steps_of(run_id: str, *numbers: int) -> list[StepUsage]:
+    return [msgspec.structs.replace(usage(1), run_id=run_id, step=number) for number in numbers]
+
+
+async def test_what_a_run_used_is_told_without_the_index(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(layout)
+    steps = steps_of("own", 1, 2)
+    for step in steps:
+        await store.ledger.add_usage(step)
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "do", lambda *_: pytest.fail("the index was asked"))
+        assert await store.ledger.usage("", ROOM, "own") == steps
+        assert await store.ledger.usage("2027", ROOM, "own") == []
+    await store.close()
+
+
+async def test_what_another_process_noted_of_a_run_is_told_too(layout: Layout) -> None:
+    one, other = open_store(layout), open_store(layout)
+    steps = steps_of("both", 1, 2, 3, 4)
+    await one.ledger.add_usage(steps[0])
+    await other.ledger.add_usage(steps[1])
+    assert await one.ledger.usage("", ROOM, "both") == steps[:2]
+    await one.ledger.add_usage(steps[2])
+    assert await one.ledger.usage("", ROOM, "both") == steps[:3]
+    await other.ledger.add_usage(steps[3])
+    for store in (one, other):
+        assert await store.ledger.usage("", ROOM, "both") == steps
+        await store.close()

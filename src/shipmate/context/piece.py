@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import msgspec
 
@@ -29,11 +30,14 @@ class Piece:
     bytes: int = 0
     tokens: int = 0
     reason: str = ""
+    stability: Stability = "stable"
     is_cut: bool = False
 
     def __post_init__(self) -> None:
         self.reason = self.draft.reason
+        self.stability = self.kind.stability
         if isinstance(self.draft, Draft):
+            self.stability = self.draft.stability or self.stability
             self._render(self.draft.text)
 
     def _render(self, text: str) -> None:
@@ -62,10 +66,6 @@ class Piece:
         )
         self._render(f"{head.rstrip()}\n\n{note}\n\n{tail.lstrip()}")
         self.reason = f"cut from {before:,} to {self.tokens:,} tokens: {why}"
-
-    @property
-    def stability(self) -> Stability:
-        return (self.draft.stability if isinstance(self.draft, Draft) else None) or self.kind.stability
 
     def finish(self, start: int, ratio: float) -> Section:
         """Return the section as it is shown; tokens are in the model's own count."""
@@ -117,7 +117,7 @@ def join_pieces(
     system, starts = _join(profile, {piece.kind.name: piece for piece in pieces if piece.text})
     sections = [piece.finish(starts.get(piece.kind.name, 0), ratio) for piece in pieces]
     names = {section.name for section in sections}
-    others = [_outside(kind, profile) for name, kind in section_kinds().items() if name not in names]
+    others = [_outside(name, profile.name) for name in section_kinds() if name not in names]
     volatile = [each.start for each in sections if each.included and each.stability == "volatile"]
     size, tokens = weigh(system)
     tools_bytes, tools_tokens = weigh_tools(tools)
@@ -184,9 +184,11 @@ def _join(profile: Profile, pieces: Mapping[str, Piece]) -> tuple[str, dict[str,
     return "".join(texts), starts
 
 
-def _outside(kind: SectionKind, profile: Profile) -> Section:
+@lru_cache(maxsize=256)
+def _outside(name: str, profile: str) -> Section:
+    kind = section_kinds()[name]
     return Section(
-        name=kind.name,
+        name=name,
         title=kind.title,
         text="",
         source="",
@@ -194,5 +196,5 @@ def _outside(kind: SectionKind, profile: Profile) -> Section:
         bytes=0,
         tokens=0,
         included=False,
-        reason=f"not in profile {profile.name}",
+        reason=f"not in profile {profile}",
     )

@@ -74,6 +74,7 @@ class Turn:
         abandon: Callable[[str, str], Awaitable[None]] = _record_nothing,
     ) -> None:
         self.thread = thread
+        self.thread_id = str(thread.id)
         self.run_id = run_id
         self.user_id = user_id
         self.initiators = initiators
@@ -136,10 +137,6 @@ class Turn:
     @property
     def message(self) -> UIMessage:
         return self._reducer.message
-
-    @property
-    def thread_id(self) -> str:
-        return str(self.thread.id)
 
     @property
     def steps(self) -> int:

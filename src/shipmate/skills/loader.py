@@ -142,8 +142,10 @@ class _State:
     """What was last found."""
 
     skills: tuple[tuple[Skill, ...], ...] = ()
-    # The variables some skill asks for, and what the machine had when this was found.
+    # The variables some skill asks for, whether any asks for binaries, and what the machine had when this
+    # was found.
     variables: tuple[str, ...] = ()
+    has_binaries: bool = False
     machine: tuple[object, ...] = ()
     found: SkillList = field(default_factory=lambda: SkillList(()))
 
@@ -178,9 +180,10 @@ class SkillsLoader:
         skills = tuple(folder.skills for folder in self._folders)
         if skills != state.skills:
             state.skills, state.machine = skills, ()
-            needs = (name for group in skills for skill in group for name in skill.requirement.env)
-            state.variables = tuple(dict.fromkeys(needs))
-        machine = self._checker.describe(state.variables)
+            needs = [skill.requirement for group in skills for skill in group]
+            state.variables = tuple(dict.fromkeys(name for each in needs for name in each.env))
+            state.has_binaries = any(each.bins or each.any_bins for each in needs)
+        machine = self._checker.describe(state.variables, has_binaries=state.has_binaries)
         # A folder that holds no skill says so, and one is put right without any skill coming or going.
         machine = (*machine, *(folder.empty for folder in self._folders))
         if machine != state.machine:

@@ -73,10 +73,12 @@ class Checker:
         self._stamps: tuple[object, ...] = ()
         self._found: dict[str, bool] = {}
 
-    def describe(self, variables: Iterable[str]) -> tuple[object, ...]:
+    def describe(self, variables: Iterable[str], *, has_binaries: bool = True) -> tuple[object, ...]:
         """Return a value that changes when something that may be required comes or goes."""
         path = self._environ.get("PATH", os.defpath)
-        stamps = (path, *(_stamp(folder) for folder in path.split(os.pathsep)))
+        # Where no binary is required, nobody looks into the folders.
+        folders = path.split(os.pathsep) if has_binaries else ()
+        stamps = (path, *map(_stamp, folders))
         if stamps != self._stamps:
             self._stamps = stamps
             self._found.clear()

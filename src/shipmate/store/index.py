@@ -302,7 +302,11 @@ class Index:
 
         def work() -> bool:
             with self._database.transaction():
-                if not (self._is_as_read(entry) if since is None else self._is_known_to(entry, since)):
+                if not (
+                    self._is_as_read(entry)
+                    if since is None
+                    else self.threads.has_read(name, entry.inode, since)
+                ):
                     return False
                 self.threads.put(entry)
                 if entry.info.binned or not ThreadId.parse(name).is_listed:
@@ -321,15 +325,6 @@ class Index:
         status = live or self._stat(self._layout.thread_bin(thread_id))
         is_binned = live is None
         return status is not None and (stamp_of(status), is_binned) == (entry.stamp, entry.info.binned)
-
-    def _is_known_to(self, entry: ThreadEntry, offset: int) -> bool:
-        known = self.threads.find(entry.info.thread_id)
-        return (
-            known is not None
-            and not known.info.binned
-            and known.inode == entry.inode
-            and known.offset >= offset
-        )
 
     def _drop(self, thread_ids: Sequence[str]) -> None:
         if thread_ids:

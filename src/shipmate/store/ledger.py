@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Collection, Mapping
 
 from shipmate.store.journal.sidecar import SidecarFiles
-from shipmate.store.journal.usage import UsageFiles
+from shipmate.store.journal.usage import UsageFiles, UsagePlace
 from shipmate.store.port import StepUsage
 from shipmate.store.sqlite.database import Database
 from shipmate.store.sqlite.usage import UsageTable
@@ -15,6 +16,7 @@ from shipmate.values.thread_id import ThreadId
 
 # How much may lie unread in the files while single runs are asked for: a look at it is quicker than writing.
 UNREAD_BYTES = 16_384
+OWN_RUNS = 256
 
 
 class SidecarLedger:
@@ -54,15 +56,28 @@ class JournalLedger(SidecarLedger):
         self._usage = usage
         self._database = database
         self._table = UsageTable(database)
+        # The steps of the last runs, by run, as long as no other process writes between them.
+        self._own: OrderedDict[str, list[StepUsage]] = OrderedDict()
+        self._last: UsagePlace | None = None
 
     async def add_usage(self, usage: StepUsage) -> None:
         """Note what a step used."""
-        self._usage.append(usage)
+        place = self._usage.append(usage)
+        if self._last is None or (self._last.path, self._last.end) != (place.path, place.start):
+            self._own.clear()
+        self._last = place
+        self._own.setdefault(usage.run_id, []).append(usage)
+        if len(self._own) > OWN_RUNS:
+            self._own.popitem(last=False)
 
     async def usage(
         self, since: str, thread_id: str | None = None, run_id: str | None = None
     ) -> list[StepUsage]:
         """List the steps since a time, oldest first: all, or those of a thread or of one of its runs."""
+        own = self._own.get(run_id, ()) if thread_id is not None and run_id is not None else ()
+        if own and own[0].step == 1 and self._last is not None and self._usage.is_last(self._last):
+            # All of the run was noted here: nobody need be asked.
+            return [each for each in own if each.thread_id == thread_id and each.at >= since]
 
         def work() -> list[StepUsage]:
             unread = self._read_unread(run_id) if thread_id is not None and run_id is not None else None

@@ -12,6 +12,7 @@ from shipmate.errors import ThreadIdError
 WORD = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 # Upper-case letters are escaped too: ids that differ only in case must not share a file on macOS or Windows.
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789._-")
+ESCAPES = {byte: f"%{byte:02X}" for byte in range(256) if byte not in PLAIN}
 FILE_NAME_LIMIT = 200
 TOPIC = ":topic:"
 # Threads of programs that bring their history with them: each serves one request and is in no list.
@@ -70,7 +71,7 @@ class ThreadId:
 
 @lru_cache(4096)
 def _encode(text: str) -> str:
-    return "".join(chr(byte) if byte in PLAIN else f"%{byte:02X}" for byte in text.encode())
+    return text.encode().decode("latin-1").translate(ESCAPES)
 
 
 @lru_cache(maxsize=4096)

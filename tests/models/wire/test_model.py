@@ -588,3 +588,38 @@ async def test_what_waits_behind_an_open_block_is_told_when_the_line_breaks(end:
             async for _ in _keep(model, events):
                 pass
     assert text_in(events) == "first second"
+
+
+async def test_words_that_came_together_are_told_together() -> None:
+    words = ["One", " two", " three"]
+    spoken = [chunk(choice({"content": word})) for word in words]
+
+    async def serve(visit: Visit) -> None:
+        await visit.begin()
+        await visit.chunk(write_chunks([*spoken, chunk(choice({}, "stop"))]))
+        await visit.chunk("")
+
+    async with RawServer(serve) as server, connect("chat", server.url) as model:
+        events = [event async for event in model.stream(ask())]
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["One two three"]
+
+
+async def test_words_that_came_together_with_a_fault_are_told_before_it() -> None:
+    fault = b'data: {"error": {"message": "gone", "code": 500}}\n\n'
+
+    async def serve(visit: Visit) -> None:
+        await visit.begin()
+        words = [chunk(choice({"content": word})) for word in ("One", " two")]
+        await visit.chunk(write_chunks(words, end=False) + fault)
+        await visit.chunk("")
+
+    events: list[ModelEvent] = []
+    async with RawServer(serve) as server, connect("chat", server.url) as model:
+        with pytest.raises(ModelError):
+            await gather_events(model, events)
+    assert text_in(events) == "One two"
+
+
+async def gather_events(model: WireModel, events: list[ModelEvent]) -> None:
+    async for event in model.stream(ask()):
+        events.append(event)

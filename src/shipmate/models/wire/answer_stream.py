@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from shipmate.models.port import ModelEvent
+from shipmate.models.port import ModelEvent, TextDelta
 from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wire.provider_fault import find_fault, read_markup
 from shipmate.models.wire.sse import BOM, EventParser, EventTooLongError, ServerEvent
@@ -52,7 +52,7 @@ async def _read_pieces(pieces: AsyncGenerator[bytes], reader: AnswerReader) -> A
             yield event
         return
     parser = EventParser()
-    for event in _take(parser.feed(head), reader):
+    for event in _join(_take(parser.feed(head), reader)):
         yield event
     size = len(head)
     if not reader.done:
@@ -60,7 +60,7 @@ async def _read_pieces(pieces: AsyncGenerator[bytes], reader: AnswerReader) -> A
             size += len(piece)
             if size > ANSWER_LIMIT:
                 raise HttpFault("too-large", say("kept-too-long"))
-            for event in _take(parser.feed(piece), reader):
+            for event in _join(_take(parser.feed(piece), reader)):
                 yield event
             if reader.done:
                 return
@@ -114,6 +114,31 @@ def _take(events: Iterable[ServerEvent], reader: AnswerReader) -> Iterator[Model
             yield from reader.take(name, data)
             if reader.done:
                 return
+
+
+def _join(events: Iterable[ModelEvent]) -> Iterator[ModelEvent]:
+    """Join words that came together: whoever hears them one by one hears them no sooner."""
+    held: list[TextDelta] = []
+    try:
+        for event in events:
+            if isinstance(event, TextDelta):
+                held.append(event)
+                continue
+            if held:
+                yield _join_words(held)
+                held.clear()
+            yield event
+    except (WireError, EventTooLongError):
+        # What was said before a fault stays said.
+        if held:
+            yield _join_words(held)
+        raise
+    if held:
+        yield _join_words(held)
+
+
+def _join_words(words: list[TextDelta]) -> TextDelta:
+    return words[0] if len(words) == 1 else TextDelta("".join(each.text for each in words))
 
 
 def _strip(head: bytes) -> bytes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,6 +16,14 @@ from shipmate.workspace.layout import Layout
 _decoder = msgspec.json.Decoder(StepUsage)
 
 
+class UsagePlace(NamedTuple):
+    """Where a line stands."""
+
+    path: Path
+    start: int
+    end: int
+
+
 class UsageFiles:
     """The months of one workspace; several processes may append."""
 
@@ -21,11 +31,19 @@ class UsageFiles:
         self._layout = layout
         self._disk = disk
 
-    def append(self, usage: StepUsage) -> None:
+    def append(self, usage: StepUsage) -> UsagePlace:
         """Note what a step used. A power cut may take the last lines; the answer does not wait for them."""
         path = self._layout.usage / f"{usage.at[:7]}.jsonl"
+        line = msgspec.json.encode(usage) + b"\n"
         with refusals(path, self._layout.root):
-            append_to(self._disk, path, msgspec.json.encode(usage) + b"\n", waits=False, is_shared=True)
+            start = append_to(self._disk, path, line, waits=False, is_shared=True)
+        return UsagePlace(path, start, start + len(line))
+
+    def is_last(self, place: UsagePlace) -> bool:
+        """Return whether nothing was written behind a line."""
+        with refusals(place.path, self._layout.root):
+            status = stat_of(self._disk, place.path)
+        return status is not None and status.st_size == place.end
 
     def months(self) -> Iterator[tuple[str, int, int]]:
         """Go over the files: name, inode and size."""

@@ -47,6 +47,14 @@ class ThreadTable:
         rows = self._database.rows(self._sql["find"], {"thread_id": thread_id})
         return _entry(rows[0]) if rows else None
 
+    def has_read(self, thread_id: str, inode: int, offset: int) -> bool:
+        """Return whether a thread outside the bin was read from this file, at least up to this place."""
+        return bool(
+            self._database.rows(
+                self._sql["has_read"], {"thread_id": thread_id, "inode": inode, "offset": offset}
+            )
+        )
+
     def list(
         self, query: str, archived: bool | None, binned: bool, before: str | None, limit: int
     ) -> list[ThreadInfo]:

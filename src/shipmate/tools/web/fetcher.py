@@ -9,9 +9,9 @@ import ssl
 from collections.abc import Awaitable, Callable, Iterable
 from http import HTTPStatus
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-import httpcore2
 import msgspec
 
 from shipmate import __version__
@@ -19,8 +19,11 @@ from shipmate.errors import ToolError
 from shipmate.models.wire.client import REDIRECTS, HttpClient, Patience
 from shipmate.models.wire.http.address import read_address
 from shipmate.models.wire.http.http_answer import HttpAnswer
-from shipmate.models.wire.http.network import Network
+from shipmate.models.wire.http.network import Network, NetworkStream
 from shipmate.models.wire.http.trouble import HttpFault
+
+if TYPE_CHECKING:
+    import httpcore2
 
 Lookup = Callable[[str, int], Awaitable[list[str]]]
 
@@ -233,7 +236,7 @@ class _GuardedNetwork(Network):
         timeout: float | None = None,
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
+    ) -> NetworkStream:
         failure = HttpFault("unknown-host", f"{host} has no address")
         for address in await self._resolve(host, port):
             try:

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from shipmate.errors import StorageError
 
 BLOCK = 65536
+READ_BYTES = BLOCK * 16
 # The folder of a workspace whose own entries are put on disk as well.
 SHIP = ".ship"
 
@@ -114,10 +115,13 @@ class opened:  # noqa: N801
 
 def read_from(disk: Disk, handle: int, offset: int = 0) -> bytes:
     """Return what a file holds from a place on."""
-    pieces: list[bytes] = []
-    while piece := disk.pread(handle, BLOCK * 16, offset):
-        pieces.append(piece)
+    piece = disk.pread(handle, READ_BYTES, offset)
+    pieces = [piece]
+    # Less than was asked for is all there is.
+    while len(piece) == READ_BYTES:
         offset += len(piece)
+        piece = disk.pread(handle, READ_BYTES, offset)
+        pieces.append(piece)
     return b"".join(pieces)
 
 
@@ -129,9 +133,8 @@ def read_file(disk: Disk, path: Path) -> bytes:
 
 def write_all(disk: Disk, handle: int, data: bytes) -> None:
     """Write all of some bytes; one write may take only a part of them."""
-    view = memoryview(data)
-    while view:
-        view = view[disk.write(handle, bytes(view)) :]
+    while data:
+        data = data[disk.write(handle, data) :]
 
 
 def exists(disk: Disk, path: Path) -> bool:
@@ -236,6 +239,8 @@ def cut_torn_tail(disk: Disk, handle: int, is_whole: Callable[[bytes], bool] | N
     A line that lacks only its newline, as an editor may leave it, is whole and gets one.
     """
     size = end = disk.fstat(handle).st_size
+    if size == 0 or disk.pread(handle, 1, size - 1) == b"\n":
+        return size
     while end > 0:
         start = max(0, end - BLOCK)
         place = disk.pread(handle, end - start, start).rfind(b"\n")
@@ -243,8 +248,6 @@ def cut_torn_tail(disk: Disk, handle: int, is_whole: Callable[[bytes], bool] | N
             end = start + place + 1
             break
         end = start
-    if end == size:
-        return size
     if is_whole is not None and is_whole(read_from(disk, handle, end)):
         write_all(disk, handle, b"\n")
         return size + 1
@@ -260,18 +263,22 @@ def append_to(
     waits: bool = True,
     is_shared: bool = False,
     is_whole: Callable[[bytes], bool] | None = None,
-) -> None:
-    """Append whole lines to a file; it stays as it was when the disk refuses.
+) -> int:
+    """Append whole lines to a file and return where they begin; it stays as it was when the disk refuses.
 
     What `waits` is on disk before this returns; what does not survives a crash of the process, not a power
     cut. A file that `is_shared` is locked meanwhile: two processes may append to it.
     """
-    is_new = not exists(disk, path)
-    if is_new:
+    is_new = False
+    try:
+        handle = disk.open(path, os.O_RDWR | os.O_APPEND)
+    except (FileNotFoundError, NotADirectoryError):
+        is_new = True
         make_folder(disk, path.parent)
         # Another file may have had the name before; this one's is put on disk with its first line that waits.
         _settled.setdefault(disk, set()).discard(path)
-    with opened(disk, path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as handle:
+        handle = disk.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+    try:
         if is_shared:
             disk.flock(handle, fcntl.LOCK_EX)
         size = cut_torn_tail(disk, handle, is_whole)
@@ -284,9 +291,12 @@ def append_to(
             if disk.fstat(handle).st_size <= size + len(data):
                 disk.ftruncate(handle, size)
             raise
+    finally:
+        disk.close(handle)
     if waits and (is_new or path not in _settled.get(disk, ())):
         make_folder(disk, path.parent)
         settle(disk, path, is_new=is_new)
+    return size
 
 
 def move_file(disk: Disk, source: Path, target: Path) -> None:

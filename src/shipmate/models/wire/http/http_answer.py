@@ -1,14 +1,13 @@
-"""An answer over HTTP while it comes in. Import this module only when a request is sent."""
+"""An answer over HTTP while it comes in."""
 
 from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
-from typing import Any, Protocol, cast
+from typing import Protocol
 
-from shipmate.models.wire.http.http_failure import FAILURES, explain_failure
 from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wording import say
 
@@ -27,24 +26,19 @@ class Response(Protocol):
     @property
     def headers(self) -> list[tuple[bytes, bytes]]: ...
     @property
-    def stream(self) -> Any: ...
+    def stream(self) -> AsyncIterator[bytes]: ...
     async def aclose(self) -> None: ...
-
-
-class _Body(Protocol):
-    def __aiter__(self) -> AsyncGenerator[bytes]: ...
 
 
 class HttpAnswer:
     """Status, headers and body of one answer."""
 
-    def __init__(self, response: Response, host: str, stall: float | None) -> None:
+    def __init__(self, response: Response, host: str) -> None:
         self.status = response.status
         self.headers = _read_headers(response.headers)
         self._response = response
         self._host = host
-        self._stall = stall
-        self._body = aiter(cast("_Body", response.stream))
+        self._body = response.stream
 
     async def pieces(self, wire_limit: int | None = None) -> AsyncGenerator[bytes]:
         """Go over the body as it comes; raise `HttpFault` when it breaks off, stalls or cannot be read.
@@ -81,10 +75,7 @@ class HttpAnswer:
 
     async def close(self) -> None:
         """Free the connection when the answer was read to its end, else close it."""
-        try:
-            await self._body.aclose()
-        finally:
-            await self._response.aclose()
+        await self._response.aclose()
 
     async def rest(self) -> None:
         """Read the little that may follow all that was wanted; the connection is then free for others."""
@@ -99,8 +90,7 @@ class HttpAnswer:
     async def _next(self) -> bytes | None:
         try:
             return await anext(self._body, None)
-        except FAILURES as error:
-            fault = explain_failure(error, self._host, self._stall)
+        except HttpFault as fault:
             raise HttpFault("stalled" if fault.kind == "timeout" else fault.kind, fault.words) from None
 
 

@@ -37,7 +37,7 @@ class Network(AsyncNetworkBackend):
         timeout: float | None = None,
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
+    ) -> NetworkStream:
         """Connect to a host; raise `HttpFault` when that fails."""
         try:
             async with asyncio.timeout(timeout):
@@ -79,20 +79,43 @@ class NetworkStream(AsyncNetworkStream):
         # Whether nothing has been sent since the last answer, or at all.
         self._is_between = True
 
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Return what has come, nothing at the end; raise `ReadTimeout` when nothing comes in time."""
-        if self._unsent:
-            await self._flush(b"", timeout)
-        if self._protocol.is_waiting:
-            try:
-                async with asyncio.timeout(timeout):
-                    await self._protocol.wait_for_data()
-            except TimeoutError:
-                import httpcore2
+    @property
+    def is_stale(self) -> bool:
+        """Return whether an idle connection is of no more use."""
+        return self._protocol.is_stale
 
-                raise httpcore2.ReadTimeout from None
+    async def receive(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Return what has come, nothing at the end; raise `TimeoutError` when nothing comes in time."""
+        if self._protocol.is_waiting:
+            async with asyncio.timeout(timeout):
+                await self._protocol.wait_for_data()
         self._is_between = True
         return self._protocol.take(max_bytes)
+
+    async def send(self, data: bytes, timeout: float | None = None) -> None:
+        """Send; raise `HttpFault` when the connection had ended before, else what the system says."""
+        if self._is_between and self._protocol.is_gone:
+            raise HttpFault("unreachable", say("ended-unasked", host=self._host))
+        self._is_between = False
+        self._protocol.write(data)
+        if self._protocol.is_full:
+            async with asyncio.timeout(timeout):
+                await self._protocol.wait_until_free()
+
+    def abort(self) -> None:
+        """Close without waiting for the other side, so that it can be done while being cancelled."""
+        self._protocol.transport.abort()
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Receive for the library; raise its `ReadTimeout` when nothing comes in time."""
+        if self._unsent:
+            await self._flush(b"", timeout)
+        try:
+            return await self.receive(max_bytes, timeout)
+        except TimeoutError:
+            import httpcore2
+
+            raise httpcore2.ReadTimeout from None
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send; what the other side says when it takes no more is read afterwards."""
@@ -103,12 +126,8 @@ class NetworkStream(AsyncNetworkStream):
 
     async def _flush(self, buffer: bytes, timeout: float | None) -> None:
         unsent, self._unsent = self._unsent, b""
-        if self._is_between and self._protocol.is_gone:
-            raise HttpFault("unreachable", say("ended-unasked", host=self._host))
-        self._is_between = False
         try:
-            async with asyncio.timeout(timeout):
-                await self._protocol.send(unsent + buffer)
+            await self.send(unsent + buffer, timeout)
         except (TimeoutError, OSError) as error:
             import httpcore2
 
@@ -116,15 +135,15 @@ class NetworkStream(AsyncNetworkStream):
             raise kind from None
 
     async def aclose(self) -> None:
-        """Close without waiting for the other side, so that it can be done while being cancelled."""
-        self._protocol.transport.abort()
+        """Close for the library."""
+        self.abort()
 
     async def start_tls(
         self,
         ssl_context: ssl.SSLContext,
         server_hostname: str | None = None,
         timeout: float | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
+    ) -> NetworkStream:
         """Encrypt the connection; raise `HttpFault` when the other side cannot be trusted."""
         host = server_hostname or self._host
         transport = self._protocol.transport
@@ -152,7 +171,7 @@ class NetworkStream(AsyncNetworkStream):
     def get_extra_info(self, info: str) -> Any:
         """Return what the client wants to know of a connection."""
         if info == "is_readable":
-            return self._protocol.is_stale
+            return self.is_stale
         return self._protocol.transport.get_extra_info(info)
 
 
@@ -168,7 +187,8 @@ class _Protocol(asyncio.Protocol):
         self._is_paused = False
         self._reader: asyncio.Future[None] | None = None
         self._writers: list[asyncio.Future[None]] = []
-        self._is_full = False
+        # Whether more than enough waits to be sent.
+        self.is_full = False
 
     @property
     def is_waiting(self) -> bool:
@@ -206,15 +226,17 @@ class _Protocol(asyncio.Protocol):
             self.transport.resume_reading()
         return data
 
-    async def send(self, data: bytes) -> None:
-        """Send data, waiting while the other side is slow."""
+    def write(self, data: bytes) -> None:
+        """Send data."""
         if self._is_over:
             raise ConnectionResetError
         self.transport.write(data)
-        if self._is_full:
-            free = asyncio.get_running_loop().create_future()
-            self._writers.append(free)
-            await free
+
+    async def wait_until_free(self) -> None:
+        """Wait while the other side is slow."""
+        free = asyncio.get_running_loop().create_future()
+        self._writers.append(free)
+        await free
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -241,10 +263,10 @@ class _Protocol(asyncio.Protocol):
         self._writers.clear()
 
     def pause_writing(self) -> None:
-        self._is_full = True
+        self.is_full = True
 
     def resume_writing(self) -> None:
-        self._is_full = False
+        self.is_full = False
         for free in self._writers:
             if not free.done():
                 free.set_result(None)

@@ -44,6 +44,11 @@ class HttpFault(Exception):  # noqa: N818
         return self.kind in UNSENT
 
 
+def explain_late(host: str, seconds: float | None) -> HttpFault:
+    """Say that a host had `seconds` to say something."""
+    return HttpFault("timeout", say("silent", host=host, seconds=f"{seconds or 0:g}"))
+
+
 def explain_certificate(error: ssl.SSLError, host: str) -> HttpFault:
     """Say why an encrypted connection was not made."""
     if not isinstance(error, ssl.SSLCertVerificationError):

@@ -11,7 +11,7 @@ from shipmate.server.port import Ship
 from shipmate.server.routes.chat.admission import Admission, admit
 from shipmate.server.routes.chat.chat_body import ChatBody, read_chat, read_key
 from shipmate.server.shape import empty, takes
-from shipmate.server.site import Site, TheShip, TheSite, thread_at, thread_of
+from shipmate.server.site import Site, TheShip, TheSite, get_site, thread_at, thread_of
 from shipmate.server.stream.stream import Events, OpenResponse, Streamed
 from shipmate.server.stream.view import run_of
 from shipmate.server.stream.watch import OwnRuns, RunInFlight, retell_stored
@@ -26,8 +26,11 @@ router = APIRouter(tags=["chat"])
 
 
 @router.post("/api/chat", response_class=Response, responses=STREAM, openapi_extra=takes(ChatBody))
-async def chat(request: Request, site: TheSite, ship: TheShip) -> Response:
+async def chat(request: Request) -> Response:
     """Take the new message or the answers to approvals, and stream what comes of it."""
+    # Asked by itself: what FastAPI takes to hand both over is a good part of what the front costs a turn.
+    site = get_site(request)
+    ship = await site.ship()
     body = read_chat(await request.body())
     thread_id = thread_of(body.id)
     admission = await admit(ship, thread_id, body, read_key(body, request.headers.get(KEY_HEADER)))

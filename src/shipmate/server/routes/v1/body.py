@@ -123,8 +123,8 @@ def read_completion(raw: bytes) -> tuple[CompletionBody, JsonObject]:
         raise invalid(f"The body is not JSON: {error}"[:300], "") from error
     if not isinstance(given, dict):
         raise invalid("The body must be one JSON object.", "")
-    for field, neutral in NEUTRAL.items():
-        if not _is_neutral(given.get(field), neutral):
+    for field, value in given.items():
+        if field in NEUTRAL and not _is_neutral(value, NEUTRAL[field]):
             raise unsupported(field, "Leave it out.")
     try:
         return msgspec.convert(given, CompletionBody), given

@@ -28,7 +28,7 @@ from shipmate.server.routes.v1.body import CompletionBody, read_completion
 from shipmate.server.routes.v1.call_thread import THREAD_HEADER, sweep
 from shipmate.server.routes.v1.refusal import unknown_model
 from shipmate.server.shape import Json, takes, tells
-from shipmate.server.site import TheShip, TheSite
+from shipmate.server.site import TheShip, get_site
 from shipmate.server.stream.stream import KEEP_ALIVE_SECONDS, Events, OpenResponse, Streamed, Streams, drain
 from shipmate.server.stream.watch import REJOIN, OwnRuns
 from shipmate.values import chunk as chunks
@@ -76,8 +76,11 @@ def _find_member(ship: Ship, name: str | None) -> str:
 
 
 @router.post("/v1/chat/completions", openapi_extra=takes(CompletionBody))
-async def complete(request: Request, site: TheSite, ship: TheShip) -> Response:
+async def complete(request: Request) -> Response:
     """Answer the last message, at once or as a stream."""
+    # Asked by itself: what FastAPI takes to hand both over is a good part of what the front costs a turn.
+    site = get_site(request)
+    ship = await site.ship()
     body, given = read_completion(await request.body())
     member = _find_member(ship, body.model)
     headers = request.headers

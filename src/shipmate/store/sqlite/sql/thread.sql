@@ -7,6 +7,10 @@ VALUES (:thread_id, :title, :member, :message_count, :token_estimate, :created_a
 -- name: find
 SELECT * FROM thread WHERE thread_id = :thread_id;
 
+-- name: has_read
+SELECT 1 FROM thread
+WHERE thread_id = :thread_id AND NOT binned AND inode = :inode AND "offset" >= :offset;
+
 -- name: stamps
 SELECT thread_id, stamp, mark_stamp, binned FROM thread;
 
