@@ -294,6 +294,20 @@ async def test_c10_credentials_of_a_repository_are_hidden(
         assert "https://git.example/x.git" in await run("git remote -v")
 
 
+async def test_c10_settings_of_a_repository_that_are_a_link_are_not_followed(
+    run: Run, repository: Path, mode: Confinement
+) -> None:
+    config = repository / ".git" / "config"
+    config.rename(repository / "settings")
+    git(repository, "config", "--file", "settings", "alias.greet", "!echo followed")
+    git(repository, "config", "--file", "settings", "http.extraHeader", "Authorization: hidden-value")
+    config.symlink_to(repository / "settings")
+    told = await run("git greet; cat .git/config; git config -l; true")
+    assert "hidden-value" not in told
+    if mode.level == "bubblewrap":
+        assert "followed" not in told
+
+
 async def test_c10_private_variables_are_given_only_to_the_command_that_names_them(
     run: Run, confined: Exec, context: ToolContext
 ) -> None:

@@ -136,7 +136,11 @@ def _cover(place: Path) -> list[str]:
 def _cover_config(config: Path, room: Room, number: int) -> list[tuple[str, list[str]]]:
     """Cover a repository's settings with a copy that holds plain values only."""
     try:
-        if not stat.S_ISREG(config.lstat().st_mode):
+        mode = config.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            # Nothing can be mounted on a link, and git would follow it: the repository is shown empty.
+            return [(f"{config.parent}/", _cover(config.parent))]
+        if not stat.S_ISREG(mode):
             return [(str(config), ["--ro-bind", "/dev/null", str(config)])] if config.exists() else []
         text = config.read_text("utf-8", "replace")
     except OSError:

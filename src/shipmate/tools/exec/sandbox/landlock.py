@@ -95,7 +95,8 @@ def _hidden_configs(repositories: Iterable[Path]) -> Iterator[str]:
         if repository.is_dir():
             for config in (repository / "config", *repository.glob("modules/**/config")):
                 if config.is_file() and has_credentials(config.read_text("utf-8", "replace")):
-                    yield str(config)
+                    # Of a link what it leads to: there the bytes are.
+                    yield from dict.fromkeys((str(config), str(config.resolve())))
 
 
 def watched(command: Sequence[str], options: Sequence[str] = ()) -> list[str]:
