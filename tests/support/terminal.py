@@ -111,6 +111,19 @@ class Terminal:
         before, self._mark = self.shown[self._mark : at], at + len(text)
         return before
 
+    def repeat_until(self, keys: str, wanted: str, refusal: str) -> None:
+        """Press keys again as long as they are refused, as a person does who was too early."""
+        pattern = re.compile(f"{re.escape(wanted)}|{re.escape(refusal)}")
+        while True:
+            self.type(keys)
+            deadline = time.monotonic() + LONG
+            while (found := pattern.search(self.shown, self._mark)) is None:
+                if not self._read(deadline - time.monotonic()):
+                    raise AssertionError(f"{wanted!r} was not shown; there is:\n{self.shown[self._mark :]}")
+            self._mark = found.end()
+            if found[0] == wanted:
+                return
+
     def finish(self, seconds: float = LONG) -> int:
         """Wait for the program to end; give its exit code."""
         deadline = time.monotonic() + seconds

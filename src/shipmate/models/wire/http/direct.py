@@ -32,6 +32,8 @@ class DirectPool:
         # The one used last stands last.
         self._idle: list[DirectConnection] = []
         self._busy: set[DirectConnection] = set()
+        # Closed ones the loop has yet to let go of.
+        self._closing: list[DirectConnection] = []
 
     async def ask(self, request: Outgoing) -> DirectResponse:
         """Send a request and return its answer once its head has come."""
@@ -49,19 +51,27 @@ class DirectPool:
         """Keep a connection for later requests, or close it."""
         self._busy.discard(connection)
         if not is_free:
-            connection.close()
+            self._close(connection)
             return
         connection.idle_since = asyncio.get_running_loop().time()
         self._idle.append(connection)
         if len(self._idle) > IDLE_LIMIT or not self._is_young(self._idle[0]):
-            self._idle.pop(0).close()
+            self._close(self._idle.pop(0))
 
     async def close(self) -> None:
         """Close every connection."""
         for connection in [*self._idle, *self._busy]:
-            connection.close()
+            self._close(connection)
         self._idle.clear()
         self._busy.clear()
+        for connection in self._closing:
+            await connection.stream.wait_closed()
+        self._closing.clear()
+
+    def _close(self, connection: DirectConnection) -> None:
+        connection.close()
+        self._closing = [each for each in self._closing if not each.stream.is_closed]
+        self._closing.append(connection)
 
     def _take(self, request: Outgoing) -> DirectConnection | None:
         """Return a kept connection that is still of use; the others to that server are closed."""
@@ -71,7 +81,7 @@ class DirectPool:
                 connection = self._idle.pop(number)
                 if self._is_young(connection) and not connection.stream.is_stale:
                     return connection
-                connection.close()
+                self._close(connection)
         return None
 
     def _is_young(self, connection: DirectConnection) -> bool:

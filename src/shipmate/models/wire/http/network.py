@@ -7,6 +7,7 @@ import select
 import socket
 import ssl
 from collections.abc import Iterable
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from shipmate.models.wire.http.trouble import HttpFault, explain_certificate
@@ -42,7 +43,7 @@ class Network(AsyncNetworkBackend):
         try:
             async with asyncio.timeout(timeout):
                 _, protocol = await asyncio.get_running_loop().create_connection(
-                    _Protocol, host, port, happy_eyeballs_delay=NEXT_ADDRESS_SECONDS
+                    _Protocol, host, port, happy_eyeballs_delay=_delay_next(host)
                 )
         except TimeoutError:
             raise HttpFault(
@@ -84,6 +85,11 @@ class NetworkStream(AsyncNetworkStream):
         """Return whether an idle connection is of no more use."""
         return self._protocol.is_stale
 
+    @property
+    def is_closed(self) -> bool:
+        """Return whether the loop has let go of it."""
+        return self._protocol.closed.is_set()
+
     async def receive(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Return what has come, nothing at the end; raise `TimeoutError` when nothing comes in time."""
         if self._protocol.is_waiting:
@@ -105,6 +111,10 @@ class NetworkStream(AsyncNetworkStream):
     def abort(self) -> None:
         """Close without waiting for the other side, so that it can be done while being cancelled."""
         self._protocol.transport.abort()
+
+    async def wait_closed(self) -> None:
+        """Wait until the loop has let go of a connection that was closed."""
+        await self._protocol.closed.wait()
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Receive for the library; raise its `ReadTimeout` when nothing comes in time."""
@@ -189,6 +199,7 @@ class _Protocol(asyncio.Protocol):
         self._writers: list[asyncio.Future[None]] = []
         # Whether more than enough waits to be sent.
         self.is_full = False
+        self.closed = asyncio.Event()
 
     @property
     def is_waiting(self) -> bool:
@@ -256,6 +267,7 @@ class _Protocol(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_over = True
         self._failure = exc
+        self.closed.set()
         self._wake()
         for free in self._writers:
             if not free.done():
@@ -275,6 +287,18 @@ class _Protocol(asyncio.Protocol):
     def _wake(self) -> None:
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
+
+
+def _delay_next(host: str) -> float | None:
+    """Return when the next address of a host is tried; None where the host is an address and has no other.
+
+    The loop's race of connections was seen to leave sockets unclosed, so it is run only where it can help.
+    """
+    try:
+        ip_address(host)
+    except ValueError:
+        return NEXT_ADDRESS_SECONDS
+    return None
 
 
 def _has_data(connection: Any) -> bool:
