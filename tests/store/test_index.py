@@ -548,7 +548,7 @@ class Between(OsDisk):
 
     def pread(self, handle: int, size: int, offset: int) -> bytes:
         found = super().pread(handle, size, offset)
-        if len(found) < size and self.work is not None:
+        if not found and self.work is not None:
             work, self.work = self.work, None
             other = threading.Thread(target=lambda: asyncio.run(work()))
             other.start()

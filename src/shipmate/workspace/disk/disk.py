@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 from shipmate.errors import StorageError
 
 BLOCK = 65536
-READ_BYTES = BLOCK * 16
 # The folder of a workspace whose own entries are put on disk as well.
 SHIP = ".ship"
 
@@ -115,13 +114,11 @@ class opened:  # noqa: N801
 
 def read_from(disk: Disk, handle: int, offset: int = 0) -> bytes:
     """Return what a file holds from a place on."""
-    piece = disk.pread(handle, READ_BYTES, offset)
-    pieces = [piece]
-    # Less than was asked for is all there is.
-    while len(piece) == READ_BYTES:
-        offset += len(piece)
-        piece = disk.pread(handle, READ_BYTES, offset)
+    pieces: list[bytes] = []
+    # Less than was asked for need not be all there is: a disk that fails further on gives what lies before.
+    while piece := disk.pread(handle, BLOCK * 16, offset):
         pieces.append(piece)
+        offset += len(piece)
     return b"".join(pieces)
 
 
