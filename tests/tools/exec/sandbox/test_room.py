@@ -308,6 +308,18 @@ async def test_c10_settings_of_a_repository_that_are_a_link_are_not_followed(
         assert "followed" not in told
 
 
+async def test_c10_settings_of_a_worktree_are_cleaned_as_the_repositorys_are(
+    run: Run, repository: Path, mode: Confinement
+) -> None:
+    git(repository, "config", "extensions.worktreeConfig", "true")
+    git(repository, "config", "--worktree", "alias.greet", "!echo followed")
+    git(repository, "config", "--worktree", "http.extraHeader", "Authorization: hidden-value")
+    told = await run("git greet; cat .git/config.worktree; git config -l; true")
+    assert "hidden-value" not in told
+    if mode.level == "bubblewrap":
+        assert "followed" not in told
+
+
 async def test_c10_private_variables_are_given_only_to_the_command_that_names_them(
     run: Run, confined: Exec, context: ToolContext
 ) -> None:

@@ -26,7 +26,7 @@ from shipmate.tools.exec.sandbox.locked import (
     state_folders,
 )
 from shipmate.tools.exec.sandbox.readable import own_code, readable_places
-from shipmate.tools.exec.sandbox.repository import GUARDED, clean_config
+from shipmate.tools.exec.sandbox.repository import GUARDED, clean_config, list_settings
 from shipmate.tools.exec.sandbox.room import Room, choose_place, name_folder, remove_folder
 from shipmate.workspace.layout import Layout
 
@@ -106,7 +106,7 @@ class Bubblewrap:
             if room.writes_repository and folder.parent == self._layout.root:
                 inner = (str(folder / name) for name in GUARDED if (folder / name).exists())
                 covers += [(place, ["--ro-bind", place, place]) for place in inner]
-            for config in (folder / "config", *folder.glob("modules/**/config")):
+            for config in list_settings(folder):
                 covers += _cover_config(config, room, len(covers))
         return covers
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from shipmate.tools.exec.sandbox import jail
 from shipmate.tools.exec.sandbox.locked import LockedTree, closed_places, hidden_places, state_folders
 from shipmate.tools.exec.sandbox.readable import own_code, readable_places
-from shipmate.tools.exec.sandbox.repository import has_credentials
+from shipmate.tools.exec.sandbox.repository import has_credentials, list_settings
 from shipmate.tools.exec.sandbox.room import Room
 from shipmate.workspace.layout import Layout
 
@@ -93,7 +93,7 @@ def _hidden_configs(repositories: Iterable[Path]) -> Iterator[str]:
     """Return the settings of repositories that hold credentials; they cannot be shown without them here."""
     for repository in repositories:
         if repository.is_dir():
-            for config in (repository / "config", *repository.glob("modules/**/config")):
+            for config in list_settings(repository):
                 if config.is_file() and has_credentials(config.read_text("utf-8", "replace")):
                     # Of a link what it leads to: there the bytes are.
                     yield from dict.fromkeys((str(config), str(config.resolve())))

@@ -10,6 +10,7 @@ from shipmate.values.pattern import lazy_pattern
 
 # Git acts on these; a command that may write the repository may still not write them.
 GUARDED = ("config", "config.worktree", "hooks", "info", "modules", "worktrees", "commondir", "gitdir")
+SETTINGS_FILES = ("config", "config.worktree")
 # Verbs of git that have to write the repository to do their work.
 WRITING_VERBS = frozenset(
     {
@@ -62,6 +63,13 @@ OPEN_SECTIONS = frozenset(
 SECTION = lazy_pattern(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]')
 SETTING = lazy_pattern(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?")
 PASSWORD = lazy_pattern(r"^([a-z][a-z0-9+.-]*://)[^/@\s]*@", re.IGNORECASE)
+
+
+def list_settings(repository: Path) -> list[Path]:
+    """Return the files a repository's settings lie in, those of its worktrees and modules included."""
+    patterns = ("config", "config.worktree", "worktrees/*/config.worktree", "modules/**/config*")
+    found = (file for pattern in patterns for file in repository.glob(pattern))
+    return [file for file in found if file.name in SETTINGS_FILES]
 
 
 def read_guarded(repository: Path) -> dict[Path, bytes]:
