@@ -8,18 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.running import command_lines
 from tests.tools.exec.preview.conftest import Bench
 
 
 def is_running(word: str) -> bool:
     """Return whether a process runs that has a word in its command line."""
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if word.encode() in place.read_bytes():
-                return True
-        except OSError:
-            continue
-    return False
+    return any(word.encode() in line for line in command_lines())
 
 
 async def test_a_cancelled_trial_ends_the_command_and_leaves_nothing(bench: Bench, root: Path) -> None:
