@@ -32,6 +32,9 @@ print(json.dumps(costs))
 # A call that needs more than this is ended: the test fails, the machine does not.
 SECONDS_LIMIT = 60
 MEMORY_LIMIT = 2_000_000_000
+# What else the machine does can make one measurement longer, never shorter. A cost counts as too high only
+# when it is so each time.
+ATTEMPTS = 5
 
 
 class Cost(NamedTuple):
@@ -60,10 +63,21 @@ def assert_all_linear(function: str, expressions: list[str], size: int, *more: s
     """
     sized = [each.replace("SIZE", str(much)) for each in expressions for much in (size // 10, size)]
     costs = _measure(function, sized, more)
-    for expression, small, large in zip(expressions, costs[::2], costs[1::2], strict=True):
-        slower = f"{expression}: {small.seconds:.2f} s became {large.seconds:.2f} s"
-        assert large.seconds <= 20 * small.seconds + 0.2, slower
+    for _ in range(ATTEMPTS - 1):
+        if not _too_slow(expressions, costs):
+            break
+        again = _measure(function, sized, more)
+        costs = [min(pair) for pair in zip(costs, again, strict=True)]
+    assert not _too_slow(expressions, costs), _too_slow(expressions, costs)
     return costs[1::2]
+
+
+def _too_slow(expressions: list[str], costs: list[Cost]) -> list[str]:
+    return [
+        f"{expression}: {small.seconds:.2f} s became {large.seconds:.2f} s"
+        for expression, small, large in zip(expressions, costs[::2], costs[1::2], strict=True)
+        if large.seconds > 20 * small.seconds + 0.2
+    ]
 
 
 def _measure(function: str, expressions: list[str], more: tuple[str, ...]) -> list[Cost]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
+import random
 import sys
 from asyncio.subprocess import PIPE
+from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -18,6 +22,8 @@ from shipmate.thread.row import encode_row
 from shipmate.values.message import UIMessage, user_message
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
+from tests.simulation.disk import Locks, SimDisk
+from tests.simulation.volume import Volume
 from tests.support.wait import LONG
 
 ROOM = ThreadId("web", "room", "1")
@@ -220,3 +226,83 @@ async def test_a_thread_in_the_bin_is_not_lost_to_another_of_its_name(tmp_path: 
     with pytest.raises(UserError, match="exists already in the threads"):
         await log.restore(ROOM)
     assert (layout.thread_bin(ROOM).read_bytes(), layout.thread(ROOM).read_bytes()) == (binned, live)
+
+
+class PowerCut(BaseException):
+    """The machine goes off."""
+
+
+class Cut:
+    """A thread of one row on a disk whose power is cut before its `step`th call."""
+
+    def __init__(self, seed: int, step: int = 0) -> None:
+        self.volume = Volume(random.Random(seed), lambda: 1_000_000_000)
+        self.calls = 0
+        self._step = step
+        layout = Layout(Path("/ship"))
+        self.volume.make(layout.threads)
+        self.log = FileLog(layout, SimDisk(self.volume, Locks(), self._count))
+        self._reader = FileLog(layout, SimDisk(self.volume, Locks(), lambda _call, _path: None))
+
+    async def begin(self) -> None:
+        await self._reader.append(ROOM, rows(1))
+
+    async def answer(self) -> None:
+        """Append words that do not wait, twice, unless they are there, and an answer that does."""
+        for place in range(len(await self.ids()), 3):
+            await self.log.append(ROOM, rows(3)[place:][:1], waits=False)
+        await self.log.append(ROOM, rows(4)[3:])
+
+    async def ids(self) -> list[str]:
+        tail = await self._reader.read(ROOM, Position())
+        assert tail.problems == []
+        return [row["id"] for row in tail.rows]
+
+    def _count(self, _call: str, _path: str) -> None:
+        self.calls += 1
+        if self.calls == self._step:
+            raise PowerCut
+
+
+async def test_no_power_cut_leaves_an_answer_without_the_words_before_it() -> None:
+    whole = Cut(0)
+    await whole.begin()
+    await whole.answer()
+    seen = set[tuple[str, ...]]()
+    for step in range(1, whole.calls + 2):
+        for seed in range(40):
+            cut = Cut(seed, step)
+            await cut.begin()
+            with contextlib.suppress(PowerCut):
+                await cut.answer()
+            cut.volume.cut_power()
+            seen.add(tuple(await cut.ids()))
+    assert seen == {("m0", "m1", "m2", "m3")[:count] for count in range(1, 5)}
+
+
+@pytest.mark.parametrize("failing", [1, 2, 3])
+async def test_words_that_a_failed_sync_left_in_doubt_are_not_built_upon(failing: int) -> None:
+    for seed in range(100):
+        cut = Cut(seed)
+        await cut.begin()
+        with mock.patch.object(SimDisk, "fdatasync", _fail(cut.volume, failing)), pytest.raises(StorageError):
+            await cut.answer()
+        await cut.answer()
+        cut.volume.cut_power()
+        assert await cut.ids() == ["m0", "m1", "m2", "m3"]
+
+
+def _fail(volume: Volume, failing: int) -> Callable[[SimDisk, int], None]:
+    """Return a sync that fails once, after so many."""
+    real, count = SimDisk.fdatasync, 0
+
+    def sync(disk: SimDisk, handle: int) -> None:
+        nonlocal count
+        count += 1
+        volume.weather.trouble = float(count == failing)
+        try:
+            real(disk, handle)
+        finally:
+            volume.weather.trouble = 0.0
+
+    return sync

@@ -83,6 +83,8 @@ class FileLog:
     def __init__(self, layout: Layout, disk: Disk = DISK) -> None:
         self._layout = layout
         self._disk = disk
+        # Where the rows lie that end a file and did not wait for the disk.
+        self._loose: dict[ThreadId, range] = {}
 
     @asynccontextmanager
     async def lock(self, thread_id: ThreadId) -> AsyncGenerator[None]:
@@ -146,12 +148,14 @@ class FileLog:
         """Append rows and put them on disk; a failed write leaves the file as it was."""
         path = self._layout.thread(thread_id)
         data = b"".join(map(encode_row, rows))
+        loose = self._loose.pop(thread_id, range(0))
         with self._refusals(path):
-            write = partial(append_to, self._disk, path, data, waits=waits, is_whole=_is_row)
+            write = partial(append_to, self._disk, path, data, waits=waits, is_whole=_is_row, loose=loose)
             if waits:
                 await pace_of(self._disk).wait(write)
-            else:
-                write()
+                return
+            start = write()
+        self._loose[thread_id] = range(start, start + len(data))
 
     async def create(self, thread_id: ThreadId, rows: Sequence[UIMessage]) -> None:
         """Make a thread with all its first rows, or none."""

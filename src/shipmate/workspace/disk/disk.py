@@ -260,11 +260,14 @@ def append_to(
     waits: bool = True,
     is_shared: bool = False,
     is_whole: Callable[[bytes], bool] | None = None,
+    loose: range = range(0),
 ) -> int:
     """Append whole lines to a file and return where they begin; it stays as it was when the disk refuses.
 
     What `waits` is on disk before this returns; what does not survives a crash of the process, not a power
-    cut. A file that `is_shared` is locked meanwhile: two processes may append to it.
+    cut. A file that `is_shared` is locked meanwhile: two processes may append to it. What ends the file and
+    is still `loose`, because it did not wait, is put on disk first, or a power cut could leave the new
+    lines without it; it goes too when the disk refuses.
     """
     is_new = False
     try:
@@ -279,14 +282,17 @@ def append_to(
         if is_shared:
             disk.flock(handle, fcntl.LOCK_EX)
         size = cut_torn_tail(disk, handle, is_whole)
+        is_loose = bool(loose) and size == loose.stop
         try:
+            if is_loose:
+                disk.fdatasync(handle)
             write_all(disk, handle, data)
             if waits:
                 disk.fdatasync(handle)
         except OSError:
             # What others appended behind it meanwhile stays.
             if disk.fstat(handle).st_size <= size + len(data):
-                disk.ftruncate(handle, size)
+                disk.ftruncate(handle, loose.start if is_loose else size)
             raise
     finally:
         disk.close(handle)
