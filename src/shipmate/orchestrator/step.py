@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from math import ceil
 from typing import Any
 
 import msgspec
@@ -162,7 +163,7 @@ def tell_notice(event: ModelNotice, language: str = "en") -> Chunk:
     """Tell those who watch why the answer is late; nothing of it is kept, for it passes."""
     values = {"reason": event.reason, "model": event.model}
     if event.kind == "retry":
-        values["seconds"] = f"{event.wait_seconds:.0f}"
+        values["seconds"] = str(max(1, ceil(event.wait_seconds)))
     text = say(event.kind, **values).tell(language)
     data = {"kind": event.kind, "text": text, "model": event.model, "waitSeconds": event.wait_seconds}
     # A fallback stays to be seen: another model answers than the one that was asked.

@@ -307,9 +307,11 @@ class Turn:
     async def fail(self, error: ShipmateError, calls: str = NOT_RUN) -> Outcome:
         """End the run with an error that the thread shows; `calls` says what became of open calls."""
         self.start()
-        trouble = {"retryable": False}
+        trouble: JsonObject = {"retryable": False}
         if isinstance(error, ModelError):
             trouble = {"retryable": error.retryable, "kind": error.kind}
+            if error.retry_after is not None:
+                trouble["retryAfter"] = error.retry_after
         words = tell_error(error, self.language)
         shown = chunks.data("error", {"message": words, **trouble})
         await self._abandon_approved(f"{error} Nothing ran.")
@@ -354,6 +356,7 @@ def describe_outcome(message: UIMessage, run_id: str, status: OutcomeStatus) -> 
         error=error.get("message"),
         retryable=error.get("retryable", False),
         kind=error.get("kind"),
+        retry_after=error.get("retryAfter"),
     )
 
 

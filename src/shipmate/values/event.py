@@ -172,6 +172,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     retryable: bool = False
     # What sort of trouble at the model it was; see `ModelError.kind`.
     kind: str | None = None
+    # The seconds after which the model said it may be asked again.
+    retry_after: float | None = None
 
 
 def encode_event(event: IngressEvent) -> bytes:

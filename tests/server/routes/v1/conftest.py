@@ -39,6 +39,7 @@ SCRIPT = {
     "be cut short": [[say("And so"), Finish("length", USED)]],
     "be filtered": [[say("I may"), Finish("content-filter", USED)]],
     "be busy": [fail(ModelBusyError("is over its limit"))],
+    "be busy for a while": [fail(ModelBusyError("is over its limit", retry_after=90.2))],
     "be down": [fail(ModelDownError("cannot be reached"))],
     "be refused": [fail(ModelAuthError("refused the key"))],
     "be wrong": [fail(ModelRequestError("did not accept the request"))],

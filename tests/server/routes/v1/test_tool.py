@@ -235,6 +235,6 @@ async def test_w5_a_model_that_calls_all_the_same_runs_nothing(tmp_path: Path) -
 
 
 def test_the_words_are_there_in_both_languages() -> None:
-    for name in ("instructions", "waiting", "waiting-unlisted", "a-call"):
+    for name in ("instructions", "waiting", "waiting-unlisted"):
         told = {call_thread.say(language, name, text="x", what="y", thread="z") for language in ("en", "zh")}
         assert len(told) == 2

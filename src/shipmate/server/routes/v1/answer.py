@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from shipmate.approvals.question import reveal, summarise
+from shipmate.approvals.question import summarise
 from shipmate.errors import ShipmateError
 from shipmate.orchestrator.lane.ingress import reply_id
 from shipmate.server.guard.error import ApiError, ClientRefusal, client_problem
@@ -26,7 +26,6 @@ from shipmate.values.thread_id import ThreadId
 
 DONE = b"data: [DONE]\n\n"
 REASONS = {"length": "length", "content-filter": "content_filter"}
-WHAT_LIMIT = 200
 LOST = "The process that worked this run was lost. The run is taken up again; its answer is in the thread."
 
 
@@ -42,6 +41,8 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     """How a request ended."""
 
     text: str
+    # Which calls a person must look at elsewhere.
+    asked: str = ""
     reasoning: str
     calls: list[JsonObject]
     reason: str
@@ -86,7 +87,8 @@ async def conclude(ship: Ship, admitted: Admitted, receipt: Receipt) -> Conclusi
     text = text_of(shown) if message is not None else outcome.text
     asked = await _tell_waiting(ship, admitted.thread_id, outcome, shown)
     return Conclusion(
-        text="\n\n".join(filter(None, (text, asked))),
+        text=text,
+        asked=asked,
         reasoning="\n\n".join(str(part["text"]) for part in segment.parts if part["type"] == "reasoning"),
         calls=calls,
         reason="tool_calls" if calls else REASONS.get(str(metadata.get("ending")), "stop"),
@@ -135,13 +137,8 @@ async def _tell_waiting(ship: Ship, thread_id: ThreadId, outcome: Outcome, shown
         return ""
     waiting = await ship.approvals.pending(str(thread_id))
     asked = "; ".join(f"`{each.tool}`: {summarise(each)}" for each in waiting)
-    return tell_waiting(ship.config.language, thread_id, asked)
-
-
-def tell_waiting(language: str, thread_id: ThreadId, what: str) -> str:
-    """Say that calls wait for a person, and where they can be answered."""
     name = "waiting" if thread_id.is_listed else "waiting-unlisted"
-    return say(language, name, what=what or say(language, "a-call"), thread=thread_id)
+    return say(ship.config.language, name, what=asked, thread=thread_id)
 
 
 def _usage(steps: list[StepUsage], segment: Segment) -> JsonObject:
@@ -175,11 +172,12 @@ def headers_of(admitted: Admitted) -> dict[str, str]:
 
 def completion(own_id: str, model: str, end: Conclusion) -> JsonObject:
     """Return the whole answer."""
-    message: JsonObject = {"role": "assistant", "content": end.text, "refusal": None}
+    text = "\n\n".join(filter(None, (end.text, end.asked)))
+    message: JsonObject = {"role": "assistant", "content": text, "refusal": None}
     if end.reasoning:
         message["reasoning_content"] = end.reasoning
     if end.calls:
-        message |= {"tool_calls": end.calls, "content": end.text or None}
+        message |= {"tool_calls": end.calls, "content": text or None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": end.reason}
     head = {"id": own_id, "object": "chat.completion", "created": end.created, "model": model}
     return {**head, "choices": [choice], "usage": end.usage}
@@ -188,8 +186,7 @@ def completion(own_id: str, model: str, end: Conclusion) -> JsonObject:
 class ChunkEncoder:
     """Turns our chunks into OpenAI's; parts it has no words for are left out."""
 
-    def __init__(self, admitted: Admitted, model: str, language: str, *, tells_usage: bool) -> None:
-        self._thread_id = admitted.thread_id
+    def __init__(self, admitted: Admitted, model: str, *, tells_usage: bool) -> None:
         self._own = own_round(admitted)
         self._head: JsonObject = {
             "id": answer_id(admitted),
@@ -197,11 +194,10 @@ class ChunkEncoder:
             "created": seconds(None),
             "model": model,
         }
-        self._language = language
         self._tells_usage = tells_usage
-        self._calls: dict[str, str] = {}
         # Before the results a request brought stands what its program was told before.
         self._is_open = self._own is None
+        self._has_said = False
         self.has_begun = False
         # The head of the response is out, so that no status can tell of trouble any more.
         self.is_sent = False
@@ -219,8 +215,6 @@ class ChunkEncoder:
             return _event(_problem(ApiError(503, "unavailable", CLOSING)))
         elif kind == "start" and not self.has_begun:
             self._head["created"] = seconds((chunk.get("messageMetadata") or {}).get("timestamp"))
-        elif kind == "tool-input-available":
-            self._calls[chunk["toolCallId"]] = _name_call(chunk)
         elif self._is_open and (delta := self._delta(chunk)):
             return self._choice(delta)
         return b""
@@ -228,12 +222,10 @@ class ChunkEncoder:
     def _delta(self, chunk: Chunk) -> JsonObject | None:
         match chunk["type"]:
             case "text-delta":
+                self._has_said = True
                 return {"content": chunk["delta"]}
             case "reasoning-delta":
                 return {"reasoning_content": chunk["delta"]}
-            case "tool-approval-request":
-                what = self._calls.get(chunk["toolCallId"], "")
-                return {"content": f"\n\n{tell_waiting(self._language, self._thread_id, what)}"}
             case _:
                 return None
 
@@ -244,7 +236,10 @@ class ChunkEncoder:
         told = b""
         if not self.has_begun and end.text:
             # Nothing ran that could have been followed: an answer to an approval, say.
+            self._has_said = True
             told += self._choice({"content": end.text})
+        if end.asked:
+            told += self._choice({"content": f"\n\n{end.asked}" if self._has_said else end.asked})
         if end.calls:
             told += self._choice({"tool_calls": [{"index": n, **each} for n, each in enumerate(end.calls)]})
         told += self._choice({}, end.reason)
@@ -268,9 +263,3 @@ def _problem(error: ApiError) -> JsonObject:
 
 def _event(body: JsonObject) -> bytes:
     return b"data: " + msgspec.json.encode(body) + b"\n\n"
-
-
-def _name_call(chunk: Chunk) -> str:
-    given = reveal(" ".join(msgspec.json.encode(chunk.get("input")).decode().split()))
-    cut = given if len(given) <= WHAT_LIMIT else f"{given[:WHAT_LIMIT]}…"
-    return f"`{chunk['toolName']}`: {cut}"

@@ -88,7 +88,7 @@ async def complete(request: Request) -> Response:
     application = Application(ship, body, given, headers.get(THREAD_HEADER), headers.get(KEY_HEADER))
     admitted = await application.admit(member)
     if body.stream:
-        encoder = ChunkEncoder(admitted, member, ship.config.language, tells_usage=body.wants_usage)
+        encoder = ChunkEncoder(admitted, member, tells_usage=body.wants_usage)
         return Streamed(CompletionStream(ship, site.streams, admitted, encoder).play)
     end = await conclude(ship, admitted, await ship.keeper.receive(admitted.event))
     if end.problem is not None:

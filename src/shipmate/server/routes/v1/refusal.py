@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from shipmate.server.guard.error import ApiError
 from shipmate.values.event import Outcome
 
@@ -51,4 +53,7 @@ def failure(outcome: Outcome, *, has_acted: bool) -> ApiError:
     else:
         status, code = (503, "unavailable") if outcome.retryable else (500, "run_failed")
     may_repeat = outcome.retryable and not has_acted
-    return ApiError(status, code, words, headers={"x-should-retry": "true" if may_repeat else "false"})
+    headers = {"x-should-retry": "true" if may_repeat else "false"}
+    if may_repeat and outcome.retry_after is not None:
+        headers["retry-after"] = str(ceil(outcome.retry_after))
+    return ApiError(status, code, words, headers=headers)
