@@ -33,9 +33,16 @@ MUTANTS = (
     Mutant(
         "rows-not-synced",
         "workspace/disk/disk.py",
-        "disk.fdatasync(handle)",
+        "if waits:\n                disk.fdatasync(handle)",
         "pass",
         "workspace/disk/test_disk.py",
+    ),
+    Mutant(
+        "loose-rows-not-synced",
+        "workspace/disk/disk.py",
+        "if is_loose:\n                disk.fdatasync(handle)",
+        "pass",
+        "thread/test_log.py",
     ),
     Mutant(
         "names-not-synced",
