@@ -194,6 +194,7 @@ class Shipmate:
     async def _begin_to_keep(self) -> LocalKeeper:
         """Make the lanes of the keeper, after finishing what a crash cut off."""
         await asyncio.to_thread(take_up, self.layout)
+        await self.store.settle()
         await self.store.inbox.load()
         await self.store.outbox.load()
         feed = LocalFeed()

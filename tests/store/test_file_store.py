@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import sqlite3
 import time
+from datetime import UTC, datetime
 from pathlib import Path
+from unittest import mock
 
 import msgspec
 import pytest
 
 from shipmate.errors import StorageError
-from shipmate.store.file_store import open_store
+from shipmate.store.file_store import FileStore, open_store
 from shipmate.store.journal.grant import FolderWatch, GrantFiles
 from shipmate.store.migration import read_migrations
 from shipmate.store.port import Store
-from shipmate.store.sqlite.database import PACKAGE
+from shipmate.store.sqlite.database import PACKAGE, Database
 from shipmate.store.transient_store import TransientStore
 from shipmate.thread.log import FileLog
 from shipmate.values.event import Outcome, TextEvent, encode_event
 from shipmate.values.message import user_message
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk.disk import DISK, locked
+from shipmate.workspace.disk.disk import DISK, exists, locked, make_folder, opened
 from shipmate.workspace.layout import Layout
+from tests.simulation.disk import Locks, SimDisk
+from tests.simulation.volume import Volume
 from tests.support.sync import ImpatientDisk
 
 ROOM = "web:room:1"
@@ -225,7 +230,7 @@ async def test_a_kill_while_it_is_carried_over_carries_over_once(
         raise KilledError
 
     with monkeypatch.context() as patch:
-        patch.setattr("shipmate.store.file_store._carry_inbox", killed)
+        patch.setattr("shipmate.store.legacy._carry_inbox", killed)
         with pytest.raises(KilledError):
             open_store(layout_legacy)
     store = open_store(layout_legacy)
@@ -264,3 +269,23 @@ async def test_what_was_answered_or_names_no_thread_is_not_carried_over(layout_l
     assert await store.inbox.open(LEGACY_ROOM) == []
     assert [info.thread_id for info in await store.threads.list(archived=True)] == [LEGACY_ROOM]
     await store.close()
+
+
+@pytest.mark.parametrize("folder", ["approvals", "joint_decisions", "grants", "marks", "threads", "bin"])
+async def test_what_a_killed_process_named_is_on_disk_before_others_build_on_it(folder: str) -> None:
+    for seed in range(20):
+        volume = Volume(random.Random(seed), lambda: 1_000_000_000)
+        layout = Layout(Path("/ship"))
+        volume.make(layout.root)
+        path = getattr(layout, folder) / "a.json"
+        killed = SimDisk(volume, Locks(), lambda _call, _path: None)
+        with mock.patch.object(SimDisk, "fsync"):
+            make_folder(killed, path.parent)
+            with opened(killed, path, os.O_WRONLY | os.O_CREAT):
+                pass
+        heir = SimDisk(volume, Locks(), lambda _call, _path: None)
+        store = FileStore(layout, heir, Database(None), lambda: datetime.now(UTC))
+        await store.settle()
+        await store.close()
+        volume.cut_power()
+        assert exists(heir, path)

@@ -321,6 +321,10 @@ class Store(Protocol):
     @property
     def search(self) -> Search: ...
 
+    async def settle(self) -> None:
+        """Put on disk what a process wrote that ended before it had waited for it; others build on it now."""
+        ...
+
     async def reconcile(
         self, progress: Callable[[int, int], None] | None = None, *, anew: bool = False
     ) -> Reconciled:
