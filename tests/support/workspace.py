@@ -58,7 +58,10 @@ class Probe(Tool[Mark]):
 async def open_workspace(
     folder: Path, model: Model, tools: Sequence[Tool[Any]] = (), **permissions: Any
 ) -> AsyncGenerator[Shipmate]:
-    """Open a workspace in a folder; the same folder can be opened again, as after a restart."""
+    """Open a workspace in a folder; the same folder can be opened again, as after a restart.
+
+    It writes ship.json anew, and who has the folder open already goes by that from the next call on.
+    """
     (folder / "Agent.md").write_text("# Captain\n")
     (folder / "ship.json").write_text(json.dumps({"permissions": permissions}))
     app = await Shipmate.open(folder, model=model, environ={}, toolset=Toolset(tools))

@@ -68,10 +68,10 @@ async def test_d1_a_message_of_another_process_waits_for_the_command_of_the_firs
     model = ScriptedModel({"slow": [[call("work", mark="A")], "A is done."], "next": ["Now B."]})
     async with (
         open_workspace(tmp_path, model, [work], mode="yolo") as first,
-        open_workspace(tmp_path, SILENT) as second,
+        open_workspace(tmp_path, SILENT, mode="yolo") as second,
     ):
         one = await first.receive(said("slow"))
-        await work.begun.wait()
+        await asyncio.wait_for(work.begun.wait(), LONG)
         two = await second.receive(said("next"))
         work.hold.set()
         outcomes = [await asyncio.wait_for(each.outcome(), LONG) for each in (one, two)]
