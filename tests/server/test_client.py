@@ -59,7 +59,7 @@ async def run_client(served: Served, version: str) -> dict[str, Any]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(300):
         out, problems = await process.communicate()
     assert process.returncode == 0, problems.decode()
     found: dict[str, Any] = msgspec.json.decode(out)

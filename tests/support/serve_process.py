@@ -30,7 +30,7 @@ class Process:
             headers={"authorization": f"Bearer {token}"},
             trust_env=False,
             verify=False,
-            timeout=30,
+            timeout=LONG,
         )
 
     async def kill(self) -> None:

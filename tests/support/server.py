@@ -20,6 +20,7 @@ from shipmate.server.guard.host import AllowedHosts
 from shipmate.server.port import Ship
 from shipmate.server.site import Opener, Site
 from shipmate.server.web import WebListener, make_app
+from tests.support.wait import LONG
 
 AGENT = "# Mate\n\nYou are Mate, who answers tests.\n"
 
@@ -80,7 +81,7 @@ async def serving(site: Site, *, listen: str = "127.0.0.1", port: int = 0) -> As
         await started.wait()
         headers = {"authorization": f"Bearer {site.token.value}"}
         client = httpx2.AsyncClient(
-            base_url=address, headers=headers, trust_env=False, verify=False, timeout=20
+            base_url=address, headers=headers, trust_env=False, verify=False, timeout=LONG
         )
         try:
             async with client:

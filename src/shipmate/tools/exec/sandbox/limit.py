@@ -20,7 +20,7 @@ BLOCK_BYTES = 512
 PROCESSES = Path("/proc")
 # Taken for the number that run already where it cannot be counted.
 MANY_PROCESSES = 2000
-PROBE_SECONDS = 10
+PROBE_SECONDS = 30
 PROBE_PROCESSES = 16
 # Starts twice as many processes as it may have, and no more than that.
 PROBE = (
