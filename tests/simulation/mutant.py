@@ -29,7 +29,6 @@ from shipmate.store.index import Index
 from shipmate.store.journal.inbox import JournalInbox, Line, StopLine
 from shipmate.store.journal.lines import LineFile
 from shipmate.store.port import InboxRow
-from shipmate.thread import log as logs
 from shipmate.values.event import ApprovalReplyEvent, Outcome, TextEvent
 from shipmate.workspace.disk import disk as disks
 from tests.simulation.disk import SimDisk
@@ -73,17 +72,6 @@ def no_sync_of_files(stack: ExitStack) -> None:
 def no_sync_of_names(stack: ExitStack) -> None:
     """The names of new files are not waited for."""
     _put(stack, disks, "sync_entries", lambda _disk, _folder: None)
-
-
-@mutant
-def loose_rows_overtaken(stack: ExitStack) -> None:
-    """An answer is put on disk beside the words it answers, not after them."""
-    append = logs.append_to
-
-    def forget(*given: Any, **more: Any) -> int:
-        return append(*given, **{**more, "loose": range(0)})
-
-    _put(stack, logs, "append_to", forget)
 
 
 @mutant
