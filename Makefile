@@ -29,9 +29,9 @@ test:
 ifdef ARGS
 	$(BIN)/pytest $(ARGS)
 else
-	@scripts/run-tests --durations 25 --ignore tests/page
+	$(BIN)/pytest -n 2 --dist loadgroup --durations 25 --ignore tests/page
 	@# The browser's driver keeps an event loop of its own, which no asyncio test may share a process with.
-	@scripts/run-tests --durations 15 tests/page
+	$(BIN)/pytest -n 2 --dist loadgroup --durations 15 tests/page
 endif
 
 # Measure by branch which code the tests run: a table, pages in artefacts/coverage/html, and a floor for four rooms.
@@ -52,10 +52,9 @@ EXAMPLES ?= 2000
 search: $(VENV)/dev
 	SHIPMATE_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -q -n 2 -m hypothesis --ignore tests/page $(ARGS)
 
-# The long proof: searching properties, simulated misfortunes, mutants, a thousand kills of real processes, every attack, programs of others. Hours.
+# The long proof: searching properties, simulated misfortunes, mutants, a thousand kills of real processes, programs of others. Hours.
 proof: search simulate mutants
 	SHIPMATE_KILLS=1000 $(BIN)/pytest -q tests/crash
-	SHIPMATE_ATTACKS=1 $(BIN)/pytest -q tests/attack
 	SHIPMATE_PROGRAMS=1 $(BIN)/pytest -q tests/server/routes/v1/test_client.py
 
 # Simulate crashes, power cuts, full disks and races, seed by seed, on all cores. ARGS such as `--seeds 500`.

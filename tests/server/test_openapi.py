@@ -36,7 +36,7 @@ async def test_the_api_keeps_to_its_description(served: Served, tmp_path: Path) 
         f"{served.address}/openapi.json",
         *("--header", f"Authorization:{served.bearer['authorization']}"),
         *("--phases", "examples,coverage,fuzzing"),
-        *("--max-examples", str(examples(2))),
+        *("--max-examples", str(examples(4))),
         *("--checks", ",".join(CHECKS)),
         *("--workers", "1"),
         *SAME_EACH_TIME,

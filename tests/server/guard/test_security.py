@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -214,11 +216,15 @@ async def test_logging_in_with_the_token_gives_a_cookie(served: Served) -> None:
         response = await client.post("/api/login", json={"token": served.site.token.value})
         assert response.status_code == 204
         assert (await client.get("/api/session")).status_code == 200
-        # All at once, and so many that none comes late enough to be let through by time alone.
+        began = time.monotonic()
         guesses = await asyncio.gather(
             *(client.post("/api/login", json={"token": "guess"}) for _ in range(100))
         )
-        assert {429} < {guess.status_code for guess in guesses} <= {401, 429}
+        # Twenty at once and one every two seconds, however long the machine takes over them.
+        let_in = 20 + (time.monotonic() - began) / 2
+        counts = Counter(guess.status_code for guess in guesses)
+        assert counts.keys() == {401, 429}
+        assert counts[401] <= let_in
 
 
 async def test_changing_the_token_ends_every_session_at_once(served: Served) -> None:

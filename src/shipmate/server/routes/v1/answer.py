@@ -136,6 +136,9 @@ async def _tell_waiting(ship: Ship, thread_id: ThreadId, outcome: Outcome, shown
     ):
         return ""
     waiting = await ship.approvals.pending(str(thread_id))
+    if not waiting:
+        # Somebody was quicker elsewhere, and there is nothing left to look at.
+        return ""
     asked = "; ".join(f"`{each.tool}`: {summarise(each)}" for each in waiting)
     name = "waiting" if thread_id.is_listed else "waiting-unlisted"
     return say(ship.config.language, name, what=asked, thread=thread_id)
