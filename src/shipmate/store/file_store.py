@@ -143,6 +143,10 @@ class IndexedThreads:
         """Bring list and search up to date with a thread's file: there, in the bin, or gone."""
         await self._index.refresh(thread_id)
 
+    async def catch_up(self) -> None:
+        """Bring what could not be read when it changed up to date, once it can be."""
+        await self._index.catch_up()
+
     async def find(self, thread_id: str) -> ThreadInfo | None:
         """Return a thread that has a file."""
         found = await self._index.find(thread_id)

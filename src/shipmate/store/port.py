@@ -221,6 +221,10 @@ class ThreadIndex(Protocol):
         """Bring list and search up to date with a thread's file: there, in the bin, or gone."""
         ...
 
+    async def catch_up(self) -> None:
+        """Bring what could not be read when it changed up to date, once it can be."""
+        ...
+
     async def find(self, thread_id: str) -> ThreadInfo | None: ...
     async def list(
         self,
