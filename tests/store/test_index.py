@@ -508,19 +508,17 @@ async def test_a_change_the_disk_would_not_tell_of_is_listed_once_it_does(
     assert await titles(store) == {str(ROOM): "hello there"}
     rows.append(said("m2", "once more"))
     await FileLog(layout).append(ROOM, rows[1:])
-    title = "hello there"
+    changes = {
+        "note": lambda: store.threads.note(str(ROOM), rows),
+        "refresh": lambda: store.threads.refresh(str(ROOM)),
+        "rename": lambda: store.threads.rename(str(ROOM), "Tea"),
+    }
     disk.refuses = True
     with pytest.raises(StorageError):
-        if change == "note":
-            await store.threads.note(str(ROOM), rows)
-        elif change == "refresh":
-            await store.threads.refresh(str(ROOM))
-        else:
-            title = "Tea"
-            await store.threads.rename(str(ROOM), title)
+        await changes[change]()
     disk.refuses = False
     [info] = await store.threads.list()
-    assert (info.title, info.message_count) == (title, 2)
+    assert (info.title, info.message_count) == ("Tea" if change == "rename" else "hello there", 2)
     assert len(await store.search.find("once")) == 1
     await store.close()
 
