@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from shipmate.priming.lint.values_at import (
+from shipmate.priming.lint.mend import (
     TRY_LIMIT,
     Span,
     choose_as_wanted,
