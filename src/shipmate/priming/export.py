@@ -18,7 +18,7 @@ from shipmate.errors import NotFoundError, PrimingError, StorageError
 from shipmate.priming.convert import to_records
 from shipmate.priming.library import Library
 from shipmate.priming.pinned import without_pins, write_reminders
-from shipmate.priming.privacy import make_cover, make_digest, mask_messages, share_messages
+from shipmate.priming.privacy import make_digest, mask_messages, share_messages
 from shipmate.priming.ref import ScriptRef, read_slug
 from shipmate.priming.script.record import KIND, VERSION, Script
 from shipmate.priming.script.writer import write_script
@@ -126,7 +126,7 @@ def make_script(
         raise PrimingError(
             f"course {source.course} of {source.thread_id} is empty: there is nothing to save yet"
         )
-    cover = make_cover(mask or Mask(()))
+    cover = mask or Mask(())
     frontmatter: JsonObject = {
         "kind": KIND,
         "version": VERSION,
@@ -156,7 +156,7 @@ async def offer_name(
     info = await store.threads.find(str(thread_id))
     title, member = (info.title, info.member) if info is not None else ("", CAPTAIN)
     number = (await threads.read(thread_id)).course if course is None else course
-    return offer_slug(library, member, make_cover(load_config(library.layout).mask)(title), number)
+    return offer_slug(library, member, load_config(library.layout).mask(title), number)
 
 
 def offer_slug(library: Library, member: str, title: str, course: int) -> str:

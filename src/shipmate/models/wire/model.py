@@ -11,7 +11,7 @@ from shipmate.errors import ModelAuthError
 from shipmate.models.failure import explain
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, ReasoningEnd, ToolCall
 from shipmate.models.price import find_cost
-from shipmate.models.to_model import to_model_messages
+from shipmate.models.to_model import messages_of
 from shipmate.models.wire.answer_stream import read_answer
 from shipmate.models.wire.client import HttpClient
 from shipmate.models.wire.http.trouble import HttpFault
@@ -111,9 +111,7 @@ class WireModel:
 
     def write_body(self, request: ModelRequest) -> bytes:
         """Return the bytes that a request is sent as."""
-        messages = to_model_messages(
-            request.messages, sidecars=request.sidecars, model=self.name, zone=request.zone
-        )
+        messages = messages_of(request, self.name)
         return msgspec.json.encode(self._wire.body(request, messages, self._settings))
 
     def _sign(self, event: ModelEvent) -> ModelEvent:
