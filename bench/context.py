@@ -15,8 +15,8 @@ from typing import Any
 
 from bench.peer import VERSION, nanobot_python
 from shipmate.context.builder import ContextBuilder
+from shipmate.context.difference import count_common
 from shipmate.context.request import ContextRequest
-from shipmate.context.snapshot import count_common
 from shipmate.models.port import json_size
 from shipmate.tools.toolset import default_toolset
 from shipmate.values.message import user_message

@@ -14,7 +14,7 @@ from shipmate.adapters.chat_command import read_command
 from shipmate.approvals.reply.suggest import Suggester
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.builder import ContextBuilder
-from shipmate.context.snapshot import SnapshotLog
+from shipmate.context.kept.request_log import RequestLog
 from shipmate.context.trace import Trace
 from shipmate.errors import StorageError
 from shipmate.models.choice import ModelChoice
@@ -88,7 +88,7 @@ class Shipmate:
             config=self.config,
             disk=disk,
         )
-        self.snapshots = SnapshotLog(layout, loaded.environ, loaded.mask)
+        self.requests = RequestLog(layout, self.config.context, loaded.mask)
         self.uploads: Uploads = UploadFolder(layout)
         self.orchestrator = AgentOrchestrator(
             layout=layout,
@@ -97,7 +97,7 @@ class Shipmate:
             ledger=store.ledger,
             uploads=self.uploads,
             trace=Trace(layout, loaded.environ, loaded.mask),
-            snapshots=self.snapshots,
+            requests=self.requests,
         )
         # Platforms whose adapter pushes replies out get them through the outbox.
         self.push_platforms: set[str] = set()
@@ -189,6 +189,7 @@ class Shipmate:
                 await asyncio.gather(self._reconciling, return_exceptions=True)
             for each in (*self._equipment.values(), *self._retired):
                 await each.close()
+            await self.requests.close()
             await self.store.close()
 
     async def _begin_to_keep(self) -> LocalKeeper:

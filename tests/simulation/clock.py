@@ -15,7 +15,7 @@ from unittest import mock
 
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.request import Context
-from shipmate.context.snapshot import SnapshotLog
+from shipmate.context.kept.request_log import RequestLog
 from shipmate.store.sqlite import database
 
 PROMPT = Context(profile="", system="sim", sections=(), stable_bytes=3, tools_bytes=0, tokens=1)
@@ -70,7 +70,7 @@ def installed(
         put(database, "_boot_id", start)
         # The prompt is not what is simulated, and takes long to build.
         put(ContextBuilder, "build", lambda _builder, _request: PROMPT)
-        put(SnapshotLog, "record", lambda _log, _thread_id, _run_id, _context, _sent: None)
+        put(RequestLog, "keep", lambda _log, _sent: None)
         put(os, "urandom", chance.randbytes)
         put(secrets, "token_hex", lambda size=16: chance.randbytes(size).hex())
         put(secrets, "token_bytes", lambda size=16: chance.randbytes(size))

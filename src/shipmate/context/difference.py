@@ -1,107 +1,117 @@
-"""Compare the prompts of two turns: which sections changed, and where the cached prefix broke."""
+"""Compare what a model read at two steps: what changed, in its words, and where the cached prefix broke."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
 from typing import Literal
 
 import msgspec
 
-from shipmate.context.snapshot import Print, Snapshot, count_common
+from shipmate.context.kept.account import Account, AccountRow, RowKind
+
+# Longer texts are not compared line by line, which could take minutes; both are shown instead.
+COMPARED_CHARACTERS = 400_000
+COMPARED_LINES = 4_000
+# What is shown of a diff, and how many changed messages.
+SHOWN_LINES = 2_000
+SHOWN_MESSAGES = 100
 
 
-class SectionChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What happened to one section."""
+class RowChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What happened to a section, a tool or a message, as a unified diff."""
 
+    kind: RowKind
     name: str
-    kind: Literal["added", "removed", "changed"]
-    bytes_before: int = 0
-    bytes_after: int = 0
-    # Known only when both turns ran under DEBUG.
-    text_before: str | None = None
-    text_after: str | None = None
+    change: Literal["added", "removed", "changed"]
+    tokens_before: int
+    tokens_after: int
+    diff: str
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How one prompt departs from another."""
+    """How one request departs from another."""
 
-    changes: list[SectionChange]
-    # The first byte that is no longer the same; None when the prompts are equal.
+    changes: list[RowChange]
+    # How many changes of messages are not told.
+    untold: int = 0
+    # The tokens in front of the first change, of all the later request has.
+    same_tokens: int
+    total_tokens: int
+    # The first byte of the system prompt that is not the same, None when it is the same.
     breaks_at: int | None = None
-    # The section that byte lies in.
+    # What the first change is in: "section NAME", "tool NAME" or "message NUMBER".
     breaks_in: str = ""
-    # False when the byte is the beginning of the section, the true one lying somewhere in it.
-    is_exact: bool = True
 
 
-def compare(turns: Sequence[Snapshot], before: int, after: int) -> Difference:
-    """Compare two turns of a thread by their places in the list."""
-    first, second = turns[before], turns[after]
-    old = {each.name: each for each in first.sections}
-    new = {each.name: each for each in second.sections}
-    changes = [
-        _change(name, old.get(name), new.get(name), turns, before, after)
-        for name in dict.fromkeys([*old, *new])
-        if name not in old or name not in new or old[name].digest != new[name].digest
+def compare(before: Account, after: Account) -> Difference:
+    """Compare two requests."""
+    pairs = [*_pair(before.of("section"), after.of("section")), *_pair(before.of("tool"), after.of("tool"))]
+    changes = [_describe(old, new) for old, new in pairs if not _is_same(old, new)]
+    messages = [
+        (old, new) for old, new in _pair(before.of("message"), after.of("message")) if not _is_same(old, new)
     ]
-    broken = _first_break(first.sections, second.sections)
-    if broken is None:
-        return Difference(changes=changes)
-    start, section = broken
-    exact = _exact_break(turns, before, after, start)
-    if exact is not None:
-        section = next((each.name for each in reversed(second.sections) if each.start <= exact), section)
+    changes += [_describe(old, new) for old, new in messages[:SHOWN_MESSAGES]]
+    same = _count_same(before.rows, after.rows)
+    prompts = before.system.encode("utf-8", "replace"), after.system.encode("utf-8", "replace")
     return Difference(
         changes=changes,
-        breaks_at=start if exact is None else exact,
-        breaks_in=section,
-        is_exact=exact is not None,
+        untold=max(0, len(messages) - SHOWN_MESSAGES),
+        same_tokens=sum(row.tokens for row in after.rows[:same]),
+        total_tokens=after.tokens,
+        breaks_at=None if prompts[0] == prompts[1] else count_common(*prompts),
+        breaks_in=f"{changes[0].kind} {changes[0].name}" if changes else "",
     )
 
 
-def _change(
-    name: str, old: Print | None, new: Print | None, turns: Sequence[Snapshot], before: int, after: int
-) -> SectionChange:
-    return SectionChange(
-        name=name,
-        kind="added" if old is None else "removed" if new is None else "changed",
-        bytes_before=old.bytes if old else 0,
-        bytes_after=new.bytes if new else 0,
-        text_before=_text(turns, before, name) if old else None,
-        text_after=_text(turns, after, name) if new else None,
+def _pair(
+    before: Sequence[AccountRow], after: Sequence[AccountRow]
+) -> Iterator[tuple[AccountRow | None, AccountRow | None]]:
+    """Go over rows by their name: those that are gone, then the later request's in their order."""
+    old, new = {row.name: row for row in before}, {row.name: row for row in after}
+    for name in dict.fromkeys([*(each for each in old if each not in new), *new]):
+        yield old.get(name), new.get(name)
+
+
+def _is_same(old: AccountRow | None, new: AccountRow | None) -> bool:
+    return old is not None and new is not None and (old.title, old.text) == (new.title, new.text)
+
+
+def _count_same(before: Sequence[AccountRow], after: Sequence[AccountRow]) -> int:
+    for place, (old, new) in enumerate(zip(before, after, strict=False)):
+        if old.kind != new.kind or old.name != new.name or not _is_same(old, new):
+            return place
+    return min(len(before), len(after))
+
+
+def _describe(old: AccountRow | None, new: AccountRow | None) -> RowChange:
+    known = new or old
+    assert known is not None
+    return RowChange(
+        kind=known.kind,
+        name=known.name,
+        change="added" if old is None else "removed" if new is None else "changed",
+        tokens_before=old.tokens if old else 0,
+        tokens_after=new.tokens if new else 0,
+        diff=diff_texts(old.text if old else "", new.text if new else ""),
     )
 
 
-def _text(turns: Sequence[Snapshot], at: int, name: str) -> str | None:
-    """Find a section's text at a turn: kept then, or at the last turn it changed."""
-    wanted = next(each.digest for each in turns[at].sections if each.name == name)
-    for turn in reversed(turns[: at + 1]):
-        if name in turn.texts and any(each.name == name and each.digest == wanted for each in turn.sections):
-            return turn.texts[name]
-    return None
+def diff_texts(before: str, after: str) -> str:
+    """Return a unified diff of two texts, without a head."""
+    old, new = before.splitlines(), after.splitlines()
+    if len(before) + len(after) > COMPARED_CHARACTERS or len(old) + len(new) > COMPARED_LINES:
+        lines = [*(f"-{line}" for line in old[:SHOWN_LINES]), *(f"+{line}" for line in new[:SHOWN_LINES])]
+    else:
+        lines = list(unified_diff(old, new, lineterm="", n=2))[2:]
+    left = len(lines) - SHOWN_LINES
+    return "\n".join(lines[:SHOWN_LINES] + ([f"@@ … {left:,} @@"] if left > 0 else []))
 
 
-def _first_break(old: Sequence[Print], new: Sequence[Print]) -> tuple[int, str] | None:
-    """Find the first section that is not the same, and where it begins."""
-    for was, now in zip(old, new, strict=False):
-        if (was.name, was.start, was.digest) != (now.name, now.start, now.digest):
-            return min(was.start, now.start), now.name
-    if len(old) == len(new):
-        return None
-    longer = old if len(old) > len(new) else new
-    left = longer[min(len(old), len(new))]
-    return left.start, left.name
-
-
-def _exact_break(turns: Sequence[Snapshot], before: int, after: int, start: int) -> int | None:
-    """Find the exact byte: measured when the turns were built, or seen in texts kept under DEBUG."""
-    kept = [turn.kept_bytes for turn in turns[before + 1 : after + 1]]
-    known = [each for each in kept if each is not None]
-    # With one smallest value, two prompts share exactly that much; with two, they may share more.
-    if before < after and len(known) == len(kept) and known.count(min(known)) == 1:
-        return min(known)
-    section = next((each for each in turns[after].sections if each.start == start), None)
-    if section is None or all(each.name != section.name for each in turns[before].sections):
-        return None
-    old, new = _text(turns, before, section.name), _text(turns, after, section.name)
-    return None if old is None or new is None else start + count_common(old.encode(), new.encode())
+def count_common(before: bytes, after: bytes) -> int:
+    """Count the leading bytes two prompts share."""
+    low, high = 0, min(len(before), len(after))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if before[low:middle] == after[low:middle] else (low, middle - 1)
+    return low

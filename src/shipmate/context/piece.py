@@ -128,6 +128,7 @@ def join_pieces(
         stable_bytes=min(volatile, default=size),
         tools_bytes=tools_bytes,
         tokens=round((tokens + tools_tokens) * ratio),
+        ratio=ratio,
         zone=None if profile.is_whole else zone,
     )
 

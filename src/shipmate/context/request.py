@@ -94,6 +94,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     tools_bytes: int
     # Estimate for the prompt and the tool schemas, without the messages.
     tokens: int
+    # How many of the model's own tokens one estimated token stands for.
+    ratio: float = 1.0
     # The zone for the times of messages; None where the prompt itself tells the time.
     zone: str | None = None
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
+from shipmate.context.kept.request_log import cover
 from shipmate.values.message import timestamp
 from shipmate.workspace.disk.private import make_private
 from shipmate.workspace.layout import Layout
@@ -35,7 +35,7 @@ class Trace:
             "at": timestamp(),
             "runId": run_id,
             "step": step,
-            "request": _cover(msgspec.to_builtins(request), self._mask),
+            "request": cover(msgspec.to_builtins(request), self._mask),
         }
         append_private(self._layout.trace(thread_id), msgspec.json.encode(row) + b"\n")
 
@@ -49,14 +49,3 @@ def append_private(path: Path, line: bytes) -> int:
         return os.fstat(handle).st_size
     finally:
         os.close(handle)
-
-
-def _cover(value: Any, mask: Callable[[str], str]) -> Any:
-    """Mask every text of a JSON value before it is encoded: escaping could hide a secret from the mask."""
-    if isinstance(value, str):
-        return mask(value)
-    if isinstance(value, dict):
-        return {mask(key): _cover(inner, mask) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_cover(inner, mask) for inner in value]
-    return value

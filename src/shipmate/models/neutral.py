@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -64,3 +65,31 @@ class ModelMessage(msgspec.Struct, frozen=True):
 
     role: Literal["user", "assistant"]
     blocks: list[Block]
+
+
+def describe_message(message: ModelMessage) -> JsonObject:
+    """Return a message as JSON for people; of files and signatures it is said only that they are there."""
+    return {"role": message.role, "blocks": list(map(_describe, message.blocks))}
+
+
+def _describe(block: Block) -> JsonObject:
+    match block:
+        case TextBlock():
+            return {"type": "text", "text": block.text}
+        case FileBlock():
+            digest = blake2b(block.data.encode(), digest_size=9).hexdigest()
+            size = len(block.data) * 3 // 4
+            return {
+                "type": "file",
+                "name": block.name,
+                "mediaType": block.media_type,
+                "bytes": size,
+                "digest": digest,
+            }
+        case ReasoningBlock():
+            return {"type": "reasoning", "text": block.text}
+        case CallBlock():
+            return {"type": "call", "id": block.id, "name": block.name, "arguments": block.arguments}
+        case ResultBlock():
+            said = {"id": block.id, "name": block.name, "text": block.text, "outcome": block.outcome}
+            return {"type": "result", **said}

@@ -21,7 +21,7 @@ class ToolSpec(msgspec.Struct, frozen=True):
     schema: JsonObject
 
 
-class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
+class ModelRequest(msgspec.Struct, frozen=True, kw_only=True, weakref=True):
     """One request: the system prompt, the course so far and the tools on offer."""
 
     system: str

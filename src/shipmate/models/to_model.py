@@ -9,9 +9,11 @@ What it makes of a course is the beginning of what it makes of the same course w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from weakref import finalize
 
 from shipmate.models.history import NOTHING, HistoryMemory, ModelHistory, count_files
 from shipmate.models.neutral import ModelMessage, TextBlock
+from shipmate.models.port import ModelRequest
 from shipmate.models.wording import WORDING
 from shipmate.values.message import UIMessage
 from shipmate.values.sidecar import Sidecar
@@ -21,6 +23,19 @@ FILES_KEPT = 20
 FILES_DROPPED = 10
 
 _memory = HistoryMemory()
+# The messages of the requests that are being sent: whoever keeps one asks for them, and then the wire.
+_sent: dict[tuple[int, str], list[ModelMessage]] = {}
+
+
+def messages_of(request: ModelRequest, model: str) -> list[ModelMessage]:
+    """Return the messages of a request as a model reads them; they are not to be changed."""
+    key = id(request), model
+    if key not in _sent:
+        finalize(request, _sent.pop, key, None)
+        _sent[key] = to_model_messages(
+            request.messages, sidecars=request.sidecars, model=model, zone=request.zone
+        )
+    return _sent[key]
 
 
 def to_model_messages(

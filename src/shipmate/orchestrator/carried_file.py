@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from weakref import WeakKeyDictionary
 
-from shipmate.models.to_model import count_named
 from shipmate.thread.service import Thread
 from shipmate.values.message import JsonObject, UIMessage
 from shipmate.workspace.layout import Layout
@@ -34,17 +33,6 @@ class Attachments:
         if not holders:
             return messages
         return [self._show(message) if message["id"] in holders else message for message in messages]
-
-    def count_named(self, thread: Thread) -> int:
-        """Return before which message files are so old that they are only named."""
-        messages = thread.history()
-        holders = self._find(thread, messages)
-        if not holders:
-            return 0
-        places = [place for place, message in enumerate(messages) if message["id"] in holders]
-        return count_named(
-            [place for place in places for part in messages[place]["parts"] if _is_carried(part)]
-        )
 
     def _find(self, thread: Thread, messages: list[UIMessage]) -> frozenset[str]:
         course, count, holders = self._seen.get(thread, (thread.course, 0, frozenset[str]()))

@@ -12,11 +12,13 @@ import msgspec
 
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.budget import fit_tools
+from shipmate.context.kept.request_log import RequestLog, SentRequest
 from shipmate.context.request import Context, ContextRequest, Section
-from shipmate.context.snapshot import Sent, SnapshotLog
 from shipmate.context.trace import Trace
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError, UserError
+from shipmate.models.neutral import describe_message
 from shipmate.models.port import Finish, ModelRequest, ToolSpec
+from shipmate.models.to_model import messages_of
 from shipmate.orchestrator.carried_file import Attachments
 from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
@@ -82,15 +84,15 @@ class AgentOrchestrator:
         ledger: Ledger,
         uploads: Uploads,
         trace: Trace,
-        # Without one no prompt is remembered.
-        snapshots: SnapshotLog | None,
+        # Without one no request is kept.
+        requests: RequestLog | None,
         # Told with results; those of the workspace's folders unless said otherwise.
         guides: Guides | None = None,
     ) -> None:
         self._attachments = Attachments(layout, uploads)
         self._ledger = ledger
         self._trace = trace
-        self._snapshots = snapshots
+        self._requests = requests
         self._history = TokenCount()
         self._worker = Worker(toolset, approvals, uploads, guides)
 
@@ -157,6 +159,7 @@ class AgentOrchestrator:
         await turn.equipment.toolset.load()
         request = await self._request(turn, context)
         self._trace.write(turn.thread_id, turn.run_id, turn.steps + 1, request)
+        self._keep_request(turn, context, request)
         turn.tell(chunks.start_step())
         known = {part["toolCallId"] for part in turn.message["parts"] if "toolCallId" in part}
         reader = StepReader(turn.tell, known, str(turn.steps), turn.language)
@@ -211,15 +214,6 @@ class AgentOrchestrator:
                 window=window,
             )
         )
-        sent = Sent(
-            model=model,
-            course=turn.thread.course,
-            tools=tools,
-            messages=messages,
-            files=self._attachments.count_named(turn.thread),
-        )
-        if self._snapshots is not None:
-            self._snapshots.record(turn.thread_id, turn.run_id, context, sent)
         await self._keep_context(turn, context)
         return context
 
@@ -245,6 +239,30 @@ class AgentOrchestrator:
             zone=context.zone,
             cache_key=_name_cache(turn.thread_id),
             sampling=turn.options.sampling,
+        )
+
+    def _keep_request(self, turn: Turn, context: Context, request: ModelRequest) -> None:
+        if self._requests is None or not self._requests.is_on:
+            return
+        asked = next((each for each in reversed(request.messages) if each["role"] == "user"), None)
+        model = turn.equipment.models.named(turn.model).name
+        self._requests.keep(
+            SentRequest(
+                thread_id=turn.thread_id,
+                run_id=turn.run_id,
+                step=turn.steps + 1,
+                model=model,
+                context=context,
+                tools=request.tools,
+                messages=messages_of(request, model),
+                describe=describe_message,
+                course=turn.thread.course,
+                member=turn.equipment.member.id,
+                window=turn.window,
+                asked=asked["id"] if asked else "",
+                words=text_of(asked) if asked else "",
+                sampling=request.sampling,
+            )
         )
 
     async def _keep_signatures(self, turn: Turn, reader: StepReader) -> None:

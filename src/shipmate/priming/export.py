@@ -33,8 +33,7 @@ from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.disk.private import sync_folder
 from shipmate.workspace.layout import CAPTAIN
 from shipmate.workspace.load import load_config
-from shipmate.workspace.secret.secret import SECRET_LOOK, SECRET_QUERY, Mask
-from shipmate.workspace.secret.setting import MASK
+from shipmate.workspace.secret.secret import Mask
 
 _OFFERED_LENGTH = 40
 
@@ -56,9 +55,6 @@ _APPROVAL_KEYS = frozenset({"id", "approved", "reason"})
 _NAMES = frozenset({"id", "role", "type", "state", "toolCallId", "toolName", "mediaType"})
 # Bytes in another form: chance makes a stretch of them look like a key.
 _OPAQUE = frozenset({"providerMetadata", "callProviderMetadata"})
-# Words that merely begin as keys do: skip-connections, keyboard-shortcuts. What begins with `sk-` is none.
-_PLAIN_WORDS = re.compile(r"(?!(?:gsk|xai|key)[-_])[a-z]{3,14}(?:[-_][a-z]{1,14})*")
-_BEFORE_SECRETS = ("key=", "bearer ", "//")
 
 
 @lru_cache(maxsize=1024)
@@ -70,24 +66,9 @@ def make_digest(name: str) -> str:
     return hashlib.scrypt(name.encode(), salt=b"priming", n=2**12, r=8, p=1, dklen=8).hex()
 
 
-def make_cover(mask: Mask) -> Cover:
-    """Return what masks the secrets of a text and leaves ordinary words as they are."""
-
-    def cover(text: str) -> str:
-        return SECRET_LOOK.sub(_cover_match, SECRET_QUERY.sub(rf"\1{MASK}", mask.cover_known(text)))
-
-    return cover
-
-
-def _cover_match(match: re.Match[str]) -> str:
-    before = match.string[max(0, match.start() - 7) : match.start()].lower()
-    is_plain = _PLAIN_WORDS.fullmatch(match[0]) and not before.endswith(_BEFORE_SECRETS)
-    return match[0] if is_plain else MASK
-
-
 def mask_messages(messages: Sequence[UIMessage], mask: Mask) -> list[UIMessage]:
     """Return messages without the secrets in their parts and metadata; names stay as they are."""
-    return [_mask_message(message, mask, make_cover(mask)) for message in messages]
+    return [_mask_message(message, mask, mask) for message in messages]
 
 
 def _mask_message(message: UIMessage, mask: Mask, cover: Cover) -> UIMessage:
@@ -260,7 +241,7 @@ def make_script(
         raise PrimingError(
             f"course {source.course} of {source.thread_id} is empty: there is nothing to save yet"
         )
-    cover = make_cover(mask or Mask(()))
+    cover = mask or Mask(())
     frontmatter: JsonObject = {
         "kind": KIND,
         "version": VERSION,
@@ -290,7 +271,7 @@ async def offer_name(
     info = await store.threads.find(str(thread_id))
     title, member = (info.title, info.member) if info is not None else ("", CAPTAIN)
     number = (await threads.read(thread_id)).course if course is None else course
-    return offer_slug(library, member, make_cover(load_config(library.layout).mask)(title), number)
+    return offer_slug(library, member, load_config(library.layout).mask(title), number)
 
 
 def offer_slug(library: Library, member: str, title: str, course: int) -> str:

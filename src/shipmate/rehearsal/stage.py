@@ -260,6 +260,6 @@ def _make_loop(
         uploads=uploads or UploadFolder(layout),
         # Never on: a trace is a file of the workspace.
         trace=Trace(layout, {}, loaded.mask),
-        snapshots=None,
+        requests=None,
         guides=guides,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from shipmate.approvals.service import ApprovalService
+from shipmate.context.kept.request_log import RequestLog
 from shipmate.errors import NotFoundError
 from shipmate.models.port import Model
 from shipmate.orchestrator.equipment import Equipment
@@ -34,6 +35,8 @@ class Ship(Protocol):
     def uploads(self) -> Uploads: ...
     @property
     def threads(self) -> ThreadService: ...
+    @property
+    def requests(self) -> RequestLog: ...
     @property
     def approvals(self) -> ApprovalService: ...
     @property

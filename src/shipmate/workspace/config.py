@@ -102,6 +102,11 @@ class ContextSettings(_Section, frozen=True, kw_only=True):
         int, Meta(ge=500, description="the whole system prompt; less where the model reads little")
     ] = 24_000
     section_tokens: Annotated[dict[str, int], Meta(description="a limit for one section")] = {}
+    keep: Annotated[
+        bool, Meta(description="keep what models are sent, secrets masked, so that turns can be opened")
+    ] = True
+    keep_megabytes: Annotated[int, Meta(ge=1, description="what is kept takes no more on disk")] = 256
+    keep_days: Annotated[int, Meta(ge=1, le=3650, description="what is older is removed")] = 30
 
 
 class Skills(_Section, frozen=True, kw_only=True):

@@ -347,13 +347,13 @@ class Layout:
     def trace(self, thread_id: str) -> Path:
         return self.logs / "trace" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
 
-    def context_log(self, thread_id: str) -> Path:
-        """Return where the sizes and hashes of a thread's prompts are kept, turn by turn."""
-        return self.logs / "context" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
+    def kept_requests(self, thread_id: str) -> Path:
+        """Return where what models were sent in a thread is kept."""
+        return _thread_file(self.ship / "context", ThreadId.parse(thread_id), ".jsonl")
 
     def thread_logs(self, thread_id: str) -> tuple[Path, ...]:
         """Return where a thread's logs are kept: two files, and the folder of what its calls printed."""
-        return self.trace(thread_id), self.context_log(thread_id), self.call_log(thread_id, "call").parent
+        return self.trace(thread_id), self.kept_requests(thread_id), self.call_log(thread_id, "call").parent
 
     @cached_property
     def uploads(self) -> Path:

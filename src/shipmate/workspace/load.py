@@ -16,9 +16,10 @@ from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
 from shipmate.workspace.config import Config
 from shipmate.workspace.environ import Environ
+from shipmate.workspace.file import FileCache
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.foreign.program.ship_my_agent import take_over
-from shipmate.workspace.layout import Layout
+from shipmate.workspace.layout import MEMBER_ID, Layout
 from shipmate.workspace.secret.secret import Mask, secret_values
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -68,8 +69,16 @@ def load_config(layout: Layout, environ: Mapping[str, str] | None = None) -> Loa
         raise ConfigError(f"{layout.config}: {error}. Mend this value and try again.") from error
     # Unknown keys are no part of the configuration, but what they hold may be secret all the same.
     secrets = [*secret_values(variables, resolved), *(recognised.secrets if recognised else ())]
+    secrets += _find_member_secrets(layout)
     mask = Mask(value for value in secrets if not VARIABLE.fullmatch(value))
     return Loaded(config=config, environ=variables, findings=findings, mask=mask)
+
+
+def _find_member_secrets(layout: Layout) -> list[str]:
+    """Return the secrets in the .env of members: no process gets them, and no text may show them."""
+    files = FileCache(layout.root)
+    places = (layout.member(name).env for name in files.names(layout.members) if MEMBER_ID.fullmatch(name))
+    return [value for place in places for value in secret_values(parse_env(files.read(place).text))]
 
 
 def _put_below(raw: JsonObject, defaults: JsonObject) -> JsonObject:
@@ -89,6 +98,11 @@ def read_env(layout: Layout) -> dict[str, str]:
         return {}
     except OSError as error:
         raise ConfigError(f"{layout.env} cannot be read: {error.strerror}. Mend its permissions.") from error
+    return parse_env(text)
+
+
+def parse_env(text: str) -> dict[str, str]:
+    """Return the variables that the lines of a .env set."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         match = ENV_LINE.match(line)

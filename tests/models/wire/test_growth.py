@@ -14,7 +14,8 @@ import msgspec
 import pytest
 
 from shipmate.app import Shipmate
-from shipmate.context.snapshot import read_snapshots
+from shipmate.context.kept.account import list_turns
+from shipmate.context.kept.kept_file import read_kept
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.server.port import Ship
 from shipmate.values.event import CourseEvent, Outcome, RetryEvent, TextEvent
@@ -94,7 +95,7 @@ async def test_w3_requests_only_grow_over_twenty_turns_with_calls(
     sent = [prefix(request) for request in server.requests]
     for number, (before, after) in enumerate(pairwise(sent)):
         assert after.startswith(before), f"request {number + 2} does not begin with request {number + 1}"
-    turns = read_snapshots(ship.layout, ROOM)
+    turns = list_turns(read_kept(ship.layout, ROOM))
     assert [turn.broken_by for turn in turns] == [None, *[""] * (TURNS - 1)]
     if thinks and protocol != "chat":
         # What was signed goes back for good, not only while its turn is open.
@@ -112,7 +113,7 @@ async def test_w3_a_changed_file_is_named_as_what_broke_the_prefix(tmp_path: Pat
                 if number == 2:
                     (tmp_path / "SOUL.md").write_text("Calm.\n")
                 await (await ship.receive(words(number))).outcome()
-    assert [turn.broken_by for turn in read_snapshots(ship.layout, ROOM)] == [None, "", "section soul"]
+    assert [turn.broken_by for turn in list_turns(read_kept(ship.layout, ROOM))] == [None, "", "section soul"]
 
 
 @pytest.mark.parametrize("protocol", ["chat", "responses"])

@@ -10,8 +10,9 @@ import click
 import msgspec
 
 from shipmate.cli.place import PLATFORM, find_layout
-from shipmate.cli.workspace.inspection import describe, draw
-from shipmate.context.request import Context, ContextRequest
+from shipmate.cli.workspace.inspection import Drawing, describe
+from shipmate.context.kept.account import Account, write_account
+from shipmate.context.request import ContextRequest
 from shipmate.errors import WorkspaceError
 from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
@@ -79,7 +80,7 @@ def _show(
     for line in _introduce(layout, loaded, found):
         click.echo(loaded.mask(reveal(line)))
     click.echo("\nThe prompt, section by section:")
-    draw(_build(layout, loaded), is_terminal=sys.stdout.isatty())
+    Drawing(loaded.config.language, is_terminal=sys.stdout.isatty()).draw(_build(layout, loaded))
     click.echo("\nNot carried over:" if unused else "\nEverything that was found is used.")
     for each in unused:
         for line in _explain(each):
@@ -128,10 +129,11 @@ def _offer(layout: Layout, plan: Adoption | None, mask: Mask, *, write: bool) ->
     yield mask(msgspec.json.format(msgspec.json.encode(plan.added), indent=2).decode())
 
 
-def _build(layout: Layout, loaded: Loaded) -> Context:
+def _build(layout: Layout, loaded: Loaded) -> Account:
     from shipmate.context.builder import ContextBuilder
     from shipmate.tools.toolset import default_toolset
 
     captain = Crew(layout, loaded).find(CAPTAIN)
-    request = ContextRequest(platform=PLATFORM, tools=default_toolset(captain).specs())
-    return ContextBuilder(captain, environ=loaded.environ).build(request)
+    tools = default_toolset(captain).specs()
+    request = ContextRequest(platform=PLATFORM, tools=tools)
+    return write_account(ContextBuilder(captain, environ=loaded.environ).build(request), tools, ())

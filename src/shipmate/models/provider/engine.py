@@ -50,7 +50,7 @@ from shipmate.models.port import (
 from shipmate.models.provider.ambient import is_settled, settle_client
 from shipmate.models.provider.conversion import convert_messages
 from shipmate.models.provider.recipe import Recipe
-from shipmate.models.to_model import to_model_messages
+from shipmate.models.to_model import messages_of
 from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wire.wire import WireError
 from shipmate.models.wording import say
@@ -282,9 +282,7 @@ class Engine:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         """Answer one request."""
-        neutral = to_model_messages(
-            request.messages, sidecars=request.sidecars, model=self._name, zone=request.zone
-        )
+        neutral = messages_of(request, self._name)
         translator = Translator(self._name)
         opened: list[StreamedResponse] = []
         async with aclosing(

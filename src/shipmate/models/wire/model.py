@@ -20,7 +20,7 @@ from shipmate.models.port import (
     ToolCall,
 )
 from shipmate.models.price import find_cost
-from shipmate.models.to_model import to_model_messages
+from shipmate.models.to_model import messages_of
 from shipmate.models.wire.client import HttpClient
 from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wire.model_endpoint import Endpoint, join_path
@@ -326,9 +326,7 @@ class WireModel:
 
     def write_body(self, request: ModelRequest) -> bytes:
         """Return the bytes that a request is sent as."""
-        messages = to_model_messages(
-            request.messages, sidecars=request.sidecars, model=self.name, zone=request.zone
-        )
+        messages = messages_of(request, self.name)
         return msgspec.json.encode(self._wire.body(request, messages, self._settings))
 
     def _sign(self, event: ModelEvent) -> ModelEvent:

@@ -1,9 +1,9 @@
-"""Show what goes into a prompt, what it costs, and what changed between two turns."""
+"""Show what a model reads or has read, what it costs, and what changed between two turns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from difflib import unified_diff
+import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -11,133 +11,210 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from shipmate.context.budget import fit_tools
-from shipmate.context.difference import SectionChange, compare
-from shipmate.context.request import Context, ContextRequest, Section, Stability
-from shipmate.context.snapshot import Snapshot, read_snapshots
-from shipmate.models.port import json_size
+from shipmate.context.difference import RowChange, compare
+from shipmate.context.kept.account import (
+    Account,
+    AccountRow,
+    KeptTurn,
+    list_turns,
+    read_account,
+    write_account,
+)
+from shipmate.context.kept.kept_file import KeptThread, read_kept
+from shipmate.context.request import ContextRequest
+from shipmate.models.neutral import describe_message
+from shipmate.models.to_model import to_model_messages
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.turn import message_id_of
-from shipmate.server.guard.error import hide_root, missing
-from shipmate.server.port import Ship
+from shipmate.server.guard.error import ApiError, hide_root
+from shipmate.server.port import Ship, read_if_there
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.shape import Answer, Json, Slot, tells
 from shipmate.server.site import OWNER, PLATFORM, TheShip, thread_of
-from shipmate.store.port import StepUsage, ThreadInfo
-from shipmate.tools.toolset import Toolset
-from shipmate.values.message import UIMessage, estimate_tokens, text_of
+from shipmate.store.port import StepUsage
+from shipmate.thread.service import Thread
+from shipmate.values.message import text_of
 from shipmate.workspace.layout import CAPTAIN
 
-TURN_WORDS = 120
+# How much of a history is told at once: messages, and bytes of them.
+PAGE = 100
+PAGE_BYTES = 1_000_000
 router = APIRouter(tags=["context"])
+Before = Annotated[int | None, Query(ge=1)]
 
 
-class SectionView(Answer):
-    """One section of a prompt, with its cost and reason."""
+class RowView(Answer):
+    """A section, a tool or a message, with its text and what it costs."""
 
     name: str
+    # A section's title, a tool's name, or the side whose message it is.
     title: str
     text: str
+    bytes: int
+    tokens: int
     source: str
-    stability: Stability
-    bytes: int
-    tokens: int
-    included: bool
+    stability: str
     reason: str
+    is_cut: bool
+    # False when its text is gone or damaged.
+    is_known: bool
 
 
-class HistoryCost(Answer):
-    """What the thread adds."""
-
-    messages: int
-    bytes: int
-    tokens: int
-
-
-class ToolCost(Answer):
-    """What one tool adds."""
-
-    name: str
-    bytes: int
-    tokens: int
-
-
-class ToolsCost(Answer):
-    """What the tools add."""
+class RowGroup(Answer):
+    """Rows of one kind, and what all of them cost; of a long history those before `from` are not told."""
 
     count: int
     bytes: int
     tokens: int
-    items: list[ToolCost]
+    from_: int = msgspec.field(name="from")
+    items: list[RowView]
 
 
 class KnownTurn(Answer):
-    """A turn whose prompt is known, with the words it answered."""
+    """A turn whose requests are kept, with the words it answered, and which attempt at them it was."""
 
     turn: int
     at: str
     message_id: str
     text: str
-    # What of the request before it this one does not begin with; null when that is not known any more.
+    attempt: int
+    attempts: int
+    steps: int
+    course: int
+    # What of the request before it this one does not begin with; null when that is not kept.
     broken_by: str | None
-    # What the provider counted, and how much of that it had in its cache; null when it told nothing.
-    input_tokens: int | None
-    cached_tokens: int | None
 
 
 class ContextView(Answer):
-    """A prompt, section by section."""
+    """What a model reads; tokens are estimates, and each number is the sum of its rows."""
 
     profile: str
     member: str
-    sections: list[SectionView]
-    history: HistoryCost
-    tools: ToolsCost
-    stable_bytes: int
-    system_bytes: int
+    model: str
+    # How many tokens the model reads at once; null when nobody knows.
+    window: int | None
+    sections: list[RowView]
+    left_out: list[RowView]
+    tools: RowGroup
+    history: RowGroup
+    # The tokens at the beginning that stay the same from turn to turn.
+    stable_tokens: int
     total_bytes: int
     total_tokens: int
+
+
+class ThreadContext(Answer):
+    """What the next turn of a thread would read, and the turns that can be opened."""
+
+    now: ContextView
     turns: list[KnownTurn]
+    # Whether requests are kept, and for how long.
+    keeps: bool
+    keep_days: int
+    keep_megabytes: int
+
+
+class StepCost(Answer):
+    """One request of a turn, as its provider counted it; null for what it did not tell."""
+
+    step: int
+    at: str
+    model: str
+    input_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+    milliseconds: int | None
+
+
+class TurnContext(Answer):
+    """What the model read at one step of a turn, and what each of its steps cost."""
+
+    turn: KnownTurn
+    # Which of `steps` is shown, counted from 1.
+    step: int
+    steps: list[StepCost]
+    read: ContextView
 
 
 class ChangeView(Answer):
-    """What happened to one section between two turns."""
+    """What happened to a section, a tool or a message between two turns."""
 
+    kind: Literal["section", "tool", "message"]
     name: str
     change: Literal["added", "removed", "changed"]
     diff: str
-    bytes_before: int
-    bytes_after: int
-    is_known: bool
+    tokens_before: int
+    tokens_after: int
 
 
 class ContextDiff(Answer):
-    """The prompts of two turns, compared."""
+    """What two turns read first, compared."""
 
     from_: int = msgspec.field(name="from")
     to: int
-    sections: list[ChangeView]
-    unchanged_bytes: int
-    total_bytes: int
+    changes: list[ChangeView]
+    # How many further messages changed.
+    untold: int
+    same_tokens: int
+    total_tokens: int
     breaks_in: str
 
 
 @router.get("/api/context", openapi_extra=tells(ContextView))
 async def read_context(ship: TheShip, member: Slot = CAPTAIN, profile: Slot | None = None) -> Response:
-    """Show the prompt a new thread would begin with."""
-    equipment = ship.equip(member)
-    return Json(_show(equipment, _build(equipment, None, [], profile), [], []))
+    """Show what a new thread would begin with."""
+    return Json(_show_next(ship.equip(member), None, None, profile))
 
 
-@router.get("/api/threads/{thread_id}/context", openapi_extra=tells(ContextView))
-async def read_thread_context(ship: TheShip, thread_id: str, profile: Slot | None = None) -> Response:
-    """Show the prompt the next turn of a thread would have."""
+@router.get("/api/threads/{thread_id}/context", openapi_extra=tells(ThreadContext))
+async def read_thread_context(
+    ship: TheShip, thread_id: str, profile: Slot | None = None, before: Before = None
+) -> Response:
+    """Show what the next turn of a thread would read; `before` gives earlier messages."""
     info = await find_thread(ship, thread_id)
-    history = await _history(ship, info)
-    equipment = ship.equip(info.member)
-    context = _build(equipment, info.thread_id, history, profile)
-    turns = read_snapshots(ship.layout, thread_of(info.thread_id))
-    steps = await ship.store.ledger.usage("", info.thread_id)
-    return Json(_show(equipment, context, history, _turns(turns, history, steps)))
+    thread = await read_if_there(ship, thread_of(info.thread_id))
+    kept = await _read_kept(ship, info.thread_id)
+    settings = ship.config.context
+    return Json(
+        ThreadContext(
+            now=_show_next(ship.equip(info.member), info.thread_id, thread, profile, before),
+            turns=list(map(_show_turn, list_turns(kept))),
+            keeps=settings.keep,
+            keep_days=settings.keep_days,
+            keep_megabytes=settings.keep_megabytes,
+        )
+    )
+
+
+@router.get("/api/threads/{thread_id}/context/turns/{turn}", openapi_extra=tells(TurnContext))
+async def read_turn(
+    ship: TheShip,
+    thread_id: str,
+    turn: int,
+    step: Annotated[int | None, Query(ge=1)] = None,
+    before: Before = None,
+) -> Response:
+    """Show what the model read at a step of a turn, the last one when `step` is left out."""
+    info = await find_thread(ship, thread_id)
+    kept = await _read_kept(ship, info.thread_id)
+    found = _find_turn(list_turns(kept), turn)
+    number = len(found.places) if step is None else step
+    if number > len(found.places):
+        raise ApiError(404, "not-found", f"Turn {turn} has {len(found.places)} steps.", "Name one of them.")
+    place = found.places[number - 1]
+    asked = kept.steps[place]
+    used = await ship.store.ledger.usage("", info.thread_id, found.run_id)
+    account = await asyncio.to_thread(read_account, kept, place)
+    root = str(ship.layout.root)
+    return Json(
+        TurnContext(
+            turn=_show_turn(found),
+            step=number,
+            steps=_show_steps(kept, found, used),
+            read=_show(account, root, asked.member, asked.model, asked.window, before),
+        )
+    )
 
 
 @router.get("/api/threads/{thread_id}/context/diff", openapi_extra=tells(ContextDiff))
@@ -147,141 +224,171 @@ async def read_difference(
     before: Annotated[int, Query(alias="from", ge=1)],
     after: Annotated[int | None, Query(alias="to", ge=1)] = None,
 ) -> Response:
-    """Compare the prompts of two turns; the last one is meant when `to` is left out."""
+    """Compare the first requests of two turns; the last one is meant when `to` is left out."""
     info = await find_thread(ship, thread_id)
-    turns = read_snapshots(ship.layout, thread_of(info.thread_id))
-    last = len(turns) if after is None else after
-    if max(before, last) > len(turns):
-        raise missing("such turn")
-    found = compare(turns, before - 1, last - 1)
-    total = turns[last - 1].bytes
+    kept = await _read_kept(ship, info.thread_id)
+    turns = list_turns(kept)
+    first, second = _find_turn(turns, before), _find_turn(turns, len(turns) if after is None else after)
+    found = await asyncio.to_thread(
+        lambda: compare(read_account(kept, first.places[0]), read_account(kept, second.places[0]))
+    )
     return Json(
         ContextDiff(
-            from_=before,
-            to=last,
-            sections=[_describe_change(change) for change in found.changes],
-            unchanged_bytes=total if found.breaks_at is None else found.breaks_at,
-            total_bytes=total,
+            from_=first.number,
+            to=second.number,
+            changes=[_show_change(each) for each in found.changes],
+            untold=found.untold,
+            same_tokens=found.same_tokens,
+            total_tokens=found.total_tokens,
             breaks_in=found.breaks_in,
         )
     )
 
 
-def _turns(
-    turns: Sequence[Snapshot], history: Sequence[UIMessage], steps: Sequence[StepUsage]
-) -> list[KnownTurn]:
-    """Name each remembered turn by the words it answered, with what its first request cost."""
-    first = {step.run_id: step for step in reversed(steps) if step.input_tokens}
-    said: dict[str, str] = {}
-    words = ""
-    for message in history:
-        if message["role"] == "user":
-            words = text_of(message)
-        else:
-            said[message["id"]] = words
-    return [
-        KnownTurn(
-            turn=number,
-            at=turn.at,
-            message_id=message_id_of(turn.run_id),
-            text=said.get(message_id_of(turn.run_id), "")[:TURN_WORDS],
-            broken_by=turn.broken_by,
-            input_tokens=first[turn.run_id].input_tokens if turn.run_id in first else None,
-            cached_tokens=first[turn.run_id].cache_read_tokens if turn.run_id in first else None,
+async def _read_kept(ship: Ship, thread_id: str) -> KeptThread:
+    await ship.requests.flush()
+    return await asyncio.to_thread(read_kept, ship.layout, thread_id)
+
+
+def _find_turn(turns: Sequence[KeptTurn], number: int) -> KeptTurn:
+    if not 1 <= number <= len(turns):
+        raise ApiError(
+            404,
+            "not-kept",
+            "What the model read there is not kept any more.",
+            "Open one of the turns that are kept; context.keepDays in ship.json says for how long they are.",
         )
-        for number, turn in enumerate(turns, 1)
-    ]
+    return turns[number - 1]
 
 
-def _describe_change(change: SectionChange) -> ChangeView:
-    """Show one changed section; its lines are known only for turns under DEBUG, for prompts are not kept."""
-    before = "" if change.kind == "added" else change.text_before
-    after = "" if change.kind == "removed" else change.text_after
-    is_known = before is not None and after is not None
-    lines = unified_diff((before or "").splitlines(), (after or "").splitlines(), lineterm="", n=2)
-    return ChangeView(
-        name=change.name,
-        change=change.kind,
-        diff="\n".join(list(lines)[2:]) if is_known else "",
-        bytes_before=change.bytes_before,
-        bytes_after=change.bytes_after,
-        is_known=is_known,
+def _show_turn(turn: KeptTurn) -> KnownTurn:
+    return KnownTurn(
+        turn=turn.number,
+        at=turn.first.at,
+        message_id=message_id_of(turn.run_id),
+        text=turn.first.words,
+        attempt=turn.attempt,
+        attempts=turn.attempts,
+        steps=len(turn.places),
+        course=turn.first.course,
+        broken_by=turn.broken_by,
     )
 
 
-async def _history(ship: Ship, info: ThreadInfo) -> list[UIMessage]:
-    parsed = thread_of(info.thread_id)
-    if not await ship.threads.exists(parsed):
-        return []
-    return (await ship.threads.read(parsed)).history()
+def _show_steps(kept: KeptThread, turn: KeptTurn, used: Sequence[StepUsage]) -> list[StepCost]:
+    by_step: Mapping[int, StepUsage] = {each.step: each for each in used}
+    steps: list[StepCost] = []
+    for place in turn.places:
+        step = kept.steps[place]
+        # A step that broke off was asked again; what was counted is of the last time.
+        is_last = all(kept.steps[later].step != step.step for later in turn.places if later > place)
+        usage = by_step.get(step.step) if is_last else None
+        is_told = usage is not None and usage.input_tokens > 0
+        steps.append(
+            StepCost(
+                step=step.step,
+                at=step.at,
+                model=usage.model if usage else step.model,
+                input_tokens=usage.input_tokens if usage and is_told else None,
+                cached_tokens=usage.cache_read_tokens if usage and is_told else None,
+                output_tokens=usage.output_tokens if usage and is_told else None,
+                cost=usage.cost if usage else None,
+                milliseconds=usage.milliseconds if usage else None,
+            )
+        )
+    return steps
 
 
-def _build(
-    equipment: Equipment, thread_id: str | None, history: list[UIMessage], profile: str | None
-) -> Context:
+def _show_change(change: RowChange) -> ChangeView:
+    return ChangeView(
+        kind=change.kind,
+        name=change.name,
+        change=change.change,
+        diff=change.diff,
+        tokens_before=change.tokens_before,
+        tokens_after=change.tokens_after,
+    )
+
+
+def _show_next(
+    equipment: Equipment,
+    thread_id: str | None,
+    thread: Thread | None,
+    profile: str | None,
+    before: int | None = None,
+) -> ContextView:
+    history = thread.history() if thread else []
     said = next((text_of(message) for message in reversed(history) if message["role"] == "user"), "")
     window = equipment.models.recall_window().tokens
-    return equipment.context.build(
+    model = equipment.models.default.name
+    tools = fit_tools(equipment.toolset.specs(), window)
+    context = equipment.context.build(
         ContextRequest(
             thread_id=thread_id,
             user_id=OWNER,
             platform=thread_of(thread_id).platform if thread_id else PLATFORM,
-            model=equipment.models.default.name,
-            tools=fit_tools(equipment.toolset.specs(), window),
+            model=model,
+            tools=tools,
             last_text=said,
             profile=profile,
             window=window,
         )
     )
+    messages = to_model_messages(history, model=model, zone=context.zone) if history else []
+    account = write_account(context, tools, map(describe_message, messages))
+    root = str(equipment.member.layout.root)
+    return _show(account, root, equipment.member.id, model, window, before)
 
 
 def _show(
-    equipment: Equipment, context: Context, history: list[UIMessage], turns: list[KnownTurn]
+    account: Account, root: str, member: str, model: str, window: int | None, before: int | None
 ) -> ContextView:
-    root = str(equipment.member.layout.root)
-    tools = _tools(equipment.toolset)
-    said = HistoryCost(
-        messages=len(history),
-        bytes=json_size(history) if history else 0,
-        tokens=sum(estimate_tokens(text_of(message)) for message in history),
-    )
-    prompt = len(context.system.encode())
     return ContextView(
-        profile=context.profile,
-        member=equipment.member.id,
-        sections=[_show_section(section, root) for section in context.sections],
-        history=said,
-        tools=tools,
-        stable_bytes=context.stable_bytes,
-        system_bytes=prompt,
-        total_bytes=prompt + tools.bytes + said.bytes,
-        total_tokens=context.tokens + said.tokens,
-        turns=turns,
+        profile=account.profile,
+        member=member,
+        model=model,
+        window=window,
+        sections=[_show_row(row, root) for row in account.of("section")],
+        left_out=[_show_row(row, root) for row in account.left_out],
+        tools=_group(account.of("tool"), root),
+        history=_group(account.of("message"), root, _find_page(account.of("message"), before)),
+        stable_tokens=account.stable_tokens,
+        total_bytes=account.bytes,
+        total_tokens=account.tokens,
     )
 
 
-def _show_section(section: Section, root: str) -> SectionView:
-    return SectionView(
-        name=section.name,
-        title=section.title,
-        text=section.text,
-        source=hide_root(section.source, root),
-        stability=section.stability,
-        bytes=section.bytes,
-        tokens=section.tokens,
-        included=section.included,
-        reason=hide_root(section.reason, root),
+def _find_page(rows: Sequence[AccountRow], before: int | None) -> range:
+    """Return which messages are told: the last ones, or those before some place."""
+    end = len(rows) if before is None else min(before - 1, len(rows))
+    start, room = end, PAGE_BYTES
+    while start > max(0, end - PAGE) and (room > rows[start - 1].bytes or start == end):
+        start -= 1
+        room -= rows[start].bytes
+    return range(start, end)
+
+
+def _group(rows: Sequence[AccountRow], root: str, page: range | None = None) -> RowGroup:
+    told = rows if page is None else rows[page.start : page.stop]
+    return RowGroup(
+        count=len(rows),
+        bytes=sum(row.bytes for row in rows),
+        tokens=sum(row.tokens for row in rows),
+        from_=page.start + 1 if page else 1,
+        items=[_show_row(row, root) for row in told],
     )
 
 
-def _tools(toolset: Toolset) -> ToolsCost:
-    sizes = {spec.name: json_size(spec) for spec in toolset.specs()}
-    items = [
-        ToolCost(name=name, bytes=size, tokens=max(1, round(size / 3.6))) for name, size in sizes.items()
-    ]
-    return ToolsCost(
-        count=len(items),
-        bytes=sum(item.bytes for item in items),
-        tokens=sum(item.tokens for item in items),
-        items=items,
+def _show_row(row: AccountRow, root: str) -> RowView:
+    return RowView(
+        name=row.name,
+        title=row.title,
+        text=row.text,
+        bytes=row.bytes,
+        tokens=row.tokens,
+        source=hide_root(row.source, root),
+        stability=row.stability,
+        reason=hide_root(row.reason, root),
+        is_cut=row.is_cut,
+        is_known=row.is_known,
     )

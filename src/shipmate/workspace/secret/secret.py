@@ -13,22 +13,45 @@ from shipmate.workspace.secret.setting import MASK, address_secrets, find_secret
 
 __all__ = ["MASK", "Mask", "looks_secret", "secret_values"]
 
-# Keys of the large providers and platforms, bearer tokens, signed tokens, and keys in an address, for those
-# nobody told us of.
+# Keys of the large providers and platforms, and signed tokens, for those nobody told us of.
 SECRET_LOOK = lazy_pattern(
-    r"\b(?:sk|pk|rk|gsk|xai|AIza|hf|key)[-_]?[A-Za-z0-9*][A-Za-z0-9_*-]{10,}"
-    r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|ghp[-_]?)[A-Za-z0-9_-]{8,}"
-    r"|\bAKIA[0-9A-Z]{16}\b"
-    r"|\b[0-9]{8,12}:[A-Za-z0-9_-]{30,}"
-    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?"
-    r"|(?<=://)[^\s/@:?#]*:[^\s/@?#]+(?=@)"
-    r"|(?i:(?<=bearer )\S+)"
-    r"|(?i:(?<=key=)[^\s&'\"]+)"
+    r"\b(?:(?:sk|pk|rk|gsk|xai|AIza|hf|key)[-_]?[A-Za-z0-9*][A-Za-z0-9_*-]{10,}"
+    r"|(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|ghp[-_]?|npm_|pypi-|ya29\.)[A-Za-z0-9_-]{8,}"
+    r"|SG\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
+    r"|AKIA[0-9A-Z]{16}\b"
+    r"|[0-9]{8,12}:[A-Za-z0-9_-]{30,}"
+    r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?)"
 )
+# Words that merely begin as keys do: skill-matches, keyboard-shortcuts. What begins with `sk-` is none.
+PLAIN_WORDS = lazy_pattern(r"(?!(?:gsk|xai|key)[-_])[a-z]{3,14}(?:[-_][a-z]{1,14})*")
+# Where such a key can stand at all; to look for one everywhere takes ten times as long.
+LONG_WORD = lazy_pattern(r"[A-Za-z0-9_*.:/-]{12,}")
+# Passwords in an address, bearer tokens and keys. Each begins with letters, which is found at once.
+PASSWORD_PLACE = lazy_pattern(r"(://)[^\s/@:?#]*:[^\s/@?#]+(?=@)")
+BEARER_PLACE = lazy_pattern(r"([Bb][Ee][Aa][Rr][Ee][Rr] )\S+")
+KEY_PLACE = lazy_pattern(r"([Kk][Ee][Yy]=)[^\s&'\"]+")
 # A value in the query of an address whose name says that it is secret.
 SECRET_QUERY = lazy_pattern(
     r"([?&][\w.-]{0,40}?(?:key|token|secret|passw|credential|auth|sig)[\w.-]{0,40}=)[^\s&#'\"]+",
     re.IGNORECASE,
+)
+# `password: x`, `API_KEY="x"`, but not `password: string`, as code says it.
+NAMED_VALUE = lazy_pattern(
+    r"(?<![\w-])([\w-]++[\"']?[ \t]{0,3}[:=：][ \t]{0,3}[\"']?)"
+    r"(?!\$\{|(?:str|string|text|none|null|true|false|bool|required|optional)\b)([^\s\"',;，。；]+)",
+    re.IGNORECASE,
+)
+PASSWORD_NAME = lazy_pattern(r"passw(?:or)?d|passphrase|(?:^|[_-])pwd$|密码|口令", re.IGNORECASE)
+KEY_NAME = lazy_pattern(
+    r"(?:^|[_-])(?:token|secret|secret_?key)$|(?:api|access|auth|private|client)[_-]?(?:key|token|secret)$|密钥$",
+    re.IGNORECASE,
+)
+NAME_HINTS = ("passw", "passphrase", "pwd", "token", "secret", "key", "密码", "口令", "密钥")
+# Shorter values of a name such as `token` are numbers and words.
+KEY_LENGTH = 8
+PRIVATE_KEY = lazy_pattern(
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:(?!-----END )[\s\S])*+(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?"
 )
 # Shorter values ("1", "on") would blot out ordinary words.
 MIN_LENGTH = 4
@@ -69,12 +92,43 @@ class Mask:
             known = sorted(found, key=len, reverse=True)
             self._pattern = re.compile("|".join(map(re.escape, known)))
 
+    @property
+    def count(self) -> int:
+        """Return how many secrets are known; what was masked before there were more may show one."""
+        return len(self._known)
+
     def __call__(self, text: str) -> str:
-        return SECRET_LOOK.sub(MASK, SECRET_QUERY.sub(rf"\1{MASK}", self.cover_known(text)))
+        return cover_looks(self.cover_known(text))
 
     def cover_known(self, text: str) -> str:
         """Replace the secrets that are known, and nothing that merely looks like one."""
         return text if self._pattern is None else self._pattern.sub(MASK, text)
+
+
+def cover_looks(text: str) -> str:
+    """Replace what looks like a secret."""
+    if "PRIVATE KEY" in text:
+        text = PRIVATE_KEY.sub(MASK, text)
+    folded = text.lower()
+    if "=" in text:
+        text = KEY_PLACE.sub(rf"\1{MASK}", SECRET_QUERY.sub(rf"\1{MASK}", text))
+    if any(hint in folded for hint in NAME_HINTS):
+        text = NAMED_VALUE.sub(_cover_value, text)
+    if "://" in text:
+        text = PASSWORD_PLACE.sub(rf"\1{MASK}", text)
+    if "bearer " in folded:
+        text = BEARER_PLACE.sub(rf"\1{MASK}", text)
+    return LONG_WORD.sub(lambda word: SECRET_LOOK.sub(_cover_word, word[0]), text)
+
+
+def _cover_word(found: re.Match[str]) -> str:
+    return found[0] if PLAIN_WORDS.fullmatch(found[0]) else MASK
+
+
+def _cover_value(found: re.Match[str]) -> str:
+    name = found[1].rstrip("\"' \t").rstrip(":=：").rstrip("\"' \t")
+    is_key = len(found[2]) >= KEY_LENGTH and KEY_NAME.search(name)
+    return f"{found[1]}{MASK}" if is_key or PASSWORD_NAME.search(name) else found[0]
 
 
 def secret_values(environ: Mapping[str, str], *configs: Any) -> list[str]:
