@@ -3,7 +3,11 @@ import { defineConfig } from "vite";
 
 export default defineConfig({
   plugins: [react()],
-  server: { proxy: { "/api": "http://127.0.0.1:7333" } },
+  server: {
+    proxy: { "/api": "http://127.0.0.1:7333" },
+    // The words that the page shares with the terminal lie in the package.
+    fs: { allow: [".."] },
+  },
   build: {
     outDir: "../src/shipmate/server/page",
     emptyOutDir: true,

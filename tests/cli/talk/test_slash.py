@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shipmate.cli.terminal.slash import COMMANDS, Slash, help_lines, parse_slash
+from shipmate.cli.talk.slash import COMMANDS, Slash, help_lines, parse_slash
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from shipmate.adapters.chat_command import read_model_words
 from shipmate.cli.place import PLATFORM
 from shipmate.cli.ship import local_user
+from shipmate.cli.talk.slash import Slash
 from shipmate.cli.terminal.card import clean
-from shipmate.cli.terminal.slash import Slash
 from shipmate.errors import UserError
 from shipmate.orchestrator.lane.note import make_course_event, make_pin_event
 from shipmate.thread.service import ThreadService
-from shipmate.values.event import CourseEvent, ModelSwitchEvent, PinEvent
+from shipmate.values.event import CourseEvent, ModelSwitchEvent, PinEvent, RetryEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.values.thread_id import ThreadId
 
@@ -50,6 +50,17 @@ def model_here(thread_id: ThreadId, words: str, member: str | None = None) -> Mo
         member=member,
         name=name,
         scope=scope,
+    )
+
+
+def retry_here(thread_id: ThreadId) -> RetryEvent:
+    """Ask for another answer in place of the last one, as the person at this terminal."""
+    return RetryEvent(
+        platform=PLATFORM,
+        thread_id=str(thread_id),
+        user_id=local_user(),
+        message_id=new_id("retry"),
+        timestamp=timestamp(),
     )
 
 

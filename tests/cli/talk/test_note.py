@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.cli.terminal.note import read_note
-from shipmate.cli.terminal.slash import Slash
+from shipmate.cli.talk.note import read_note
+from shipmate.cli.talk.slash import Slash
 from shipmate.errors import UserError
 from shipmate.values.thread_id import ThreadId
 from tests.support.terminal import Terminal, shipmate

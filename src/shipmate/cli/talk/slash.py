@@ -6,6 +6,8 @@ import difflib
 
 import msgspec
 
+from shipmate.cli.terminal.tongue import say
+
 # Each command, what follows it, and what it does.
 COMMANDS: dict[str, tuple[str, str]] = {
     "help": ("", "show this"),
@@ -22,14 +24,21 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rewind": ("[RUN]", "put files back as they were before a run"),
     "member": ("[ID]", "show who answers, or let another member answer from here on"),
     "model": ("[NAME]", "show which model answers, or choose one for this thread (default takes it back)"),
+    "retry": ("", "ask for another answer in place of the last one"),
+    "edit": ("", "say your last words in another way, in a new thread with all that came before"),
+    "search": ("WORDS", "find messages of all threads"),
+    "approvals": ("", "show what waits for an answer"),
+    "cost": ("", "show what the models of this thread used and cost"),
     "context": ("", "show what goes into the prompt"),
     "quit": ("", "leave, as Ctrl-D does"),
 }
 KEYS = (
     ("Enter", "sends; while a run goes on, what you send waits for it"),
     ("Alt-Enter", "begins a new line"),
-    ("Ctrl-C", "stops the run, not the program"),
-    ("Ctrl-D", "leaves"),
+    ("@FILE", "attaches a file; Tab completes its name"),
+    ("Ctrl-C", "stops the run; clears the line; twice leaves"),
+    ("Ctrl-D", "leaves, as exit does"),
+    ("Ctrl-Z", "puts the chat aside until fg"),
     ("↑ ↓", "go through what you sent before"),
 )
 
@@ -61,4 +70,4 @@ def parse_slash(text: str) -> Slash | None:
 def help_lines() -> list[str]:
     """Write the help of a chat."""
     commands = [(f"/{name} {argument}".strip(), what) for name, (argument, what) in COMMANDS.items()]
-    return [f"{key:<13} {what}" for key, what in (*commands, *KEYS)]
+    return [f"{key:<13} {say(what)}" for key, what in (*commands, *KEYS)]
