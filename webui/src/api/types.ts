@@ -15,7 +15,8 @@ export interface Session {
   language: "en" | "zh";
   mode: Mode;
   version: string;
-  workspace: { name: string; hasAgent: boolean };
+  /** `id` tells workspaces apart that have the same folder name, address or both. */
+  workspace: { id: string; name: string; hasAgent: boolean };
   model: ModelInfo;
   members: Member[];
 }

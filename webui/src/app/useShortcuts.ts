@@ -1,6 +1,7 @@
 import { useEffect } from "react";
 import { api } from "../api/api";
 import { threads } from "../api/threads";
+import { openQuietly } from "../chat/focus";
 import { preference } from "./preference";
 import { go } from "./route";
 
@@ -12,12 +13,22 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
+/** Tells whether a message is begun: then keys are words, wherever the focus went. */
+function isBegun(): boolean {
+  const prompt = document.getElementById("prompt");
+  if (!(prompt instanceof HTMLTextAreaElement) || !prompt.value) return false;
+  prompt.focus();
+  return true;
+}
+
 function step(by: number): void {
   const list = threads.get() ?? [];
   const here = decodeURIComponent(window.location.hash.replace(/^#\/t\//, ""));
   const at = list.findIndex((thread) => thread.id === here);
   const next = list[at === -1 ? 0 : Math.min(Math.max(at + by, 0), list.length - 1)];
-  if (next) go("t", next.id);
+  if (!next) return;
+  openQuietly();
+  go("t", next.id);
 }
 
 function stopCurrent(): void {
@@ -39,10 +50,10 @@ export function useShortcuts({ openNew, openHelp }: { openNew: () => void; openH
       g: () => go("approvals"),
     };
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.keyCode === 229) return;
       if (isTyping(event.target) || document.querySelector("dialog[open]") || !areShortcutsOn()) return;
       const act = actions[event.key];
-      if (!act) return;
+      if (!act || isBegun()) return;
       event.preventDefault();
       act();
     };

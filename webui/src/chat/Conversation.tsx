@@ -1,3 +1,4 @@
+import { useEffect } from "react";
 import type { Message } from "../api/types";
 import { useT } from "../i18n";
 import { Icon } from "../ui/Icon";
@@ -21,6 +22,10 @@ export function Conversation({ thread, threadId, memberName }: Props) {
   const { messages, page, isBusy } = thread;
   const first = page.hasMore ? messages[0]?.id : undefined;
   const { box, onScroll, toEnd, isAway, older, isLoadingOlder } = useScroll(first, thread.loadOlder);
+  // What a person says is seen as it is sent, wherever they were reading.
+  useEffect(() => {
+    if (thread.sentId) toEnd();
+  }, [thread.sentId]);
   const waiting = isBusy ? [] : waitingIds(messages);
 
   return (

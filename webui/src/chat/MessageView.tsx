@@ -8,7 +8,8 @@ import { CopyButton } from "../ui/CopyButton";
 import { Icon } from "../ui/Icon";
 import { IconButton } from "../ui/IconButton";
 import { sayError } from "../ui/toast";
-import { leaveFor, messageText } from "./draft";
+import { readDraft } from "../page/draft";
+import { editKey, leaveFor, messageText } from "./draft";
 import { EditMessage } from "./EditMessage";
 import { PinFact } from "../dialog/PinFact";
 import { PartView } from "./PartView";
@@ -32,27 +33,33 @@ export const MessageView = memo(
     before.message === after.message &&
     before.isLast === after.isLast &&
     before.memberName === after.memberName &&
+    before.thread.waiting === after.thread.waiting &&
+    before.thread.isLost === after.thread.isLost &&
     (!after.isLast || before.thread.isBusy === after.thread.isBusy),
 );
 
 function UserMessage({ message, thread, threadId }: Props) {
   const t = useT();
   const format = useFormat();
-  const [isEditing, setEditing] = useState(false);
+  const place = editKey(threadId, message.id);
+  const [isEditing, setEditing] = useState(() => readDraft(place) !== undefined);
   const text = messageText(message);
-  const resend = async (words: string) => {
+  const isWaiting = thread.waiting.some((one) => one.id === message.id);
+  const resend = async (words: string): Promise<boolean> => {
     try {
       const branch = await api.branch(threadId, message.id, words);
       leaveFor(branch.threadId, { text: words, files: message.parts.filter((part) => part.type === "file") });
       go("t", branch.threadId);
+      return true;
     } catch (error) {
       sayError(error);
+      return false;
     }
   };
   return (
     <article className="message user" aria-label={t("from.you")}>
       {isEditing ? (
-        <EditMessage text={text} onSend={resend} onClose={() => setEditing(false)} />
+        <EditMessage place={place} text={text} onSend={resend} onClose={() => setEditing(false)} />
       ) : (
         <>
           <div className="bubble">
@@ -60,6 +67,12 @@ function UserMessage({ message, thread, threadId }: Props) {
               <PartView key={index} part={part} message={message} plain />
             ))}
           </div>
+          {isWaiting && thread.isLost && (
+            <p className="faint row" role="status">
+              <Icon name="clock" tiny />
+              {t("message.waits")}
+            </p>
+          )}
           <footer className="message-tools">
             {message.metadata?.timestamp && <time>{format.time(message.metadata.timestamp)}</time>}
             <IconButton icon="edit" look="small" label={t("edit")} onClick={() => setEditing(true)} />

@@ -100,6 +100,8 @@ export const en = {
   "idea.write.text": "write hello to notes.txt",
 
   "conversation": "Conversation",
+  "message.waits": "Waiting for the server; it is sent as soon as it is back.",
+  "drop": "Drop the files here",
   "older": "Show older messages",
   "toEnd": "Jump to the latest message",
   "thinking": "{name} is working",

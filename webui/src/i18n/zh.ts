@@ -102,6 +102,8 @@ export const zh: Record<keyof typeof en, string> = {
   "idea.write.text": "把 hello 写入 notes.txt",
 
   "conversation": "对话内容",
+  "message.waits": "服务器暂时不在，恢复后会立即发送。",
+  "drop": "把文件放在这里",
   "older": "显示更早的消息",
   "toEnd": "跳到最新消息",
   "thinking": "{name} 正在处理",
