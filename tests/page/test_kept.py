@@ -1,4 +1,4 @@
-"""Nothing that someone made is lost, and the focus is where they go on: drafts, files, edits, refused messages."""
+"""Nothing that someone made is lost, and the focus is where people go on."""
 
 from __future__ import annotations
 

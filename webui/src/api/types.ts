@@ -42,6 +42,8 @@ export interface Thread {
   pendingApprovals: number;
   /** The model chosen for this thread; null when its member's answers. */
   model: string | null;
+  /** Where a branch left its parent. */
+  branchOf: { threadId: string; messageId: string; title: string } | null;
 }
 
 export interface Metadata {

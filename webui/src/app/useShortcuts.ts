@@ -3,7 +3,7 @@ import { api } from "../api/api";
 import { threads } from "../api/threads";
 import { openQuietly } from "../chat/focus";
 import { preference } from "./preference";
-import { go } from "./route";
+import { go, threadHere } from "./route";
 
 export function areShortcutsOn(): boolean {
   return preference.get("shortcuts") !== "off";
@@ -23,7 +23,7 @@ function isBegun(): boolean {
 
 function step(by: number): void {
   const list = threads.get() ?? [];
-  const here = decodeURIComponent(window.location.hash.replace(/^#\/t\//, ""));
+  const here = threadHere();
   const at = list.findIndex((thread) => thread.id === here);
   const next = list[at === -1 ? 0 : Math.min(Math.max(at + by, 0), list.length - 1)];
   if (!next) return;
@@ -32,8 +32,8 @@ function step(by: number): void {
 }
 
 function stopCurrent(): void {
-  const match = /^#\/t\/(.+)$/.exec(window.location.hash);
-  if (match?.[1]) void api.stop(decodeURIComponent(match[1])).catch(() => undefined);
+  const here = threadHere();
+  if (here) void api.stop(here).catch(() => undefined);
 }
 
 /** Listens for single keys outside of fields; settings can switch them off. */

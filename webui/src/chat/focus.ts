@@ -17,7 +17,9 @@ export function usePromptFocus(prompt: RefObject<HTMLElement | null>): void {
     isQuiet = false;
     let last: Element | undefined;
     const note = (event: FocusEvent) => {
-      last = event.target as Element;
+      const target = event.target as Element;
+      // Questions hand the focus on by themselves, to the next one first.
+      last = target.closest(".confirmation, .approve-all") ? undefined : target;
     };
     const rescue = () => {
       if (!last || (last.isConnected && !last.matches(":disabled"))) return;

@@ -14,6 +14,8 @@ import { useSteady } from "./useSteady";
 const THROTTLE_MS = 40;
 const PAUSE_MS = 250;
 const FOLLOW_TRIES = 20;
+const OLDER = 100;
+const FAR = 500;
 
 interface Page {
   loaded: boolean;
@@ -285,13 +287,28 @@ export function useThread(id: string) {
   const loadOlder = useCallback(async () => {
     if (!first) return;
     try {
-      const found = await api.messages(id, first);
+      const found = await api.messages(id, first, OLDER);
       setMessages((old) => prepend(found.messages, old));
       setPage((now) => ({ ...now, hasMore: found.hasMore && found.messages.length > 0 }));
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== "offline") setProblem(error as Error);
     }
   }, [first, id, setMessages]);
+
+  /** Loads what lies between the end and a message; gives whether it is there. */
+  const loadUntil = useCallback(
+    async (messageId: string): Promise<boolean> => {
+      const has = () => client.messages.some((message) => message.id === messageId);
+      for (let hasMore = true; !has() && hasMore && !gone.current; ) {
+        const found = await api.messages(id, client.messages[0]?.id, FAR);
+        setMessages((old) => prepend(found.messages, old));
+        setPage((now) => ({ ...now, hasMore: found.hasMore }));
+        hasMore = found.hasMore;
+      }
+      return has();
+    },
+    [client, id, setMessages],
+  );
 
   const stop = useCallback(async () => {
     await api.stop(id);
@@ -339,6 +356,7 @@ export function useThread(id: string) {
     stop,
     follow,
     loadOlder,
+    loadUntil,
     sync,
   };
 }
