@@ -15,7 +15,8 @@ export interface Session {
   language: "en" | "zh";
   mode: Mode;
   version: string;
-  workspace: { name: string; hasAgent: boolean };
+  /** `id` tells workspaces apart that have the same folder name, address or both. */
+  workspace: { id: string; name: string; hasAgent: boolean };
   model: ModelInfo;
   members: Member[];
 }
@@ -41,6 +42,8 @@ export interface Thread {
   pendingApprovals: number;
   /** The model chosen for this thread; null when its member's answers. */
   model: string | null;
+  /** Where a branch left its parent. */
+  branchOf: { threadId: string; messageId: string; title: string } | null;
 }
 
 export interface Metadata {

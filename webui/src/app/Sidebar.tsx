@@ -6,9 +6,12 @@ import { useCell, useLoad } from "../api/use";
 import { useT } from "../i18n";
 import { Icon } from "../ui/Icon";
 import { Problem } from "../ui/State";
-import { link } from "./route";
+import { sayError } from "../ui/toast";
+import { messageLink } from "./route";
 import { useSession } from "./session";
 import { ThreadList } from "./ThreadList";
+
+const FOUND = 50;
 
 type Shelf = "open" | "archived" | "bin";
 
@@ -75,14 +78,16 @@ function Found({ words, current }: { words: string; current: string | undefined 
   const t = useT();
   const [hits, setHits] = useState<Hit[]>();
   const [titles, setTitles] = useState<Thread[]>();
+  const [next, setNext] = useState<string | null>(null);
   useEffect(() => {
     let isStale = false;
     const timer = window.setTimeout(() => {
-      Promise.all([api.search(words), api.threads({ query: words, limit: 20 })]).then(
+      Promise.all([api.search(words), api.threads({ query: words, limit: FOUND })]).then(
         ([inside, named]) => {
           if (isStale) return;
           setHits(inside.hits);
           setTitles(named.threads);
+          setNext(named.next);
         },
         () => !isStale && setHits([]),
       );
@@ -92,6 +97,11 @@ function Found({ words, current }: { words: string; current: string | undefined 
       window.clearTimeout(timer);
     };
   }, [words]);
+  const more = async (before: string) => {
+    const found = await api.threads({ query: words, limit: FOUND, before });
+    setTitles((now) => [...(now ?? []), ...found.threads]);
+    setNext(found.next);
+  };
   // One line per thread: the best hit stands for the others.
   const others = hits?.filter(
     (hit, index) =>
@@ -100,12 +110,14 @@ function Found({ words, current }: { words: string; current: string | undefined 
   );
   return (
     <div className="side-list" aria-live="polite">
-      {titles && titles.length > 0 && <ThreadList threads={titles} current={current} shelf="open" inner />}
+      {titles && titles.length > 0 && (
+        <ThreadList threads={titles} current={current} shelf="open" onMore={next ? () => void more(next).catch(sayError) : undefined} inner />
+      )}
       {others && others.length > 0 && <p className="side-group">{t("search.inside")}</p>}
       <ul>
         {others?.map((hit) => (
           <li key={hit.messageId}>
-            <a className="thread-link" href={link("t", hit.threadId)}>
+            <a className="thread-link" href={messageLink(hit.threadId, hit.messageId, words)}>
               <span className="thread-title truncate">{hit.title || t("untitled")}</span>
               <span className="thread-sub">
                 <span className="truncate">{hit.snippet.replace(/<\/?(b|mark)>/g, "")}</span>

@@ -19,7 +19,7 @@ from shipmate.server.routes import (
     upload,
     usage,
 )
-from shipmate.server.routes.chat import chat
+from shipmate.server.routes.chat import branch, chat
 from shipmate.server.routes.v1 import completion
 
 # Requests are matched in this order: what is asked most comes first.
@@ -28,6 +28,7 @@ ROUTERS = (
     completion.router,
     session.router,
     thread.router,
+    branch.router,
     run.router,
     course.router,
     approval.router,
