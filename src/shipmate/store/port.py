@@ -325,6 +325,10 @@ class Store(Protocol):
     @property
     def search(self) -> Search: ...
 
+    def revision(self) -> bytes:
+        """Return what differs once anything that is listed changed, by whichever process."""
+        ...
+
     async def settle(self) -> None:
         """Put on disk what a process wrote that ended before it had waited for it; others build on it now."""
         ...

@@ -1,10 +1,11 @@
-/** Keeps the thread list fresh: asks again every few seconds while the page is seen, at once when it is shown again. */
+/** Keeps the thread list fresh: read again when the server says that something changed, while the page is seen. */
 import { api } from "./api";
-import { Cell, gate } from "./client";
+import { Cell } from "./client";
+import { onChange } from "./live";
 import type { Thread } from "./types";
 
-const PERIOD_MS = 2500;
-const OFFLINE_PERIOD_MS = 1000;
+/** What changes many times a second is read this often. */
+const GAP_MS = 500;
 
 const STEP = 100;
 
@@ -17,6 +18,8 @@ let newest = "";
 
 let timer: number | undefined;
 let inFlight: Promise<void> | undefined;
+let readAt = -GAP_MS;
+let isBehind = false;
 
 /** Reads one page more, behind those that are known. */
 export async function showMoreThreads(): Promise<void> {
@@ -32,6 +35,7 @@ export async function showMoreThreads(): Promise<void> {
 
 /** Reads the first page again: what lies behind it was read when someone went there, and seldom changes. */
 async function read(): Promise<void> {
+  readAt = performance.now();
   try {
     const page = await api.threads({ limit: STEP });
     const text = JSON.stringify(page);
@@ -44,7 +48,7 @@ async function read(): Promise<void> {
     hasMoreThreads.set(cursor !== null);
     threads.set([...page.threads, ...older]);
   } catch {
-    // The gate already says what is wrong (offline, login or setup); the next round tries again.
+    // The gate already says what is wrong (offline, login or setup); the stream that comes back tells to read again.
   }
 }
 
@@ -55,27 +59,23 @@ export function refreshThreads(): Promise<void> {
   return inFlight;
 }
 
-function plan(): void {
+/** Reads the list soon; a page nobody sees does so when it is looked at. */
+function refreshSoon(): void {
+  isBehind = document.hidden;
+  if (isBehind) return;
   window.clearTimeout(timer);
-  if (document.hidden) return;
-  timer = window.setTimeout(
-    () => void refreshThreads().finally(plan),
-    gate.get() === "offline" ? OFFLINE_PERIOD_MS : PERIOD_MS,
-  );
+  timer = window.setTimeout(() => void (inFlight ?? Promise.resolve()).then(refreshThreads), readAt + GAP_MS - performance.now());
 }
 
 export function watchThreads(): () => void {
-  const wake = () => {
-    if (!document.hidden) void refreshThreads().finally(plan);
-  };
+  const wake = () => isBehind && refreshSoon();
   document.addEventListener("visibilitychange", wake);
-  window.addEventListener("online", wake);
-  const unsubscribe = gate.subscribe(plan);
-  void refreshThreads().finally(plan);
+  const unsubscribe = onChange((change) => {
+    if (change.changed.includes("threads") || change.changed.includes("runs")) refreshSoon();
+  });
   return () => {
     window.clearTimeout(timer);
     document.removeEventListener("visibilitychange", wake);
-    window.removeEventListener("online", wake);
     unsubscribe();
   };
 }

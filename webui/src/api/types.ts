@@ -5,7 +5,7 @@ export interface Member {
   id: string;
   name: string;
   description: string;
-  kind: string;
+  kind: "native" | "cli";
 }
 
 export type Mode = "ask" | "preview" | "auto-edit" | "read-only" | "yolo";
@@ -334,7 +334,7 @@ export interface Skill {
   always: boolean;
   available: boolean;
   missing: string[] | string | null;
-  source: string;
+  source: "member" | "workspace" | "package";
   text?: string;
 }
 
@@ -459,4 +459,17 @@ export interface Upload {
   mediaType: string;
   filename: string;
   bytes: number;
+}
+
+export type Topic = "threads" | "approvals" | "runs" | "files";
+
+/** What changed since the last one; each connection begins with one that names everything. */
+export interface Change {
+  type: "change";
+  changed: Topic[];
+  /** The threads in which a run began or ended. */
+  runs: string[];
+  /** The files by their place in the workspace; none when they are too many. */
+  files: string[];
+  waiting: number;
 }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { api } from "../api/api";
+import { useChange } from "../api/live";
 import { hasMoreThreads, showMoreThreads, threads } from "../api/threads";
 import type { Hit, Thread } from "../api/types";
 import { useCell, useLoad } from "../api/use";
@@ -64,12 +65,8 @@ export function Sidebar({ current, onNew }: { current: string | undefined; onNew
 }
 
 function Stored({ shelf, current }: { shelf: "archived" | "bin"; current: string | undefined }) {
-  // The open list changes when a thread is archived, binned or restored: then this list is stale too.
-  const open = useCell(threads);
-  const found = useLoad(
-    () => api.threads({ [shelf === "bin" ? "bin" : "archived"]: true, limit: 100 }),
-    `${shelf} ${open?.length ?? 0}`,
-  );
+  const found = useLoad(() => api.threads({ [shelf === "bin" ? "bin" : "archived"]: true, limit: 100 }), shelf);
+  useChange(["threads"], () => void found.reload());
   if (found.error) return <Problem error={found.error} onRetry={() => void found.reload()} />;
   return <ThreadList threads={found.data?.threads} current={current} shelf={shelf} onChange={() => void found.reload()} />;
 }

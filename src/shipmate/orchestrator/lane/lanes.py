@@ -250,6 +250,9 @@ class LocalKeeper:
     async def queue(self, thread_id: str) -> list[InboxRow]:
         return await self.lanes.queue(thread_id)
 
+    def runs(self) -> dict[str, Run]:
+        return self.feed.runs()
+
     def running(self, thread_id: str) -> Run | None:
         return self.feed.running(thread_id)
 
