@@ -244,6 +244,8 @@ async def test_u5_a_file_that_is_none_of_ours_is_left_alone(
         case "locked":
             handle = path.open("w")
             fcntl.flock(handle, fcntl.LOCK_EX)
+        case _:
+            assert kind == "folder link"
     log = make_log(root)
     async with asyncio.timeout(20):
         log.keep(send(build(root), said("one")))

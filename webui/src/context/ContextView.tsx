@@ -174,7 +174,7 @@ function Rows({ rows, isHistory }: { rows: ContextRow[]; isHistory?: boolean }) 
                 {isHistory ? (
                   <>
                     <span className="faint numeric">{row.name}</span>
-                    <span className="faint side">{t(row.title === "assistant" ? "context.side.assistant" : "context.side.user")}</span>
+                    <span className="faint row-side">{t(row.title === "assistant" ? "context.side.assistant" : "context.side.user")}</span>
                     <span className="truncate grow">{row.text.slice(0, 200)}</span>
                   </>
                 ) : (

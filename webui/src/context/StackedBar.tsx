@@ -40,7 +40,7 @@ export function StackedBar({ segments, stableTokens, open, onOpen }: Props) {
       {stableTokens > 0 && (
         <>
           <div className="stack-boundary" style={{ left: `${boundary}%` }} aria-hidden="true" />
-          <p className="stack-note" style={{ paddingLeft: `min(${boundary}%, calc(100% - 15em))` }}>
+          <p className="stack-note" style={{ paddingLeft: `max(0px, min(${boundary}%, calc(100% - 21em)))` }}>
             <span aria-hidden="true">↑ </span>
             {t("context.cache", { n: format.number(stableTokens) })}
           </p>
