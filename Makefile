@@ -29,9 +29,9 @@ test:
 ifdef ARGS
 	$(BIN)/pytest $(ARGS)
 else
-	$(BIN)/pytest -n 2 --dist loadgroup --durations 25 --ignore tests/page
+	scripts/test-in-memory $(BIN)/pytest -n 2 --dist loadgroup --durations 25 --ignore tests/page
 	@# The browser's driver keeps an event loop of its own, which no asyncio test may share a process with.
-	$(BIN)/pytest -n 2 --dist loadgroup --durations 15 tests/page
+	scripts/test-in-memory $(BIN)/pytest -n 2 --dist loadgroup --durations 15 tests/page
 endif
 
 # Measure by branch which code the tests run: a table, pages in artefacts/coverage/html, and a floor for four rooms.
@@ -120,7 +120,10 @@ $(VENV)/core: requirements/build.txt requirements/core.txt pyproject.toml | $(VE
 	@touch $@
 
 $(VENV)/dev: requirements/dev.txt $(VENV)/core
-	$(PIP) --no-compile --require-hashes -r requirements/dev.txt
+	@# uv takes a fifth of pip's work; where it cannot reach what pip can, pip does it.
+	@sed -n '/^uv==/,/[^\\]$$/p' $< | $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r /dev/stdin
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $< || \
+	  $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r $<
 	@touch $@
 
 clean:

@@ -17,6 +17,7 @@ CROSSING = {
     "models/wire/test_growth.py": "requests of the whole product that only grow",
     "orchestrator/test_half_call.py": "answers that end in the midst of a call, on all four wires",
     "tools/exec/test_command_target.py": "what a question about a command is bound to, through the tool",
+    "cli/test_every_terminal.py": "widths, encodings, dumb terminals, closed pipes, keys",
     "cli/test_foreign_folder.py": "folders made for other programs, through the command line",
     "cli/test_help.py": "every command describes itself",
     "context/test_bad_input.py": "whatever stands in a workspace, a prompt is made",

@@ -16,6 +16,7 @@ ROOM_WORDS = {"__init__", "port", "service"}
 NAMED_AFTER_A_THING = (
     "cli",
     "cli/priming",
+    "cli/talk",
     "cli/terminal",
     "cli/workspace",
     "server/routes",

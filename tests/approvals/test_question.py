@@ -21,7 +21,7 @@ from shipmate.approvals.question import (
 )
 from shipmate.approvals.reply import reply
 from shipmate.approvals.value import Approval, Coverage
-from shipmate.rehearsal import staged_approvals
+from shipmate.rehearsal import stage
 from shipmate.tools.exec import command, shell
 from shipmate.tools.exec.program import invocation
 from tests.support.approval import make_grant
@@ -55,7 +55,7 @@ def test_both_languages_say_the_same_things() -> None:
 
 def test_every_reason_the_code_gives_has_words() -> None:
     modules = (
-        *(command, grant, invocation, path, policy, reply, rule, service, shell, staged_approvals),
+        *(command, grant, invocation, path, policy, reply, rule, service, shell, stage),
         *(subject, question),
     )
     source = "".join(Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules)

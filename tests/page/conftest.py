@@ -18,8 +18,7 @@ AGENT = "# Captain\n\nYou keep the ship on course and answer briefly.\n"
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        path = CHROMIUM if CHROMIUM.exists() else None
-        launched = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         yield launched
         launched.close()
 

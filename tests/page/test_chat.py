@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -87,30 +88,74 @@ def test_queue_is_shown_can_be_emptied_and_steer_reaches_the_run(watched: Watche
     expect(page.locator(".queue")).to_have_count(0)
 
 
-def test_a_failed_answer_is_shown_and_can_be_tried_again(watched: Watched) -> None:
+def test_u3_a_retried_answer_stands_in_the_place_of_the_one_before(watched: Watched) -> None:
     page = watched.page
     say(page, "fail")
-    expect(page.locator(".message .note.bad")).to_be_visible()
+    failed = page.locator(".message .note.bad")
+    expect(failed).to_have_count(1)
     watched.shoot("failed-answer")
     page.get_by_role("button", name="Answer again").click()
-    expect(page.locator(".message .note.bad")).to_have_count(2)
+    versions = page.locator(".versions")
+    expect(versions).to_contain_text("2 / 2")
+    expect(failed).to_have_count(1)
+    expect(page.locator(".message.assistant")).to_have_count(1)
+    page.reload()
+    expect(versions).to_contain_text("2 / 2")
+    versions.get_by_role("button", name="The answer before").click()
+    expect(versions).to_contain_text("1 / 2")
+    expect(failed).to_have_count(1)
+    watched.shoot("versions")
+    # Words after it leave both where they are.
+    say(page, "tools")
+    expect(page.locator(".message.assistant")).to_have_count(2)
 
 
-def test_edit_and_resend_makes_a_branch(watched: Watched) -> None:
+def test_edit_and_resend_makes_a_branch_that_leads_to_its_parent(watched: Watched, serving: Serving) -> None:
     page = watched.page
     say(page, "tools")
     expect(page.get_by_role("button", name="Answer again")).to_be_visible()
     first = page.url
-    page.locator(".message.user").hover()
-    page.get_by_role("button", name="Edit and send again").click()
+    say(page, "think about boats")
+    expect(page.locator(".reasoning")).to_be_visible()
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    page.locator(".message.user").last.hover()
+    page.get_by_role("button", name="Edit and send again").last.click()
     page.locator(".edit-message textarea").fill("help")
     watched.shoot("edit")
     page.get_by_role("button", name="Send in a new thread").click()
-    expect(page.locator(".message.assistant")).to_contain_text("Things to say")
+    expect(page.locator(".message.assistant").last).to_contain_text("Things to say")
     assert page.url != first
-    expect(page.locator(".message.user")).to_have_count(1)
-    page.goto(first)
-    expect(page.locator(".message.user")).to_contain_text("tools")
+    expect(page.locator(".message.user")).to_have_count(2)
+    # Lists tell the two apart.
+    expect(page.locator(".thread-link", has_text="branch of tools")).to_contain_text("help")
+    page.locator(".bar").get_by_role("link", name="branch of tools").click()
+    expect(page.locator(".message.found")).to_contain_text("think about boats")
+    assert page.url.startswith(first)
+
+
+def test_u3_a_thread_is_copied_and_kept_whole_and_a_hit_is_shown_in_its_place(
+    watched: Watched, serving: Serving
+) -> None:
+    page = watched.page
+    say(page, "read Agent.md")
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    more = page.get_by_role("button", name="More for this thread")
+    more.click()
+    page.get_by_role("menuitem", name="Copy as Markdown").click()
+    expect(page.locator(".toast")).to_contain_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("# read Agent.md\n\n## You · 2")
+    assert "You keep the ship on course" in copied
+    more.click()
+    with page.expect_download() as taken:
+        page.get_by_role("menuitem", name="Download as JSON").click()
+    assert taken.value.suggested_filename == "read Agent.md.json"
+    kept = json.loads(taken.value.path().read_text())
+    assert [message["role"] for message in kept["messages"]] == ["user", "assistant"]
+    page.get_by_role("searchbox", name="Search").fill("course")
+    page.locator(".side-list").get_by_role("link").first.click()
+    expect(page.locator(".message.found")).to_be_visible()
+    watched.shoot("search-hit")
 
 
 def test_attachments_by_button_and_paste(watched: Watched, tmp_path: Path) -> None:
@@ -137,6 +182,8 @@ def test_attachments_by_button_and_paste(watched: Watched, tmp_path: Path) -> No
     image = page.locator(".message.user img")
     expect(image).to_be_visible()
     assert image.evaluate("(element) => element.naturalWidth") > 0
+    page.get_by_role("button", name="Show quay.png large").click()
+    expect(page.get_by_role("dialog").get_by_role("img", name="quay.png")).to_be_visible()
     watched.shoot("attachment")
 
 

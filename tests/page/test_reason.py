@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.page import ROOT
 
-TABLE: dict[str, str] = json.loads((ROOT / "webui/src/i18n/reason.zh.json").read_text())
+TABLE: dict[str, str] = json.loads((ROOT / "src/shipmate/values/words/reason.zh.json").read_text())
 SOURCES = ("priming/script", "priming/lint", "priming/rehearsal")
 # These are written into files and reports, compared with, or searched for; nobody reads them on the page.
 UNSAID = re.compile(
@@ -63,7 +63,7 @@ def test_the_sources_are_found() -> None:
 
 @pytest.mark.parametrize("text", sorted(set(sentences())))
 def test_each_sentence_has_its_chinese(text: str) -> None:
-    assert is_told(text), f"add {text!r} to webui/src/i18n/reason.zh.json"
+    assert is_told(text), f"add {text!r} to values/words/reason.zh.json"
 
 
 def test_each_chinese_sentence_holds_the_values_of_the_english() -> None:

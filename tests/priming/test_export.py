@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shipmate.errors import NotFoundError, PrimingError, StorageError
 from shipmate.priming.convert import to_messages
 from shipmate.priming.export import (
+    SHARED,
     ScriptExistsError,
     SourceDialog,
     make_script,
@@ -22,7 +23,6 @@ from shipmate.priming.export import (
 )
 from shipmate.priming.library import Library
 from shipmate.priming.pinned import without_pins
-from shipmate.priming.privacy import SHARED
 from shipmate.priming.recent import Recents
 from shipmate.priming.ref import ScriptRef
 from shipmate.priming.script.parse import parse_script, read_script

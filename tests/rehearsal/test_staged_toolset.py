@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from shipmate.rehearsal.recorded_call import RecordedCalls
-from shipmate.rehearsal.staged_toolset import stage_tools, withhold
-from shipmate.rehearsal.stand_in import CopyTool, StandIn
+from shipmate.rehearsal.staged_toolset import CopyTool, StandIn, stage_tools, withhold
 from shipmate.rehearsal.workspace_copy import WorkspaceCopy
 from shipmate.tools.mcp.offer import ForeignTool, Offer, OfferFile
 from shipmate.tools.tool import Tool

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,11 @@ from tests.support.node import node_command
 from tests.support.page import reserve_port
 from tests.support.script import COUNTED, TalkingModel
 from tests.support.server import make_site, make_workspace, opener_for, serving
+from tests.support.talking_server import start
 from tests.support.wait import LONG
 from tests.support.wire import answer, messages, read_chunks, said, user
 
 pytestmark = [pytest.mark.node, pytest.mark.crash]
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("version", ["6", "7"])
@@ -56,18 +55,6 @@ async def test_w1_clients_of_a_killed_server_hold_what_is_stored(
     assert plain(found["other"]) == kept
     texts = [part["text"] for part in kept[-1]["parts"] if part["type"] == "text"]
     assert texts[-1] == COUNTED
-
-
-async def start(folder: Path, port: int) -> asyncio.subprocess.Process:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.support.talking_server", str(folder), str(port)),
-        cwd=ROOT,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    async with asyncio.timeout(LONG):
-        assert await process.stdout.readline() == b"ready\n"
-    return process
 
 
 async def start_client(version: str, address: str, token: str, words: str) -> asyncio.subprocess.Process:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
 import sqlite3
@@ -485,6 +486,41 @@ async def test_a_thread_that_could_not_be_read_is_listed_once_it_can_be(
     await FileLog(layout).append(ThreadId.parse("web:room:0"), [said("m1", "back again")])
     assert await titles(store) == {"web:room:0": "back again"}
     assert len(await store.search.find("again")) == 1
+
+
+@pytest.mark.parametrize("change", ["note", "refresh", "rename"])
+async def test_a_change_the_disk_would_not_tell_of_is_listed_once_it_does(
+    layout: Layout, change: str
+) -> None:
+    class Refusing(OsDisk):
+        refuses = False
+
+        def pread(self, handle: int, size: int, offset: int) -> bytes:
+            if self.refuses:
+                raise OSError(errno.EIO, "Input/output error")
+            return super().pread(handle, size, offset)
+
+    disk = Refusing()
+    store = open_store(layout, disk)
+    rows = [said("m1", "hello there")]
+    await FileLog(layout).append(ROOM, rows)
+    await store.threads.note(str(ROOM), rows)
+    assert await titles(store) == {str(ROOM): "hello there"}
+    rows.append(said("m2", "once more"))
+    await FileLog(layout).append(ROOM, rows[1:])
+    changes = {
+        "note": lambda: store.threads.note(str(ROOM), rows),
+        "refresh": lambda: store.threads.refresh(str(ROOM)),
+        "rename": lambda: store.threads.rename(str(ROOM), "Tea"),
+    }
+    disk.refuses = True
+    with pytest.raises(StorageError):
+        await changes[change]()
+    disk.refuses = False
+    [info] = await store.threads.list()
+    assert (info.title, info.message_count) == ("Tea" if change == "rename" else "hello there", 2)
+    assert len(await store.search.find("once")) == 1
+    await store.close()
 
 
 async def test_a_thread_that_a_killed_process_moved_is_listed_where_it_is(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import subprocess
+import sys
 import venv
 from collections.abc import Mapping
 from functools import cache
@@ -15,6 +16,7 @@ import pytest
 from tests.support.wait import LONG
 
 FOLDER = Path(__file__).parents[2] / "artefacts" / "programs"
+UV = str(Path(sys.executable).with_name("uv"))
 INSTALL_SECONDS = 900
 
 
@@ -28,9 +30,9 @@ def install(package: str, version: str) -> Path:
     with (FOLDER / f".{package}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not _has(python, package, version):
-            venv.create(folder, with_pip=True, clear=True)
-            pip = [str(python), "-m", "pip", "install", "--quiet", f"{package}=={version}"]
-            done = subprocess.run(pip, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+            venv.create(folder, with_pip=False, clear=True)
+            uv = [UV, "pip", "install", "--quiet", "--python", str(python), f"{package}=={version}"]
+            done = subprocess.run(uv, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
             if done.returncode != 0:
                 pytest.skip(f"{package} {version} cannot be installed: {done.stderr[-300:]}")
     return python

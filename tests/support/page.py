@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,8 @@ from tests.support.warm import Forked, Order, get_warm
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "src/shipmate/server/page/index.html"
 ARTEFACTS = ROOT / "artefacts/page"
-CHROMIUM = Path("/usr/bin/chromium")
+# The shell has the same engine without a browser's windows around it, and a page in it costs a quarter less.
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium"))), None)
 FLAGS = (
     "--no-sandbox",
     "--disable-background-networking",

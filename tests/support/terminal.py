@@ -81,14 +81,16 @@ class Terminal:
 
     CODES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[ -/]*[0-~])|\r")
 
-    def __init__(self, folder: Path, *arguments: str, columns: int = 100) -> None:
+    def __init__(
+        self, folder: Path, *arguments: str, columns: int = 100, program: str = SHIPMATE, **env: str
+    ) -> None:
         self._handle, child = pty.openpty()
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         self.process = subprocess.Popen(
-            [SHIPMATE, *arguments],
+            [program, *arguments],
             cwd=folder,
             # This terminal does not tell where its cursor is, so nobody should wait for it to.
-            env=environment(folder, PROMPT_TOOLKIT_NO_CPR="1"),
+            env=environment(folder, PROMPT_TOOLKIT_NO_CPR="1", **env),
             stdin=child,
             stdout=child,
             stderr=child,
@@ -96,6 +98,8 @@ class Terminal:
         )
         os.close(child)
         self.shown = ""
+        # The same with what steers the screen.
+        self.raw = b""
         self._mark = 0
 
     def type(self, text: str) -> None:
@@ -145,5 +149,6 @@ class Terminal:
         except OSError:
             # Linux reports a terminal whose program has ended this way.
             return False
+        self.raw += data
         self.shown += self.CODES.sub("", data.decode("utf-8", "replace"))
         return bool(data)

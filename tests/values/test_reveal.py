@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shipmate.values.reveal import MARKS, reveal, reveal_line
+from shipmate.values.reveal import MARKS, reveal, reveal_line, reveal_prose
 
 HIDDEN = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs", "Me")
 # Default_Ignorable_Code_Point of Unicode 16 outside the categories above, and what is drawn as a blank.
@@ -94,3 +94,10 @@ def test_hostile_text_is_revealed_in_linear_time(text: str) -> None:
     started = time.process_time()
     reveal(text)
     assert time.process_time() - started < 5
+
+
+def test_u13_prose_keeps_emoji_and_chinese_and_cannot_steer_a_terminal() -> None:
+    kept = "👨‍👩‍👧 ❤️ 全角　空格 e\u0301\nnext"
+    assert reveal_prose(kept) == kept
+    assert reveal_prose("a\r\nb") == "a\nb"
+    assert reveal_prose("\x1b[2J\rx\u202e\u2066\x9b") == r"\u{1b}[2J\u{d}x\u{202e}\u{2066}\u{9b}"

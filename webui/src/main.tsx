@@ -1,7 +1,8 @@
 import { createRoot } from "react-dom/client";
 import { App } from "./app/App";
 import { applyTheme } from "./app/theme";
-import { language } from "./i18n";
+import { go } from "./app/route";
+import { language, loadLanguage } from "./i18n";
 import "./style/tokens.css";
 import "./style/base.css";
 import "./style/control.css";
@@ -22,4 +23,13 @@ document.documentElement.lang = language.get() === "zh" ? "zh-CN" : "en";
 
 const root = document.getElementById("root");
 if (!root) throw new Error("the page has no root element");
-createRoot(root).render(<App />);
+const show = () => createRoot(root).render(<App />);
+void loadLanguage(language.get()).then(show, show);
+
+// It keeps the page for the time the server is away, and shows notifications on telephones.
+if ("serviceWorker" in navigator) {
+  void navigator.serviceWorker.register("/sw.js").catch(() => undefined);
+  navigator.serviceWorker.addEventListener("message", (event: MessageEvent<{ show?: string }>) => {
+    if (event.data.show === "approvals") go("approvals");
+  });
+}

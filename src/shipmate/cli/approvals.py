@@ -182,4 +182,4 @@ async def _open_service(layout: Layout) -> AsyncGenerator[ApprovalService]:
 
 
 def _print_json(value: object) -> None:
-    click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
+    click.echo(msgspec.json.format(msgspec.json.encode(value)))

@@ -19,6 +19,7 @@ from shipmate.values.chunk import Chunk
 from shipmate.values.event import Outcome, TextEvent
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN, Layout
+from shipmate.workspace.upload import UploadFolder, Uploads, name_upload
 
 if TYPE_CHECKING:
     from shipmate.app import Shipmate
@@ -64,7 +65,7 @@ def command(
     model, member = read_names(named, model, member)
     text = join_input(words, None if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read())
     thread_id = parse_thread_id(thread) if thread else new_thread_id()
-    printer = _Printer(as_json=as_json)
+    printer = _Printer(UploadFolder(layout), as_json=as_json)
     outcome = run(_ask(layout, thread_id, text, refs, model, member, printer))
     for question in printer.questions:
         click.echo(f"\n{clean(question)}\n", err=True)
@@ -83,10 +84,10 @@ def join_input(words: tuple[str, ...], piped: bytes | None) -> str:
 class _Printer:
     """Writes an answer to standard output as it comes."""
 
-    def __init__(self, *, as_json: bool) -> None:
+    def __init__(self, uploads: Uploads, *, as_json: bool) -> None:
         self._as_json = as_json
         self._is_screen = sys.stdout.isatty()
-        self._transcript = Transcript()
+        self._transcript = Transcript(lambda url: name_upload(uploads, url))
         self._gap = False
         self.has_printed = False
         # The approvals the run waits for, and the questions as a person reads them.
@@ -99,7 +100,7 @@ class _Printer:
         if chunk["type"] == "tool-approval-request":
             self.asked.append(chunk["approvalId"])
         if self._as_json:
-            self._write(msgspec.json.encode(chunk).decode() + "\n")
+            self._write_json(chunk)
         if chunk["type"] == "data-notice" and chunk["data"].get("kind") in TOLD:
             # It is no part of the answer, and whoever reads that alone must still learn whose it is.
             click.echo(f"shipmate: {clean(str(chunk['data']['text']))}", err=True)
@@ -111,15 +112,13 @@ class _Printer:
         elif chunk["type"] == "text-end":
             self._gap = True
         for item in self._transcript.apply(chunk) if self._is_screen else ():
-            if item.kind == "card":
+            if item.kind == "card" or item.text.startswith("file: "):
                 click.echo(("\n" if self._gap else "") + click.style(item.text, dim=True), err=True)
 
     def end(self, outcome: Outcome) -> None:
         """Print how it ended."""
         if self._as_json:
-            self._write(
-                msgspec.json.encode({"type": "outcome", **msgspec.to_builtins(outcome)}).decode() + "\n"
-            )
+            self._write_json({"type": "outcome", **msgspec.to_builtins(outcome)})
         elif self.has_printed:
             self._write("\n")
         elif outcome.text:
@@ -128,6 +127,11 @@ class _Printer:
     def _fit(self, text: str) -> str:
         # A pipe gets the answer as it is; a screen must not be steered by it.
         return clean(text) if self._is_screen else text
+
+    def _write_json(self, value: object) -> None:
+        # JSON is UTF-8, whatever the terminal speaks.
+        self.has_printed = True
+        click.echo(msgspec.json.encode(value))
 
     def _write(self, text: str) -> None:
         self.has_printed = True
@@ -161,7 +165,8 @@ async def _ask(
             receipt = await ship.receive(event)
             answering = asyncio.ensure_future(receipt.outcome())
             await _follow(ship, event, queue, answering, printer)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, BrokenPipeError):
+            # The reader of the answer left, as Ctrl-C does.
             if not is_leaving():
                 await _take_back(ship, event)
             raise

@@ -48,7 +48,7 @@ def command(
         since=_read_moment(since) if since else "",
     )
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(page.calls)).decode())
+        click.echo(msgspec.json.format(msgspec.json.encode(page.calls)))
         return 0
     for call in page.calls:
         click.echo(_write_line(call))

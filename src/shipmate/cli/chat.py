@@ -57,7 +57,7 @@ async def _chat(
     *,
     shows_priming: bool,
 ) -> None:
-    from shipmate.cli.terminal.conversation import Conversation
+    from shipmate.cli.talk.conversation import Conversation
 
     async with open_ship(layout, finishes=False) as ship:
         named = ship.crew.choose(member).id if member is not None else None

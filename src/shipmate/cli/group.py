@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from pathlib import Path
 
 import click
 
 from shipmate.cli import ABOUT_THE_FOLDER, COMMANDS
+from shipmate.cli.terminal.outlet import abandon, describe_refusal, mend_outlets
+from shipmate.cli.terminal.tongue import complain, look_in, say, say_error, teach_click
 from shipmate.errors import ShipmateError
 
 
@@ -26,8 +29,8 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        with formatter.section(say("Commands")):
+            formatter.write_dl([(name, say(does)) for name, does in COMMANDS.items()])
 
 
 @click.group(
@@ -47,15 +50,37 @@ class LazyGroup(click.Group):
 def group(context: click.Context, workspace: Path | None) -> None:
     """Run AI crew members that are defined in plain Markdown."""
     context.obj = workspace
+    look_in(workspace)
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        context.color = False
 
 
 def run(arguments: list[str]) -> int:
     """Run a command line; give the exit code: 0 done, 1 failed, 2 a mistake in what was asked."""
+    mend_outlets()
+    teach_click()
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        abandon()
+        return 0
+    except OSError as error:
+        words = describe_refusal(error)
+        if words is None:
+            raise
+        complain(words)
+        abandon()
+        return 1
+
+
+def _run(arguments: list[str]) -> int:
     try:
         result = group.main(args=arguments, prog_name="shipmate", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except ShipmateError as error:
-        print(f"shipmate: {error}", file=sys.stderr)
+        complain(say_error(error))
         return error.exit_code
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
@@ -63,9 +88,9 @@ def run(arguments: list[str]) -> int:
         error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):
-        print("shipmate: stopped", file=sys.stderr)
+        complain("stopped")
         return 130
-    except BrokenPipeError:
-        # The reader of our output left, as `head` does; that is no failure of ours.
-        sys.stderr.close()
+    except SystemExit:
+        # So click ends when the reader of our output left, as `head` does; that is no failure of ours.
+        abandon()
         return 0

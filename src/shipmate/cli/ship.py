@@ -13,7 +13,7 @@ import click
 
 from shipmate.cli.place import PLATFORM
 from shipmate.cli.terminal.card import clean
-from shipmate.values.event import TextEvent
+from shipmate.values.event import Attachment, TextEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
@@ -72,6 +72,7 @@ def make_text(
     steer: bool = False,
     model: str | None = None,
     member: str | None = None,
+    attachments: tuple[Attachment, ...] = (),
 ) -> TextEvent:
     """Make the event of words typed here."""
     return TextEvent(
@@ -84,6 +85,7 @@ def make_text(
         steer=steer,
         model=model,
         member=member,
+        attachments=attachments,
     )
 
 

@@ -10,10 +10,12 @@ import msgspec
 
 from shipmate.cli.place import OpenWorkspace, find_layout, open_records, parse_thread_id, run_opened
 from shipmate.cli.ship import open_ship
+from shipmate.cli.talk.note import course_here, pin_here
 from shipmate.cli.terminal.card import clean, shorten
 from shipmate.cli.terminal.leaving import run
-from shipmate.cli.terminal.note import course_here, pin_here
-from shipmate.cli.terminal.show import write_markdown
+from shipmate.cli.terminal.show import local_time, write_markdown
+from shipmate.cli.terminal.tongue import say
+from shipmate.cli.terminal.width import columns, measure, pad
 from shipmate.errors import NotFoundError, UserError
 from shipmate.store.port import ThreadInfo
 from shipmate.thread.service import Thread
@@ -22,6 +24,10 @@ from shipmate.values.thread_id import ThreadId
 
 THREAD = click.argument("thread", metavar="THREAD")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+# How wide titles are shown, when they go below the id instead, and what stands beside them.
+TITLE_WIDTH = 50
+NARROW_TITLE = 16
+BESIDE_TITLE = 26
 EMPTY = "No threads yet. Start one with `shipmate chat`."
 EMPTY_OF = {"bin": "The bin is empty.", "archived": "Nothing is archived.", "query": "No thread matches."}
 
@@ -50,7 +56,7 @@ def list_threads(
 
     found = run_opened(context, open_records, work)
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
+        click.echo(msgspec.json.format(msgspec.json.encode(found)))
         return
     if not found:
         which = "bin" if binned else "archived" if archived else "query" if query else ""
@@ -60,13 +66,20 @@ def list_threads(
 
 
 def format_threads(found: list[ThreadInfo]) -> list[str]:
-    """Write a list of threads as aligned lines."""
-    width = max((len(info.thread_id) for info in found), default=0)
-    return [
-        f"{clean(info.thread_id):<{width}}  {info.last_at[:16].replace('T', ' ')}  "
-        f"{info.message_count:>4}  {shorten(info.title, 50) or '(no words yet)'}"
-        for info in found
-    ]
+    """Write a list of threads as aligned lines, or as two lines each where the screen is narrow."""
+    width = columns()
+    widest = max((measure(info.thread_id) for info in found), default=0)
+    room = TITLE_WIDTH if width is None else min(TITLE_WIDTH, width - widest - BESIDE_TITLE)
+    lines: list[str] = []
+    for info in found:
+        title, at = info.title or say("(no words yet)"), local_time(info.last_at)
+        if room < NARROW_TITLE:
+            assert width is not None, "only a screen is narrow"
+            lines += [clean(info.thread_id), f"  {at}  {shorten(title, max(8, width - 20))}"]
+        else:
+            count = f"{info.message_count:>4}"
+            lines.append(f"{pad(clean(info.thread_id), widest)}  {at}  {count}  {shorten(title, room)}")
+    return lines
 
 
 @command.command()
@@ -79,7 +92,7 @@ def show(context: click.Context, thread: str, as_json: bool, output: bool) -> No
     thread_id = parse_thread_id(thread)
     found, title = _read(context, thread_id)
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(found.messages)).decode())
+        click.echo(msgspec.json.format(msgspec.json.encode(found.messages)))
         return
     text = write_markdown(title, found.messages, with_output=output)
     if not sys.stdout.isatty():
@@ -87,7 +100,7 @@ def show(context: click.Context, thread: str, as_json: bool, output: bool) -> No
         return
     from rich.console import Console
 
-    from shipmate.cli.terminal.screen import ChatMarkdown
+    from shipmate.cli.talk.screen import ChatMarkdown
 
     Console().print(ChatMarkdown(clean(text)))
 
@@ -225,7 +238,7 @@ def pins(context: click.Context, thread: str, as_json: bool) -> None:
     """List what is pinned in a thread."""
     found = _read(context, parse_thread_id(thread))[0].pins.list()
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
+        click.echo(msgspec.json.format(msgspec.json.encode(found)))
         return
     if not found:
         click.echo("Nothing is pinned. `shipmate threads pin THREAD TEXT` pins a fact.")

@@ -2,19 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from difflib import get_close_matches
 from importlib.util import find_spec
 
 from msgspec.structs import replace
 
-from shipmate.errors import ConfigError
+from shipmate.errors import ConfigError, ModelError
 from shipmate.models.catalog import ALIASES, PROVIDERS
-from shipmate.models.port import Model
+from shipmate.models.failure import in_short
+from shipmate.models.port import Model, ModelEvent, ModelNotice, ModelRequest
+from shipmate.models.relay import close_model, relay
 from shipmate.models.selection.ollama import find_ollama, locate_ollama
 from shipmate.models.wording import say
 from shipmate.workspace.config import Llm
 from shipmate.workspace.load import VARIABLE
+
+
+class FallbackModel:
+    """Several models as one: the first that answers.
+
+    Only trouble that passes (busy, down, broken off before its first word) moves on to the next one. A
+    refused key or request is a person's to mend: it is shown, not hidden behind a model they did not ask for.
+    """
+
+    def __init__(self, models: Sequence[Model]) -> None:
+        self._models = models
+
+    @property
+    def name(self) -> str:
+        """Return the first model's name; `Finish.model` says which one answered."""
+        return self._models[0].name
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Answer one request through the first model that can."""
+        for place, model in enumerate(self._models, 1):
+            begun = False
+            try:
+                async with aclosing(relay(model, request)) as events:
+                    async for event in events:
+                        begun = begun or not isinstance(event, ModelNotice)
+                        yield event
+            except ModelError as error:
+                if begun or not error.retryable or place == len(self._models):
+                    raise
+                notice = ModelNotice(kind="fallback", model=self._models[place].name, reason=in_short(error))
+            else:
+                return
+            yield notice
+
+    async def close(self) -> None:
+        """Close every model."""
+        for model in self._models:
+            await close_model(model)
 
 
 def choose_model(llm: Llm, environ: Mapping[str, str]) -> Model:
@@ -22,7 +63,7 @@ def choose_model(llm: Llm, environ: Mapping[str, str]) -> Model:
     models = [_choose_one(each, environ) for each in _flatten(llm)]
     if len(models) == 1:
         return models[0]
-    from shipmate.models.fallback import FallbackModel
+    from shipmate.models.choose import FallbackModel
 
     return FallbackModel(models)
 

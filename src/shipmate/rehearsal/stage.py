@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from shipmate.app import take_up
 from shipmate.approvals.audit import Audit
 from shipmate.approvals.service import ApprovalService
-from shipmate.approvals.value import Call
+from shipmate.approvals.value import Call, Verdict
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.request import Context, ContextRequest
 from shipmate.context.trace import Trace
@@ -27,7 +29,6 @@ from shipmate.rehearsal.passing_store import NoAudit, PassingApprovals, PassingS
 from shipmate.rehearsal.recorded_call import RecordedCalls
 from shipmate.rehearsal.recorded_model import RecordedModel
 from shipmate.rehearsal.rehearsal_setting import Setting
-from shipmate.rehearsal.staged_approvals import CopyApprovals, ScriptedApprovals
 from shipmate.rehearsal.staged_toolset import stage_tools, withhold
 from shipmate.rehearsal.workspace_copy import WorkspaceCopy
 from shipmate.store.journal.grant import GrantFiles
@@ -35,7 +36,9 @@ from shipmate.store.journal.usage import UsageFiles
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.toolset import Toolset, default_toolset
 from shipmate.values.chunk import Chunk
+from shipmate.values.reason import Why
 from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.config import Permissions
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.disk.disk import DISK
 from shipmate.workspace.disk.memory_disk import MemoryDisk
@@ -43,6 +46,44 @@ from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.member import Member
 from shipmate.workspace.upload import UploadFolder, Uploads
+
+# Tools that look at files of the workspace and at nothing else.
+LOOKING = frozenset({"read", "glob", "grep"})
+
+
+def tighten(permissions: Permissions) -> Permissions:
+    """Return permissions by which nothing is allowed: leave that members were given is none for a file."""
+    is_closed = permissions.mode == "read-only"
+    return replace(permissions, mode="read-only" if is_closed else "ask", allow=())
+
+
+class ScriptedApprovals(ApprovalService):
+    """Approvals where neither a person nor a model asked for a call: what acts or reaches out is refused."""
+
+    def __init__(self, layout: Layout, permissions: Permissions, *given: Any, **options: Any) -> None:
+        super().__init__(layout, tighten(permissions), *given, **options)
+
+    async def judge(self, call: Call) -> Verdict:
+        verdict = self.policy.judge(call, ())
+        if verdict.action == "deny" or (call.tool.name in LOOKING and verdict.action == "allow"):
+            return await super().judge(call)
+        why = Why("scripted")
+        return Verdict("deny", why, reason=self._explain(call, why))
+
+
+class CopyApprovals(ApprovalService):
+    """Approvals in a copy of the workspace: reasons name the workspace's own paths."""
+
+    def __init__(self, copy: WorkspaceCopy, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._copy = copy
+
+    async def judge(self, call: Call) -> Verdict:
+        verdict = await super().judge(call)
+        return replace(verdict, reason=self._copy.leave(verdict.reason))
+
+    def _explain(self, call: Call, why: Why) -> str:
+        return self._copy.leave(super()._explain(call, why))
 
 
 class NoGuides(Guides):

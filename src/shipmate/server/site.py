@@ -22,6 +22,7 @@ from shipmate.server.guard.rate import RateLimit
 from shipmate.server.guard.security import SLASH
 from shipmate.server.metric import Metrics
 from shipmate.server.port import Ship
+from shipmate.server.stream.news import News
 from shipmate.server.stream.stream import Streams
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.finding import Finding
@@ -108,6 +109,7 @@ class Site:
         self.library = Library(self.layout)
         self.metrics = Metrics()
         self.streams = Streams()
+        self.news = News()
         self.started = time.monotonic()
         self._opener = opener
         self._ship: Ship | None = None

@@ -71,6 +71,14 @@ class FileStore:
         self.ledger = JournalLedger(UsageFiles(layout, disk), SidecarFiles(layout, disk), database)
         self.consents = JournalConsents(layout, disk, database, GrantFiles(layout, disk))
 
+    def revision(self) -> bytes:
+        """Return what differs once the index, or a name among what it is made of, changed."""
+        own = self._layout
+        folders = (own.threads, own.bin, own.marks, own.approvals, own.grants)
+        found = [stat_of(self._disk, folder) for folder in folders]
+        times = [status.st_mtime_ns if status else 0 for status in found]
+        return self._database.revision() + repr(times).encode()
+
     async def settle(self) -> None:
         """Put the names on disk that a process wrote which ended before it had waited for them."""
         own = self._layout
@@ -142,6 +150,10 @@ class IndexedThreads:
     async def refresh(self, thread_id: str) -> None:
         """Bring list and search up to date with a thread's file: there, in the bin, or gone."""
         await self._index.refresh(thread_id)
+
+    async def catch_up(self) -> None:
+        """Bring what could not be read when it changed up to date, once it can be."""
+        await self._index.catch_up()
 
     async def find(self, thread_id: str) -> ThreadInfo | None:
         """Return a thread that has a file."""

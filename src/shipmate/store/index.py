@@ -11,7 +11,7 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -74,6 +74,10 @@ class Index:
 
     async def note(self, thread_id: str, messages: Sequence[UIMessage], member: str) -> None:
         """Bring one thread up to date, given all its messages by whoever holds it."""
+        with self._retrying(thread_id):
+            await self._note(thread_id, messages, member)
+
+    async def _note(self, thread_id: str, messages: Sequence[UIMessage], member: str) -> None:
         parsed = ThreadId.parse(thread_id)
         status = self._stat(self._layout.thread(parsed))
         if status is None:
@@ -109,9 +113,10 @@ class Index:
 
     async def refresh(self, thread_id: str) -> None:
         """Bring one thread up to date by reading its file: there, in the bin, or gone."""
-        for _ in range(READS):
-            if await self._refresh(thread_id):
-                return
+        with self._retrying(thread_id):
+            for _ in range(READS):
+                if await self._refresh(thread_id):
+                    return
         log.info("%s still grew after it was read %d times", thread_id, READS)
 
     async def _refresh(self, thread_id: str) -> bool:
@@ -169,13 +174,16 @@ class Index:
 
     async def mark_changed(self, thread_id: str) -> None:
         """Bring the marks of a thread up to date, if it is listed."""
-        parsed = ThreadId.parse(thread_id)
-        stamp = self._marks.stamp(parsed)
-        mark = self._marks.read(parsed)
+        with self._retrying(thread_id):
+            self._put_mark(ThreadId.parse(thread_id))
+
+    def _put_mark(self, thread_id: ThreadId) -> None:
+        stamp = self._marks.stamp(thread_id)
+        mark = self._marks.read(thread_id)
 
         def work() -> None:
             with self._database.transaction():
-                known = self.threads.find(thread_id)
+                known = self.threads.find(str(thread_id))
                 if known is not None:
                     self.threads.put(apply_mark(known, mark, stamp))
 
@@ -234,7 +242,6 @@ class Index:
             try:
                 await self.refresh(str(each.thread_id))
             except StorageError as error:
-                self._overlooked.refused.add(str(each.thread_id))
                 log.warning("%s is missing from lists and search: %s", each.thread_id, error)
             if progress is not None:
                 progress(number, len(todo))
@@ -254,6 +261,15 @@ class Index:
             with contextlib.suppress(StorageError):
                 await self.refresh(thread_id)
                 self._overlooked.refused.discard(thread_id)
+
+    @contextlib.contextmanager
+    def _retrying(self, thread_id: str) -> Generator[None]:
+        """Remember a thread that could not be brought up to date: whoever asks next has it read again."""
+        try:
+            yield
+        except StorageError:
+            self._overlooked.refused.add(thread_id)
+            raise
 
     async def close(self) -> None:
         """End what goes on in the background."""

@@ -221,6 +221,10 @@ class ThreadIndex(Protocol):
         """Bring list and search up to date with a thread's file: there, in the bin, or gone."""
         ...
 
+    async def catch_up(self) -> None:
+        """Bring what could not be read when it changed up to date, once it can be."""
+        ...
+
     async def find(self, thread_id: str) -> ThreadInfo | None: ...
     async def list(
         self,
@@ -320,6 +324,10 @@ class Store(Protocol):
     def consents(self) -> Consents: ...
     @property
     def search(self) -> Search: ...
+
+    def revision(self) -> bytes:
+        """Return what differs once anything that is listed changed, by whichever process."""
+        ...
 
     async def settle(self) -> None:
         """Put on disk what a process wrote that ended before it had waited for it; others build on it now."""

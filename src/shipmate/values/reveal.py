@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 # Letters, marks and symbols that are drawn as nothing or as a blank. `str.isprintable` refuses the others:
 # control, format, private, surrogate and unassigned characters, separators, every space but U+0020.
@@ -24,6 +25,9 @@ BLANK = frozenset(
         ),
     )
 )
+# Hidden by themselves, and yet what prose of honest people is made of: joined emoji and their colours,
+# the space of Chinese text, spaces that do not break, and the joints of Persian and Indian words.
+PROSE = frozenset(map(chr, (0xA0, 0x200C, 0x200D, 0x202F, 0x3000, 0xFE0E, 0xFE0F)))
 # How many marks may stand on one letter; more of them cover the lines around it.
 MARKS = 4
 # Longer runs of spaces or empty lines push what follows out of sight.
@@ -37,7 +41,15 @@ _TALL = re.compile(rf"\n{{{LINES + 1},}}")
 
 def reveal(text: str) -> str:
     """Return the text with hidden characters written as `\\u{200b}`; newlines and tabs stay as they are."""
-    shown = text.translate(_TABLE)
+    return _spread(text.translate(_TABLE))
+
+
+def reveal_prose(text: str) -> str:
+    """Return the text of a talk: as `reveal`, but for what people write emoji and their languages with."""
+    return _spread(text.replace("\r\n", "\n").translate(_PROSE_TABLE))
+
+
+def _spread(shown: str) -> str:
     if not shown.isascii():
         # Not compiled before it is needed: that takes as long as importing several modules.
         shown = re.sub(_MARKED, _unpile, shown)
@@ -68,6 +80,9 @@ def write_out(character: str) -> str:
 class _Table(dict[int, str]):
     """What `str.translate` writes for each code point, found when first met."""
 
+    def __init__(self, kept: Iterable[str] = ()) -> None:
+        super().__init__((ord(character), character) for character in kept)
+
     def __missing__(self, code: int) -> str:
         character = chr(code)
         shown = write_out(character) if is_hidden(character) else character
@@ -78,6 +93,7 @@ class _Table(dict[int, str]):
 
 
 _TABLE = _Table()
+_PROSE_TABLE = _Table(PROSE)
 
 
 def _unpile(found: re.Match[str]) -> str:

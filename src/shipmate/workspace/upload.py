@@ -8,12 +8,15 @@ from typing import Protocol
 
 import msgspec
 
+from shipmate.errors import MediaError
 from shipmate.values.message import JsonObject, new_id
+from shipmate.workspace.dimension import PIXEL_LIMIT, has_too_many_pixels
 from shipmate.workspace.disk.private import write_private
 from shipmate.workspace.layout import Layout
 
 # Where a kept file is asked for; parts of stored messages name it by this address.
 ADDRESS = "/api/files/"
+UPLOAD_LIMIT = 20_000_000
 UPLOAD_ID = re.compile(r"up_[0-9a-f]{23}")
 SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -96,6 +99,27 @@ class UploadFolder:
 
     def _description(self, upload_id: str) -> Path:
         return self._layout.upload(f"{upload_id}.json")
+
+
+def keep_upload(uploads: Uploads, data: bytes, filename: str) -> Upload:
+    """Store a file a person sent; a picture is not decoded here, only its size is read."""
+    if not data:
+        raise MediaError("The file is empty. Choose another.")
+    if len(data) > UPLOAD_LIMIT:
+        raise MediaError(f"The file is larger than {UPLOAD_LIMIT // 1_000_000} MB. Choose a smaller one.")
+    if has_too_many_pixels(data):
+        raise MediaError(
+            f"The picture has more than {PIXEL_LIMIT // 1_000_000} million pixels. Choose a smaller one."
+        )
+    return uploads.keep(data, filename)
+
+
+def name_upload(uploads: Uploads, url: str) -> str:
+    """Return what people call a file that a part names by its address."""
+    found = uploads.find(url.removeprefix(ADDRESS)) if url.startswith(ADDRESS) else None
+    if found is not None:
+        return found[0].filename
+    return "file" if url.startswith(("data:", ADDRESS)) else url.rpartition("/")[2] or "file"
 
 
 def attach(uploads: Uploads, data: bytes, filename: str) -> JsonObject:

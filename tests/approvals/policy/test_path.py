@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +141,13 @@ def test_c12_a_link_out_of_scratch_is_judged_by_where_it_leads(tmp_path: Path) -
 def run(root: Path, command: str, *, allow: tuple[str, ...] = OPEN, **permissions: Any) -> Verdict:
     policy = Policy(Permissions(allow=allow, **permissions), sandbox_works=lambda: True)
     return policy.judge(make_call(root, "exec", {"command": command}), ())
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """Lie on the system's own disk: a hard link to one of its programs is a case here."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder).resolve()
 
 
 @pytest.fixture

@@ -35,7 +35,9 @@ def test_the_telling_argument_comes_first_and_the_rest_is_named() -> None:
 
 
 def test_nothing_from_a_tool_can_steer_the_terminal() -> None:
-    assert clean("a\x1b[31mred\x1b[0m \x1b]0;title\x07b\x9b1m\rc\n\td") == "ared b1mc\n\td"
+    assert clean("a\x1b[31mred\x1b[0m \x1b]0;title\x07b\x9b1m\rc\n\td") == (
+        r"a\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7}b\u{9b}1m\u{d}c" "\n\td"
+    )
     assert "\x1b" not in describe_call({"state": "output-error", "errorText": "\x1b[2J"}, "exec")
 
 

@@ -19,7 +19,7 @@ def test_every_part_a_person_should_see_is_written() -> None:
         ],
     }
     assert write_message(message) == (
-        "## Note\n\n*Course 2 begins.* Tea.\n\n**Error:** broke\n\n*stopped*\n\n[image/png](data:…)"
+        "## Note\n\n*Course 2 begins.* Tea.\n\n**Error:** broke\n\n*stopped*\n\nfile: image/png"
     )
 
 

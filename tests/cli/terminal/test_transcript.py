@@ -131,7 +131,7 @@ def test_thinking_notices_and_files_are_told_apart() -> None:
     assert items == [
         Item("thought", "hm"),
         Item("thought", "well"),
-        Item("notice", "stopped"),
+        Item("notice", r"stopped\u{1b}[2J"),
         Item("notice", "file: file:///a.png"),
     ]
 

@@ -17,6 +17,8 @@ from shipmate.orchestrator.feed import LocalFeed
 from shipmate.orchestrator.lane import lanes
 from shipmate.orchestrator.lane.lane import Lane
 from shipmate.orchestrator.lane.lanes import Lanes
+from shipmate.store.file_store import open_store
+from shipmate.store.sqlite.thread import ThreadTable
 from shipmate.thread.log import FileLog
 from shipmate.values.message import UIMessage, metadata_of, text_of
 from shipmate.values.thread_id import ThreadId
@@ -306,6 +308,37 @@ async def test_a_stop_holds_though_the_process_ends_before_the_run_does(tmp_path
         await asyncio.wait_for(later.keeper.idle(), LONG)
         last = (await messages_of(later))[-1]
     assert (metadata_of(last)["outcome"], model.requests) == ("stopped", [])
+
+
+async def test_a_sweep_lists_for_other_processes_what_could_not_be_listed_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "SWEEP_SECONDS", 0.02)
+    refused = asyncio.Event()
+
+    def refuse(*_: object) -> None:
+        refused.set()
+        raise StorageError("unreadable")
+
+    async with open_workspace(tmp_path, ScriptedModel(["One.", "Two."])) as app:
+        await talk(app, "first")
+        other = open_store(app.layout)
+        assert [info.message_count for info in await other.threads.list()] == [2]
+        with monkeypatch.context() as patch:
+            patch.setattr(ThreadTable, "put", refuse)
+            await talk(app, "second")
+            await asyncio.wait_for(refused.wait(), LONG)
+        healed = asyncio.Event()
+        catch_up = app.store.threads.catch_up
+
+        async def tell() -> None:
+            await catch_up()
+            healed.set()
+
+        monkeypatch.setattr(app.store.threads, "catch_up", tell)
+        await asyncio.wait_for(healed.wait(), LONG)
+        assert [info.message_count for info in await other.threads.list()] == [4]
+        await other.close()
 
 
 async def test_d13_a_sweep_takes_up_a_thread_whose_lane_broke_each_time_later(

@@ -9,7 +9,7 @@ import pytest
 
 from shipmate.app import Shipmate
 from shipmate.cli import threads
-from shipmate.cli.terminal.slash import COMMANDS
+from shipmate.cli.talk.slash import COMMANDS
 from shipmate.errors import ContextTooLongError
 from shipmate.models.port import ModelRequest
 from shipmate.models.scripted import ScriptedModel, call, fail, hold, say, think

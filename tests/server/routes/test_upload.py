@@ -8,9 +8,9 @@ import pytest
 
 from shipmate.errors import MediaError
 from shipmate.server.guard.error import ApiError
-from shipmate.server.routes.upload import UPLOAD_LIMIT, find_upload, keep_upload
+from shipmate.server.routes.upload import find_upload
 from shipmate.workspace.layout import Layout
-from shipmate.workspace.upload import UploadFolder, media_type_of
+from shipmate.workspace.upload import UPLOAD_LIMIT, UploadFolder, keep_upload, media_type_of
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ export const api = {
     request<T.Thread>("PATCH", thread(id), body),
   binThread: (id: string) => request<void>("DELETE", thread(id)),
   restoreThread: (id: string) => request<T.Thread>("POST", `${thread(id)}/restore`, {}),
-  messages: (id: string, before?: string) =>
-    request<T.MessagePage>("GET", `${thread(id)}/messages${query({ before, limit: 50 })}`),
+  messages: (id: string, before?: string, limit = 50) =>
+    request<T.MessagePage>("GET", `${thread(id)}/messages${query({ before, limit })}`),
   stop: (id: string) => request<{ stopped: boolean }>("POST", `${thread(id)}/stop`, {}),
   steer: (id: string, text: string) => request<{ messageId: string }>("POST", `${thread(id)}/steer`, { text }),
   queue: (id: string) => request<{ queue: T.Queued[] }>("GET", `${thread(id)}/queue`),

@@ -53,7 +53,7 @@ function lost(): ApiError {
   return new ApiError(0, "offline", "offline");
 }
 
-export async function send(method: string, path: string, body?: unknown): Promise<Response> {
+export async function send(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
   const isForm = body instanceof FormData;
   const headers: Record<string, string> = method === "GET" ? {} : csrfHeader();
   if (body !== undefined && !isForm) headers["content-type"] = "application/json";
@@ -63,8 +63,10 @@ export async function send(method: string, path: string, body?: unknown): Promis
       method,
       headers,
       body: body === undefined ? undefined : isForm ? body : JSON.stringify(body),
+      signal,
     });
-  } catch {
+  } catch (error) {
+    if (signal?.aborted) throw error;
     throw lost();
   }
   if (gate.get() === "offline") gate.set("open");

@@ -1,44 +1,54 @@
-/** Keeps the thread list fresh: asks again every few seconds while the page is seen, at once when it is shown again. */
+/** Keeps the thread list fresh: read again when the server says that something changed, while the page is seen. */
 import { api } from "./api";
-import { Cell, gate } from "./client";
+import { Cell } from "./client";
+import { onChange } from "./live";
 import type { Thread } from "./types";
 
-const PERIOD_MS = 2500;
-const OFFLINE_PERIOD_MS = 1000;
+/** What changes many times a second is read this often. */
+const GAP_MS = 500;
 
 const STEP = 100;
 
 export const threads = new Cell<Thread[] | undefined>(undefined);
 export const hasMoreThreads = new Cell(false);
 
-let limit = STEP;
+// What the next page begins behind; null when there is none.
+let cursor: string | null = null;
+let newest = "";
 
 let timer: number | undefined;
 let inFlight: Promise<void> | undefined;
+let readAt = -GAP_MS;
+let isBehind = false;
 
-/** Reads the list page by page, as far as the person has asked to see. */
-async function allThreads(): Promise<{ threads: Thread[]; next: string | null }> {
-  let page = await api.threads({ limit: STEP });
-  const found = page.threads;
-  while (page.next !== null && found.length < limit) {
-    page = await api.threads({ limit: STEP, before: page.next });
-    found.push(...page.threads);
-  }
-  return { threads: found, next: page.next };
+/** Reads one page more, behind those that are known. */
+export async function showMoreThreads(): Promise<void> {
+  if (cursor === null) return;
+  const before = cursor;
+  const page = await api.threads({ limit: STEP, before });
+  if (cursor !== before) return;
+  const known = new Set((threads.get() ?? []).map((thread) => thread.id));
+  threads.set([...(threads.get() ?? []), ...page.threads.filter((thread) => !known.has(thread.id))]);
+  cursor = page.next;
+  hasMoreThreads.set(cursor !== null);
 }
 
-export function showMoreThreads(): Promise<void> {
-  limit += STEP;
-  return refreshThreads();
-}
-
+/** Reads the first page again: what lies behind it was read when someone went there, and seldom changes. */
 async function read(): Promise<void> {
+  readAt = performance.now();
   try {
-    const { threads: found, next } = await allThreads();
-    hasMoreThreads.set(next !== null);
-    if (JSON.stringify(found) !== JSON.stringify(threads.get())) threads.set(found);
+    const page = await api.threads({ limit: STEP });
+    const text = JSON.stringify(page);
+    if (text === newest) return;
+    newest = text;
+    const edge = page.next === null ? undefined : page.threads.at(-1);
+    const known = new Set(page.threads.map((thread) => thread.id));
+    const older = (threads.get() ?? []).filter((thread) => edge && thread.lastAt <= edge.lastAt && !known.has(thread.id));
+    if (older.length === 0) cursor = page.next;
+    hasMoreThreads.set(cursor !== null);
+    threads.set([...page.threads, ...older]);
   } catch {
-    // The gate already says what is wrong (offline, login or setup); the next round tries again.
+    // The gate already says what is wrong (offline, login or setup); the stream that comes back tells to read again.
   }
 }
 
@@ -49,27 +59,23 @@ export function refreshThreads(): Promise<void> {
   return inFlight;
 }
 
-function plan(): void {
+/** Reads the list soon; a page nobody sees does so when it is looked at. */
+function refreshSoon(): void {
+  isBehind = document.hidden;
+  if (isBehind) return;
   window.clearTimeout(timer);
-  if (document.hidden) return;
-  timer = window.setTimeout(
-    () => void refreshThreads().finally(plan),
-    gate.get() === "offline" ? OFFLINE_PERIOD_MS : PERIOD_MS,
-  );
+  timer = window.setTimeout(() => void (inFlight ?? Promise.resolve()).then(refreshThreads), readAt + GAP_MS - performance.now());
 }
 
 export function watchThreads(): () => void {
-  const wake = () => {
-    if (!document.hidden) void refreshThreads().finally(plan);
-  };
+  const wake = () => isBehind && refreshSoon();
   document.addEventListener("visibilitychange", wake);
-  window.addEventListener("online", wake);
-  const unsubscribe = gate.subscribe(plan);
-  void refreshThreads().finally(plan);
+  const unsubscribe = onChange((change) => {
+    if (change.changed.includes("threads") || change.changed.includes("runs")) refreshSoon();
+  });
   return () => {
     window.clearTimeout(timer);
     document.removeEventListener("visibilitychange", wake);
-    window.removeEventListener("online", wake);
     unsubscribe();
   };
 }

@@ -5,7 +5,7 @@ export interface Member {
   id: string;
   name: string;
   description: string;
-  kind: string;
+  kind: "native" | "cli";
 }
 
 export type Mode = "ask" | "preview" | "auto-edit" | "read-only" | "yolo";
@@ -15,7 +15,8 @@ export interface Session {
   language: "en" | "zh";
   mode: Mode;
   version: string;
-  workspace: { name: string; hasAgent: boolean };
+  /** `id` tells workspaces apart that have the same folder name, address or both. */
+  workspace: { id: string; name: string; hasAgent: boolean };
   model: ModelInfo;
   members: Member[];
 }
@@ -41,6 +42,8 @@ export interface Thread {
   pendingApprovals: number;
   /** The model chosen for this thread; null when its member's answers. */
   model: string | null;
+  /** Where a branch left its parent. */
+  branchOf: { threadId: string; messageId: string; title: string } | null;
 }
 
 export interface Metadata {
@@ -383,7 +386,7 @@ export interface Skill {
   always: boolean;
   available: boolean;
   missing: string[] | string | null;
-  source: string;
+  source: "member" | "workspace" | "package";
   text?: string;
 }
 
@@ -508,4 +511,17 @@ export interface Upload {
   mediaType: string;
   filename: string;
   bytes: number;
+}
+
+export type Topic = "threads" | "approvals" | "runs" | "files";
+
+/** What changed since the last one; each connection begins with one that names everything. */
+export interface Change {
+  type: "change";
+  changed: Topic[];
+  /** The threads in which a run began or ended. */
+  runs: string[];
+  /** The files by their place in the workspace; none when they are too many. */
+  files: string[];
+  waiting: number;
 }

@@ -1,5 +1,6 @@
 import { Suspense, useEffect } from "react";
 import { gate } from "../api/client";
+import { persist } from "../api/live";
 import { useCell } from "../api/use";
 import { useT } from "../i18n";
 import { Loading, Problem } from "../ui/State";
@@ -8,8 +9,6 @@ import { Login } from "./Login";
 import { SetupPage } from "./pages";
 import { loadSession, session, sessionError, SessionProvider } from "./session";
 import { Shell } from "./Shell";
-
-const RETRY_MS = 1500;
 
 export function App() {
   return (
@@ -20,18 +19,35 @@ export function App() {
   );
 }
 
-function Entrance() {
+/** The page without its server: what is wrong, and what to do. */
+function Away() {
   const t = useT();
+  return (
+    <div className="stack" role="status">
+      <h1>{t("offline.title")}</h1>
+      <p className="muted">{t("offline.text")}</p>
+      <p>{t("offline.start")}</p>
+      <pre tabIndex={0}>shipmate serve</pre>
+      <p className="row">
+        <span className="spinner" />
+        {t("offline.wait")}
+      </p>
+    </div>
+  );
+}
+
+function Entrance() {
   const state = useCell(gate);
   const found = useCell(session);
   const error = useCell(sessionError);
 
   useEffect(() => void loadSession(), []);
   useEffect(() => {
-    // Before the first session there is no thread list to notice that the server is back.
+    // Before the first session there is no stream to notice that the server is back.
     if (state !== "offline" || found) return;
-    const timer = window.setInterval(() => void loadSession(), RETRY_MS);
-    return () => window.clearInterval(timer);
+    const end = new AbortController();
+    void persist(async () => loadSession().then(() => false), end.signal);
+    return () => end.abort();
   }, [state, found]);
 
   if (state === "login") return <Login onDone={() => void loadSession()} />;
@@ -52,8 +68,7 @@ function Entrance() {
   if (!found) {
     return (
       <main className="lone">
-        <Loading />
-        {state === "offline" && <p className="muted">{t("offline")}</p>}
+        {state === "offline" ? <Away /> : <Loading />}
       </main>
     );
   }

@@ -26,14 +26,16 @@ export function Home({ session, onNew }: { session: Session; onNew: () => void }
   const [problem, setProblem] = useState<Error>();
   const chosen = preference.get("member");
   const member = session.members.find((one) => one.id === chosen) ?? session.members[0];
-  const begin = async (draft: Draft) => {
+  const begin = async (draft: Draft): Promise<boolean> => {
     try {
       const made = await api.createThread({ member: member?.id });
       leaveFor(made.threadId, draft);
       go("t", made.threadId);
       void refreshThreads();
+      return true;
     } catch (error) {
       setProblem(error as Error);
+      return false;
     }
   };
   return (
@@ -48,8 +50,9 @@ export function Home({ session, onNew }: { session: Session; onNew: () => void }
         {problem && <Problem error={problem} />}
         <PromptInput
           placeholder={t("prompt", { name: member?.name || member?.id || "" })}
+          place="home"
           isBusy={false}
-          onSend={(draft) => void begin(draft)}
+          onSend={begin}
         />
         <RehearsalNote model={session.model} />
         <ul className="ideas">

@@ -1,4 +1,4 @@
-import { threads } from "../api/threads";
+import { waiting } from "../api/live";
 import { useCell } from "../api/use";
 import { useT, type Word } from "../i18n";
 import mark from "../style/mark.svg";
@@ -19,7 +19,7 @@ const LINKS: { page: PageName | ""; icon: IconName; word: Word }[] = [
 
 export function Rail({ page, onHelp }: { page: string; onHelp: () => void }) {
   const t = useT();
-  const waiting = useCell(threads)?.reduce((sum, thread) => sum + thread.pendingApprovals, 0) ?? 0;
+  const asked = useCell(waiting);
   return (
     <nav className="rail" aria-label={t("nav")}>
       <a className="mark" href={link("")} aria-label="Shipmate">
@@ -29,9 +29,9 @@ export function Rail({ page, onHelp }: { page: string; onHelp: () => void }) {
         <a key={item.page} className="rail-link" href={link(item.page)} aria-current={page === item.page ? "page" : undefined}>
           <Icon name={item.icon} />
           {t(item.word)}
-          {item.page === "approvals" && waiting > 0 && (
-            <span className="rail-count" aria-label={t("approvals.waiting", { n: waiting })}>
-              {waiting}
+          {item.page === "approvals" && asked > 0 && (
+            <span className="rail-count" aria-label={t("approvals.waiting", { n: asked })}>
+              {asked}
             </span>
           )}
         </a>

@@ -1,5 +1,6 @@
 import { Suspense, useCallback, useEffect, useState } from "react";
 import { gate } from "../api/client";
+import { followServer, useChange } from "../api/live";
 import { watchThreads } from "../api/threads";
 import { useCell } from "../api/use";
 import { ThreadView } from "../chat/ThreadView";
@@ -8,13 +9,14 @@ import { Shortcuts } from "../dialog/Shortcuts";
 import { useT } from "../i18n";
 import { Loading } from "../ui/State";
 import { Banner } from "./Banner";
-import { drawer } from "./drawer";
+import { drawer, useDrawerEscape } from "./drawer";
 import { Home } from "./Home";
 import { isPage, pages } from "./pages";
 import { Rail } from "./Rail";
 import { useRoute } from "./route";
 import { loadSession, useSession } from "./session";
 import { Sidebar } from "./Sidebar";
+import { useAttention } from "./useAttention";
 import { useShortcuts } from "./useShortcuts";
 
 export function Shell() {
@@ -29,7 +31,12 @@ export function Shell() {
   const openHelp = useCallback(() => setHelpOpen(true), []);
 
   useEffect(watchThreads, []);
+  useEffect(followServer, []);
+  useAttention(session.workspace.name);
+  // What people write in files changes the mode, the model and the members.
+  useChange(["files"], () => void loadSession());
   useEffect(() => drawer.set(false), [route]);
+  useDrawerEscape();
   useEffect(() => {
     // A server that comes back may be a new one: its mode, model and members are read again.
     if (connection === "open") void loadSession();

@@ -1,14 +1,18 @@
 import { useEffect, useState } from "react";
 import { api } from "../api/api";
+import { useChange } from "../api/live";
 import { hasMoreThreads, showMoreThreads, threads } from "../api/threads";
 import type { Hit, Thread } from "../api/types";
 import { useCell, useLoad } from "../api/use";
 import { useT } from "../i18n";
 import { Icon } from "../ui/Icon";
 import { Problem } from "../ui/State";
-import { link } from "./route";
+import { sayError } from "../ui/toast";
+import { messageLink } from "./route";
 import { useSession } from "./session";
 import { ThreadList } from "./ThreadList";
+
+const FOUND = 50;
 
 type Shelf = "open" | "archived" | "bin";
 
@@ -61,12 +65,8 @@ export function Sidebar({ current, onNew }: { current: string | undefined; onNew
 }
 
 function Stored({ shelf, current }: { shelf: "archived" | "bin"; current: string | undefined }) {
-  // The open list changes when a thread is archived, binned or restored: then this list is stale too.
-  const open = useCell(threads);
-  const found = useLoad(
-    () => api.threads({ [shelf === "bin" ? "bin" : "archived"]: true, limit: 100 }),
-    `${shelf} ${open?.length ?? 0}`,
-  );
+  const found = useLoad(() => api.threads({ [shelf === "bin" ? "bin" : "archived"]: true, limit: 100 }), shelf);
+  useChange(["threads"], () => void found.reload());
   if (found.error) return <Problem error={found.error} onRetry={() => void found.reload()} />;
   return <ThreadList threads={found.data?.threads} current={current} shelf={shelf} onChange={() => void found.reload()} />;
 }
@@ -75,14 +75,16 @@ function Found({ words, current }: { words: string; current: string | undefined 
   const t = useT();
   const [hits, setHits] = useState<Hit[]>();
   const [titles, setTitles] = useState<Thread[]>();
+  const [next, setNext] = useState<string | null>(null);
   useEffect(() => {
     let isStale = false;
     const timer = window.setTimeout(() => {
-      Promise.all([api.search(words), api.threads({ query: words, limit: 20 })]).then(
+      Promise.all([api.search(words), api.threads({ query: words, limit: FOUND })]).then(
         ([inside, named]) => {
           if (isStale) return;
           setHits(inside.hits);
           setTitles(named.threads);
+          setNext(named.next);
         },
         () => !isStale && setHits([]),
       );
@@ -92,6 +94,11 @@ function Found({ words, current }: { words: string; current: string | undefined 
       window.clearTimeout(timer);
     };
   }, [words]);
+  const more = async (before: string) => {
+    const found = await api.threads({ query: words, limit: FOUND, before });
+    setTitles((now) => [...(now ?? []), ...found.threads]);
+    setNext(found.next);
+  };
   // One line per thread: the best hit stands for the others.
   const others = hits?.filter(
     (hit, index) =>
@@ -100,12 +107,14 @@ function Found({ words, current }: { words: string; current: string | undefined 
   );
   return (
     <div className="side-list" aria-live="polite">
-      {titles && titles.length > 0 && <ThreadList threads={titles} current={current} shelf="open" inner />}
+      {titles && titles.length > 0 && (
+        <ThreadList threads={titles} current={current} shelf="open" onMore={next ? () => void more(next).catch(sayError) : undefined} inner />
+      )}
       {others && others.length > 0 && <p className="side-group">{t("search.inside")}</p>}
       <ul>
         {others?.map((hit) => (
           <li key={hit.messageId}>
-            <a className="thread-link" href={link("t", hit.threadId)}>
+            <a className="thread-link" href={messageLink(hit.threadId, hit.messageId, words)}>
               <span className="thread-title truncate">{hit.title || t("untitled")}</span>
               <span className="thread-sub">
                 <span className="truncate">{hit.snippet.replace(/<\/?(b|mark)>/g, "")}</span>

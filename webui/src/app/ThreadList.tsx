@@ -1,3 +1,4 @@
+import { useMemo, useRef } from "react";
 import { api } from "../api/api";
 import { refreshThreads } from "../api/threads";
 import type { Thread } from "../api/types";
@@ -6,6 +7,7 @@ import { useT } from "../i18n";
 import { dayGroup, useFormat, type DayGroup } from "../i18n/format";
 import { IconButton } from "../ui/IconButton";
 import { sayError } from "../ui/toast";
+import { useVirtual } from "../ui/useVirtual";
 import { link } from "./route";
 
 interface Props {
@@ -17,29 +19,58 @@ interface Props {
   inner?: boolean;
 }
 
+type Line = { key: string; group: DayGroup } | { key: string; thread: Thread };
+
 const GROUPS: DayGroup[] = ["today", "yesterday", "week", "earlier"];
+const NEAR_PX = 800;
+
+/** Puts the name of a day before its threads, all as lines of one list. */
+function linesOf(threads: Thread[]): Line[] {
+  const days = new Map<DayGroup, Line[]>();
+  for (const thread of threads) {
+    const group = dayGroup(thread.lastAt);
+    const lines = days.get(group) ?? [{ key: group, group }];
+    lines.push({ key: thread.id, thread });
+    days.set(group, lines);
+  }
+  return GROUPS.flatMap((group) => days.get(group) ?? []);
+}
 
 export function ThreadList({ threads, current, shelf, onChange, onMore, inner }: Props) {
   const t = useT();
+  const box = useRef<HTMLDivElement>(null);
+  const lines = useMemo(() => linesOf(threads ?? []), [threads]);
+  const keys = useMemo(() => lines.map(({ key }) => key), [lines]);
+  const { drawn } = useVirtual(keys, box, { guess: 52 });
+  const asked = useRef(0);
+  const onScroll = () => {
+    const element = box.current;
+    const isNear = element && element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_PX;
+    if (!isNear || !onMore || asked.current === lines.length) return;
+    asked.current = lines.length;
+    onMore();
+  };
   if (!threads) return <div className="side-list" aria-busy="true" />;
   if (threads.length === 0) {
     return <p className="side-list side-empty">{t(shelf === "open" ? "threads.none" : `${shelf}.none`)}</p>;
   }
-  const groups = GROUPS.map((group) => ({ group, items: threads.filter((one) => dayGroup(one.lastAt) === group) }));
+  const line = (place: number) => {
+    const found = lines[place];
+    if (!found) return null;
+    if ("thread" in found) {
+      return <Row key={found.key} thread={found.thread} isCurrent={found.key === current} shelf={shelf} onChange={onChange} />;
+    }
+    return (
+      <li key={found.key} data-row={found.key}>
+        <h2 className="side-group">{t(`day.${found.group}`)}</h2>
+      </li>
+    );
+  };
   return (
-    <div className={inner ? undefined : "side-list"}>
-      {groups
-        .filter(({ items }) => items.length > 0)
-        .map(({ group, items }) => (
-          <section key={group}>
-            <h2 className="side-group">{t(`day.${group}`)}</h2>
-            <ul>
-              {items.map((thread) => (
-                <Row key={thread.id} thread={thread} isCurrent={thread.id === current} shelf={shelf} onChange={onChange} />
-              ))}
-            </ul>
-          </section>
-        ))}
+    <div className={inner ? undefined : "side-list"} ref={box} onScroll={onScroll}>
+      <ul>
+        {drawn.map((one) => ("row" in one ? line(one.row) : <li key={one.key} className="room" aria-hidden="true" style={{ height: one.room }} />))}
+      </ul>
       {onMore && (
         <button type="button" className="button small quiet more" onClick={onMore}>
           {t("threads.more")}
@@ -71,13 +102,13 @@ function Row({ thread, isCurrent, shelf, onChange }: RowProps) {
       </time>
       <span className="thread-sub">
         <Mark thread={thread} isCurrent={isCurrent} />
-        <span className="truncate">{thread.member}</span>
+        <span className="truncate">{thread.branchOf ? t("branch.of", { title: thread.branchOf.title || t("untitled") }) : thread.member}</span>
         {thread.platform !== "web" && <Platform name={thread.platform} />}
       </span>
     </>
   );
   return (
-    <li className="thread-row">
+    <li className="thread-row" data-row={thread.id}>
       {shelf === "bin" ? (
         <div className="thread-link">{content}</div>
       ) : (

@@ -11,7 +11,7 @@ export async function loadSession(): Promise<void> {
   try {
     const found = await api.session();
     setCsrf(found.csrf);
-    followLanguage(found.language);
+    await followLanguage(found.language);
     session.set(found);
     sessionError.set(undefined);
     gate.set(found.workspace.hasAgent ? "open" : "setup");

@@ -1,8 +1,9 @@
 import { useEffect } from "react";
 import { api } from "../api/api";
 import { threads } from "../api/threads";
+import { openQuietly } from "../chat/focus";
 import { preference } from "./preference";
-import { go } from "./route";
+import { go, threadHere } from "./route";
 
 export function areShortcutsOn(): boolean {
   return preference.get("shortcuts") !== "off";
@@ -12,17 +13,27 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
+/** Tells whether a message is begun: then keys are words, wherever the focus went. */
+function isBegun(): boolean {
+  const prompt = document.getElementById("prompt");
+  if (!(prompt instanceof HTMLTextAreaElement) || !prompt.value) return false;
+  prompt.focus();
+  return true;
+}
+
 function step(by: number): void {
   const list = threads.get() ?? [];
-  const here = decodeURIComponent(window.location.hash.replace(/^#\/t\//, ""));
+  const here = threadHere();
   const at = list.findIndex((thread) => thread.id === here);
   const next = list[at === -1 ? 0 : Math.min(Math.max(at + by, 0), list.length - 1)];
-  if (next) go("t", next.id);
+  if (!next) return;
+  openQuietly();
+  go("t", next.id);
 }
 
 function stopCurrent(): void {
-  const match = /^#\/t\/(.+)$/.exec(window.location.hash);
-  if (match?.[1]) void api.stop(decodeURIComponent(match[1])).catch(() => undefined);
+  const here = threadHere();
+  if (here) void api.stop(here).catch(() => undefined);
 }
 
 /** Listens for single keys outside of fields; settings can switch them off. */
@@ -39,10 +50,10 @@ export function useShortcuts({ openNew, openHelp }: { openNew: () => void; openH
       g: () => go("approvals"),
     };
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.keyCode === 229) return;
       if (isTyping(event.target) || document.querySelector("dialog[open]") || !areShortcutsOn()) return;
       const act = actions[event.key];
-      if (!act) return;
+      if (!act || isBegun()) return;
       event.preventDefault();
       act();
     };

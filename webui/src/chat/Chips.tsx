@@ -12,7 +12,7 @@ export function Chips({ items, onRemove }: { items: Attachment[]; onRemove: (key
         <li key={item.key} className="chip">
           {item.preview ? <img src={item.preview} alt="" /> : <Icon name="file" tiny />}
           <span className="truncate">{item.name}</span>
-          {!item.file && <span className="spinner" role="status" aria-label={t("uploading")} />}
+          {!item.part && <span className="spinner" role="status" aria-label={t("uploading")} />}
           <IconButton icon="cross" look="small" label={t("remove.file", { name: item.name })} onClick={() => onRemove(item.key)} />
         </li>
       ))}

@@ -1,10 +1,12 @@
-import { useEffect, useId, useRef, useState } from "react";
+import { useEffect, useId, useRef, useState, type RefObject } from "react";
 import { api } from "../api/api";
-import { ApiError, gate } from "../api/client";
+import { ApiError, Cell, gate } from "../api/client";
+import { useChange } from "../api/live";
 import { refreshThreads } from "../api/threads";
 import type { Approval, Message } from "../api/types";
 import { useCell, useLoad } from "../api/use";
 import { useT } from "../i18n";
+import { useFormat } from "../i18n/format";
 import { Diff, looksLikeDiff } from "../ui/Diff";
 import { Icon } from "../ui/Icon";
 import { say, sayError } from "../ui/toast";
@@ -26,6 +28,9 @@ export function Confirmation({ approvalId, tool, input, follow }: Props) {
   // What could not be read while the server was away is read when it is back: nothing is approved unseen.
   const connection = useCell(gate);
   const found = useLoad(() => api.approval(approvalId), `${approvalId} ${connection}`);
+  useChange(["approvals"], () => {
+    if (found.data?.status === "requested") void found.reload();
+  });
   return (
     <ApprovalCard
       key={approvalId}
@@ -51,6 +56,9 @@ export function ApprovalCard({ approvalId, approval, tool, input, onDecided }: C
   const card = useRef<HTMLElement>(null);
   const { decide, isSending } = useDecision(onDecided);
   const isOpen = !approval || approval.status === "requested";
+  const text = useRef<HTMLDivElement>(null);
+  const format = useFormat();
+  const { isRead, showEnd } = useReadToEnd(text, approvalId, Boolean(approval?.preview));
   const handFocusTo = useFocusAfter(isOpen);
   return (
     <section className="confirmation" aria-label={t("approval.title", { tool })} tabIndex={-1} ref={card}>
@@ -60,11 +68,15 @@ export function ApprovalCard({ approvalId, approval, tool, input, onDecided }: C
         {approval && <span className="muted mono truncate">{t("approval.folder", { folder: approval.folder })}</span>}
       </header>
       {approval?.reason && <p className="muted">{approval.reason}</p>}
-      <Preview approval={approval} input={input} />
+      <div ref={text}>
+        <Preview approval={approval} input={input} />
+      </div>
+      {isOpen && approval?.expiresAt && <p className="faint">{t("approval.expires", { at: format.full(approval.expiresAt) })}</p>}
       {isOpen ? (
         <Choices
           approval={approval}
           isSending={isSending}
+          showEnd={isRead ? undefined : showEnd}
           decide={(approved, scope, reason) => {
             handFocusTo(nextCard(card.current));
             return decide(() => api.decide(approvalId, { approved, scope, reason }));
@@ -80,15 +92,18 @@ export function ApprovalCard({ approvalId, approval, tool, input, onDecided }: C
 interface ChoicesProps {
   approval: Approval | undefined;
   isSending: boolean;
+  /** Shows the end of a text that was not read so far; nothing when it was. */
+  showEnd: (() => void) | undefined;
   decide: (approved: boolean, scope?: string, reason?: string) => Promise<void>;
 }
 
 /** The answers that would hold: each longer one says exactly what it covers. */
-function Choices({ approval, isSending, decide }: ChoicesProps) {
+function Choices({ approval, isSending, showEnd, decide }: ChoicesProps) {
   const t = useT();
   const [isDenying, setDenying] = useState(false);
   if (isDenying) return <Deny isSending={isSending} onDeny={(reason) => decide(false, undefined, reason)} onCancel={() => setDenying(false)} />;
   const canApprove = Boolean(approval?.preview);
+  const isLocked = isSending || showEnd !== undefined;
   const covered = (rule: string | null) => {
     if (rule === null) return t("approval.call");
     if (approval?.tool === "write" || approval?.tool === "edit") return t("approval.anything", { rule });
@@ -96,9 +111,17 @@ function Choices({ approval, isSending, decide }: ChoicesProps) {
   };
   return (
     <>
+      {showEnd && (
+        <p className="row wrap muted" role="status">
+          <span className="grow">{t("approval.toEnd")}</span>
+          <button type="button" className="button small" onClick={showEnd}>
+            {t("approval.showEnd")}
+          </button>
+        </p>
+      )}
       <div className="row wrap">
         {(canApprove || !approval) && (
-          <button type="button" className="button primary" disabled={isSending || !canApprove} onClick={() => void decide(true)}>
+          <button type="button" className="button primary" disabled={isLocked || !canApprove} onClick={() => void decide(true)}>
             {t("approval.once")}
           </button>
         )}
@@ -112,7 +135,7 @@ function Choices({ approval, isSending, decide }: ChoicesProps) {
         <ul className="scopes">
           {approval.scopes.map(({ scope, rule }) => (
             <li key={scope}>
-              <button type="button" className="button small" disabled={isSending} onClick={() => void decide(true, scope)}>
+              <button type="button" className="button small" disabled={isLocked} onClick={() => void decide(true, scope)}>
                 {t(`approval.${scope}`)}
               </button>
               <span className="muted">{t(`approval.covers.${scope}`, { what: covered(rule), member: approval.member })}</span>
@@ -199,11 +222,13 @@ export function ApproveAll({ ids, onDecided }: { ids: string[]; onDecided: () =>
     handFocusTo(null);
     void decide(async () => ({ say: null, ...(await api.decideAll(ids, approved)) }));
   };
+  const unread = useCell(unreadCards);
   if (!isShown) return null;
+  const isUnread = ids.some((id) => unread.has(id));
   return (
     <div className="approve-all row wrap" role="group" aria-label={t("approval.several", { n: ids.length })}>
       <span className="grow">{t("approval.several", { n: ids.length })}</span>
-      <button type="button" className="button" disabled={isSending} onClick={() => send(true)}>
+      <button type="button" className="button" disabled={isSending || isUnread} onClick={() => send(true)}>
         {t("approval.all", { n: ids.length })}
       </button>
       <button type="button" className="button danger" disabled={isSending} onClick={() => send(false)}>
@@ -241,6 +266,45 @@ function refocus(next: HTMLElement | null) {
   const places = [".composer textarea", ".confirmation", "#main"];
   const found = places.map((place) => document.querySelector<HTMLElement>(place)).find((element) => element !== null);
   (next?.isConnected ? next : found)?.focus();
+}
+
+/** The cards whose text is longer than what is shown of it and was not read to its end. */
+const unreadCards = new Cell<ReadonlySet<string>>(new Set());
+
+function markRead(id: string, isRead: boolean): void {
+  const next = new Set(unreadCards.get());
+  if (isRead ? next.delete(id) : !next.has(id) && next.add(id)) unreadCards.set(next);
+}
+
+// A line that is cut by half counts as seen.
+const NEAR_PX = 12;
+
+/** Knows whether a text was scrolled to its end; once seen, it stays seen. */
+function useReadToEnd(place: RefObject<HTMLElement | null>, id: string, isShown: boolean) {
+  const [isRead, setRead] = useState(false);
+  useEffect(() => {
+    const text = place.current?.querySelector<HTMLElement>("pre");
+    if (!isShown || !text || isRead) return;
+    const look = () => {
+      const isAtEnd = text.scrollHeight - text.scrollTop - text.clientHeight < NEAR_PX;
+      markRead(id, isAtEnd);
+      if (isAtEnd) setRead(true);
+    };
+    const sizes = new ResizeObserver(look);
+    sizes.observe(text);
+    text.addEventListener("scroll", look);
+    return () => {
+      sizes.disconnect();
+      text.removeEventListener("scroll", look);
+      markRead(id, true);
+    };
+  }, [place, id, isShown, isRead]);
+  const showEnd = () => {
+    const text = place.current?.querySelector<HTMLElement>("pre");
+    text?.scrollTo({ top: text.scrollHeight });
+    text?.focus();
+  };
+  return { isRead: isRead || !isShown, showEnd };
 }
 
 /** Shows the whole call: the diff or command the server made ready, or the bare input when there is none. */

@@ -1,13 +1,18 @@
+import { useEffect, useMemo, type ReactNode } from "react";
 import type { Message } from "../api/types";
 import { useT } from "../i18n";
 import { Icon } from "../ui/Icon";
 import { Loading } from "../ui/State";
+import { useVirtual } from "../ui/useVirtual";
 import { ApproveAll, waitingIds } from "./Confirmation";
+import { FindBar } from "./FindBar";
 import { CourseMark, MessageView } from "./MessageView";
 import { PinMark } from "./Pins";
 import { Primed } from "./Primed";
+import { useFind } from "./useFind";
 import { useScroll } from "./useScroll";
 import { lastSaid, type ThreadState } from "./useThread";
+import { placesOf, type Place } from "./version";
 
 interface Props {
   thread: ThreadState;
@@ -15,16 +20,56 @@ interface Props {
   memberName: string;
 }
 
-/** The scrolling list of messages. */
+const PRIMED = "primed";
+const isPrimed = (message: Message) => message.metadata?.sourceTag === "priming_script";
+
+/** The scrolling list of messages: what is near the view is drawn, however long the thread. */
 export function Conversation({ thread, threadId, memberName }: Props) {
   const t = useT();
   const { messages, page, isBusy } = thread;
   const first = page.hasMore ? messages[0]?.id : undefined;
   const { box, onScroll, toEnd, isAway, older, isLoadingOlder } = useScroll(first, thread.loadOlder);
   const waiting = isBusy ? [] : waitingIds(messages);
+  const primed = useMemo(() => messages.filter(isPrimed), [messages]);
+  const places = useMemo(() => placesOf(messages.filter((message) => !isPrimed(message))), [messages]);
+  const keys = useMemo(() => [...(primed.length > 0 ? [PRIMED] : []), ...places.map(({ key }) => key)], [primed, places]);
+  const find = useFind(thread, box, places);
+  const asking = places.filter(({ message }) => waitingIds([message]).length > 0).map(({ key }) => key);
+  const { drawn, isWhole } = useVirtual(keys, box, { guess: 160, gap: 20, pinned: [...asking, ...find.pinned] });
+
+  // What a person says is seen as it is sent, wherever they were reading.
+  useEffect(() => {
+    if (thread.sentId) toEnd();
+  }, [thread.sentId]);
+
+  const last = lastSaid(messages);
+  const view = ({ key, message, versions }: Place): ReactNode =>
+    message.role === "system" ? (
+      <SystemMark key={key} message={message} />
+    ) : (
+      <MessageView
+        key={key}
+        message={message}
+        versions={versions}
+        isLast={message === last}
+        thread={thread}
+        threadId={threadId}
+        memberName={memberName}
+      />
+    );
+  const row = (place: number): ReactNode => {
+    const found = places[place - (primed.length > 0 ? 1 : 0)];
+    if (found) return view(found);
+    return (
+      <Primed key={PRIMED} count={primed.length} isHidden={page.hidePriming}>
+        {placesOf(primed).map(view)}
+      </Primed>
+    );
+  };
 
   return (
     <div className="conversation-frame">
+      <FindBar find={find} isNeeded={!isWhole || page.hasMore} />
       <div className="conversation" ref={box} onScroll={onScroll} tabIndex={0} aria-label={t("conversation")}>
         <div className="column" role="log" aria-live="polite" aria-busy={isBusy}>
           {!page.loaded && messages.length === 0 && <Loading />}
@@ -33,7 +78,7 @@ export function Conversation({ thread, threadId, memberName }: Props) {
               {t("older")}
             </button>
           )}
-          <Messages messages={messages} hidePriming={page.hidePriming} thread={thread} threadId={threadId} memberName={memberName} />
+          {drawn.map((one) => ("row" in one ? row(one.row) : <div key={one.key} className="room" style={{ height: one.room }} />))}
           <ApproveAll
             ids={waiting}
             onDecided={() => thread.follow((found) => !waitingIds(found).some((id) => waiting.includes(id)))}
@@ -47,28 +92,6 @@ export function Conversation({ thread, threadId, memberName }: Props) {
         </button>
       )}
     </div>
-  );
-}
-
-function Messages({ messages, hidePriming, ...rest }: Props & { messages: Message[]; hidePriming: boolean }) {
-  const primed = messages.filter((message) => message.metadata?.sourceTag === "priming_script");
-  const own = messages.filter((message) => message.metadata?.sourceTag !== "priming_script");
-  const last = lastSaid(messages);
-  const view = (message: Message) =>
-    message.role === "system" ? (
-      <SystemMark key={message.id} message={message} />
-    ) : (
-      <MessageView key={message.id} message={message} isLast={message === last} {...rest} />
-    );
-  return (
-    <>
-      {primed.length > 0 && (
-        <Primed count={primed.length} isHidden={hidePriming}>
-          {primed.map(view)}
-        </Primed>
-      )}
-      {own.map(view)}
-    </>
   );
 }
 

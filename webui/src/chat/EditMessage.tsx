@@ -1,20 +1,33 @@
 import { useState } from "react";
 import { useT } from "../i18n";
+import { dropDraft, keepDraft, readDraft } from "../page/draft";
 
 interface Props {
+  /** Names what is written here and not sent yet. */
+  place: string;
   text: string;
-  onSend: (text: string) => Promise<void>;
+  onSend: (text: string) => Promise<boolean>;
   onClose: () => void;
 }
 
 /** Changes what was said and says it again, in a new thread that shares the history before it. */
-export function EditMessage({ text, onSend, onClose }: Props) {
+export function EditMessage({ place, text, onSend, onClose }: Props) {
   const t = useT();
-  const [words, setWords] = useState(text);
+  const [words, setWords] = useState(() => readDraft(place)?.text ?? text);
   const [isSending, setSending] = useState(false);
   const send = () => {
     setSending(true);
-    void onSend(words.trim()).finally(() => setSending(false));
+    void onSend(words.trim())
+      .then((isTaken) => isTaken && dropDraft(place))
+      .finally(() => setSending(false));
+  };
+  const write = (next: string) => {
+    setWords(next);
+    keepDraft(place, { text: next, version: null });
+  };
+  const leave = () => {
+    dropDraft(place);
+    onClose();
   };
   return (
     <div className="edit-message">
@@ -24,9 +37,9 @@ export function EditMessage({ text, onSend, onClose }: Props) {
         value={words}
         rows={Math.min(12, words.split("\n").length + 1)}
         autoFocus
-        onChange={(event) => setWords(event.target.value)}
+        onChange={(event) => write(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === "Escape") onClose();
+          if (event.key === "Escape" && !event.nativeEvent.isComposing) leave();
           if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing && words.trim()) {
             event.preventDefault();
             send();
@@ -35,7 +48,7 @@ export function EditMessage({ text, onSend, onClose }: Props) {
       />
       <div className="row wrap">
         <span className="faint grow">{t("edit.hint")}</span>
-        <button type="button" className="button small" onClick={onClose}>
+        <button type="button" className="button small" onClick={leave}>
           {t("cancel")}
         </button>
         <button type="button" className="button small primary" disabled={isSending || !words.trim()} onClick={send}>

@@ -9,15 +9,19 @@ import { CopyButton } from "../ui/CopyButton";
 import { Icon } from "../ui/Icon";
 import { IconButton } from "../ui/IconButton";
 import { sayError } from "../ui/toast";
-import { leaveFor, messageText } from "./draft";
+import { readDraft } from "../page/draft";
+import { editKey, leaveFor, messageText } from "./draft";
 import { EditMessage } from "./EditMessage";
 import { PinFact } from "../dialog/PinFact";
 import { PartView } from "./PartView";
 import { Rewind, changesFiles } from "./Rewind";
 import type { ThreadState } from "./useThread";
+import { ToolFold, foldCalls } from "./ToolFold";
 import { isToolPart } from "./toolPart";
 
 interface Props {
+  /** The answers this one replaced, and itself at the end. */
+  versions: Message[];
   message: Message;
   isLast: boolean;
   thread: ThreadState;
@@ -31,29 +35,36 @@ export const MessageView = memo(
   },
   (before, after) =>
     before.message === after.message &&
+    before.versions.length === after.versions.length &&
     before.isLast === after.isLast &&
     before.memberName === after.memberName &&
+    before.thread.waiting === after.thread.waiting &&
+    before.thread.isLost === after.thread.isLost &&
     (!after.isLast || before.thread.isBusy === after.thread.isBusy),
 );
 
 function UserMessage({ message, thread, threadId }: Props) {
   const t = useT();
   const format = useFormat();
-  const [isEditing, setEditing] = useState(false);
+  const place = editKey(threadId, message.id);
+  const [isEditing, setEditing] = useState(() => readDraft(place) !== undefined);
   const text = messageText(message);
-  const resend = async (words: string) => {
+  const isWaiting = thread.waiting.some((one) => one.id === message.id);
+  const resend = async (words: string): Promise<boolean> => {
     try {
       const branch = await api.branch(threadId, message.id, words);
       leaveFor(branch.threadId, { text: words, files: message.parts.filter((part) => part.type === "file") });
       go("t", branch.threadId);
+      return true;
     } catch (error) {
       sayError(error);
+      return false;
     }
   };
   return (
-    <article className="message user" aria-label={t("from.you")}>
+    <article className="message user" data-row={message.id} aria-label={t("from.you")}>
       {isEditing ? (
-        <EditMessage text={text} onSend={resend} onClose={() => setEditing(false)} />
+        <EditMessage place={place} text={text} onSend={resend} onClose={() => setEditing(false)} />
       ) : (
         <>
           <div className="bubble">
@@ -61,6 +72,12 @@ function UserMessage({ message, thread, threadId }: Props) {
               <PartView key={index} part={part} message={message} plain />
             ))}
           </div>
+          {isWaiting && thread.isLost && (
+            <p className="faint row" role="status">
+              <Icon name="clock" tiny />
+              {t("message.waits")}
+            </p>
+          )}
           <footer className="message-tools">
             {message.metadata?.timestamp && <time>{format.time(message.metadata.timestamp)}</time>}
             <IconButton icon="edit" look="small" label={t("edit")} onClick={() => setEditing(true)} />
@@ -74,25 +91,38 @@ function UserMessage({ message, thread, threadId }: Props) {
   );
 }
 
-function AssistantMessage({ message, isLast, thread, memberName }: Props) {
+function AssistantMessage({ message: newest, versions, isLast, thread, memberName }: Props) {
   const t = useT();
   const format = useFormat();
+  const [chosen, setChosen] = useState<string>();
+  const at = Math.max(0, versions.findIndex((one) => one.id === (chosen ?? newest.id)));
+  // What was replaced is told by the thread; the newest is told as it is written.
+  const message = at === versions.length - 1 ? newest : (versions[at] ?? newest);
+  const turn = (by: number) => {
+    const next = versions[at + by];
+    if (next) setChosen(next.id === newest.id ? undefined : next.id);
+  };
   const text = messageText(message);
   const isOpen = isLast && thread.isBusy;
   const isWaiting = message.parts.some((part) => isToolPart(part) && part.state === "approval-requested");
   return (
-    <article className="message assistant" aria-label={t("from.member", { name: memberName })}>
+    <article className="message assistant" data-row={versions[0]?.id} aria-label={t("from.member", { name: memberName })}>
       <header className="message-head">
         <strong>{memberName}</strong>
         {message.metadata?.timestamp && <time>{format.time(message.metadata.timestamp)}</time>}
       </header>
-      {message.parts.map((part, index) => (
-        <PartView key={index} part={part} message={message} follow={thread.follow} />
-      ))}
+      {foldCalls(message.parts).map((part, index) =>
+        Array.isArray(part) ? (
+          <ToolFold key={index} parts={part} message={message} />
+        ) : (
+          <PartView key={index} part={part} message={message} follow={thread.follow} />
+        ),
+      )}
+      {versions.length > 1 && <Versions at={at} count={versions.length} onTurn={turn} />}
       {!isOpen && !isWaiting && (
         <footer className="message-tools">
           {message.metadata?.model && <span className="faint mono">{message.metadata.model}</span>}
-          {text && <CopyButton text={text} />}
+          {text && <CopyButton text={text} label={t("copy.markdown")} />}
           {text && <PinButton text={text} message={message} thread={thread} />}
           {message.metadata?.runId && changesFiles(message) && <Rewind run={message.metadata.runId} />}
           <OpenContext messageId={message.id} />
@@ -100,6 +130,20 @@ function AssistantMessage({ message, isLast, thread, memberName }: Props) {
         </footer>
       )}
     </article>
+  );
+}
+
+/** Leads through the answers to the same words. */
+function Versions({ at, count, onTurn }: { at: number; count: number; onTurn: (by: number) => void }) {
+  const t = useT();
+  return (
+    <div className="versions" role="group" aria-label={t("versions")}>
+      <IconButton icon="back" look="small" label={t("versions.before")} disabled={at === 0} onClick={() => onTurn(-1)} />
+      <span className="numeric faint">
+        {at + 1} / {count}
+      </span>
+      <IconButton icon="chevron" look="small" label={t("versions.next")} disabled={at === count - 1} onClick={() => onTurn(1)} />
+    </div>
   );
 }
 
@@ -124,7 +168,7 @@ export function CourseMark({ message }: { message: Message }) {
   // A course that was replayed into a first one begins nothing.
   if (!course || course.course < 2) return null;
   return (
-    <section className="course">
+    <section className="course" data-row={message.id}>
       <div className="separator">
         <span>{t("course", { n: course.course })}</span>
       </div>

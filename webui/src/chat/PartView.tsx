@@ -1,10 +1,10 @@
-import { isToolUIPart, type FileUIPart } from "ai";
-import { useState } from "react";
+import { isToolUIPart } from "ai";
 import type { DataParts, Message } from "../api/types";
 import { useT } from "../i18n";
 import { Boundary } from "../ui/Boundary";
 import { Icon } from "../ui/Icon";
 import { Markdown } from "../ui/Markdown";
+import { FileView } from "./FileView";
 import { Tool } from "./Tool";
 
 type Part = Message["parts"][number];
@@ -69,25 +69,6 @@ export function Reasoning({ text, isOpen }: { text: string; isOpen: boolean }) {
       </summary>
       <Markdown text={text} />
     </details>
-  );
-}
-
-function FileView({ file }: { file: FileUIPart }) {
-  const t = useT();
-  const [isBroken, setBroken] = useState(false);
-  const isOurs = /^(\/api\/files\/|data:|blob:)/.test(file.url);
-  const name = file.filename ?? file.mediaType;
-  if (isOurs && file.mediaType.startsWith("image/") && !isBroken) {
-    return <img className="picture" src={file.url} alt={name} loading="lazy" onError={() => setBroken(true)} />;
-  }
-  if (isOurs && file.mediaType.startsWith("audio/") && !isBroken) {
-    return <audio className="sound" controls src={file.url} aria-label={name} onError={() => setBroken(true)} />;
-  }
-  return (
-    <a className="file-chip" href={isOurs ? file.url : undefined} download={name} title={t("download")}>
-      <Icon name="file" tiny />
-      <span className="truncate">{name}</span>
-    </a>
   );
 }
 

@@ -44,7 +44,7 @@ export function PinMark({ message }: { message: Message }) {
   if (!part || !("data" in part)) return null;
   const data = part.data as DataParts["pin"];
   return (
-    <p className="pin-mark">
+    <p className="pin-mark" data-row={message.id}>
       <Icon name="pin" tiny />
       <span className="plain">{t(part.type === "data-pin" ? "pin.made" : "pin.gone", { n: data.number, text: data.text })}</span>
     </p>

@@ -8,7 +8,7 @@ export function Primed({ count, isHidden, children }: { count: number; isHidden:
   const [chosen, setChosen] = useState<boolean>();
   const isShown = chosen ?? !isHidden;
   return (
-    <section className="primed" aria-label={t("primed", { n: count })}>
+    <section className="primed" data-row="primed" aria-label={t("primed", { n: count })}>
       <button type="button" className="separator" aria-expanded={isShown} onClick={() => setChosen(!isShown)}>
         <span>
           <Icon name="script" tiny />

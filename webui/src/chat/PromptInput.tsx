@@ -1,34 +1,45 @@
-import { useEffect, useLayoutEffect, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from "react";
+import { useEffect, useLayoutEffect, useRef, useState, type ClipboardEvent, type KeyboardEvent } from "react";
 import { useT } from "../i18n";
+import { dropDraft, keepDraft, readDraft } from "../page/draft";
 import { Icon } from "../ui/Icon";
 import { IconButton } from "../ui/IconButton";
 import { Chips } from "./Chips";
-import type { Draft } from "./draft";
+import { wordsKey, type Draft } from "./draft";
+import { usePromptFocus } from "./focus";
 import { useAttachments } from "./useAttachments";
+import { useDrop } from "./useDrop";
 import { VoiceButton } from "./VoiceButton";
 
 interface Props {
+  /** Names the draft: a thread, or where a new one begins. */
+  place: string;
   placeholder: string;
   isBusy: boolean;
   returned?: Draft;
-  onSend: (draft: Draft) => void;
-  onSteer?: (text: string) => void;
+  /** Gives whether it was taken; what was not stays written. */
+  onSend: (draft: Draft) => Promise<boolean>;
+  onSteer?: (text: string) => Promise<boolean>;
   onStop?: () => void;
 }
 
 const MAX_HEIGHT = 260;
 
 /** Where a person writes: Enter sends, Shift+Enter makes a line, files come by button, paste or drop. */
-export function PromptInput({ placeholder, isBusy, returned, onSend, onSteer, onStop }: Props) {
+export function PromptInput({ place, placeholder, isBusy, returned, onSend, onSteer, onStop }: Props) {
   const t = useT();
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
-  const [text, setText] = useState("");
-  const [isOver, setOver] = useState(false);
-  const attachments = useAttachments();
+  const [text, setText, takeWords] = useWords(place);
+  const attachments = useAttachments(place);
+  const isOver = useDrop(attachments.add);
+  const sending = useRef<string | undefined>(undefined);
+  usePromptFocus(area);
 
   useEffect(() => {
-    if (returned) setText((now) => now || returned.text);
+    if (!returned) return;
+    setText((now) => [returned.text, now].filter(Boolean).join("\n\n"));
+    attachments.restore(returned.files);
+    // What came back is put in once, however often the page is drawn.
   }, [returned]);
 
   useLayoutEffect(() => {
@@ -39,16 +50,22 @@ export function PromptInput({ placeholder, isBusy, returned, onSend, onSteer, on
   }, [text]);
 
   const canSend = (text.trim() !== "" || attachments.files.length > 0) && !attachments.isUploading;
+  /** Hands the words over; they leave the field when they are taken, and what was written meanwhile stays. */
+  const give = async (files: Draft["files"], act: (draft: Draft) => Promise<boolean>) => {
+    const key = JSON.stringify([text, files]);
+    if (sending.current === key) return;
+    sending.current = key;
+    const isTaken = await act({ text: text.trim(), files });
+    sending.current = undefined;
+    if (!isTaken) return;
+    takeWords(text);
+    attachments.clear(files);
+  };
   const send = () => {
-    if (!canSend) return;
-    onSend({ text: text.trim(), files: attachments.files });
-    setText("");
-    attachments.clear();
+    if (canSend) void give(attachments.files, onSend);
   };
   const steer = () => {
-    if (!text.trim() || !onSteer) return;
-    onSteer(text.trim());
-    setText("");
+    if (text.trim() && onSteer) void give([], (draft) => onSteer(draft.text));
   };
   const onKeyDown = (event: KeyboardEvent) => {
     // Enter that only closes an input method's candidate list must not send.
@@ -65,11 +82,6 @@ export function PromptInput({ placeholder, isBusy, returned, onSend, onSteer, on
     event.preventDefault();
     attachments.add(files);
   };
-  const onDrop = (event: DragEvent) => {
-    event.preventDefault();
-    setOver(false);
-    attachments.add([...event.dataTransfer.files]);
-  };
 
   return (
     <form
@@ -78,12 +90,6 @@ export function PromptInput({ placeholder, isBusy, returned, onSend, onSteer, on
         event.preventDefault();
         send();
       }}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={onDrop}
     >
       <Chips items={attachments.items} onRemove={attachments.remove} />
       <textarea
@@ -91,7 +97,7 @@ export function PromptInput({ placeholder, isBusy, returned, onSend, onSteer, on
         id="prompt"
         rows={1}
         aria-label={placeholder}
-        placeholder={placeholder}
+        placeholder={isOver ? t("drop") : placeholder}
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={onKeyDown}
@@ -125,4 +131,20 @@ export function PromptInput({ placeholder, isBusy, returned, onSend, onSteer, on
       </div>
     </form>
   );
+}
+
+/** Keeps the words of a draft in this browser while they are written. */
+function useWords(place: string) {
+  const key = wordsKey(place);
+  const [text, setText] = useState(() => readDraft(key)?.text ?? "");
+  useEffect(() => {
+    if (text) keepDraft(key, { text, version: null });
+    else if (readDraft(key)) dropDraft(key);
+  }, [key, text]);
+  const take = (sent: string) => {
+    setText((now) => (now.startsWith(sent) ? now.slice(sent.length) : now));
+    // The view may be gone by now, and keeps no more.
+    if (readDraft(key)?.text === sent) dropDraft(key);
+  };
+  return [text, setText, take] as const;
 }

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { api } from "../api/api";
 import { refreshThreads } from "../api/threads";
 import { DrawerButton } from "../app/drawer";
-import { go } from "../app/route";
+import { go, messageLink } from "../app/route";
 import { ChooseModel } from "../dialog/ChooseModel";
 import { PinFact } from "../dialog/PinFact";
 import { SavePriming } from "../dialog/SavePriming";
@@ -11,7 +11,7 @@ import { useFormat } from "../i18n/format";
 import { Confirm } from "../ui/Confirm";
 import { IconButton } from "../ui/IconButton";
 import { Menu } from "../ui/Menu";
-import { sayError } from "../ui/toast";
+import { say, sayError } from "../ui/toast";
 import { messageText } from "./draft";
 import { Platform } from "./Platform";
 import type { ThreadState } from "./useThread";
@@ -37,6 +37,20 @@ export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onC
   const first = thread.messages.find((message) => message.role === "user");
   const title = info?.title || (first && messageText(first).slice(0, 80)) || t("untitled");
 
+  /** Gives the whole thread away, the part that is not on the page included. */
+  const keep = async (how: "copy" | "md" | "json") => {
+    try {
+      const { threadMarkdown, threadJson, download } = await import("./exportThread");
+      if (how === "json") return download(`${title}.json`, await threadJson(id), "application/json");
+      const text = await threadMarkdown(id, { title, you: t("from.you"), member: memberName });
+      if (how === "md") return download(`${title}.md`, text, "text/markdown");
+      await navigator.clipboard.writeText(text);
+      say(t("copied"));
+    } catch (error) {
+      sayError(error);
+    }
+  };
+
   return (
     <header className="bar">
       <DrawerButton />
@@ -44,6 +58,11 @@ export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onC
         <h1 className="truncate">{title}</h1>
         <div className="bar-sub">
           <span className="truncate">{memberName}</span>
+          {info?.branchOf && (
+            <a className="truncate" href={messageLink(info.branchOf.threadId, info.branchOf.messageId)}>
+              {t("branch.of", { title: info.branchOf.title || t("untitled") })}
+            </a>
+          )}
           {info && <Platform name={info.platform} />}
           {info && info.tokenEstimate > 0 && (
             <span className="numeric wide-only">{t("tokens", { n: format.compact(info.tokenEstimate) })}</span>
@@ -65,6 +84,9 @@ export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onC
           { icon: "anchor", label: t("course.new"), onSelect: () => void thread.pins.openCourse() },
           { icon: "pin", label: t("pin"), onSelect: () => setOpen("pin") },
           { icon: "spark", label: t("model.thread"), onSelect: () => setOpen("model") },
+          { icon: "copy", label: t("copy.markdown"), onSelect: () => void keep("copy") },
+          { icon: "file", label: t("export.markdown"), onSelect: () => void keep("md") },
+          { icon: "file", label: t("export.json"), onSelect: () => void keep("json") },
           { icon: "edit", label: t("rename"), onSelect: () => setOpen("rename") },
           {
             icon: "archive",

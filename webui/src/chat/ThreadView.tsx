@@ -53,10 +53,11 @@ export function ThreadView({ id, session }: { id: string; session: Session }) {
               <Queue items={thread.queue.items} onRemove={(messageId) => void thread.queue.remove(messageId)} />
               <PromptInput
                 placeholder={t(thread.isBusy ? "prompt.busy" : "prompt", { name: memberName })}
+                place={id}
                 isBusy={thread.isBusy}
                 returned={thread.returned}
-                onSend={(draft) => void (thread.isBusy ? thread.queue.add(draft) : thread.send(draft))}
-                onSteer={(text) => void thread.queue.steer(text)}
+                onSend={(draft) => (thread.isBusy && !thread.isLost ? thread.queue.add(draft) : thread.send(draft))}
+                onSteer={thread.queue.steer}
                 onStop={() => void thread.stop()}
               />
               <RehearsalNote model={chosen ? { name: chosen, isRehearsal: chosen === "rehearsal" } : session.model} />

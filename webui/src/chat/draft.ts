@@ -1,5 +1,6 @@
 import type { FileUIPart } from "ai";
 import type { Message } from "../api/types";
+import { dropDraft, keepDraft, readDraft } from "../page/draft";
 
 export interface Draft {
   text: string;
@@ -24,15 +25,31 @@ export function messageText(message: Message): string {
   return message.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
 }
 
-// What a person wrote before its thread existed; the thread's view sends it as soon as it opens.
-const waiting = new Map<string, Draft>();
-
-export function leaveFor(threadId: string, draft: Draft): void {
-  waiting.set(threadId, draft);
+/** Makes a draft of a message again, words and files. */
+export function messageDraft(message: Message): Draft {
+  return { text: messageText(message), files: message.parts.filter((part) => part.type === "file") };
 }
 
-export function takeFor(threadId: string): Draft | undefined {
-  const draft = waiting.get(threadId);
-  waiting.delete(threadId);
-  return draft;
+export const wordsKey = (place: string) => `words/${place}`;
+export const editKey = (threadId: string, messageId: string) => `edit/${threadId}/${messageId}`;
+
+const unsentKey = (threadId: string) => `unsent/${threadId}`;
+
+/** Reads what was sent from this browser and is not known to be taken; the thread's view sends it as soon as it opens. */
+export function readUnsent(threadId: string): Message[] {
+  try {
+    return JSON.parse(readDraft(unsentKey(threadId))?.text ?? "[]") as Message[];
+  } catch {
+    return [];
+  }
+}
+
+export function keepUnsent(threadId: string, messages: Message[]): void {
+  if (messages.length > 0) keepDraft(unsentKey(threadId), { text: JSON.stringify(messages), version: null });
+  else dropDraft(unsentKey(threadId));
+}
+
+/** Leaves a first message for a thread whose view is not open yet. */
+export function leaveFor(threadId: string, draft: Draft): void {
+  keepUnsent(threadId, [...readUnsent(threadId), draftMessage(draft)]);
 }

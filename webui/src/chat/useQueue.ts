@@ -23,13 +23,16 @@ export function useQueue(threadId: string, isBusy: boolean, mark: string) {
   }, [isBusy, mark, reload]);
 
   const change = useCallback(
-    async (act: () => Promise<unknown>) => {
+    async (act: () => Promise<unknown>): Promise<boolean> => {
       try {
         await act();
+        return true;
       } catch (error) {
         sayError(error);
+        return false;
+      } finally {
+        void reload();
       }
-      await reload();
     },
     [reload],
   );

@@ -108,7 +108,7 @@ function findAnchor(element: HTMLElement): Anchor | undefined {
   const edge = element.getBoundingClientRect().top;
   for (const node of element.firstElementChild?.children ?? []) {
     // Older messages are put below their button, and it goes when there are none.
-    if (node.matches(".older") || node.getBoundingClientRect().bottom <= edge) continue;
+    if (node.matches(".older, .room") || node.getBoundingClientRect().bottom <= edge) continue;
     return { node, top: topOf(element, node) };
   }
   return undefined;

@@ -5,8 +5,8 @@ import { ApiError, gate } from "../api/client";
 import { refreshThreads, threadOf, threads } from "../api/threads";
 import type { Message, Thread } from "../api/types";
 import { useCell } from "../api/use";
-import { draftMessage, messageText, newMessageId, takeFor, type Draft } from "./draft";
-import { makeTransport } from "./transport";
+import { draftMessage, keepUnsent, messageDraft, newMessageId, readUnsent, type Draft } from "./draft";
+import { makeTransport, postAndLeave } from "./transport";
 import { usePins } from "./usePins";
 import { useQueue } from "./useQueue";
 import { useSteady } from "./useSteady";
@@ -14,6 +14,8 @@ import { useSteady } from "./useSteady";
 const THROTTLE_MS = 40;
 const PAUSE_MS = 250;
 const FOLLOW_TRIES = 20;
+const OLDER = 100;
+const FAR = 500;
 
 interface Page {
   loaded: boolean;
@@ -61,8 +63,14 @@ function olderThan(fresh: Message[], old: Message[]): Message[] {
 
 /** Keeps the running answer on screen, which the stored page leaves out, until its stream tells it anew. */
 function runningIn(fresh: Message[], old: Message[]): Message[] {
-  const last = old.at(-1);
-  return last?.role === "assistant" && !fresh.some((message) => message.id === last.id) ? [last] : [];
+  const last = old.filter((message) => message.role === "assistant").at(-1);
+  return last && !fresh.some((message) => message.id === last.id) ? [last] : [];
+}
+
+/** Puts what waits to be sent behind what is there, once. */
+function withUnsent(messages: Message[], unsent: Message[]): Message[] {
+  const left = unsent.filter((message) => !messages.some((one) => one.id === message.id));
+  return left.length > 0 ? [...messages, ...left] : messages;
 }
 
 /** Puts an older page before what is there; a page that came twice is not shown twice. */
@@ -89,8 +97,12 @@ export function useThread(id: string) {
   const [page, setPage] = useState<Page>(EMPTY);
   const [problem, setProblem] = useState<Error>();
   const [returned, setReturned] = useState<Draft>();
+  const [sentId, setSentId] = useState<string>();
   const failed = useRef<Error | undefined>(undefined);
-  const unsent = useRef<Unsent | undefined>(undefined);
+  // In the order they were sent; what is a message of these is also kept in the browser.
+  const unsent = useRef<Unsent[]>([]);
+  const [waiting, setWaiting] = useState<Message[]>([]);
+  const riding = useRef<Unsent | undefined>(undefined);
   const gone = useRef(false);
   const syncing = useRef<Promise<void> | undefined>(undefined);
   const [client] = useState(() =>
@@ -122,6 +134,20 @@ export function useThread(id: string) {
     return found;
   }, [id, setMessages]);
 
+  const noteUnsent = useCallback(() => {
+    const messages = unsent.current.flatMap(({ message }) => (message ? [message] : []));
+    keepUnsent(id, messages);
+    setWaiting(messages);
+  }, [id]);
+
+  const noteTaken = useCallback(
+    (taken: Unsent) => {
+      unsent.current = unsent.current.filter((one) => one !== taken);
+      noteUnsent();
+    },
+    [noteUnsent],
+  );
+
   /** Follows a stream to its end. What went wrong is in `failed` afterwards. */
   const ride = useCallback(
     async (start: () => Promise<void>) => {
@@ -132,40 +158,60 @@ export function useThread(id: string) {
       } finally {
         live.current = false;
       }
-      // A stream that ended well was taken, though not all that is taken is stored as a message: an answer is not.
       if (failed.current) clearError();
-      else unsent.current = undefined;
     },
     [clearError],
   );
 
-  /** Takes a refused message off the screen and hands its words back to the input. */
+  /** Takes a refused message off the screen and hands it back to the input, words and files. */
   const giveBack = useCallback(
-    (error: Error) => {
-      const message = unsent.current?.message;
-      unsent.current = undefined;
+    (sent: Unsent, error: Error) => {
+      noteTaken(sent);
       setProblem(error);
+      const { message } = sent;
       if (!message) return;
       setMessages((old) => old.filter((other) => other.id !== message.id));
-      setReturned({ text: messageText(message), files: message.parts.filter((part) => part.type === "file") });
+      setReturned(messageDraft(message));
     },
-    [setMessages],
+    [noteTaken, setMessages],
   );
+
+  /** Sends what is not known to be taken. Behind a run that goes on it is queued, so that the run can be seen. */
+  const deliver = useCallback(
+    async (sent: Unsent, isRunning: boolean): Promise<void> => {
+      if (isRunning && sent.message) {
+        failed.current = await postAndLeave(id, sent.message).then(
+          () => undefined,
+          (error: Error) => error,
+        );
+        setMessages((old) => old.filter((other) => other.id !== sent.message?.id));
+      } else {
+        riding.current = sent;
+        await ride(sent.send);
+        riding.current = undefined;
+      }
+      // A stream that ended well was taken, though not all that is taken is stored as a message: an answer is not.
+      if (!failed.current) noteTaken(sent);
+      else if (isRefusal(failed.current)) giveBack(sent, failed.current);
+    },
+    [giveBack, id, noteTaken, ride, setMessages],
+  );
+
+  // The server answers nothing that it has not stored.
+  useEffect(() => {
+    if (chat.status === "streaming" && riding.current) noteTaken(riding.current);
+  }, [chat.status, noteTaken]);
 
   const settle = useCallback(async (): Promise<void> => {
     try {
       for (;;) {
         const found = await readPage();
         if (gone.current || live.current) return;
-        const lost = unsent.current;
-        if (lost && !lost.isTaken(found)) {
-          await ride(lost.send);
-        } else {
-          unsent.current = undefined;
-          if (!found.running) return;
-          await ride(() => resumeStream());
-        }
-        if (isRefusal(failed.current)) return giveBack(failed.current);
+        for (const taken of unsent.current.filter((one) => one.isTaken(found))) noteTaken(taken);
+        const lost = unsent.current[0];
+        if (!lost && !found.running) return;
+        if (lost) await deliver(lost, found.running);
+        else await ride(() => resumeStream());
         await pause(PAUSE_MS);
       }
     } catch (error) {
@@ -173,7 +219,7 @@ export function useThread(id: string) {
     } finally {
       void refreshThreads();
     }
-  }, [giveBack, readPage, ride, resumeStream]);
+  }, [deliver, noteTaken, readPage, ride, resumeStream]);
 
   const sync = useCallback((): Promise<void> => {
     syncing.current ??= settle().finally(() => {
@@ -182,22 +228,31 @@ export function useThread(id: string) {
     return syncing.current;
   }, [settle]);
 
-  const send = useCallback(
-    async (draft: Draft) => {
-      setProblem(undefined);
-      if (syncing.current) await syncing.current;
-      const message = draftMessage(draft);
-      const sent = {
+  const queueUp = useCallback(
+    (message: Message) => {
+      unsent.current.push({
         message,
-        isTaken: ({ messages }: { messages: Message[] }) => messages.some((one) => one.id === message.id),
+        isTaken: ({ messages }) => messages.some((one) => one.id === message.id),
         send: () => sendMessage(message),
-      };
-      unsent.current = sent;
-      await ride(sent.send);
-      if (isRefusal(failed.current)) giveBack(failed.current);
-      else await sync();
+      });
+      noteUnsent();
     },
-    [giveBack, ride, sendMessage, sync],
+    [noteUnsent, sendMessage],
+  );
+
+  /** Takes a message at once: it is kept until the server has it, and shown meanwhile. */
+  const send = useCallback(
+    async (draft: Draft): Promise<boolean> => {
+      setProblem(undefined);
+      const message = draftMessage(draft);
+      queueUp(message);
+      setSentId(message.id);
+      const sent = unsent.current[0];
+      if (unsent.current.length > 1 || syncing.current || !sent) void Promise.resolve(syncing.current).then(sync);
+      else void deliver(sent, false).then(() => failed.current && isRefusal(failed.current) ? undefined : sync());
+      return true;
+    },
+    [deliver, queueUp, sync],
   );
 
   const retry = useCallback(async () => {
@@ -205,16 +260,15 @@ export function useThread(id: string) {
     await syncing.current;
     const answer = lastSaid(client.messages)?.id;
     const key = newMessageId();
-    const sent = {
-      isTaken: ({ messages, running }: { messages: Message[]; running: boolean }) =>
+    const sent: Unsent = {
+      isTaken: ({ messages, running }) =>
         running || messages.some((one) => one.id === answer && one.metadata?.replacedBy !== undefined),
       send: () => regenerate({ messageId: answer, body: { key } }),
     };
-    unsent.current = sent;
-    await ride(sent.send);
-    if (isRefusal(failed.current)) giveBack(failed.current);
+    unsent.current.push(sent);
+    await deliver(sent, false);
     await sync();
-  }, [client, giveBack, regenerate, ride, sync]);
+  }, [client, deliver, regenerate, sync]);
 
   /** Waits for the run that a decision set going, then follows it. */
   const follow = useCallback(
@@ -233,13 +287,28 @@ export function useThread(id: string) {
   const loadOlder = useCallback(async () => {
     if (!first) return;
     try {
-      const found = await api.messages(id, first);
+      const found = await api.messages(id, first, OLDER);
       setMessages((old) => prepend(found.messages, old));
       setPage((now) => ({ ...now, hasMore: found.hasMore && found.messages.length > 0 }));
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== "offline") setProblem(error as Error);
     }
   }, [first, id, setMessages]);
+
+  /** Loads what lies between the end and a message; gives whether it is there. */
+  const loadUntil = useCallback(
+    async (messageId: string): Promise<boolean> => {
+      const has = () => client.messages.some((message) => message.id === messageId);
+      for (let hasMore = true; !has() && hasMore && !gone.current; ) {
+        const found = await api.messages(id, client.messages[0]?.id, FAR);
+        setMessages((old) => prepend(found.messages, old));
+        setPage((now) => ({ ...now, hasMore: found.hasMore }));
+        hasMore = found.hasMore;
+      }
+      return has();
+    },
+    [client, id, setMessages],
+  );
 
   const stop = useCallback(async () => {
     await api.stop(id);
@@ -249,8 +318,7 @@ export function useThread(id: string) {
 
   useEffect(() => {
     gone.current = false;
-    const draft = takeFor(id);
-    if (draft) void send(draft);
+    for (const message of readUnsent(id)) queueUp(message);
     return () => {
       gone.current = true;
       void chat.stop();
@@ -277,7 +345,9 @@ export function useThread(id: string) {
     returned,
     queue,
     pins,
-    messages: useSteady(chat.messages, isLive),
+    messages: useSteady(withUnsent(chat.messages, waiting), isLive),
+    waiting,
+    sentId,
     isBusy: isLive || page.running,
     isStreaming: chat.status === "streaming",
     isLost: connection === "offline",
@@ -286,6 +356,7 @@ export function useThread(id: string) {
     stop,
     follow,
     loadOlder,
+    loadUntil,
     sync,
   };
 }

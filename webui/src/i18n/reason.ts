@@ -20,10 +20,10 @@ const DEEP = 6;
 
 const sentences = new Cell<Sentence[]>([]);
 
-/** The server tells its reasons about scripts in English; here stands each sentence that it has. */
+/** The server tells its reasons in English; the table, which the terminal reads too, has each sentence of them. */
 async function loadSentences(): Promise<void> {
   if (sentences.get().length > 0) return;
-  const { default: table } = await import("./reason.zh.json");
+  const { default: table } = await import("../../../src/shipmate/values/words/reason.zh.json");
   const read = Object.entries(table).map(([told, instead]) => ({ words: told.split("{}"), instead }));
   // The more words a sentence has, the less it can be mistaken for another.
   const size = (one: Sentence) => one.words.join("").length;

@@ -1,7 +1,7 @@
 import { api } from "../api/api";
-import { refreshThreads, threads } from "../api/threads";
+import { useChange } from "../api/live";
 import type { Approval, Grant } from "../api/types";
-import { useCell, useLoad } from "../api/use";
+import { useLoad } from "../api/use";
 import { link } from "../app/route";
 import { ApprovalCard, ApproveAll, Preview } from "../chat/Confirmation";
 import { useT } from "../i18n";
@@ -13,12 +13,12 @@ import { brief, STATUS_TONE } from "./status";
 
 export default function Approvals() {
   const t = useT();
-  const waiting = useCell(threads)?.reduce((sum, thread) => sum + thread.pendingApprovals, 0) ?? 0;
-  const approvals = useLoad(() => api.approvals(), `approvals ${waiting}`);
-  const grants = useLoad(() => api.grants(), `grants ${waiting}`);
+  const approvals = useLoad(() => api.approvals(), "approvals");
+  const grants = useLoad(() => api.grants(), "grants");
   const reload = async () => {
-    await Promise.all([approvals.reload(), grants.reload(), refreshThreads()]);
+    await Promise.all([approvals.reload(), grants.reload()]);
   };
+  useChange(["approvals"], () => void reload());
   return (
     <Page title={t("nav.approvals")} about={t("approvals.about")}>
       <Show from={approvals}>

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import type { FileText, FileVersion } from "../api/types";
 import { useLoad } from "../api/use";
 import { useT } from "../i18n";
@@ -12,6 +12,8 @@ interface Props {
   /** Names the file among all that can be edited here. */
   place: string;
   name: string;
+  /** The version the list of files shows: another one is read. */
+  version?: string | null;
   load: () => Promise<FileText>;
   save: (text: string, version: string | null) => Promise<{ version: string }>;
   history?: () => Promise<{ versions: FileVersion[] }>;
@@ -23,7 +25,14 @@ type View = "edit" | "preview" | "history";
 /** Edits one Markdown file. */
 export function FileEditor(props: Props) {
   const file = useLoad(props.load, props.place);
-  return <Show from={file}>{(data) => <OpenFile key={props.place} {...props} file={data} reload={() => void file.reload()} />}</Show>;
+  const { reload } = file;
+  const [seen, setSeen] = useState(props.version);
+  useEffect(() => {
+    if (props.version === seen) return;
+    setSeen(props.version);
+    void reload();
+  }, [props.version, seen, reload]);
+  return <Show from={file}>{(data) => <OpenFile key={props.place} {...props} file={data} reload={() => void reload()} />}</Show>;
 }
 
 function OpenFile({ place, name, load, save, history, onSaved, file, reload }: Props & { file: FileText; reload: () => void }) {
@@ -70,14 +79,7 @@ function OpenFile({ place, name, load, save, history, onSaved, file, reload }: P
         <div className="editor-preview">{text.trim() ? <Markdown text={withoutFront(text)} /> : <Empty icon="file" title={t("file.empty")} />}</div>
       )}
       {view === "history" && history && (
-        <FileHistory
-          name={place}
-          load={history}
-          onRestore={(old) => {
-            document.setText(old);
-            setView("edit");
-          }}
-        />
+        <FileHistory name={`${place} ${file.version ?? ""}`} load={history} document={document} onTake={() => setView("edit")} />
       )}
     </section>
   );

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { api } from "../api/api";
 import type { Member } from "../api/types";
+import { useChange } from "../api/live";
 import { useLoad } from "../api/use";
 import { useT } from "../i18n";
 import { useFormat } from "../i18n/format";
@@ -11,6 +12,7 @@ import { Page } from "./Page";
 export default function Members() {
   const t = useT();
   const members = useLoad(() => api.members(), "members");
+  useChange(["files"], () => void members.reload());
   const [chosen, setChosen] = useState<string>();
   return (
     <Page title={t("nav.members")} about={t("members.about")}>
@@ -25,7 +27,7 @@ export default function Members() {
                     <button type="button" className="card" aria-pressed={one.id === member?.id} onClick={() => setChosen(one.id)}>
                       <span className="row">
                         <strong>{one.name || one.id}</strong>
-                        <span className="badge">{one.kind}</span>
+                        <span className="badge">{t(`kind.${one.kind}`)}</span>
                       </span>
                       <span className="faint">{one.description}</span>
                     </button>
@@ -45,6 +47,7 @@ function Files({ member }: { member: Member }) {
   const t = useT();
   const format = useFormat();
   const files = useLoad(() => api.memberFiles(member.id), member.id);
+  useChange(["files"], () => void files.reload());
   const [name, setName] = useState<string>();
   return (
     <Show from={files}>
@@ -65,6 +68,7 @@ function Files({ member }: { member: Member }) {
                 key={shown}
                 place={`member/${member.id}/${shown}`}
                 name={shown}
+                version={all.find((file) => file.name === shown)?.version}
                 load={async () =>
                   all.find((file) => file.name === shown)?.exists
                     ? api.memberFile(member.id, shown)

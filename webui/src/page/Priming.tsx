@@ -2,6 +2,7 @@ import "../style/script.css";
 import { useState } from "react";
 import { api } from "../api/api";
 import type { BrokenScript, Script } from "../api/types";
+import { useChange } from "../api/live";
 import { useCell, useLoad } from "../api/use";
 import { go, link, useRoute } from "../app/route";
 import { useSession } from "../app/session";
@@ -34,6 +35,7 @@ function Library({ member, onMember }: { member: string; onMember: (member: stri
   const session = useSession();
   const [isNew, setNew] = useState(false);
   const scripts = useLoad(() => api.scripts(member), member);
+  useChange(["files"], () => void scripts.reload());
   const actions = (
     <>
       {session.members.length > 1 && (

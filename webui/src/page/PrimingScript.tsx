@@ -1,6 +1,7 @@
 import { useMemo, useState } from "react";
 import { api } from "../api/api";
 import type { ScriptView } from "../api/types";
+import { useChange } from "../api/live";
 import { useLoad, type Loaded } from "../api/use";
 import { link } from "../app/route";
 import { useSession } from "../app/session";
@@ -26,6 +27,7 @@ type View = (typeof VIEWS)[number];
 /** One script: the conversation it is, its text, its rehearsals, its past, and where it was used. */
 export function PrimingScript({ reference, member }: { reference: string; member: string }) {
   const script = useLoad(() => api.script(reference), reference);
+  useChange(["files"], () => void script.reload());
   if (script.data) return <OpenScript script={script.data} loaded={script} member={member} />;
   return (
     <Page title={reference}>
@@ -119,12 +121,10 @@ function OpenScript({ script, loaded, member }: { script: ScriptView; loaded: Lo
       {view === "history" && (
         <>
           <FileHistory
-            name={reference}
+            name={`${reference} ${script.digest ?? ""}`}
             load={() => api.scriptHistory(reference)}
-            onRestore={(text) => {
-              document.setText(text);
-              setView("edit");
-            }}
+            document={document}
+            onTake={() => setView("edit")}
           />
           <PrimingUses uses={script.uses} />
         </>

@@ -5,6 +5,7 @@ import { useCell, useLoad } from "../api/use";
 import { preference } from "../app/preference";
 import { useSession } from "../app/session";
 import { chooseTheme, theme } from "../app/theme";
+import { notifies, switchNotifications } from "../app/useAttention";
 import { areShortcutsOn } from "../app/useShortcuts";
 import { chooseLanguage, language, useT } from "../i18n";
 import { Icon } from "../ui/Icon";
@@ -74,7 +75,35 @@ function Appearance() {
         />
         <span>{t("settings.shortcuts")}</span>
       </label>
+      <Notifications />
     </section>
+  );
+}
+
+/** Asked for here and nowhere else: the browser's own question comes after the switch. */
+function Notifications() {
+  const t = useT();
+  const isOn = useCell(notifies);
+  const [isRefused, setRefused] = useState(false);
+  return (
+    <>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={isOn}
+          onChange={(event) => {
+            const isWanted = event.target.checked;
+            void switchNotifications(isWanted).then((is) => setRefused(isWanted && !is));
+          }}
+        />
+        <span>{t("settings.notify")}</span>
+      </label>
+      {isRefused && (
+        <p className="note" role="status">
+          {t("settings.notify.refused")}
+        </p>
+      )}
+    </>
   );
 }
 

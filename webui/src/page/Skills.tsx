@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { api } from "../api/api";
 import type { Skill } from "../api/types";
+import { useChange } from "../api/live";
 import { useLoad } from "../api/use";
 import { useT } from "../i18n";
 import { Markdown } from "../ui/Markdown";
@@ -12,6 +13,7 @@ export default function Skills() {
   const t = useT();
   const [open, setOpen] = useState<string>();
   const skills = useLoad(() => api.skills(), "skills");
+  useChange(["files"], () => void skills.reload());
   return (
     <Page title={t("nav.skills")} about={t("skills.about")}>
       <Show from={skills}>
@@ -47,7 +49,7 @@ function SkillCard({ skill, onOpen }: { skill: Skill; onOpen: () => void }) {
         {!skill.available && <span className="badge warn">{t("skills.missing", { what: missing ?? "" })}</span>}
       </span>
       <span className="muted">{skill.description}</span>
-      <span className="faint">{skill.source}</span>
+      <span className="faint">{t(`origin.${skill.source}`)}</span>
     </button>
   );
 }

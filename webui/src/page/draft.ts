@@ -8,7 +8,7 @@ export interface FileDraft {
 }
 
 /** Another workspace may be served at the same address; its files are not these. */
-const place = (key: string) => `shipmate.draft.${session.get()?.workspace.name ?? ""}.${key}`;
+const place = (key: string) => `shipmate.draft.${session.get()?.workspace.id ?? ""}.${key}`;
 
 // What the browser's storage refused; it lasts as long as the page does, and leaving the page asks first.
 const refused = new Map<string, FileDraft>();

@@ -32,6 +32,8 @@ export interface OpenDocument {
   problem: Error | undefined;
   /** Returns whether the text stands on disk now. */
   save: () => Promise<boolean>;
+  /** Puts another text in the place of the saved one; returns whether it stands on disk now. */
+  replace: (text: string) => Promise<boolean>;
   takeTheirs: () => Promise<void>;
   keepMine: () => Promise<void>;
   discard: () => void;
@@ -119,6 +121,11 @@ export function useDocument({ key, name, stored, read, write, onStored }: Docume
     isSaving.current = false;
     return isSaved;
   };
+  const replace = (next: string): Promise<boolean> =>
+    attempt(async () => {
+      const version = await write(next, base.version);
+      settle({ text: next, version }, next);
+    });
   const takeTheirs = async () => {
     await attempt(async () => {
       const theirs = await readAgain();
@@ -130,5 +137,5 @@ export function useDocument({ key, name, stored, read, write, onStored }: Docume
   };
   const discard = () => (isClash ? void takeTheirs() : settle(base, base.text));
 
-  return { text, setText: (next) => setText(unix(next)), isChanged, isClash, isRestored: isRestored && isChanged, problem, save, takeTheirs, keepMine, discard };
+  return { text, setText: (next) => setText(unix(next)), isChanged, isClash, isRestored: isRestored && isChanged, problem, save, replace, takeTheirs, keepMine, discard };
 }

@@ -12,12 +12,19 @@ const LIMIT = 1_000_000;
 /** Marks in two texts which words the other one does not have. */
 export function diffWords(left: string, right: string): [Stretch[], Stretch[]] {
   const [mine, theirs] = [left.match(PIECE) ?? [], right.match(PIECE) ?? []];
+  const [common, others] = align(mine, theirs);
+  return [join(mine, common), join(theirs, others)];
+}
+
+/** Returns of each piece of two texts whether the other one has it too, in the same order. */
+export function align(mine: string[], theirs: string[]): [boolean[], boolean[]] {
   let start = 0;
   while (start < mine.length && start < theirs.length && mine[start] === theirs[start]) start++;
   let end = 0;
   while (end < mine.length - start && end < theirs.length - start && mine.at(-1 - end) === theirs.at(-1 - end)) end++;
   const [common, others] = alignWords(mine.slice(start, mine.length - end), theirs.slice(start, theirs.length - end));
-  return [join(mine, start, end, common), join(theirs, start, end, others)];
+  const around = (inner: boolean[]) => [...Array<boolean>(start).fill(true), ...inner, ...Array<boolean>(end).fill(true)];
+  return [around(common), around(others)];
 }
 
 /** Returns of each word whether it is part of the longest common sequence. */
@@ -43,9 +50,9 @@ function alignWords(mine: string[], theirs: string[]): [boolean[], boolean[]] {
 }
 
 /** Puts words of a kind together; a blank between two words that differ differs with them. */
-function join(words: string[], start: number, end: number, common: boolean[]): Stretch[] {
+function join(words: string[], common: boolean[]): Stretch[] {
   const stretches: Stretch[] = [];
-  const isSameAt = (at: number) => at < start || at >= words.length - end || (common[at - start] ?? true);
+  const isSameAt = (at: number) => common[at] ?? true;
   for (const [at, text] of words.entries()) {
     const isBridge = /^\s+$/.test(text) && at > 0 && at < words.length - 1 && !isSameAt(at - 1) && !isSameAt(at + 1);
     const isSame = isSameAt(at) && !isBridge;

@@ -1,21 +1,86 @@
-import { Lexer, type Token, type Tokens } from "marked";
-import { Fragment, memo, type ReactNode } from "react";
+import type { Token, Tokens } from "marked";
+import { Fragment, Suspense, createContext, lazy, memo, useContext, useId, useMemo, type ReactNode } from "react";
+import { useT } from "../i18n";
 import { CodeBlock } from "./CodeBlock";
+import type { FootnoteToken, LexedBlock, MathsToken } from "./lex";
+import { Maths } from "./Maths";
+import { useBlocks } from "./useBlocks";
+
+const Diagram = lazy(() => import("./Diagram"));
 
 /**
  * Renders Markdown as React elements. No HTML string is ever made: raw HTML in the text is shown as text, addresses are
  * checked, and images from other hosts become links, so nothing a model writes can run or call home.
  */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  const tokens = Lexer.lex(text, { gfm: true, breaks: true });
+  const blocks = useBlocks(text);
+  const notes = useNotes(blocks);
   return (
-    <div className="prose">
-      {tokens.map((token, index) => (
-        <Block key={index} raw={token.raw} token={token} />
-      ))}
-    </div>
+    <Notes value={notes}>
+      <div className="prose">
+        {blocks.map(({ token }, index) => (
+          <Block key={index} raw={token.raw} token={token} />
+        ))}
+        <Footnotes />
+      </div>
+    </Notes>
   );
 });
+
+interface NoteList {
+  prefix: string;
+  notes: FootnoteToken[];
+}
+
+const NoteContext = createContext<NoteList>({ prefix: "", notes: [] });
+const Notes = NoteContext.Provider;
+
+/** Collects the footnotes of a text; they stand at its end, wherever they were written. */
+function useNotes(blocks: LexedBlock[]): NoteList {
+  const prefix = useId();
+  const found = blocks.flatMap(({ token }) => (token.type === "footnote" ? [token as FootnoteToken] : []));
+  const key = found.map(({ raw }) => raw).join("");
+  return useMemo(() => ({ prefix, notes: found }), [key, prefix]);
+}
+
+// The address after `#` names a page of ours, so that a footnote is gone to by script.
+const goTo = (id: string) => {
+  const target = document.getElementById(id);
+  target?.scrollIntoView({ block: "center" });
+  target?.focus({ preventScroll: true });
+};
+
+function FootnoteRef({ token }: { token: FootnoteToken }) {
+  const t = useT();
+  const { prefix, notes } = useContext(NoteContext);
+  const at = notes.findIndex(({ label }) => label === token.label);
+  if (at < 0) return <>{token.raw}</>;
+  return (
+    <sup>
+      <button type="button" className="footnote-ref" id={`${prefix}ref-${at}`} aria-label={t("footnote", { n: at + 1 })} onClick={() => goTo(`${prefix}note-${at}`)}>
+        {at + 1}
+      </button>
+    </sup>
+  );
+}
+
+function Footnotes() {
+  const t = useT();
+  const { prefix, notes } = useContext(NoteContext);
+  if (notes.length === 0) return null;
+  return (
+    <ol className="footnotes" aria-label={t("footnotes")}>
+      {notes.map((note, at) => (
+        <li key={at} id={`${prefix}note-${at}`} tabIndex={-1}>
+          {inline(note.tokens)}{" "}
+          <button type="button" className="footnote-ref" aria-label={t("footnote.back")} onClick={() => goTo(`${prefix}ref-${at}`)}>
+            ↩
+          </button>
+        </li>
+      ))}
+    </ol>
+  );
+}
 
 // While an answer streams only its last block changes; `raw` tells the finished ones apart.
 const Block = memo(
@@ -32,7 +97,11 @@ function renderBlock(token: Token): ReactNode {
     case "paragraph":
       return <p>{inline((token as Tokens.Paragraph).tokens)}</p>;
     case "code":
-      return <CodeBlock code={(token as Tokens.Code).text} language={((token as Tokens.Code).lang ?? "").split(/\s/)[0] ?? ""} />;
+      return renderCode(token as Tokens.Code);
+    case "maths":
+      return <Maths tex={(token as unknown as MathsToken).tex} isBlock />;
+    case "html":
+      return /^(\s*<br\s*\/?>)+\s*$/i.test(token.raw) ? <br /> : <p className="raw">{token.raw}</p>;
     case "blockquote":
       return <blockquote>{blocks((token as Tokens.Blockquote).tokens)}</blockquote>;
     case "list":
@@ -43,12 +112,27 @@ function renderBlock(token: Token): ReactNode {
       return <hr />;
     case "space":
     case "def":
+    case "footnote":
       return null;
+    case "plain":
+      return <p className="plain">{token.raw}</p>;
     case "text":
       return (token as Tokens.Text).tokens ? inline((token as Tokens.Text).tokens) : (token as Tokens.Text).text;
     default:
       return <p className="raw">{token.raw}</p>;
   }
+}
+
+function renderCode(token: Tokens.Code): ReactNode {
+  const language = (token.lang ?? "").split(/\s/)[0] ?? "";
+  const block = <CodeBlock code={token.text} language={language} />;
+  return language === "mermaid" ? (
+    <Suspense fallback={block}>
+      <Diagram code={token.text} />
+    </Suspense>
+  ) : (
+    block
+  );
 }
 
 function blocks(tokens: Token[]): ReactNode {
@@ -116,8 +200,14 @@ function renderInline(token: Token): ReactNode {
       return <code>{(token as Tokens.Codespan).text}</code>;
     case "br":
       return <br />;
+    case "html":
+      return /^<br\s*\/?>$/i.test(token.raw) ? <br /> : token.raw;
+    case "maths":
+      return <Maths tex={(token as unknown as MathsToken).tex} isBlock={(token as unknown as MathsToken).isBlock} />;
+    case "footnoteRef":
+      return <FootnoteRef token={token as FootnoteToken} />;
     case "link":
-      return renderLink((token as Tokens.Link).href, inline((token as Tokens.Link).tokens));
+      return renderLink((token as Tokens.Link).href, inline((token as Tokens.Link).tokens), (token as Tokens.Link).text);
     case "image":
       return renderImage(token as Tokens.Image);
     case "text":
@@ -129,11 +219,22 @@ function renderInline(token: Token): ReactNode {
   }
 }
 
-function renderLink(href: string, content: ReactNode): ReactNode {
+function renderLink(href: string, content: ReactNode, text = ""): ReactNode {
+  if (href.startsWith("/api/files/")) return <FileLink href={href}>{text === href ? undefined : content}</FileLink>;
   if (!/^(https?:|mailto:)/i.test(href)) return <span title={href}>{content}</span>;
   return (
     <a href={href} target="_blank" rel="noreferrer noopener">
       {content}
+    </a>
+  );
+}
+
+/** A kept file; an address that no one can read is not its name. */
+function FileLink({ href, children }: { href: string; children: ReactNode }) {
+  const t = useT();
+  return (
+    <a href={href} download="">
+      {children ?? t("file")}
     </a>
   );
 }

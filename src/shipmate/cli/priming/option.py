@@ -29,4 +29,4 @@ def check_member(layout: Layout, member: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print a value as indented JSON."""
-    click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
+    click.echo(msgspec.json.format(msgspec.json.encode(value)))

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from typing import Any
 
 import msgspec
 
+from shipmate.cli.terminal.width import cut
 from shipmate.values.message import JsonObject
-from shipmate.values.reveal import reveal
+from shipmate.values.reveal import reveal, reveal_prose
 
 LENGTH = 72
 # The argument that tells most about a call, best first.
 TELLING = ("command", "path", "file_path", "pattern", "url", "query", "name")
-# Codes that would move the cursor, change colours or ring; text from tools may hold them.
-CONTROL = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
-)
 MARKS = {
     "input-streaming": "…",
     "input-available": "…",
@@ -30,19 +25,13 @@ MARKS = {
 
 
 def clean(text: str) -> str:
-    """Take out what would steer the terminal."""
-    return CONTROL.sub("", text)
+    """Return a text of others so that it cannot steer the terminal: what would do so is written out."""
+    return reveal_prose(text)
 
 
 def shorten(text: str, length: int = LENGTH) -> str:
     """Put a text on one line of limited width, as wide as it looks on a screen."""
-    line = " ".join(clean(text).split())
-    width = 0
-    for place, character in enumerate(line):
-        width += 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        if width > length:
-            return f"{line[: max(0, place - 1)]}…"
-    return line
+    return cut(" ".join(clean(text).split()), length)
 
 
 def describe_arguments(arguments: Any, length: int = LENGTH) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 
-from shipmate.approvals.question import fence
-from shipmate.cli.terminal.card import describe_call
+from shipmate.approvals.question import fence, literal
+from shipmate.cli.terminal.card import describe_call, shorten
 from shipmate.models.rehearsal.outcome import text_output
 from shipmate.thread.pin import list_pins, read_pin, without_words
 from shipmate.values.message import JsonObject, UIMessage, is_tool, metadata_of, tool_name
@@ -20,6 +21,14 @@ def write_markdown(title: str, messages: Iterable[UIMessage], *, with_output: bo
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
+def local_time(at: str) -> str:
+    """Write a moment as the clock on the wall shows it; what is no moment stays as it is."""
+    try:
+        return f"{datetime.fromisoformat(at).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        return at
+
+
 def write_message(message: UIMessage, *, with_output: bool = True) -> str:
     """Write one message: who and when, then its parts; empty when it shows nothing."""
     body = [
@@ -29,7 +38,7 @@ def write_message(message: UIMessage, *, with_output: bool = True) -> str:
     ]
     if not body:
         return ""
-    at = str(metadata_of(message).get("timestamp", ""))[:16].replace("T", " ")
+    at = local_time(str(metadata_of(message).get("timestamp", "")))
     who = HEADINGS.get(message["role"], message["role"])
     return "\n\n".join([f"## {who}{f' · {at}' if at else ''}", *body])
 
@@ -47,8 +56,8 @@ def _write_part(part: JsonObject, message: UIMessage, with_output: bool) -> Iter
         if with_output and part.get("state") == "output-available":
             yield fence_output(text_output(part.get("output")))
     elif kind == "file":
-        name = part.get("filename") or part.get("mediaType") or "file"
-        yield f"[{name}]({_link(str(part.get('url', '')))})"
+        # By its name: where it is kept is nothing a person could open.
+        yield f"file: {literal(shorten(str(part.get('filename') or part.get('mediaType') or 'file')))}"
     elif kind.startswith("data-"):
         yield _write_data(kind.removeprefix("data-"), part.get("data"))
 
@@ -71,10 +80,6 @@ def _write_data(name: str, data: object) -> str:
             return f"*Pin {data.get('number')} is taken off:* {data.get('text')}"
         case _:
             return ""
-
-
-def _link(url: str) -> str:
-    return "data:…" if url.startswith("data:") else url
 
 
 def fence_output(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import msgspec
@@ -70,7 +70,8 @@ class Blocks:
 class Transcript:
     """What a terminal shows of one thread, made by following its chunks."""
 
-    def __init__(self) -> None:
+    def __init__(self, name_file: Callable[[str], str] = str) -> None:
+        self._name_file = name_file
         self._blocks = Blocks()
         self._thinking = False
         self._calls: dict[str, JsonObject] = {}
@@ -97,7 +98,7 @@ class Transcript:
                 items.append(Item("question", str(chunk["approvalId"])))
                 self._open_call(chunk["toolCallId"])["state"] = "approval-requested"
             case "file":
-                items.append(Item("notice", f"file: {literal(shorten(str(chunk['url'])))}"))
+                items.append(Item("notice", f"file: {literal(shorten(self._name_file(str(chunk['url']))))}"))
             case _ if kind.startswith("tool-"):
                 self._take_call(chunk)
             case "data-error" | "data-notice" | "error":

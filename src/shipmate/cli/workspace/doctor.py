@@ -15,6 +15,8 @@ import msgspec
 
 from shipmate import __version__
 from shipmate.cli.place import find_layout, open_records
+from shipmate.cli.terminal.tongue import say
+from shipmate.cli.terminal.width import fit
 from shipmate.errors import ShipmateError
 from shipmate.thread.row import RowProblem
 from shipmate.values.reveal import reveal
@@ -42,13 +44,14 @@ def command(context: click.Context, as_json: bool, live: bool) -> int:
     findings = asyncio.run(examine(find_layout(context), live=live))
     failed = any(finding.level == "error" for finding in findings)
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(findings)).decode())
+        click.echo(msgspec.json.format(msgspec.json.encode(findings)))
         return int(failed)
+    colon = say(": ")
     for finding in findings:
-        click.echo(f"{MARKS[finding.level]} {finding.subject}: {finding.message}")
+        click.echo(fit(f"{MARKS[finding.level]} {say(finding.subject)}{colon}{say(finding.message)}", "  "))
         if finding.fix:
-            click.echo(f"    → {finding.fix}")
-    click.echo(_sum_up(findings))
+            click.echo(fit(f"    → {say(finding.fix)}", "      "))
+    click.echo(say(_sum_up(findings)))
     return int(failed)
 
 
@@ -105,7 +108,9 @@ async def _guard(
     try:
         found = check()
         return list(await found if isinstance(found, Awaitable) else found)
-    except (ShipmateError, OSError) as error:
+    except OSError as error:
+        return [Finding("error", subject, f"{error.filename}: {error.strerror}", "mend this and try again")]
+    except ShipmateError as error:
         return [Finding("error", subject, str(error))]
 
 

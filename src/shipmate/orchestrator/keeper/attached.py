@@ -75,6 +75,9 @@ class AttachedKeeper:
         answer = await self._ask(frames.QueueFrame(number=self._next(), thread_id=thread_id))
         return answer.rows if isinstance(answer, frames.Rows) else []
 
+    def runs(self) -> dict[str, Run]:
+        return dict(self._runs)
+
     def running(self, thread_id: str) -> Run | None:
         return self._runs.get(thread_id)
 

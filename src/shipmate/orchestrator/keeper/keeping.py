@@ -99,6 +99,11 @@ class Keeping:
         """List what waits or runs in a thread."""
         return await self._try(lambda keeper: keeper.queue(thread_id))
 
+    def runs(self) -> dict[str, Run]:
+        """Return the runs in flight, by thread, as far as this process knows."""
+        keeper = self._local or self._attached
+        return {} if keeper is None else keeper.runs()
+
     def running(self, thread_id: str) -> Run | None:
         """Return the run in flight of a thread, as far as this process knows."""
         keeper = self._local or self._attached

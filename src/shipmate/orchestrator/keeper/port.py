@@ -30,6 +30,10 @@ class Keeper(Protocol):
         """List what waits or runs in a thread, oldest first."""
         ...
 
+    def runs(self) -> dict[str, Run]:
+        """Return the runs in flight, by thread."""
+        ...
+
     def running(self, thread_id: str) -> Run | None:
         """Return the run in flight of a thread."""
         ...

@@ -172,7 +172,7 @@ class Lanes:
             self._tasks[thread_id] = asyncio.create_task(self._work(thread_id))
 
     async def _sweep(self) -> None:
-        """Take up again, each time later, what waits in threads whose lane broke."""
+        """Take up again, each time later, what waits in threads whose lane broke and what lists missed."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
@@ -183,6 +183,9 @@ class Lanes:
                     thread_id = ThreadId.parse(name)
                     if now >= self._broken.get(thread_id, (0.0, 0.0))[0]:
                         self._wake(thread_id)
+            # Another process shows the lists, which learn of a change from whoever made it.
+            with contextlib.suppress(StorageError):
+                await self._store.threads.catch_up()
 
     async def _work(self, thread_id: ThreadId) -> None:
         try:
@@ -246,6 +249,9 @@ class LocalKeeper:
 
     async def queue(self, thread_id: str) -> list[InboxRow]:
         return await self.lanes.queue(thread_id)
+
+    def runs(self) -> dict[str, Run]:
+        return self.feed.runs()
 
     def running(self, thread_id: str) -> Run | None:
         return self.feed.running(thread_id)

@@ -2,20 +2,155 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
 import msgspec
 
 from shipmate.priming.lint.lint_mark import Mark, mark_error
 from shipmate.priming.lint.mend import MendEffort, split_lines
-from shipmate.priming.lint.oddity import find_oddities
 from shipmate.priming.lint.pairing import find_shared, find_unpaired
 from shipmate.priming.lint.stray import find_strays
 from shipmate.priming.rehearsal.recorded import check_expects
-from shipmate.priming.script.parse import scan_script
-from shipmate.priming.script.record import Script, ScriptError
+from shipmate.priming.script.parse import Scan, scan_script
+from shipmate.priming.script.record import Record, Script, ScriptError
+from shipmate.priming.script.record_rule import RULES, is_known
+from shipmate.priming.script.record_turn import CALLS
+from shipmate.priming.script.script_frontmatter import KEYS
+from shipmate.priming.script.ui_key import is_showable
+from shipmate.values.message import JsonObject
+from shipmate.workspace.json import read_json, read_unique_json
+from shipmate.workspace.layout import MEMBER_ID
 
 # About a second: people wait for marks while they type.
 EFFORT = 2_000_000
 _EXPECT = "Write what is expected as docs/rehearsal.md shows it, or take `expect` out"
+
+_ONCE = "Keep the one that is meant, and take the other out"
+_UNREAD = "Take it out when it was meant to do something"
+# What makes a model be told something else than people read.
+_ERRORS = frozenset({"part", "twice", "differ"})
+_SPOKEN = ("human_text_record", "agent_words_record")
+
+
+Oddity: TypeAlias = tuple[str, str, str, str]
+
+
+def find_oddities(scan: Scan, lines: Sequence[str]) -> Iterator[Mark]:
+    """Yield keys nobody reads, texts nobody is told, parts nobody can be shown, and numbers that fall."""
+    for key, rule, reason, mend in _look_at_top(scan.frontmatter):
+        line = find_key(lines, 2, scan.first, key)
+        yield Mark(line=line or 1, record=0, level="warning", rule=rule, reason=reason, mend=mend)
+    last = 0
+    for number, record in scan.records.items():
+        block = scan.blocks[number - 1]
+        if record.type == "func_call_record" and gives_twice("\n".join(block.lines)):
+            reason = "this call gives a key twice, and the last one counts"
+            yield Mark(
+                line=record.line, record=number, level="error", rule="twice", reason=reason, mend=_ONCE
+            )
+        for key, rule, reason, mend in _look_at(record, last):
+            line = find_key(lines, block.start, block.start + len(block.lines), key) or record.line
+            level = "error" if rule in _ERRORS else "warning"
+            yield Mark(line=line, record=number, level=level, rule=rule, reason=reason, mend=mend)
+        last = record.genseq or last
+
+
+def gives_twice(text: str) -> bool:
+    """Return whether JSON gives a key of an object twice."""
+    try:
+        read_json(text)
+    except ValueError:
+        return False
+    try:
+        read_unique_json(text)
+    except ValueError:
+        return True
+    return False
+
+
+def find_key(lines: Sequence[str], start: int, end: int, key: str) -> int:
+    """Return the line between two that a key stands on, 0 when it is on none."""
+    for number in range(start, end):
+        if key and lines[number - 1].lstrip(" \"'").startswith(key):
+            return number
+    return 0
+
+
+def _look_at_top(frontmatter: JsonObject) -> Iterator[Oddity]:
+    for key in frontmatter:
+        if key not in KEYS:
+            yield key, "unknown", f"nothing reads `{key:.80}`", _UNREAD
+    title = frontmatter.get("title", "")
+    if not isinstance(title, str):
+        yield "title", "title", f"the title {title!r:.80} is no text and is not shown", "Put it in quotes"
+    for member in Script(frontmatter, []).applicable:
+        if not MEMBER_ID.fullmatch(member):
+            reason = f"no member can be called {member!r:.80}"
+            yield "applicable", "member", reason, "Write each member as an item of its own"
+
+
+def _look_at(record: Record, last: int) -> Iterator[Oddity]:
+    for key in record.extra:
+        if not is_known(record.type, key):
+            yield key, "unknown", f"nothing reads `{key:.80}`", _UNREAD
+    raw = record.extra.get("uiRaw")
+    if raw is not None and not is_showable(raw):
+        yield (
+            "uiRaw",
+            "part",
+            "no page can show the part in `uiRaw`",
+            "Write a part of a known type, or take it out",
+        )
+    if _is_called_replaced(record.extra.get("uiMessage")):
+        yield (
+            "uiMessage",
+            "replaced",
+            "`replacedBy` hides nothing: a model is told this message as any other",
+            "Take the records of this message out when it was meant to be hidden, else `replacedBy`",
+        )
+    if record.type in _SPOKEN and not record.fields[RULES[record.type].body or ""].strip():
+        yield "", "empty", f"this {record.type} is empty, and no model is told it", "Write what was said"
+    if record.genseq is not None and record.genseq < last:
+        yield (
+            "genseq",
+            "genseq",
+            f"genseq falls from {last} to {record.genseq}",
+            "Number the generations in the order of the records",
+        )
+    if record.type in CALLS:
+        yield from _look_at_call(record)
+
+
+def _is_called_replaced(envelope: Any) -> bool:
+    metadata = envelope.get("metadata") if isinstance(envelope, dict) else None
+    return isinstance(metadata, dict) and "replacedBy" in metadata
+
+
+def _look_at_call(record: Record) -> Iterator[Oddity]:
+    text = record.fields.get("rawArgumentsText")
+    if not text:
+        return
+    if gives_twice(text):
+        yield "rawArg", "twice", "rawArgumentsText gives a key twice, and the last one counts", _ONCE
+    try:
+        value = read_json(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        yield (
+            "rawArg",
+            "arguments",
+            "rawArgumentsText is no JSON object",
+            "Write the arguments as a JSON object",
+        )
+    elif "arguments" in record.fields and record.fields["arguments"] != value:
+        yield (
+            "arguments",
+            "differ",
+            "`arguments` and `rawArgumentsText` differ, and a model is told `arguments`",
+            "Take one of them out",
+        )
 
 
 def mark_expect(error: ScriptError) -> Mark:

@@ -70,6 +70,11 @@ class Token:
         """Return the cookie's name, made from the token: cookies know no ports, workspaces share hosts."""
         return f"shipmate-{self._sign('cookie')[:12]}"
 
+    def name(self, folder: Path) -> str:
+        """Name a folder apart from its copies, and from others that the same token opens."""
+        status = folder.stat() if folder.exists() else None
+        return self._sign(f"folder {status.st_ino if status else 0}")[:16]
+
     def open_session(self) -> str:
         """Make the value of a session cookie; it outlives restarts and needs no storage."""
         body = f"{secrets.token_urlsafe(18)}.{int(time.time())}"

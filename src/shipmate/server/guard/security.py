@@ -51,11 +51,19 @@ POLICY = "; ".join(
         "connect-src 'self'",
         "manifest-src 'self'",
         "worker-src 'self'",
+        "frame-src 'self'",
         "form-action 'self'",
         "base-uri 'none'",
         "frame-ancestors 'none'",
     )
 )
+# The frame in which the page has diagrams drawn: they bring styles, and it may reach nothing but its own script.
+FRAME = "/diagram.html"
+FRAME_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+    "x-frame-options": "SAMEORIGIN",
+}
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -284,7 +292,7 @@ def _with_headers(scope: Scope, send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
+            for name, value in {**HEADERS, **(FRAME_HEADERS if scope["path"] == FRAME else {})}.items():
                 headers.setdefault(name, value)
             if cache:
                 headers.setdefault("cache-control", cache)

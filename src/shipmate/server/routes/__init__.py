@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from shipmate.server.routes import (
-    approval,
-    audit,
     context,
     course,
+    event_stream,
     knowledge,
     member,
     priming,
@@ -19,7 +18,8 @@ from shipmate.server.routes import (
     upload,
     usage,
 )
-from shipmate.server.routes.chat import chat
+from shipmate.server.routes.chat import branch, chat
+from shipmate.server.routes.consent import approval, audit
 from shipmate.server.routes.v1 import completion
 
 # Requests are matched in this order: what is asked most comes first.
@@ -27,7 +27,9 @@ ROUTERS = (
     chat.router,
     completion.router,
     session.router,
+    event_stream.router,
     thread.router,
+    branch.router,
     run.router,
     course.router,
     approval.router,

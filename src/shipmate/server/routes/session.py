@@ -41,6 +41,8 @@ class Setup(Shape):
 class WorkspaceView(Answer):
     """The workspace's name, and whether it has a member."""
 
+    # The same over restarts and renames, another for each workspace: what a browser keeps is filed under it.
+    id: str
     name: str
     has_agent: bool
 
@@ -165,4 +167,6 @@ async def set_up(site: TheSite, body: Setup) -> Response:
 
 
 def _workspace(site: Site) -> WorkspaceView:
-    return WorkspaceView(name=site.layout.root.name, has_agent=site.has_agent())
+    return WorkspaceView(
+        id=site.token.name(site.layout.ship), name=site.layout.root.name, has_agent=site.has_agent()
+    )

@@ -14,19 +14,14 @@ from shipmate.orchestrator.lane.owner import model_of
 from shipmate.priming.replay import Priming, create_dialog
 from shipmate.server.guard.error import ApiError, hide_root, missing
 from shipmate.server.port import Ship
-from shipmate.server.shape import Answer, ExactShape, Json, Shape, Slot, Words, empty, tells
+from shipmate.server.shape import Answer, ExactShape, Json, Shape, Slot, empty, tells
 from shipmate.server.site import OWNER, PLATFORM, TheShip, TheSite, new_room, thread_at
 from shipmate.server.stream.view import run_of, without
 from shipmate.store.port import ThreadInfo
 from shipmate.values.event import ModelSwitchEvent
 from shipmate.values.message import (
-    JsonObject,
     UIMessage,
-    is_settled,
-    is_tool,
-    metadata_of,
     new_id,
-    text_of,
     timestamp,
 )
 from shipmate.values.primed import hides_priming
@@ -34,7 +29,8 @@ from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
 HITS_PER_SNIPPET = 200
-LEFT_BEHIND = "this call was left behind when the thread was branched; it did not run here"
+# The setting of a branch that names where it left its parent.
+BRANCH = "branchOf"
 router = APIRouter(tags=["threads"])
 
 
@@ -63,13 +59,6 @@ class ThreadChange(Shape):
     model: Slot | None = None
 
 
-class Branch(Shape):
-    """The message to go back to."""
-
-    message_id: Slot
-    text: Words | None = None
-
-
 class ThreadMade(Answer):
     """The new thread."""
 
@@ -78,6 +67,14 @@ class ThreadMade(Answer):
     text: str = ""
     # What went wrong beside it.
     problems: list[str] = msgspec.field(default_factory=list[str])
+
+
+class Origin(Answer):
+    """Where a branch left its parent."""
+
+    thread_id: str
+    message_id: str
+    title: str
 
 
 class ThreadView(Answer):
@@ -98,6 +95,7 @@ class ThreadView(Answer):
     pending_approvals: int
     # The model chosen for this thread, None when its member's answers.
     model: str | None = None
+    branch_of: Origin | None = None
 
 
 class ThreadList(Answer):
@@ -132,30 +130,6 @@ class HitList(Answer):
     """Found messages."""
 
     hits: list[HitView]
-
-
-def copy_before(messages: list[UIMessage], message_id: str, thread_id: str) -> list[UIMessage]:
-    """Copy the messages before one, as rows of a new thread; nothing in the copy waits or runs."""
-    rows: list[UIMessage] = []
-    for message in messages:
-        if message["id"] == message_id:
-            break
-        rows.append(_copy(message, thread_id))
-    return rows
-
-
-def _copy(message: UIMessage, thread_id: str) -> UIMessage:
-    metadata = {**metadata_of(message), "threadId": thread_id}
-    parts = [_settle(part) for part in message["parts"]]
-    return {"id": message["id"], "role": message["role"], "metadata": metadata, "parts": parts}
-
-
-def _settle(part: JsonObject) -> JsonObject:
-    if not is_tool(part) or is_settled(part):
-        return part
-    # Approvals belong to the thread they were asked in; a copy must not be answerable.
-    kept = {key: value for key, value in part.items() if key not in ("approval", "output", "preliminary")}
-    return {**kept, "state": "output-error", "input": part.get("input", {}), "errorText": LEFT_BEHIND}
 
 
 @router.get("/api/threads", openapi_extra=tells(ThreadList))
@@ -265,27 +239,6 @@ async def read_messages(
     return Json(await page_of(ship, thread_at(thread_id), before, limit))
 
 
-@router.post("/api/threads/{thread_id}/branch", status_code=201, openapi_extra=tells(ThreadMade))
-async def branch_thread(ship: TheShip, thread_id: str, body: Branch) -> Response:
-    """Make a new thread with the history before a message, to say something else there."""
-    info = await find_thread(ship, thread_id)
-    thread = await ship.threads.read(ThreadId.parse(info.thread_id))
-    message = thread.find(body.message_id)
-    if message is None:
-        raise missing("such message")
-    target = new_room()
-    rows = copy_before(thread.messages, message["id"], str(target))
-    title = info.title if rows else ""
-    await ship.store.threads.create(
-        str(target), title=title, member=info.member, settings=info.settings, is_new=not rows
-    )
-    await ship.threads.create(target, rows)
-    await ship.store.ledger.copy_sidecars(info.thread_id, str(target), {row["id"] for row in rows})
-    await ship.store.threads.note(str(target), rows, member=info.member)
-    text = body.text if body.text is not None else text_of(message)
-    return Json(ThreadMade(thread_id=str(target), messages=len(rows), text=text), 201)
-
-
 @router.get("/api/search", openapi_extra=tells(HitList))
 async def search(ship: TheShip, query: Slot, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Response:
     """Find messages by their words."""
@@ -311,15 +264,25 @@ async def search(ship: TheShip, query: Slot, limit: Annotated[int, Query(ge=1, l
 async def list_threads(ship: Ship, found: Sequence[ThreadInfo]) -> list[ThreadView]:
     """Describe threads for a list."""
     waiting = await ship.store.consents.waiting()
-    return [_describe(ship, info, waiting) for info in found]
+    return [_describe(ship, info, waiting, await _origin(ship, info)) for info in found]
 
 
 async def show_thread(ship: Ship, info: ThreadInfo) -> ThreadView:
     """Describe one thread."""
-    return _describe(ship, info, await ship.store.consents.waiting())
+    return _describe(ship, info, await ship.store.consents.waiting(), await _origin(ship, info))
 
 
-def _describe(ship: Ship, info: ThreadInfo, waiting: dict[str, int]) -> ThreadView:
+async def _origin(ship: Ship, info: ThreadInfo) -> Origin | None:
+    match info.settings.get(BRANCH):
+        case {"threadId": str(thread_id), "messageId": str(message_id)}:
+            parent = await ship.store.threads.find(thread_id)
+            # A parent that is gone for good leads nowhere.
+            return parent and Origin(thread_id=thread_id, message_id=message_id, title=parent.title)
+        case _:
+            return None
+
+
+def _describe(ship: Ship, info: ThreadInfo, waiting: dict[str, int], origin: Origin | None) -> ThreadView:
     return ThreadView(
         id=info.thread_id,
         title=info.title,
@@ -335,6 +298,7 @@ def _describe(ship: Ship, info: ThreadInfo, waiting: dict[str, int]) -> ThreadVi
         running=ship.keeper.running(info.thread_id) is not None,
         pending_approvals=waiting.get(info.thread_id, 0),
         model=model_of(info),
+        branch_of=origin,
     )
 
 

@@ -8,14 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, File, UploadFile
 from starlette.responses import FileResponse, Response
 
-from shipmate.errors import MediaError
 from shipmate.server.guard.error import missing
 from shipmate.server.shape import Json, tells
 from shipmate.server.site import TheShip
-from shipmate.workspace.dimension import PIXEL_LIMIT, has_too_many_pixels
-from shipmate.workspace.upload import Upload, Uploads
+from shipmate.workspace.upload import UPLOAD_LIMIT, Upload, Uploads, keep_upload
 
-UPLOAD_LIMIT = 20_000_000
 # Shown in place by a browser; none of these can run a script.
 SHOWN = frozenset(
     {
@@ -30,19 +27,6 @@ SHOWN = frozenset(
         "audio/mp4",
     }
 )
-
-
-def keep_upload(uploads: Uploads, data: bytes, filename: str) -> Upload:
-    """Store a file a person sent; a picture is not decoded here, only its size is read."""
-    if not data:
-        raise MediaError("The file is empty. Choose another.")
-    if len(data) > UPLOAD_LIMIT:
-        raise MediaError(f"The file is larger than {UPLOAD_LIMIT // 1_000_000} MB. Choose a smaller one.")
-    if has_too_many_pixels(data):
-        raise MediaError(
-            f"The picture has more than {PIXEL_LIMIT // 1_000_000} million pixels. Choose a smaller one."
-        )
-    return uploads.keep(data, filename)
 
 
 def find_upload(uploads: Uploads, upload_id: str) -> tuple[Upload, Path]:

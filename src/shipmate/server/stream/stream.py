@@ -65,6 +65,8 @@ class OpenResponse:
         self._done = done
         self._is_gone = False
         self._queue: Events | None = None
+        self._beat: asyncio.TimerHandle | None = None
+        self._is_quiet = False
 
     async def open(self, headers: dict[str, str] | None = None) -> None:
         """Send the head of the response."""
@@ -90,8 +92,7 @@ class OpenResponse:
         self._queue = queue
         self._streams.open.add(self)
         leaving = asyncio.create_task(self._watch(queue))
-        pulse = asyncio.get_running_loop()
-        timer = pulse.call_later(KEEP_ALIVE_SECONDS, queue.put_nowait, WAKE)
+        self._beat_later()
         try:
             while True:
                 events = [await queue.get(), *drain(queue)]
@@ -107,12 +108,13 @@ class OpenResponse:
                 if chosen:
                     await self.write(chosen)
                     await asyncio.sleep(GAP_SECONDS)
-                elif WAKE in events:
+                elif self._is_quiet:
                     await self._body(KEEP_ALIVE)
-                    timer = pulse.call_later(KEEP_ALIVE_SECONDS, queue.put_nowait, WAKE)
+                self._is_quiet = False
         finally:
             self._streams.open.discard(self)
-            timer.cancel()
+            if self._beat is not None:
+                self._beat.cancel()
             leaving.cancel()
 
     def leave(self) -> None:
@@ -120,6 +122,16 @@ class OpenResponse:
         self._streams.open.discard(self)
         if self._queue is not None:
             self._queue.put_nowait(WAKE)
+
+    def _beat_later(self) -> None:
+        self._beat = asyncio.get_running_loop().call_later(KEEP_ALIVE_SECONDS, self._wake)
+
+    def _wake(self) -> None:
+        """Let the reader hear something, also while nothing happens."""
+        self._is_quiet = True
+        if self._queue is not None:
+            self._queue.put_nowait(WAKE)
+        self._beat_later()
 
     async def _watch(self, queue: Events) -> None:
         """Notice that the reader left, also while nothing happens."""

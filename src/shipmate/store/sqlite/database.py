@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from errno import ENOENT
 from functools import cache
 from importlib.resources import files
-from os import strerror
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
@@ -22,7 +22,7 @@ from typing import Any, NoReturn, TypeVar
 from shipmate.errors import StorageError
 from shipmate.store.migration import read_migrations
 from shipmate.values.message import timestamp
-from shipmate.workspace.disk.disk import DISK, locked, make_folder, move_file, stat_of
+from shipmate.workspace.disk.disk import DISK, locked, make_folder, move_file, opened, stat_of
 from shipmate.workspace.layout import Layout
 
 log = logging.getLogger(__name__)
@@ -36,6 +36,8 @@ COMPANIONS = ("-journal", "-wal", "-shm")
 BROKEN = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_READONLY_DBMOVED", "SQLITE_IOERR_SHORT_READ")
 # The whole of a database up to this size is checked when the index is compared with the files.
 CHECKED_BYTES = 16 * 1024 * 1024
+# How many bytes, and where: SQLite counts there each transaction that wrote.
+CHANGE_COUNTER = (4, 24)
 # How often something is tried on a database that is taken away each time.
 TRIES = 10
 
@@ -100,6 +102,16 @@ class Database:
         assert self._connection is not None, "the database is open"
         return Transaction(self._connection)
 
+    def revision(self) -> bytes:
+        """Return what differs once anything was written, by whichever process; asking takes no lock."""
+        if self._path is None:
+            return b""
+        try:
+            with opened(DISK, self._path, os.O_RDONLY) as handle:
+                return DISK.pread(handle, *CHANGE_COUNTER) + repr(_identity(self._path)).encode()
+        except OSError:
+            return b""
+
     def check(self) -> None:
         """Look the whole database through for damage, if it is not large; a damaged one is made anew."""
         status = stat_of(DISK, self._path) if self._path is not None else None
@@ -155,7 +167,7 @@ class Database:
                 self._connect(path)
             except sqlite3.DatabaseError as error:
                 if _identity(path) == (0, 0):
-                    raise FileNotFoundError(ENOENT, strerror(ENOENT)) from error
+                    raise FileNotFoundError(ENOENT, os.strerror(ENOENT)) from error
                 if not _is_damage(error):
                     raise
                 self._set_aside(str(error))

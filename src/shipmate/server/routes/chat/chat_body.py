@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from shipmate.server.guard.error import invalid
-from shipmate.server.routes.approval import reply_event
+from shipmate.server.routes.consent.approval import reply_event
 from shipmate.server.site import ID_LIMIT, OWNER, PLATFORM
 from shipmate.values.event import ApprovalReplyEvent, Attachment, RetryEvent, TextEvent
 from shipmate.values.message import JsonObject, UIMessage, timestamp, tool_parts

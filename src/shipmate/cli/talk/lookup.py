@@ -1,0 +1,78 @@
+"""Look things up in a chat: what the prompt holds, what was used, who answers, what was said."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from shipmate.cli.terminal.card import clean, shorten
+from shipmate.cli.terminal.show import local_time
+from shipmate.cli.terminal.tongue import say
+from shipmate.cli.terminal.width import pad
+from shipmate.context.request import ContextRequest
+from shipmate.orchestrator.equipment import Equipment
+from shipmate.store.port import Ledger, SearchHit, StepUsage, Store
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.crew import Crew
+from shipmate.workspace.member import Member
+
+HITS = 20
+# How much of a message stands before the words that were looked for.
+LEAD = 20
+
+
+def context_lines(equipment: Equipment, thread_id: ThreadId, model: str | None) -> list[str]:
+    """List the sections of the prompt as it would be built now."""
+    asked = ContextRequest(
+        thread_id=str(thread_id),
+        platform=thread_id.platform,
+        model=equipment.models.named(model).name,
+        tools=tuple(equipment.toolset.specs()),
+        window=equipment.models.recall_window(model).tokens,
+    )
+    built = equipment.context.build(asked)
+    lines = [f"{part.tokens:>6}  {part.name}" for part in built.sections if part.included]
+    total = say(f"tokens with {len(asked.tools)} tools, before the conversation")
+    return [*lines, f"{built.tokens:>6}  {total}", say("`shipmate context` shows each in full.")]
+
+
+async def cost_lines(ledger: Ledger, thread_id: str) -> list[str]:
+    """Say what the models of a thread used and cost."""
+    by_model: dict[str, list[StepUsage]] = defaultdict(list)
+    for step in await ledger.usage("", thread_id):
+        by_model[step.model].append(step)
+    if not by_model:
+        return [say("no model was asked here yet")]
+    lines = [f"{clean(model)}: {_sum(steps)}" for model, steps in by_model.items()]
+    every = [step for steps in by_model.values() for step in steps]
+    return [*lines, f"{say('together')}: {_sum(every)}"] if len(by_model) > 1 else lines
+
+
+def _sum(steps: list[StepUsage]) -> str:
+    read, written = sum(each.input_tokens for each in steps), sum(each.output_tokens for each in steps)
+    cached = sum(each.cache_read_tokens for each in steps)
+    used = say(f"{len(steps):,} requests, {read:,} tokens read ({cached:,} cached), {written:,} written")
+    costs = [each.cost for each in steps if each.cost is not None]
+    # A sum without the steps that have no price would look like the whole.
+    price = f"${sum(costs):.4f}" if len(costs) == len(steps) else say("the price is not known")
+    return f"{used}, {price}"
+
+
+def member_lines(crew: Crew, member: Member, *, alone: bool) -> list[str]:
+    """Say who answers and, unless they were just chosen, who else is here."""
+    others = [f"{each.id} ({each.name})" for each in crew.list() if each.id != member.id]
+    lines = [say(f"{member.name} ({member.id}) answers here")]
+    return lines if alone or not others else [*lines, say(f"also here: {', '.join(others)}")]
+
+
+async def search_lines(store: Store, words: str) -> list[str]:
+    """List the messages that hold words, each with its thread and when it was said."""
+    hits = await store.search.find(words, HITS)
+    return [line for hit in hits for line in _describe_hit(hit, words)] or [say("nothing was found")]
+
+
+def _describe_hit(hit: SearchHit, words: str) -> list[str]:
+    first = words.casefold().split()[0]
+    at = max(0, hit.text.casefold().find(first) - LEAD)
+    said = shorten(("…" if at else "") + hit.text[at:])
+    who = say("You") if hit.role == "user" else say("Member")
+    return [f"{clean(hit.thread_id)}  {local_time(hit.at)}  {pad(who, 6)}", f"    {said}"]

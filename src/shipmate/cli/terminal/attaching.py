@@ -1,0 +1,49 @@
+"""Attach files to what is said in a terminal."""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from pathlib import Path
+
+from shipmate.errors import MediaError
+from shipmate.values.event import Attachment
+from shipmate.workspace.upload import UPLOAD_LIMIT, Upload, Uploads, keep_upload, media_type_of
+
+# A file named in words: behind an @, quoted if its name has spaces.
+NAMED = re.compile(r'(?:^|(?<=\s))@(?:"([^"\n]+)"|(\S+))')
+# Piped text up to here is part of the message; more of it is a file beside it.
+TEXT_LIMIT = 200_000
+
+
+def attach_file(uploads: Uploads, path: Path) -> Attachment:
+    """Keep a copy of a file, and return what names it in a message."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(UPLOAD_LIMIT + 1)
+    except OSError as error:
+        raise MediaError(f"cannot read {path}: {error.strerror}. Choose another file.") from error
+    return _attach(uploads, data, path.name)
+
+
+def attach_named(uploads: Uploads, root: Path, text: str) -> tuple[Attachment, ...]:
+    """Attach the files that a text names behind an `@`; what is no file there stays mere words."""
+    names = dict.fromkeys(found[1] or found[2] for found in NAMED.finditer(text))
+    paths = [root / Path(name).expanduser() for name in names]
+    return tuple(attach_file(uploads, path) for path in paths if path.is_file())
+
+
+def attach_piped(uploads: Uploads, data: bytes) -> Attachment | None:
+    """Attach what was piped in, if it is no text or a long one; None when it can be said as words."""
+    kind = media_type_of(data)
+    if not data or (kind == "text/plain" and len(data) <= TEXT_LIMIT):
+        return None
+    return _attach(uploads, data, f"stdin{mimetypes.guess_extension(kind) or '.bin'}")
+
+
+def _attach(uploads: Uploads, data: bytes, name: str) -> Attachment:
+    try:
+        kept: Upload = keep_upload(uploads, data, name)
+    except MediaError as error:
+        raise MediaError(f"{name}: {error}") from error
+    return Attachment(url=kept.url, media_type=kept.media_type, filename=kept.filename)

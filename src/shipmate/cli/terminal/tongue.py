@@ -1,0 +1,81 @@
+"""Speak to the person at the terminal in their language: that of ship.json, else that of the system."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from functools import cache
+from pathlib import Path
+
+import click
+import msgspec
+
+from shipmate.errors import ShipmateError
+from shipmate.values.saying import Saying
+from shipmate.workspace.layout import Layout
+
+VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
+# The modules of click that have words of their own; each looks for them under the name `_`.
+CLICK = ("core", "decorators", "exceptions", "formatting", "parser", "termui", "types")
+_folder: list[Path] = []
+
+
+def look_in(folder: Path | None) -> None:
+    """Take the language of another workspace than that of the current folder."""
+    _folder[:] = [folder] if folder else []
+
+
+def language() -> str:
+    """Return the language of who reads: `en` or `zh`."""
+    return _find_language(_folder[0] if _folder else Path.cwd())
+
+
+@cache
+def _find_language(folder: Path) -> str:
+    try:
+        settings = msgspec.json.decode(Layout.find(folder).config.read_bytes())
+        said = settings.get("language")
+    except (ShipmateError, OSError, msgspec.DecodeError, AttributeError, UnicodeDecodeError):
+        # Whoever needs the settings says what is wrong with them.
+        said = None
+    if said in ("en", "zh"):
+        return said
+    chosen = next(filter(None, map(os.environ.get, VARIABLES)), "")
+    return "zh" if chosen.lower().startswith("zh") else "en"
+
+
+def say(text: str) -> str:
+    """Return words of Shipmate's own in the reader's language."""
+    if language() == "en":
+        return text
+    if isinstance(text, Saying):
+        return text.tell(language())
+    from shipmate.values.translation import translate
+
+    return translate(text)
+
+
+def say_error(error: ShipmateError) -> str:
+    """Return what an error says in the reader's language."""
+    return say(error.args[0] if error.args and isinstance(error.args[0], Saying) else str(error))
+
+
+def complain(words: str) -> None:
+    """Print words of Shipmate's own beside the output."""
+    click.echo(f"shipmate: {say(words)}", err=True)
+
+
+def teach_click() -> None:
+    """Let click say its own words, `[y/N]` and mistakes in options, in the reader's language."""
+    if language() == "en":
+        return
+    for name in CLICK:
+        module = importlib.import_module(f"click.{name}")
+        if hasattr(module, "_"):
+            setattr(module, "_", say)  # noqa: B010 (no attribute that is declared)
+        if hasattr(module, "ngettext"):
+            setattr(module, "ngettext", _say_count)  # noqa: B010
+
+
+def _say_count(one: str, many: str, count: int) -> str:
+    return say(one if count == 1 else many)

@@ -1,0 +1,201 @@
+"""Whatever terminal, pipe or encoding there is, all is shown and nothing ends in a traceback (U13)."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.terminal import SHIPMATE, Terminal, environment, shipmate, start_anew
+
+GREETING = "内置、离线、每次都一样"
+
+
+def shell(folder: Path, line: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of bash in which `shipmate` is the real one."""
+    return subprocess.run(
+        ["bash", "-c", f'shipmate() {{ {shlex.quote(SHIPMATE)} "$@"; }}; {line}'],
+        cwd=folder,
+        env=environment(folder, **env),
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_u13_a_chat_shows_chinese_whole_at_every_width(workspace: Path, columns: int) -> None:
+    terminal = Terminal(workspace, "chat", "--thread", "a-name-that-is-wide", columns=columns)
+    try:
+        terminal.expect("/help for help")
+        terminal.type("你好\r")
+        while GREETING not in "".join(terminal.shown.split()):
+            terminal.expect("\n")
+        terminal.type("\x04")
+        # One line, however narrow: it is there to be copied.
+        terminal.expect("Go on with: shipmate chat --thread cli:chat:a-name-that-is-wide")
+        assert terminal.finish() == 0
+    finally:
+        terminal.close()
+
+
+def test_u13_lists_fit_a_narrow_screen(workspace: Path) -> None:
+    shipmate(workspace, "ask", "--thread", "a-name-that-is-wide", "茶" * 60)
+    for arguments in (("threads", "list"), ("doctor",)):
+        terminal = Terminal(workspace, *arguments, columns=40)
+        try:
+            assert terminal.finish() == 0
+        finally:
+            terminal.close()
+        rows = terminal.shown.splitlines()
+        assert all(len(row) + row.count("茶") <= 40 or " " not in row.strip() for row in rows), rows
+    # A pipe gets one line each.
+    assert len(shipmate(workspace, "threads", "list").stdout.splitlines()) == 1
+
+
+def test_u13_a_dumb_terminal_is_not_steered(workspace: Path) -> None:
+    terminal = Terminal(workspace, "chat", "--thread", "tea", TERM="dumb", NO_COLOR="1")
+    try:
+        terminal.expect("/help for help")
+        terminal.type("read Agent.md\r")
+        terminal.expect("✓ read Agent.md (")
+        terminal.expect("gave 3 lines")
+        terminal.type("exit\r")
+        terminal.expect("Go on with")
+        assert terminal.finish() == 0
+        assert b"\x1b" not in terminal.raw
+    finally:
+        terminal.close()
+
+
+def test_u13_what_others_wrote_never_steers_a_terminal(workspace: Path) -> None:
+    evil = "a\x1b]0;t\x07\x1b[2J\u202eb\rc"
+    (workspace / "evil.md").write_text(evil)
+    shipmate(workspace, "ask", "--thread", "tea", f"say {evil}")
+    for arguments in (
+        ("threads", "show", "tea"),
+        ("threads", "list"),
+        ("ask", "--thread", "tea", "summarize"),
+    ):
+        terminal = Terminal(workspace, *arguments)
+        try:
+            assert terminal.finish() == 0
+        finally:
+            terminal.close()
+        assert all(code not in terminal.raw for code in (b"\x1b]0", b"\x1b[2J", "\u202e".encode()))
+        assert "\\u{202e}" in terminal.shown.replace("\n", ""), arguments
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "gbk", "ascii"])
+def test_u13_an_encoding_without_the_characters_gives_no_traceback(workspace: Path, encoding: str) -> None:
+    for line in ("shipmate ask 你好", "shipmate doctor", "shipmate threads list"):
+        done = shell(workspace, line, PYTHONIOENCODING=encoding)
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    # JSON is UTF-8 everywhere.
+    done = start_anew(workspace, "ask", "--json", "你好", PYTHONIOENCODING=encoding)
+    assert GREETING in "".join(json.loads(line).get("delta", "") for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("shipmate ask 'count to 3000 slowly' | head -c 5; exit ${PIPESTATUS[0]}", 0),
+        ("shipmate doctor | true; exit ${PIPESTATUS[0]}", 0),
+        ("shipmate ask hello >&-", 0),
+        ("shipmate doctor >&- 2>&-", 0),
+        ("shipmate ask hello <&-", 0),
+        ("shipmate ask hello >/dev/full", 1),
+        ("shipmate doctor >/dev/full", 1),
+    ],
+)
+def test_u13_closed_and_full_outputs_give_no_traceback(workspace: Path, line: str, code: int) -> None:
+    done = shell(workspace, line)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    if code:
+        assert "cannot be written: No space left on device" in done.stderr
+
+
+def test_u13_a_question_whose_reader_left_is_stopped(workspace: Path) -> None:
+    shell(workspace, "shipmate ask --thread tea 'count to 3000 slowly' | head -c 5")
+    assert "*stopped*" in shipmate(workspace, "threads", "show", "tea").stdout
+
+
+def test_u13_a_folder_that_cannot_be_written_is_said_in_a_line(workspace: Path) -> None:
+    # For root no mode is a hindrance, and a file where a folder belongs is one for all.
+    (workspace / ".ship").write_text("")
+    for command in (["ask", "hello"], ["threads", "list"]):
+        done = shipmate(workspace, *command)
+        assert done.returncode == 1
+        assert done.stderr.startswith("shipmate: cannot use .ship/state.db")
+        assert len(done.stderr.splitlines()) == 1
+    assert "[Errno" not in shipmate(workspace, "doctor").stdout
+
+
+def test_u14_keys_do_what_people_expect(workspace: Path) -> None:
+    terminal = Terminal(workspace, "chat", "--thread", "tea")
+    try:
+        terminal.expect("/help for help")
+        terminal.expect("›")
+        terminal.type("half a line\x03")
+        terminal.type("hello\r")
+        terminal.expect("rehearsal model")
+        assert "half a linehello" not in shipmate(workspace, "threads", "show", "tea").stdout
+        terminal.type("count to 500 slowly\r")
+        terminal.expect("10")
+        terminal.type("\x03")
+        terminal.expect("stopped")
+        terminal.type("/stop\r")
+        terminal.expect("nothing is running")
+        terminal.type("\x03")
+        terminal.expect("Ctrl-C again leaves")
+        terminal.type("\x03")
+        terminal.expect("Go on with")
+        assert terminal.finish() == 0
+    finally:
+        terminal.close()
+
+
+def test_u14_ctrl_z_puts_the_chat_aside_and_fg_brings_it_back(workspace: Path) -> None:
+    terminal = Terminal(workspace, "--norc", "-i", program="bash", PS1="$ ")
+    try:
+        terminal.type(f"{SHIPMATE} chat --thread tea\r")
+        terminal.expect("/help for help")
+        terminal.expect("›")
+        terminal.type("half\x1a")
+        terminal.expect("Stopped")
+        terminal.type("echo out$((1 + 1))\r")
+        terminal.expect("out2")
+        terminal.type("fg\r")
+        terminal.expect("› half")
+        terminal.type("\x15hello\r")
+        terminal.expect("rehearsal model")
+        terminal.type("exit\r")
+        terminal.expect("Go on with")
+    finally:
+        terminal.close()
+
+
+def test_a_thread_that_several_chats_share_shows_each_answer_once(workspace: Path) -> None:
+    chats = [Terminal(workspace, "chat", "--thread", "tea") for _ in range(2)]
+    try:
+        for chat in chats:
+            chat.expect("/help for help")
+        # Whichever of them keeps, the other is attached.
+        for chat in chats:
+            chat.type("read Agent.md\r")
+            for each in chats:
+                each.expect("gave 3 lines")
+        for chat in chats:
+            chat.type("exit\r")
+            assert chat.finish() == 0
+            assert chat.shown.count("gave 3 lines") == 2
+    finally:
+        for chat in chats:
+            chat.close()
