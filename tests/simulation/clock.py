@@ -14,8 +14,8 @@ from typing import Any
 from unittest import mock
 
 from shipmate.context.builder import ContextBuilder
-from shipmate.context.request import Context
 from shipmate.context.kept.request_log import RequestLog
+from shipmate.context.request import Context
 from shipmate.store.sqlite import database
 
 PROMPT = Context(profile="", system="sim", sections=(), stable_bytes=3, tools_bytes=0, tokens=1)

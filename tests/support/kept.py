@@ -19,12 +19,12 @@ THREAD = "web:room:1"
 TOOLS = (NamedTool("read", "Read a file.", {"type": "object"}), NamedTool("write", "Write a file."))
 
 
-def make_log(root: Path, *secrets: str, **settings: int) -> RequestLog:
-    """Return a log of a workspace with these settings of `context`; its thread is there."""
+def make_log(root: Path, *secrets: str) -> RequestLog:
+    """Return a log of a workspace; its thread is there."""
     thread = Layout(root).thread(ThreadId.parse(THREAD))
     thread.parent.mkdir(parents=True, exist_ok=True)
     thread.touch()
-    return RequestLog(Layout(root), ContextSettings(**settings), Mask(secrets))
+    return RequestLog(Layout(root), ContextSettings(), Mask(secrets))
 
 
 def build(root: Path) -> Context:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,14 @@ def test_secrets_are_masked_wherever_they_come_from(tmp_path: Path) -> None:
     mask = load_config(layout, {"GITHUB_TOKEN": "ghp-environment", "EDITOR": "visible-editor"}).mask
     text = mask("sk-from-file ghp-environment private-value visible-editor")
     assert text == "••• ••• ••• visible-editor"
+
+
+def test_u5_what_a_members_env_file_says_is_masked_and_no_pipe_is_waited_for(tmp_path: Path) -> None:
+    for name in ("nina", "otto"):
+        (tmp_path / "members" / name).mkdir(parents=True)
+    (tmp_path / "members/nina/.env").write_text("DEPLOY_TOKEN=blue-whale\nCOLOUR=green-tea\n")
+    os.mkfifo(tmp_path / "members/otto/.env")
+    assert load_config(Layout(tmp_path), {}).mask("blue-whale, green-tea") == "•••, green-tea"
 
 
 def test_a_secret_inside_another_is_masked_with_it(tmp_path: Path) -> None:

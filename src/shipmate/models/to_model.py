@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from weakref import finalize
 
 from shipmate.models.history import NOTHING, HistoryMemory, ModelHistory, count_files
-from shipmate.models.neutral import ModelMessage, TextBlock
+from shipmate.models.neutral import ModelMessage, TextBlock, describe_message
 from shipmate.models.port import ModelRequest
 from shipmate.models.wording import WORDING
-from shipmate.values.message import UIMessage
+from shipmate.values.message import JsonObject, UIMessage
 from shipmate.values.sidecar import Sidecar
 
 # Older files are replaced by a line that names them, several at a time: each time breaks a provider's cache.
@@ -36,6 +36,14 @@ def messages_of(request: ModelRequest, model: str) -> list[ModelMessage]:
             request.messages, sidecars=request.sidecars, model=model, zone=request.zone
         )
     return _sent[key]
+
+
+def describe_history(ui_messages: Sequence[UIMessage], model: str, zone: str | None) -> list[JsonObject]:
+    """Return what a model would read of a course before the next words are said, as JSON for people."""
+    messages = to_model_messages(ui_messages, model=model, zone=zone) if ui_messages else []
+    if messages[-1:] == [_prompt("continue")]:
+        messages.pop()
+    return list(map(describe_message, messages))
 
 
 def to_model_messages(

@@ -34,7 +34,7 @@ def test_w3_says_what_of_the_request_before_changed(
     context = build(tmp_path)
     make_log(tmp_path).write(send(context, said("one", "two")))
     # Also known by a process that did not send the first.
-    after = {"messages": said("one", "two"), **change}
+    after: dict[str, Any] = {"messages": said("one", "two"), **change}
     make_log(tmp_path).write(send(context, run="run_2", **after))
     turns = list_turns(read_kept(Layout(tmp_path), THREAD))
     assert [turn.broken_by for turn in turns] == [None, named]

@@ -32,10 +32,10 @@ def keep(layout: Layout, name: str, *, has_thread: bool = True, days: float = 0,
     return path
 
 
-def clean_up(layout: Layout, **settings: int) -> None:
+def clean_up(layout: Layout, megabytes: int = 256) -> None:
     folder = open_folder(layout.kept_requests(THREAD).parent)
     try:
-        sweep(layout, ContextSettings(**settings), folder)
+        sweep(layout, ContextSettings(keep_megabytes=megabytes), folder)
     finally:
         os.close(folder)
 
@@ -67,7 +67,7 @@ def test_u5_what_is_too_much_goes_the_oldest_first(tmp_path: Path) -> None:
     layout = Layout(write_files(tmp_path, Agent="x"))
     noise = os.urandom(300_000).hex()
     files = [keep(layout, str(number), days=5 - number, words=noise) for number in range(5)]
-    clean_up(layout, keep_megabytes=1)
+    clean_up(layout, megabytes=1)
     assert [path.exists() for path in files] == [False, False, False, True, True]
     assert sum(path.stat().st_size for path in files[3:]) <= 1_000_000
 

@@ -88,11 +88,14 @@ def test_u5_secrets_are_masked_in_every_piece_and_in_the_step(tmp_path: Path) ->
 def test_u5_a_secret_that_was_learned_later_is_masked_from_then_on(tmp_path: Path) -> None:
     write_files(tmp_path, Agent="The word is swordfish.")
     log, context = make_log(tmp_path), build(tmp_path)
-    log.write(send(context, []))
+    talk = said("swordfish", "yes")
+    log.write(send(context, talk))
     log._mask.cover(["swordfish"])  # pyright: ignore[reportPrivateUsage]
-    log.write(send(context, [], "run_2"))
+    log.write(send(context, talk, "run_2"))
     kept = read_kept(Layout(tmp_path), THREAD)
-    assert ["swordfish" in read_account(kept, place).system for place in (0, 1)] == [True, False]
+    for place, word in enumerate(("swordfish", "•••")):
+        account = read_account(kept, place)
+        assert (word in account.system, account.of("message")[0].text) == (True, word)
 
 
 def test_u5_files_and_signatures_are_named_and_not_kept(tmp_path: Path) -> None:
@@ -241,6 +244,8 @@ async def test_u5_a_file_that_is_none_of_ours_is_left_alone(
         case "locked":
             handle = path.open("w")
             fcntl.flock(handle, fcntl.LOCK_EX)
+        case _:
+            assert kind == "folder link"
     log = make_log(root)
     async with asyncio.timeout(20):
         log.keep(send(build(root), said("one")))

@@ -25,6 +25,33 @@ def test_masks_what_looks_like_a_key(text: str) -> None:
         assert secret not in masked
 
 
+PEM = "-----BEGIN {} PRIVATE KEY-----\nMIIB{}\n-----END {} PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        (f"a {PEM.format('RSA', 'x' * 40, 'RSA')} b", f"a {MASK} b"),
+        ("-----BEGIN OPENSSH PRIVATE KEY-----\nnever closed", MASK),
+        ("npm_abcdefghijklmnopqrst0123", MASK),
+        ("pypi-AgEIcHlwaS5vcmcCJ", MASK),
+        ("ya29.a0AfH6SMBx-abc", MASK),
+        ("SG.abcdefghij_k.lmnopqrstuvw", MASK),
+        ("password: x", f"password: {MASK}"),
+        ('"password": "open sesame"', f'"password": "{MASK} sesame"'),
+        ("DB_PASSWORD=tiger", f"DB_PASSWORD={MASK}"),
+        ("access_token = abcdefgh9", f"access_token = {MASK}"),
+        ("密码：芝麻开门", f"密码：{MASK}"),
+        ("password: string", "password: string"),
+        ('"apiKey": "${OPENAI_API_KEY}"', '"apiKey": "${OPENAI_API_KEY}"'),
+        ("max_tokens: 512, tokens: 7", "max_tokens: 512, tokens: 7"),
+        ("the skill skill-matches and keyboard-shortcuts", "the skill skill-matches and keyboard-shortcuts"),
+    ],
+)
+def test_u5_shapes_that_are_secret_and_shapes_that_are_not(text: str, masked: str) -> None:
+    assert Mask([])(text) == masked
+
+
 @settings(max_examples=examples(100))
 @given(st.text(min_size=4, max_size=30), st.text(max_size=20), st.text(max_size=20))
 def test_a_known_key_never_stays(key: str, before: str, after: str) -> None:

@@ -67,7 +67,9 @@ export const api = {
   rehearsal: (ref: string) => request<T.Rehearsal | null>("GET", `/api/priming/rehearsal${query({ ref })}`),
   rehearse: (body: T.RehearsalWish) => request<T.Rehearsal>("POST", "/api/priming/rehearse", body),
 
-  context: (id: string) => request<T.ContextInfo>("GET", `${thread(id)}/context`),
+  context: (id: string, before?: number) => request<T.ThreadContext>("GET", `${thread(id)}/context${query({ before })}`),
+  turnContext: (id: string, turn: number, step?: number, before?: number) =>
+    request<T.TurnContext>("GET", `${thread(id)}/context/turns/${turn}${query({ step, before })}`),
   contextDiff: (id: string, from: number, to?: number) =>
     request<T.ContextDiff>("GET", `${thread(id)}/context/diff${query({ from, to })}`),
 

@@ -261,44 +261,96 @@ export interface RehearsalWish {
   forced: boolean;
 }
 
-export interface Section {
+/** A section, a tool or a message as a model reads it. */
+export interface ContextRow {
   name: string;
   title: string;
   text: string;
-  source: string | null;
-  stability: string;
   bytes: number;
   tokens: number;
-  included: boolean;
+  source: string;
+  stability: string;
   reason: string;
+  isCut: boolean;
+  isKnown: boolean;
+}
+
+export interface RowGroup {
+  count: number;
+  bytes: number;
+  tokens: number;
+  from: number;
+  items: ContextRow[];
 }
 
 export interface ContextInfo {
   profile: string;
   member: string;
-  sections: Section[];
-  history: { messages: number; bytes: number; tokens: number };
-  tools: { count: number; bytes: number; tokens: number; items: { name: string; bytes: number; tokens: number }[] };
-  stableBytes: number;
+  model: string;
+  window: number | null;
+  sections: ContextRow[];
+  leftOut: ContextRow[];
+  tools: RowGroup;
+  history: RowGroup;
+  stableTokens: number;
   totalBytes: number;
   totalTokens: number;
-  turns: {
-    turn: number;
-    at: string;
-    messageId: string;
-    text: string;
-    brokenBy: string | null;
-    inputTokens: number | null;
-    cachedTokens: number | null;
-  }[];
+}
+
+export interface KnownTurn {
+  turn: number;
+  at: string;
+  messageId: string;
+  askedId: string;
+  text: string;
+  attempt: number;
+  attempts: number;
+  steps: number;
+  course: number;
+  brokenBy: string | null;
+}
+
+export interface ThreadContext {
+  now: ContextInfo;
+  turns: KnownTurn[];
+  keeps: boolean;
+  keepDays: number;
+  keepMegabytes: number;
+}
+
+export interface StepCost {
+  step: number;
+  at: string;
+  model: string;
+  inputTokens: number | null;
+  cachedTokens: number | null;
+  outputTokens: number | null;
+  cost: number | null;
+  milliseconds: number | null;
+}
+
+export interface TurnContext {
+  turn: KnownTurn;
+  step: number;
+  steps: StepCost[];
+  read: ContextInfo;
 }
 
 export interface ContextDiff {
   from: number;
-  to: number | null;
-  sections: { name: string; change: "same" | "changed" | "added" | "removed"; diff: string }[];
-  unchangedBytes: number;
-  totalBytes: number;
+  to: number;
+  changes: {
+    kind: "section" | "tool" | "message";
+    name: string;
+    change: "changed" | "added" | "removed";
+    diff: string;
+    tokensBefore: number;
+    tokensAfter: number;
+  }[];
+  untold: number;
+  sameTokens: number;
+  totalTokens: number;
+  breaksIn: string;
 }
 
 export interface FileInfo {

@@ -4,6 +4,7 @@ import type { DataParts, Message } from "../api/types";
 import { go } from "../app/route";
 import { useT } from "../i18n";
 import { useFormat } from "../i18n/format";
+import { OpenContext } from "../context/opened";
 import { CopyButton } from "../ui/CopyButton";
 import { Icon } from "../ui/Icon";
 import { IconButton } from "../ui/IconButton";
@@ -82,6 +83,7 @@ function UserMessage({ message, thread, threadId }: Props) {
             <IconButton icon="edit" look="small" label={t("edit")} onClick={() => setEditing(true)} />
             {text && <PinButton text={text} message={message} thread={thread} />}
             <CopyButton text={text} />
+            <OpenContext messageId={message.id} />
           </footer>
         </>
       )}
@@ -123,6 +125,7 @@ function AssistantMessage({ message: newest, versions, isLast, thread, memberNam
           {text && <CopyButton text={text} label={t("copy.markdown")} />}
           {text && <PinButton text={text} message={message} thread={thread} />}
           {message.metadata?.runId && changesFiles(message) && <Rewind run={message.metadata.runId} />}
+          <OpenContext messageId={message.id} />
           {isLast && <IconButton icon="retry" look="small" label={t("retry.answer")} onClick={() => void thread.retry()} />}
         </footer>
       )}

@@ -1,10 +1,10 @@
-import { useState } from "react";
 import { ApiError } from "../api/client";
 import type { Session } from "../api/types";
 import { link } from "../app/route";
 import { useT } from "../i18n";
 import { Empty, Problem } from "../ui/State";
 import { ContextPanel } from "../context/lazy";
+import { useContextOpen } from "../context/opened";
 import { Conversation } from "./Conversation";
 import { Pins } from "./Pins";
 import { PromptInput } from "./PromptInput";
@@ -16,7 +16,7 @@ import { useThread } from "./useThread";
 export function ThreadView({ id, session }: { id: string; session: Session }) {
   const t = useT();
   const thread = useThread(id);
-  const [isContextOpen, setContextOpen] = useState(false);
+  const [isContextOpen, setContextOpen] = useContextOpen(id);
   const member = session.members.find((one) => one.id === thread.info?.member) ?? session.members[0];
   const memberName = member?.name || member?.id || t("member");
   const chosen = thread.info?.model;
@@ -36,7 +36,7 @@ export function ThreadView({ id, session }: { id: string; session: Session }) {
         memberId={member?.id ?? ""}
         memberName={memberName}
         isContextOpen={isContextOpen}
-        onContext={() => setContextOpen((open) => !open)}
+        onContext={() => setContextOpen(!isContextOpen)}
       />
       <div className="thread-split">
         <section className="thread-main" aria-label={t("conversation")}>

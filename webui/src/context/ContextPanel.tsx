@@ -1,11 +1,14 @@
 import { useEffect, useRef, useState } from "react";
 import { api } from "../api/api";
-import { useLoad } from "../api/use";
+import type { KnownTurn, ThreadContext } from "../api/types";
+import { useCell, useLoad } from "../api/use";
 import { useT } from "../i18n";
 import { IconButton } from "../ui/IconButton";
-import { Show } from "../ui/State";
+import { Empty, Show } from "../ui/State";
 import { ContextView } from "./ContextView";
+import { openedMessage } from "./opened";
 import { TurnDiff } from "./TurnDiff";
+import { TurnView } from "./TurnView";
 import "../style/context.css";
 
 interface Props {
@@ -14,11 +17,15 @@ interface Props {
   onClose: () => void;
 }
 
-/** What the model reads at the next turn, beside the conversation. */
+type View = "now" | "turn" | "diff";
+const VIEWS: View[] = ["now", "turn", "diff"];
+
+/** What the model reads at the next turn, and what it read at the turns before, beside the conversation. */
 export default function ContextPanel({ threadId, mark, onClose }: Props) {
   const t = useT();
   const box = useRef<HTMLElement>(null);
-  const [view, setView] = useState<"now" | "diff">("now");
+  const message = useCell(openedMessage);
+  const [view, setView] = useState<View>(message ? "turn" : "now");
   const context = useLoad(() => api.context(threadId), threadId);
   const { reload } = context;
   const first = useRef(true);
@@ -26,7 +33,10 @@ export default function ContextPanel({ threadId, mark, onClose }: Props) {
     if (!first.current) void reload();
     first.current = false;
   }, [mark, reload]);
-  useEffect(() => box.current?.focus(), []);
+  useEffect(() => {
+    if (message) setView("turn");
+    box.current?.focus();
+  }, [message]);
   return (
     <aside
       className="context"
@@ -38,20 +48,52 @@ export default function ContextPanel({ threadId, mark, onClose }: Props) {
       <header className="context-head">
         <h2 className="grow">{t("context")}</h2>
         <div className="segmented">
-          <button type="button" aria-pressed={view === "now"} onClick={() => setView("now")}>
-            {t("context.now")}
-          </button>
-          <button type="button" aria-pressed={view === "diff"} onClick={() => setView("diff")}>
-            {t("context.diff")}
-          </button>
+          {VIEWS.map((one) => (
+            <button key={one} type="button" aria-pressed={view === one} onClick={() => setView(one)}>
+              {t(`context.${one}`)}
+            </button>
+          ))}
         </div>
         <IconButton icon="cross" label={t("close")} onClick={onClose} />
       </header>
       <div className="context-body">
         <Show from={context}>
-          {(data) => (view === "now" ? <ContextView context={data} /> : <TurnDiff key={data.turns.length} threadId={threadId} turns={data.turns} />)}
+          {(data) =>
+            view === "now" ? (
+              <ContextView context={data.now} onEarlier={async (before) => (await api.context(threadId, before)).now.history} />
+            ) : data.turns.length === 0 ? (
+              <Empty icon="layers" title={t("context.noTurns")}>
+                {data.keeps ? undefined : t("context.off")}
+              </Empty>
+            ) : view === "turn" ? (
+              <Turn key={`${message} ${data.turns.length}`} threadId={threadId} context={data} message={message ?? ""} />
+            ) : (
+              <TurnDiff key={data.turns.length} threadId={threadId} turns={data.turns} />
+            )
+          }
         </Show>
       </div>
     </aside>
+  );
+}
+
+/** The turn that wrote a message, or the last that answered it. */
+function findTurn(turns: KnownTurn[], message: string): KnownTurn | undefined {
+  if (!message) return turns.at(-1);
+  return turns.find((turn) => turn.messageId === message) ?? turns.filter((turn) => turn.askedId === message).at(-1);
+}
+
+function Turn({ threadId, context, message }: { threadId: string; context: ThreadContext; message: string }) {
+  const t = useT();
+  const found = findTurn(context.turns, message);
+  return (
+    <>
+      {!found && (
+        <p className="note warn">
+          {context.keeps ? t("context.notKept", { days: context.keepDays, size: context.keepMegabytes }) : t("context.off")}
+        </p>
+      )}
+      <TurnView threadId={threadId} turns={context.turns} first={found?.turn} />
+    </>
   );
 }

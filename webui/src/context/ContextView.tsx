@@ -1,9 +1,10 @@
 import { useState } from "react";
-import type { ContextInfo, Section } from "../api/types";
+import type { ContextInfo, ContextRow, RowGroup } from "../api/types";
 import { useT, type Word } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { CopyButton } from "../ui/CopyButton";
 import { Icon } from "../ui/Icon";
+import { sayError } from "../ui/toast";
 import { StackedBar, type Segment } from "./StackedBar";
 
 // The seventh and eighth colours are kept for history and tools.
@@ -14,43 +15,51 @@ const STABILITY: Record<string, Word> = {
   volatile: "stability.volatile",
 };
 
+type Earlier = (before: number) => Promise<RowGroup>;
+
 function segmentsOf(context: ContextInfo, words: { tools: string; history: string }): Segment[] {
-  const sections = context.sections
-    .filter((section) => section.included)
-    .map((section, index) => ({
-      key: `section:${section.name}`,
-      label: section.title || section.name,
-      bytes: section.bytes,
-      tokens: section.tokens,
-      colour: (index % COLOURS) + 1,
-    }));
+  const sections = context.sections.map((section, index) => ({
+    key: `section:${section.name}`,
+    label: section.title || section.name,
+    tokens: section.tokens,
+    colour: (index % COLOURS) + 1,
+  }));
   return [
     ...sections,
-    { key: "tools", label: words.tools, ...pick(context.tools), colour: 8 },
-    { key: "history", label: words.history, ...pick(context.history), colour: 7 },
-  ].filter((segment) => segment.bytes > 0);
+    { key: "tools", label: words.tools, tokens: context.tools.tokens, colour: 8 },
+    { key: "history", label: words.history, tokens: context.history.tokens, colour: 7 },
+  ].filter((segment) => segment.tokens > 0);
 }
 
-function pick({ bytes, tokens }: { bytes: number; tokens: number }) {
-  return { bytes, tokens };
-}
-
-export function ContextView({ context }: { context: ContextInfo }) {
+/** What a model reads: one row for each section, one for the tools and one for the history; all of them open. */
+export function ContextView({ context, onEarlier }: { context: ContextInfo; onEarlier: Earlier }) {
   const t = useT();
   const format = useFormat();
   const [open, setOpen] = useState<string>();
   const segments = segmentsOf(context, { tools: t("context.tools"), history: t("context.history") });
-  const leftOut = context.sections.filter((section) => !section.included);
   const toggle = (key: string) => setOpen((now) => (now === key ? undefined : key));
+  const { window: room, totalTokens } = context;
   return (
     <>
-      <p className="context-total">
-        <strong className="numeric">{t("tokens", { n: format.number(context.totalTokens) })}</strong>
-        <span className="faint numeric">
-          {format.bytes(context.totalBytes)} · {t("context.profile", { name: context.profile })}
-        </span>
-      </p>
-      <StackedBar segments={segments} stableBytes={context.stableBytes} open={open} onOpen={toggle} />
+      <div>
+        <p className="context-total">
+          <strong className="numeric">{t("tokens", { n: format.number(totalTokens) })}</strong>
+          <span className="faint">
+            {t("context.estimated")} · {t("context.profile", { name: context.profile })}
+          </span>
+        </p>
+        {room !== null && (
+          <p className="context-window fine">
+            <meter min={0} max={room} value={Math.min(room, totalTokens)} aria-hidden="true" />
+            {t("context.window", {
+              share: `${Math.ceil((totalTokens / room) * 1000) / 10} %`,
+              n: format.number(room),
+              model: context.model,
+            })}
+          </p>
+        )}
+      </div>
+      <StackedBar segments={segments} stableTokens={context.stableTokens} open={open} onOpen={toggle} />
       <ul className="sections">
         {segments.map((segment) => {
           const section = context.sections.find((one) => `section:${one.name}` === segment.key);
@@ -64,24 +73,20 @@ export function ContextView({ context }: { context: ContextInfo }) {
                 <Icon name="chevron" tiny />
               </button>
               {isOpen && section && <SectionBody section={section} />}
-              {isOpen && segment.key === "tools" && <ToolsBody tools={context.tools} />}
-              {isOpen && segment.key === "history" && (
-                <p className="section-body faint">
-                  {t("context.history.text", { n: context.history.messages, bytes: format.bytes(context.history.bytes) })}
-                </p>
-              )}
+              {isOpen && segment.key === "tools" && <Rows rows={context.tools.items} />}
+              {isOpen && segment.key === "history" && <History group={context.history} onEarlier={onEarlier} />}
             </li>
           );
         })}
       </ul>
-      {leftOut.length > 0 && (
+      {context.leftOut.length > 0 && (
         <details className="fold">
           <summary>
-            {t("context.leftOut", { n: leftOut.length })}
+            {t("context.leftOut", { n: context.leftOut.length })}
             <Icon name="chevron" tiny />
           </summary>
           <ul className="left-out">
-            {leftOut.map((section) => (
+            {context.leftOut.map((section) => (
               <li key={section.name}>
                 <strong>{section.title || section.name}</strong> <span className="faint">{section.reason}</span>
               </li>
@@ -93,7 +98,7 @@ export function ContextView({ context }: { context: ContextInfo }) {
   );
 }
 
-function SectionBody({ section }: { section: Section }) {
+function SectionBody({ section }: { section: ContextRow }) {
   const t = useT();
   const format = useFormat();
   return (
@@ -114,28 +119,89 @@ function SectionBody({ section }: { section: Section }) {
         <dt>{t("context.stability")}</dt>
         <dd>{t(STABILITY[section.stability] ?? "stability.slow")}</dd>
       </dl>
-      <div className="data">
-        <div className="data-head">
-          <span>{t("context.text")}</span>
-          <CopyButton text={section.text} />
-        </div>
-        <pre tabIndex={0}>{section.text}</pre>
-      </div>
+      <RowText row={section} />
     </div>
   );
 }
 
-function ToolsBody({ tools }: { tools: ContextInfo["tools"] }) {
+function RowText({ row }: { row: ContextRow }) {
+  const t = useT();
+  if (!row.isKnown) return <p className="note warn">{t("context.gone")}</p>;
+  return (
+    <div className="data">
+      <div className="data-head">
+        <span>{t("context.text")}</span>
+        <CopyButton text={row.text} />
+      </div>
+      <pre tabIndex={0}>{row.text}</pre>
+    </div>
+  );
+}
+
+/** The messages the model read, the latest ones first to hand. */
+function History({ group, onEarlier }: { group: RowGroup; onEarlier: Earlier }) {
+  const t = useT();
+  const [rows, setRows] = useState(group.items);
+  const [from, setFrom] = useState(group.from);
+  const more = async () => {
+    const earlier = await onEarlier(from);
+    setRows((now) => [...earlier.items, ...now]);
+    setFrom(earlier.from);
+  };
+  return (
+    <>
+      {from > 1 && (
+        <button type="button" className="button small quiet" onClick={() => void more().catch(sayError)}>
+          {t("context.earlier")}
+        </button>
+      )}
+      <Rows rows={rows} isHistory />
+    </>
+  );
+}
+
+/** Tools by their name, or messages by their number and the side that wrote them; each opens to its text. */
+function Rows({ rows, isHistory }: { rows: ContextRow[]; isHistory?: boolean }) {
+  const t = useT();
   const format = useFormat();
   return (
-    <ul className="section-body tool-costs">
-      {tools.items.map((tool) => (
-        <li key={tool.name}>
-          <span className="mono grow">{tool.name}</span>
-          <span className="numeric faint">{format.number(tool.tokens)}</span>
-          <span className="numeric faint">{format.bytes(tool.bytes)}</span>
+    <ul className="section-body rows">
+      {rows.map((row) => (
+        <li key={row.name}>
+          <Fold
+            head={
+              <>
+                {isHistory ? (
+                  <>
+                    <span className="faint numeric">{row.name}</span>
+                    <span className="faint row-side">{t(row.title === "assistant" ? "context.side.assistant" : "context.side.user")}</span>
+                    <span className="truncate grow">{row.text.slice(0, 200)}</span>
+                  </>
+                ) : (
+                  <span className="mono truncate grow">{row.name}</span>
+                )}
+                <span className="numeric faint">{format.number(row.tokens)}</span>
+              </>
+            }
+          >
+            <RowText row={row} />
+          </Fold>
         </li>
       ))}
     </ul>
+  );
+}
+
+/** A line that opens; what is inside is made when it does. */
+function Fold({ head, children }: { head: React.ReactNode; children: React.ReactNode }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className="row-head" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {head}
+        <Icon name="chevron" tiny />
+      </button>
+      {isOpen && children}
+    </>
   );
 }

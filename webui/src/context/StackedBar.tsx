@@ -4,24 +4,23 @@ import { useFormat } from "../i18n/format";
 export interface Segment {
   key: string;
   label: string;
-  bytes: number;
   tokens: number;
   colour: number;
 }
 
 interface Props {
   segments: Segment[];
-  stableBytes: number;
+  stableTokens: number;
   open: string | undefined;
   onOpen: (key: string) => void;
 }
 
 /** One bar of everything the model reads, in order; the mark shows how far a provider's prompt cache can reach. */
-export function StackedBar({ segments, stableBytes, open, onOpen }: Props) {
+export function StackedBar({ segments, stableTokens, open, onOpen }: Props) {
   const t = useT();
   const format = useFormat();
-  const total = segments.reduce((sum, segment) => sum + segment.bytes, 0) || 1;
-  const boundary = Math.min(100, (stableBytes / total) * 100);
+  const total = segments.reduce((sum, segment) => sum + segment.tokens, 0) || 1;
+  const boundary = Math.min(100, (stableTokens / total) * 100);
   return (
     <div className="stack-bar">
       <div className="stack-segments">
@@ -30,20 +29,20 @@ export function StackedBar({ segments, stableBytes, open, onOpen }: Props) {
             key={segment.key}
             type="button"
             className={`plot-${segment.colour}`}
-            style={{ flexGrow: segment.bytes }}
+            style={{ flexGrow: segment.tokens }}
             aria-pressed={open === segment.key}
             aria-label={`${segment.label}: ${t("tokens", { n: format.number(segment.tokens) })}`}
-            title={`${segment.label}: ${t("tokens", { n: format.number(segment.tokens) })}, ${format.bytes(segment.bytes)}`}
+            title={`${segment.label}: ${t("tokens", { n: format.number(segment.tokens) })}`}
             onClick={() => onOpen(segment.key)}
           />
         ))}
       </div>
-      {stableBytes > 0 && (
+      {stableTokens > 0 && (
         <>
           <div className="stack-boundary" style={{ left: `${boundary}%` }} aria-hidden="true" />
-          <p className="stack-note" style={{ paddingLeft: `min(${boundary}%, calc(100% - 15em))` }}>
+          <p className="stack-note" style={{ paddingLeft: `max(0px, min(${boundary}%, calc(100% - 21em)))` }}>
             <span aria-hidden="true">↑ </span>
-            {t("context.cache", { bytes: format.bytes(stableBytes) })}
+            {t("context.cache", { n: format.number(stableTokens) })}
           </p>
         </>
       )}

@@ -1,28 +1,23 @@
 import { useState } from "react";
 import { api } from "../api/api";
-import type { ContextDiff, ContextInfo } from "../api/types";
+import type { ContextDiff, KnownTurn } from "../api/types";
 import { useLoad } from "../api/use";
 import { useT } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { Diff } from "../ui/Diff";
-import { Empty, Show } from "../ui/State";
+import { Show } from "../ui/State";
+import { sayWhat, useTurnName } from "./TurnView";
 
-const PRESENT = "";
-
-/** What changed in the prompt between two turns. */
-export function TurnDiff({ threadId, turns }: { threadId: string; turns: ContextInfo["turns"] }) {
+/** What changed in what the model read between two turns, in its words. */
+export function TurnDiff({ threadId, turns }: { threadId: string; turns: KnownTurn[] }) {
   const t = useT();
-  const format = useFormat();
-  const [from, setFrom] = useState(String(turns.at(-2)?.turn ?? turns[0]?.turn ?? 1));
-  const [to, setTo] = useState(PRESENT);
-  const diff = useLoad(
-    () => api.contextDiff(threadId, Number(from), to === PRESENT ? undefined : Number(to)),
-    `${threadId} ${from} ${to}`,
-  );
-  if (turns.length === 0) return <Empty icon="layers" title={t("context.noTurns")} />;
+  const name = useTurnName();
+  const [from, setFrom] = useState(turns.at(-2)?.turn ?? 1);
+  const [to, setTo] = useState(turns.length);
+  const diff = useLoad(() => api.contextDiff(threadId, from, to), `${threadId} ${from} ${to}`);
   const options = turns.map((turn) => (
     <option key={turn.turn} value={turn.turn}>
-      {turn.turn} · {format.time(turn.at)} · {turn.text.slice(0, 40)}
+      {name(turn)}
     </option>
   ));
   return (
@@ -30,53 +25,43 @@ export function TurnDiff({ threadId, turns }: { threadId: string; turns: Context
       <div className="turns">
         <label className="field">
           <span>{t("context.from")}</span>
-          <select className="input" value={from} onChange={(event) => setFrom(event.target.value)}>
+          <select className="input" value={from} onChange={(event) => setFrom(Number(event.target.value))}>
             {options}
           </select>
         </label>
         <label className="field">
           <span>{t("context.to")}</span>
-          <select className="input" value={to} onChange={(event) => setTo(event.target.value)}>
+          <select className="input" value={to} onChange={(event) => setTo(Number(event.target.value))}>
             {options}
-            <option value={PRESENT}>{t("context.present")}</option>
           </select>
         </label>
       </div>
-      <Cache turn={turns.find((turn) => String(turn.turn) === to) ?? turns.at(-1)} />
       <Show from={diff}>{(data) => <Changes diff={data} />}</Show>
     </>
   );
 }
 
-/** What the provider had cached of a turn's request, and what kept it from finding more. */
-function Cache({ turn }: { turn: ContextInfo["turns"][number] | undefined }) {
-  const t = useT();
-  if (!turn) return null;
-  return (
-    <p className="note">
-      {turn.inputTokens !== null && t("context.cached", { n: turn.cachedTokens ?? 0, all: turn.inputTokens })}{" "}
-      {turn.brokenBy === "" && t("context.grew")}
-      {turn.brokenBy && t("context.brokenBy", { what: turn.brokenBy })}
-    </p>
-  );
-}
-
 function Changes({ diff }: { diff: ContextDiff }) {
   const t = useT();
-  const changed = diff.sections.filter((section) => section.change !== "same");
-  const share = diff.totalBytes ? Math.round((diff.unchangedBytes / diff.totalBytes) * 1000) / 10 : 100;
+  const format = useFormat();
+  if (diff.changes.length === 0) return <p className="note">{t("context.same")}</p>;
+  const share = `${Math.floor((diff.sameTokens / Math.max(1, diff.totalTokens)) * 1000) / 10} %`;
+  const values = { share, n: format.number(diff.sameTokens), all: format.number(diff.totalTokens) };
   return (
     <>
-      <p className="note">{t("context.unchanged", { n: share })}</p>
-      {changed.length === 0 && <p className="faint">{t("context.same")}</p>}
-      {changed.map((section) => (
-        <section key={section.name} className="changed">
+      <p className="note">{t("context.unchanged", { ...values, what: sayWhat(t, diff.breaksIn) })}</p>
+      {diff.changes.map((change) => (
+        <section key={`${change.kind} ${change.name}`} className="changed">
           <h3>
-            {section.name} <span className="badge accent">{t(`change.${section.change as "changed"}`)}</span>
+            {sayWhat(t, `${change.kind} ${change.name}`)} <span className="badge accent">{t(`change.${change.change}`)}</span>{" "}
+            <span className="faint numeric">
+              {format.number(change.tokensBefore)} → {t("tokens", { n: format.number(change.tokensAfter) })}
+            </span>
           </h3>
-          {section.diff ? <Diff text={section.diff} /> : <p className="faint">{t("context.noText")}</p>}
+          <Diff text={change.diff} />
         </section>
       ))}
+      {diff.untold > 0 && <p className="faint">{t("context.untold", { n: diff.untold })}</p>}
     </>
   );
 }

@@ -131,9 +131,8 @@ def _build(
 ) -> tuple[Account, str, int | None]:
     from shipmate.models.choice import ModelChoice
     from shipmate.models.choose import name_model
-    from shipmate.models.neutral import describe_message
     from shipmate.models.selection.window import Windows
-    from shipmate.models.to_model import to_model_messages
+    from shipmate.models.to_model import describe_history
     from shipmate.tools.toolset import default_toolset
 
     history, owner = asyncio.run(_look_up(layout, thread_id)) if thread_id else ([], CAPTAIN)
@@ -157,8 +156,8 @@ def _build(
         window=window,
     )
     built = ContextBuilder(chosen, environ=loaded.environ).build(request)
-    messages = to_model_messages(history, model=model, zone=built.zone) if history else []
-    return write_account(built, tools, map(describe_message, messages)), model, window
+    account = write_account(built, tools, describe_history(history, model, built.zone))
+    return account, model, window
 
 
 async def _look_up(layout: Layout, thread_id: ThreadId) -> tuple[list[UIMessage], str]:

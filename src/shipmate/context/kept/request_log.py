@@ -11,7 +11,6 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from operator import is_
 from typing import Any
 
 import msgspec
@@ -49,7 +48,7 @@ SWEEP_SECONDS = 3600.0
 THREAD_BYTES = 16_000_000
 WORDS_LIMIT = 80
 LEVEL = 6
-RECENT = 3
+RECENT = 8
 
 
 class SentRequest(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -77,7 +76,7 @@ class _Held(msgspec.Struct, eq=False):
 
     state: tuple[int, int]
     digests: set[str]
-    names: Sequence[str]
+    names: list[str]
     # The very messages those names are of, when this process wrote them.
     messages: list[Any] = []
 
@@ -142,11 +141,9 @@ class RequestLog:
                 if not self._is_refused:
                     log.warning("what models are sent is not kept: %s", error)
                 self._is_refused = True
-                self._held.pop(sent.thread_id, None)
             except Exception:
                 # A fault of ours in a log on which nothing depends must not end the thread that writes it.
                 log.exception("a request was not kept")
-                self._held.pop(sent.thread_id, None)
 
     def write(self, sent: SentRequest) -> None:
         """Append a request to its thread's file, and what of it is new."""
@@ -184,8 +181,11 @@ class RequestLog:
             os.ftruncate(handle, status.st_size)
             raise OSError(0, "the disk is full")
         held.digests.update(new)
-        held.names = [*held.names[: step.same], *step.messages]
         held.state = status.st_ino, status.st_size + len(data)
+        # Only now: what the disk refused is not known any more.
+        self._held[sent.thread_id] = held
+        if len(self._held) > HELD_THREADS:
+            self._held.popitem(last=False)
         return held.state[1]
 
     def _hold(self, thread_id: str, status: os.stat_result) -> _Held:
@@ -194,29 +194,34 @@ class RequestLog:
         state = status.st_ino, status.st_size
         if held is None or held.state != state:
             kept = read_kept(self._layout, thread_id)
-            held = _Held(state, kept.digests, kept.history(-1) if kept.steps else ())
-        self._held[thread_id] = held
-        if len(self._held) > HELD_THREADS:
-            self._held.popitem(last=False)
+            held = _Held(state, kept.digests, kept.history(-1) if kept.steps else [])
         return held
 
     def _describe(self, sent: SentRequest, held: _Held, new: dict[str, bytes]) -> KeptStep:
         """Return the step, and put its pieces with the new ones."""
         if self._mask.count != self._known_secrets:
             self._known_secrets = self._mask.count
+            # What was masked before may show one of the new.
             self._texts.clear()
+            self._held.clear()
+            held.messages.clear()
         same = _count_same(held.messages, sent.messages)
-        names = [*held.names[:same]]
-        held.messages = [*held.messages[:same]]
+        # Both lists may be long, and only their ends change.
+        before = held.names[same:]
+        del held.names[same:], held.messages[same:]
         for message in sent.messages[same:]:
             described = sent.describe(message)
-            names.append(_pack(msgspec.json.encode(cover(described, self._mask)), held, new))
+            held.names.append(_pack(msgspec.json.encode(cover(described, self._mask)), held, new))
             # The bytes of files are not held on to.
             held.messages.append(None if _has_file(described) else message)
-            # Where a long thread is read for the first time, others go first.
-            time.sleep(0)
-        while same < min(len(held.names), len(names)) and held.names[same] == names[same]:
-            same += 1
+            if len(held.names) % RECENT == 0:
+                # Where a long thread is read for the first time, others go first.
+                time.sleep(0)
+        added = held.names[same:]
+        shared = next(
+            (place for place, pair in enumerate(zip(before, added, strict=False)) if pair[0] != pair[1]),
+            min(len(before), len(added)),
+        )
         tools = [self._add(id(tool), tool, _describe_tool(tool), held, new) for tool in sent.tools]
         return KeptStep(
             at=timestamp(),
@@ -225,14 +230,14 @@ class RequestLog:
             model=sent.model,
             prompt=self._add_prompt(sent.context, held, new),
             tools=_pack(msgspec.json.encode(tools), held, new),
-            same=same,
-            messages=names[same:],
+            same=same + shared,
+            messages=added[shared:],
             course=sent.course,
             member=sent.member,
             window=sent.window,
             ratio=sent.context.ratio,
             asked=sent.asked,
-            words=self._mask(sent.words)[:WORDS_LIMIT],
+            words=self._mask(sent.words[: WORDS_LIMIT * 8])[:WORDS_LIMIT],
             sampling=cover(sent.sampling, self._mask),
         )
 
@@ -293,7 +298,7 @@ def _count_same(before: Sequence[Any], after: Sequence[Any]) -> int:
     """Count the leading messages that are the very same ones."""
     # All but the last ones are, mostly.
     count = max(0, min(len(before), len(after)) - RECENT)
-    if not all(map(is_, before[:count], after)):
+    if before[:count] != after[:count]:
         count = 0
     while count < min(len(before), len(after)) and before[count] is after[count]:
         count += 1

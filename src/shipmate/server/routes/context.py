@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from fastapi import APIRouter, Query
@@ -22,8 +22,8 @@ from shipmate.context.kept.account import (
 )
 from shipmate.context.kept.kept_file import KeptThread, read_kept
 from shipmate.context.request import ContextRequest
-from shipmate.models.neutral import describe_message
-from shipmate.models.to_model import to_model_messages
+from shipmate.errors import StorageError
+from shipmate.models.to_model import describe_history
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.server.guard.error import ApiError, hide_root
@@ -40,6 +40,7 @@ from shipmate.workspace.layout import CAPTAIN
 PAGE = 100
 PAGE_BYTES = 1_000_000
 router = APIRouter(tags=["context"])
+Result = TypeVar("Result")
 Before = Annotated[int | None, Query(ge=1)]
 
 
@@ -75,7 +76,9 @@ class KnownTurn(Answer):
 
     turn: int
     at: str
+    # The message it wrote, and the one it answered.
     message_id: str
+    asked_id: str
     text: str
     attempt: int
     attempts: int
@@ -205,7 +208,7 @@ async def read_turn(
     place = found.places[number - 1]
     asked = kept.steps[place]
     used = await ship.store.ledger.usage("", info.thread_id, found.run_id)
-    account = await asyncio.to_thread(read_account, kept, place)
+    account = await _read(lambda: read_account(kept, place))
     root = str(ship.layout.root)
     return Json(
         TurnContext(
@@ -229,7 +232,7 @@ async def read_difference(
     kept = await _read_kept(ship, info.thread_id)
     turns = list_turns(kept)
     first, second = _find_turn(turns, before), _find_turn(turns, len(turns) if after is None else after)
-    found = await asyncio.to_thread(
+    found = await _read(
         lambda: compare(read_account(kept, first.places[0]), read_account(kept, second.places[0]))
     )
     return Json(
@@ -247,7 +250,16 @@ async def read_difference(
 
 async def _read_kept(ship: Ship, thread_id: str) -> KeptThread:
     await ship.requests.flush()
-    return await asyncio.to_thread(read_kept, ship.layout, thread_id)
+    return await _read(lambda: read_kept(ship.layout, thread_id))
+
+
+async def _read(work: Callable[[], Result]) -> Result:
+    """Read what is kept, which may be much, or anything: whoever wrote it."""
+    try:
+        return await asyncio.to_thread(work)
+    except StorageError as error:
+        message, _, next_ = str(error).partition(". ")
+        raise ApiError(503, "unavailable", f"{message}.", next_) from error
 
 
 def _find_turn(turns: Sequence[KeptTurn], number: int) -> KeptTurn:
@@ -266,6 +278,7 @@ def _show_turn(turn: KeptTurn) -> KnownTurn:
         turn=turn.number,
         at=turn.first.at,
         message_id=message_id_of(turn.run_id),
+        asked_id=turn.first.asked,
         text=turn.first.words,
         attempt=turn.attempt,
         attempts=turn.attempts,
@@ -334,8 +347,7 @@ def _show_next(
             window=window,
         )
     )
-    messages = to_model_messages(history, model=model, zone=context.zone) if history else []
-    account = write_account(context, tools, map(describe_message, messages))
+    account = write_account(context, tools, describe_history(history, model, context.zone))
     root = str(equipment.member.layout.root)
     return _show(account, root, equipment.member.id, model, window, before)
 

@@ -49,6 +49,8 @@ KEY_NAME = lazy_pattern(
 NAME_HINTS = ("passw", "passphrase", "pwd", "token", "secret", "key", "密码", "口令", "密钥")
 # Shorter values of a name such as `token` are numbers and words.
 KEY_LENGTH = 8
+# Nothing that looks like a secret is shorter: `pwd=x`.
+SHORTEST = 5
 PRIVATE_KEY = lazy_pattern(
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:(?!-----END )[\s\S])*+(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?"
@@ -109,10 +111,13 @@ def cover_looks(text: str) -> str:
     """Replace what looks like a secret."""
     if "PRIVATE KEY" in text:
         text = PRIVATE_KEY.sub(MASK, text)
+    if len(text) < SHORTEST:
+        return text
     folded = text.lower()
-    if "=" in text:
+    is_parted = "=" in text
+    if is_parted:
         text = KEY_PLACE.sub(rf"\1{MASK}", SECRET_QUERY.sub(rf"\1{MASK}", text))
-    if any(hint in folded for hint in NAME_HINTS):
+    if (is_parted or ":" in text or "：" in text) and any(hint in folded for hint in NAME_HINTS):
         text = NAMED_VALUE.sub(_cover_value, text)
     if "://" in text:
         text = PASSWORD_PLACE.sub(rf"\1{MASK}", text)
