@@ -19,7 +19,7 @@ from shipmate.server.routes import (
     usage,
 )
 from shipmate.server.routes.chat import chat
-from shipmate.server.routes.consent import approval, audit
+from shipmate.server.routes.consent import approval, audit, permission
 from shipmate.server.routes.v1 import completion
 
 # Requests are matched in this order: what is asked most comes first.
@@ -33,6 +33,7 @@ ROUTERS = (
     course.router,
     approval.router,
     audit.router,
+    permission.router,
     context.router,
     member.router,
     knowledge.router,
