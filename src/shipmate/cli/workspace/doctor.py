@@ -87,7 +87,7 @@ async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Fi
     from shipmate.tools.exec.sandbox.sandbox import Sandbox
 
     permissions = loaded.config.permissions
-    read = "read" if layout.config.exists() else "not there, so everything has its default"
+    read = "can be read" if layout.config.exists() else "not there, so everything has its default"
     return [
         *(loaded.findings or [Finding("ok", "ship.json", read)]),
         *await _guard("model", lambda: _check_model(layout, loaded, live=live)),
