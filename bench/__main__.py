@@ -17,7 +17,7 @@ from typing import Any
 
 MODULES = (
     *("turn", "wire", "client", "context", "priming", "rehearsal", "server", "search", "index", "hostile"),
-    *("command", "keeper", "mcp", "agentdojo", "house"),
+    *("command", "keeper", "mcp", "agentdojo", "house", "page"),
 )
 ARTEFACT = Path("artefacts/bench.json")
 COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}
