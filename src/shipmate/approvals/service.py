@@ -138,7 +138,7 @@ class ApprovalService:
         waiting = await self.pending(call.context.thread_id)
         digest = call.bind(picture.target)
         known = next((each for each in waiting if each.digest == digest and _is_about(each, call)), None)
-        approval = known or await self._write_question(call, verdict.reason, picture, waiting, round_number)
+        approval = known or await self._write_question(call, verdict, picture, waiting, round_number)
         await self._supersede_equals(approval, waiting)
         return approval
 
@@ -164,7 +164,7 @@ class ApprovalService:
         return await self.request(call, verdict, round_number=old.round + 1)
 
     async def _write_question(
-        self, call: Call, reason: str, picture: Picture, waiting: Sequence[Approval], round_number: int
+        self, call: Call, verdict: Verdict, picture: Picture, waiting: Sequence[Approval], round_number: int
     ) -> Approval:
         context, now = call.context, self._clock()
         approval = Approval(
@@ -183,7 +183,8 @@ class ApprovalService:
             preview=picture.text,
             target=picture.target,
             round=round_number,
-            reason=reason,
+            reason=verdict.reason,
+            why=verdict.why,
             initiators=await self._initiators(call),
             tone=self.policy.tone(context.member),
             requested_at=timestamp(now),
