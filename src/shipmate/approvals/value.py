@@ -136,8 +136,6 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     # How often this call has been put to a person; each change of its target puts it anew.
     round: int = 1
     superseded_by: str | None = None
-    # The reason, to be said in the language of whoever reads it; older files have its words alone.
-    why: Why | None = None
 
     def __post_init__(self) -> None:
         if self.initiator:

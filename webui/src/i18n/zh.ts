@@ -566,14 +566,14 @@ export const zh: Record<keyof typeof en, string> = {
   "permissions.saved": "新规则从下一次调用起生效。",
   "permissions.yolo": "在这个模式下，所有调用都不问就执行。仍要保存吗？",
 
-  "grants.scope.thread": "只在那个会话里",
-  "grants.scope.always": "在该成员的所有会话里",
+  "grants.scope.thread": "只在那个对话里",
+  "grants.scope.always": "在该成员的所有对话里",
 
   "subject.model tools": "模型的工具",
   "subject.model": "模型",
   "subject.sandbox": "沙箱",
   "subject.preview": "预览",
-  "subject.threads": "会话",
+  "subject.threads": "对话",
   "subject.keeper": "看管进程",
   "subject.disk": "磁盘",
   "subject.index": "索引",

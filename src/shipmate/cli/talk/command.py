@@ -100,7 +100,7 @@ async def _retry(talk: Conversation) -> None:
 
 async def _edit(talk: Conversation) -> None:
     """Let the last words be said in another way: in a new thread that has all that was said before them."""
-    from shipmate.server.routes.thread import Branch, branch_thread
+    from shipmate.server.routes.chat.branch import Branch, branch_thread
 
     is_there = await talk.ship.threads.exists(talk.thread_id)
     messages = (await talk.ship.threads.read(talk.thread_id)).messages if is_there else []
