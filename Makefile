@@ -128,7 +128,7 @@ $(VENV)/core: requirements/build.txt requirements/core.txt pyproject.toml | $(VE
 	@touch $@
 
 $(VENV)/dev: requirements/dev.txt $(VENV)/core
-	@# uv takes a fifth of pip's work; where it cannot reach what pip can, pip does it.
+	@# uv takes a tenth of pip's work; where it cannot reach what pip can, pip does it.
 	@sed -n '/^uv==/,/[^\\]$$/p' $< | $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r /dev/stdin
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $< || \
 	  $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r $<

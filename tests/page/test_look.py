@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.support.node import install_packages
 from tests.support.page import PHONE, ROOT, OpenPage, Serving, Watched, say
@@ -14,13 +15,15 @@ pytestmark = pytest.mark.browser
 
 WEBUI = ROOT / "webui"
 VIEWS = ("", "approvals", "members", "memory", "skills", "priming", "usage", "audit", "settings")
+CONTEXT = {"en": "Context", "zh": "上下文"}
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
 def violations(page: Page) -> list[str]:
     """Ask axe-core what breaks WCAG 2.2 AA on the page as it stands."""
     install_packages(WEBUI)
-    page.evaluate((WEBUI / "node_modules/axe-core/axe.min.js").read_text())
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate((WEBUI / "node_modules/axe-core/axe.min.js").read_text())
     found = page.evaluate(
         "(tags) => axe.run({ runOnly: { type: 'tag', values: tags } }).then((result) => result.violations)",
         RULES,
@@ -29,6 +32,10 @@ def violations(page: Page) -> list[str]:
         f"{one['id']}: {node['target']} {json.dumps(node.get('any', [])[:1])[:300]}"
         for one in found
         for node in one["nodes"]
+        # A small share is a small piece of the bar; the list below it opens the same section.
+        if not (
+            one["id"] == "target-size" and page.locator(".stack-segments").locator(node["target"][0]).count()
+        )
     ]
 
 
@@ -48,9 +55,37 @@ def settle(page: Page) -> None:
     expect(page.locator(".spinner")).to_have_count(0)
 
 
-@pytest.mark.parametrize(("name", "dark", "language"), [("light-en", False, "en"), ("dark-zh", True, "zh")])
-def test_every_view_meets_wcag_and_fits_a_phone(
-    open_page: OpenPage, serving: Serving, name: str, dark: bool, language: str
+def look(watched: Watched, name: str) -> list[str]:
+    """Name what is wrong with a screen as it stands, in both themes, and keep a picture of each."""
+    page = watched.page
+    broken: list[str] = []
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        # Colours that are still on their way are those of neither theme.
+        page.evaluate(
+            """() => Promise.allSettled(document.getAnimations()
+                .filter((each) => each instanceof CSSTransition).map((each) => each.finished))"""
+        )
+        broken += [f"{name} {theme}: {trouble}" for trouble in violations(page)]
+        watched.shoot(f"{name}-{theme}")
+    width = page.evaluate("document.documentElement.scrollWidth")
+    return [*broken, f"{name}: {width} px wide"] if width > page.evaluate("window.innerWidth") else broken
+
+
+def open_overlays(page: Page) -> Iterator[str]:
+    """Open what lies over the pages, one after the other, by keys and names of no language."""
+    page.locator("body").evaluate("() => document.activeElement.blur()")
+    for key, name in (("?", "shortcuts"), ("n", "new-dialog")):
+        page.keyboard.press(key)
+        expect(page.get_by_role("dialog")).to_be_visible()
+        yield name
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_screen_meets_wcag_in_both_themes_and_fits_a_phone(
+    open_page: OpenPage, serving: Serving, browser: Browser, language: str
 ) -> None:
     (serving.folder / "skills/tides").mkdir(parents=True)
     (serving.folder / "skills/tides/SKILL.md").write_text(
@@ -62,20 +97,35 @@ def test_every_view_meets_wcag_and_fits_a_phone(
     fill_workspace(first)
     thread = first.page.url.split("#", 1)[1]
     broken: list[str] = []
-    desk = open_page(dark=dark, language=language)
-    phone = open_page(dark=dark, language=language, size=PHONE)
+    desk = open_page(language=language)
+    phone = open_page(language=language, size=PHONE)
     for view in (*VIEWS, thread.lstrip("/")):
         label = "thread" if view.startswith("t/") else view or "home"
         for watched, size in ((desk, "desk"), (phone, "phone")):
-            page = watched.page
-            page.goto(f"{serving.address}/#/{view}")
-            settle(page)
-            broken += [f"{label} {size}: {trouble}" for trouble in violations(page)]
-            width = page.evaluate("document.documentElement.scrollWidth")
-            if width > page.evaluate("window.innerWidth"):
-                broken.append(f"{label} {size}: {width} px wide")
-            watched.shoot(f"{label}-{size}-{name}")
+            watched.page.goto(f"{serving.address}/#/{view}")
+            settle(watched.page)
+            broken += look(watched, f"{label}-{size}-{language}")
+    desk.page.get_by_role("button", name=CONTEXT[language], exact=True).click()
+    expect(desk.page.get_by_role("complementary", name=CONTEXT[language])).to_be_visible()
+    settle(desk.page)
+    broken += look(desk, f"context-desk-{language}")
+    desk.page.keyboard.press("Escape")
+    for name in open_overlays(desk.page):
+        broken += look(desk, f"{name}-desk-{language}")
+    broken += look_at_the_door(browser, serving, language)
     assert broken == []
+
+
+def look_at_the_door(browser: Browser, serving: Serving, language: str) -> list[str]:
+    """Look at what a browser sees that was never let in."""
+    context = browser.new_context(viewport={"width": PHONE[0], "height": PHONE[1]})
+    context.add_init_script(f"localStorage.setItem('shipmate.language', '{language}')")
+    stranger = Watched(context.new_page(), serving.address)
+    stranger.page.goto(serving.address)
+    expect(stranger.page.locator("input").first).to_be_visible()
+    found = look(stranger, f"door-phone-{language}")
+    context.close()
+    return found
 
 
 def test_the_language_is_switched_at_once_and_remembered(watched: Watched) -> None:

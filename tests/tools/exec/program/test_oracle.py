@@ -6,6 +6,8 @@ import os
 import random
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -103,6 +105,13 @@ def is_known(path: str, known: dict[str, PathOperand], root: Path) -> bool:
         or (operand.writes and str(Path(one).parent) == path)
         for one, operand in known.items()
     )
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """Lie on a disk: programs that are given a folder for a file do other things with one in memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder).resolve()
 
 
 @pytest.mark.skipif(not can_trace(), reason="strace cannot trace here")
