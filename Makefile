@@ -7,7 +7,7 @@ PIP := @$(BIN)/pip install --quiet --disable-pip-version-check
 COMPILE := $(BIN)/uv pip compile --universal --generate-hashes --no-annotate --no-header --quiet --upgrade
 WORKSPACE ?= workspace
 
-.PHONY: run chat setup test ready programs compiled coverage search proof simulate mutants check lint types format bench lock page clean
+.PHONY: run chat setup test ready programs compiled coverage search proof simulate mutants check lint types format bench docs pictures lock page clean
 
 # Start Shipmate on the workspace folder and open the page.
 run: $(VENV)/core page
@@ -81,19 +81,27 @@ compiled: $(VENV)/dev
 check: lint types
 
 lint: $(VENV)/dev
-	$(BIN)/ruff format --check src tests bench
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench scripts
+	$(BIN)/ruff check src tests bench scripts
 
 types: $(VENV)/dev
 	$(BIN)/basedpyright
 
 format: $(VENV)/dev
-	$(BIN)/ruff format src tests bench
-	$(BIN)/ruff check --fix src tests bench
+	$(BIN)/ruff format src tests bench scripts
+	$(BIN)/ruff check --fix src tests bench scripts
 
 # Measure what the documents promise: a table, and JSON in artefacts/bench.json. ARGS choose modules.
 bench: $(VENV)/dev
 	$(BIN)/python -m bench $(ARGS)
+
+# The documentation as a site in artefacts/site; a link, an anchor or a command in it that leads nowhere fails.
+docs: $(VENV)/dev
+	@$(BIN)/python -m scripts.make_site
+
+# The pictures of the README anew, from the running product; look at them before you commit them.
+pictures: $(VENV)/dev page programs
+	@$(BIN)/python -m scripts.make_pictures
 
 # Choose versions anew and write them down with their hashes.
 lock: $(VENV)/made

@@ -86,6 +86,7 @@ class Shipmate:
             zone=self.config.timezone,
             mask=loaded.mask,
             config=self.config,
+            current=lambda: self.crew.loaded.config.permissions,
             disk=disk,
         )
         self.requests = RequestLog(layout, self.config.context, loaded.mask)

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.cli.ask import join_input
+from shipmate.cli.ask import read_question
 from shipmate.errors import UserError
+from shipmate.workspace.layout import Layout
+from shipmate.workspace.upload import UploadFolder
 from tests.support.provider_server import ProviderServer
 from tests.support.provider_wire import refuse, say
 from tests.support.terminal import Terminal, shipmate
@@ -34,12 +36,59 @@ def test_piped_text_is_added_to_the_words(workspace: Path) -> None:
     assert "“你好吗”" in shipmate(workspace, "ask", said="你好吗").stdout
 
 
-def test_words_and_pipe_are_put_together() -> None:
-    assert join_input(("a", "b"), None) == "a b"
-    assert join_input((), b"x\n") == "x"
-    assert join_input(("a",), b"x\xff\n") == "a\n\nx\ufffd"
+def test_words_and_pipe_are_put_together(workspace: Path) -> None:
+    uploads = UploadFolder(Layout(workspace))
+    assert read_question(uploads, ("a", "b"), (), b"") == ("a b", ())
+    assert read_question(uploads, (), (), b"x\n") == ("x", ())
+    assert read_question(uploads, ("a",), (), "茶\n".encode()) == ("a\n\n茶", ())
     with pytest.raises(UserError, match="nothing was asked"):
-        join_input((), b" \n")
+        read_question(uploads, (), (), b" \n")
+
+
+def test_u14_files_and_what_is_no_text_are_attached(workspace: Path) -> None:
+    (workspace / "b.txt").write_text("b")
+    uploads = UploadFolder(Layout(workspace))
+    text, (named, piped) = read_question(uploads, ("a",), (workspace / "b.txt",), b"\x89PNG\r\n\x1a\n\0")
+    assert (text, named.filename, piped.filename) == ("a", "b.txt", "stdin.png")
+    # A long text is a file too; so much that nobody keeps it is refused.
+    assert read_question(uploads, (), (), b"x" * 300_000)[1][0].filename == "stdin.txt"
+    with pytest.raises(UserError, match=r"stdin.txt: The file is larger than 20 MB"):
+        read_question(uploads, (), (), b"x" * 20_000_001)
+    done = shipmate(workspace, "ask", "--thread", "tea", "-a", "b.txt", "-a", "Agent.md", "hello")
+    assert done.returncode == 0
+    shown = shipmate(workspace, "threads", "show", "tea").stdout
+    assert "file: b.txt" in shown
+    assert "file: Agent.md" in shown
+    assert "up_" not in shown
+    refused = shipmate(workspace, "ask", "-a", "none.txt", "hello", LANG="zh_CN.UTF-8")
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "shipmate: 无法读取 none.txt：没有那个文件或目录。请选另一个文件。\n",
+    )
+
+
+async def test_u14_an_answer_fits_the_schema_or_is_asked_for_once_more(workspace: Path) -> None:
+    schema = '{"type": "object", "properties": {"tea": {"type": "integer"}}, "required": ["tea"]}'
+    (workspace / "tea.json").write_text(schema)
+
+    def ask(*options: str) -> subprocess.CompletedProcess[str]:
+        return shipmate(workspace, "ask", "--schema", *options, "How many?")
+
+    async with ProviderServer() as server:
+        llm = {"provider": "openai-compatible", "model": "x", "baseUrl": f"{server.url}/v1", "apiKey": "k"}
+        (workspace / "ship.json").write_text(json.dumps({"llm": llm}))
+        server.script(say('```json\n{"tea": 4}\n```'), say("Four!"), say('{"tea": 4}'), say("4"), say("5"))
+        done = await asyncio.to_thread(ask, schema)
+        assert (done.returncode, done.stdout) == (0, '{"tea":4}\n')
+        again = await asyncio.to_thread(ask, "tea.json", "--json")
+        assert again.returncode == 0
+        assert json.loads(again.stdout.splitlines()[-1])["value"] == {"tea": 4}
+        failed = await asyncio.to_thread(ask, "tea.json")
+        assert (failed.returncode, failed.stdout) == (1, "")
+        assert failed.stderr == "shipmate: the answer does not fit the schema: $: must be object\n"
+        assert len(server.requests) == 5
+    broken = await asyncio.to_thread(ask, "{broken")
+    assert (broken.returncode, "--schema is no JSON" in broken.stderr) == (2, True)
 
 
 def test_json_gives_chunks_and_the_outcome_last(workspace: Path) -> None:

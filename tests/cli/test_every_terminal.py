@@ -199,3 +199,91 @@ def test_a_thread_that_several_chats_share_shows_each_answer_once(workspace: Pat
     finally:
         for chat in chats:
             chat.close()
+
+
+def test_u9_the_terminal_speaks_chinese_by_the_system_or_the_workspace(workspace: Path) -> None:
+    chinese = {"LANG": "zh_CN.UTF-8"}
+    assert "由内置的排练模型回答；它不是 AI" in shipmate(workspace, "doctor", **chinese).stdout
+    asked = shipmate(workspace, "ask", "run touch x", **chinese)
+    assert "为什么问你：没有规则允许它" in asked.stderr
+    assert "正在等待你的批准。用 `shipmate approvals show" in asked.stderr
+    # The same question in the language of another reader.
+    approval = asked.stderr.split("approvals show ")[1].split("`")[0]
+    assert "no rule allows it" in shipmate(workspace, "approvals", "show", approval).stdout
+    wrong = shipmate(workspace, "ask", "--fo", **chinese)
+    assert "错误：没有选项 '--fo'" in wrong.stderr
+    assert "没有对话 cli:chat:none。" in shipmate(workspace, "threads", "show", "none", **chinese).stderr
+    (workspace / "ship.json").write_text('{"language": "zh"}')
+    terminal = Terminal(workspace, "chat", "--thread", "tea", LANG="C")
+    try:
+        terminal.expect("/help 查看帮助，Ctrl-D 离开")
+        terminal.type("/help\r")
+        terminal.expect("显示等待答复的请求")
+        terminal.type("\x03")
+        terminal.expect("再按一次 Ctrl-C 离开")
+        terminal.type("hello\r")
+        terminal.expect("rehearsal model")
+        terminal.type("exit\r")
+        terminal.expect("继续请用：shipmate chat --thread cli:chat:tea")
+        assert terminal.finish() == 0
+    finally:
+        terminal.close()
+    (workspace / "ship.json").write_text('{"language": "en"}')
+    assert "it is no AI" in shipmate(workspace, "doctor", **chinese).stdout
+
+
+def test_u14_the_commands_of_a_chat(workspace: Path) -> None:
+    (workspace / "a b.txt").write_text("tea")
+    terminal = Terminal(workspace, "chat", "--thread", "tea", columns=160)
+    try:
+        terminal.expect("/help for help")
+        terminal.type("/retry\r")
+        terminal.expect("nothing was said here yet")
+        terminal.type('look at @"a b.txt" and @nobody\r')
+        terminal.expect("attached: a b.txt")
+        terminal.expect("rehearsal model")
+        terminal.type("/cost\r")
+        terminal.expect("rehearsal: 1 requests, ")
+        terminal.type("/approvals\r")
+        terminal.expect("nothing waits for an answer")
+        terminal.type("/search nobody\r")
+        terminal.expect("cli:chat:tea")
+        terminal.type("/retry\r")
+        terminal.expect("rehearsal model")
+        terminal.repeat_until("/cost\r", "rehearsal: 2 requests, ", "rehearsal: 1 requests")
+        terminal.type("/edit\r")
+        terminal.expect("thread web:room:")
+        terminal.expect("look at")
+        terminal.type("\x15exit\r")
+        assert terminal.finish() == 0
+    finally:
+        terminal.close()
+    shown = shipmate(workspace, "threads", "show", "tea").stdout
+    assert shown.count("(replaced by a later answer)") == 1
+    assert "file: `a b.txt`" in shown
+    terminal = Terminal(workspace, "chat", "-c")
+    try:
+        terminal.expect("thread cli:chat:tea")
+        terminal.expect("rehearsal model")
+        terminal.type("\x04")
+        assert terminal.finish() == 0
+        assert "(replaced" not in terminal.shown
+    finally:
+        terminal.close()
+
+
+def test_u14_the_shell_completes_threads_and_members(workspace: Path) -> None:
+    shipmate(workspace, "ask", "--thread", "tea", "hello")
+    for words, found in (
+        ("chat --thread t", "tea"),
+        ("threads show te", "tea"),
+        ("ask --member ca", "captain"),
+    ):
+        line = f"shipmate {words}"
+        done = shipmate(
+            workspace,
+            COMP_WORDS=line,
+            COMP_CWORD=str(len(line.split()) - 1),
+            _SHIPMATE_COMPLETE="bash_complete",
+        )
+        assert done.stdout == f"plain,{found}\n"

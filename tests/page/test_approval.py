@@ -7,7 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.page import REFUSED, OpenPage, Serving, Watched, say
+from tests.support.page import PHONE, REFUSED, OpenPage, Serving, Watched, say
+from tests.support.wire import user
 
 pytestmark = pytest.mark.browser
 
@@ -178,6 +179,50 @@ def test_u6_a_long_command_shows_where_how_long_and_what_each_answer_covers(
     watched.shoot("approval-long")
 
 
+def test_u6_a_long_text_is_read_to_its_end_before_it_is_approved(
+    open_page: OpenPage, serving: Serving
+) -> None:
+    watched = open_page(size=PHONE)
+    page = watched.page
+    lines = "\\n".join(f"line {number}" for number in range(120))
+    ask(page, f'call write {{"path": "long.txt", "content": "{lines}"}}')
+    card = page.locator(".confirmation")
+    approve = card.get_by_role("button", name="Approve", exact=True)
+    expect(approve).to_be_disabled()
+    expect(card.locator(".scopes button").first).to_be_disabled()
+    watched.shoot("approval-unread-phone")
+    card.get_by_role("button", name="Show its end").click()
+    expect(approve).to_be_enabled()
+    approve.click()
+    expect(page.locator(".tool .badge")).to_have_text("done")
+    assert (serving.folder / "long.txt").read_text().endswith("line 119")
+
+
+def test_u6_a_notification_comes_when_it_was_asked_for(open_page: OpenPage, serving: Serving) -> None:
+    watched = open_page("#/settings")
+    page = watched.page
+    page.context.grant_permissions(["notifications"], origin=serving.address)
+    page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    switch = page.get_by_label("Notify me when something waits")
+    expect(switch).not_to_be_checked()
+    switch.check()
+    expect(switch).to_be_checked()
+    # A page in the background.
+    page.evaluate("Object.defineProperty(document, 'hidden', { get: () => true })")
+    request = {"id": "room", "messages": [user("u1", "run echo a secret word")]}
+    page.request.post(f"{serving.address}/api/chat", data=request, headers=csrf(page, serving))
+    expect(page).to_have_title(re.compile(r"^\(1\) "))
+    shown = """navigator.serviceWorker.ready.then((worker) => worker.getNotifications())
+        .then((all) => all.map((one) => `${one.title} ${one.body}`))"""
+    page.wait_for_function(f"({shown}).then((all) => all.length === 1)")
+    (said,) = page.evaluate(shown)
+    assert said == f"1 question waits for your answer {serving.folder.name}"
+
+
+def csrf(page: Page, serving: Serving) -> dict[str, str]:
+    return {"x-shipmate-csrf": page.request.get(f"{serving.address}/api/session").json()["csrf"]}
+
+
 def test_u6_no_answer_is_offered_that_would_not_hold(watched: Watched, serving: Serving) -> None:
     page = watched.page
     ask(page, 'call write {"path": "Agent.md", "content": "x"}')
@@ -197,7 +242,12 @@ def test_u6_several_are_approved_in_one_step_by_keyboard(watched: Watched, servi
     expect(cards).to_have_count(2)
     # The next card as a whole, so that a key held down approves nothing unseen.
     expect(cards.first).to_be_focused()
-    page.get_by_role("button", name="Approve all 2").press("Enter")
+    with page.expect_request(lambda request: request.method == "POST") as sent:
+        page.get_by_role("button", name="Approve all 2").press("Enter")
+    shown = page.request.get(f"{serving.address}/api/approvals").json()["approvals"]
+    ids: list[str] = (sent.value.post_data_json or {})["ids"]
+    assert len(ids) == 2
+    assert set(ids) < {each["id"] for each in shown}
     # The calls of one step are one line that opens.
     expect(page.locator(".tools > summary")).to_contain_text("3 calls")
     expect(page.locator(".tools .tool .badge")).to_have_text(["done", "done", "done"])
@@ -227,6 +277,8 @@ def test_u6_the_card_speaks_chinese(open_page: OpenPage) -> None:
     card = watched.page.locator(".confirmation")
     expect(card.get_by_role("button", name="同意", exact=True)).to_be_enabled()
     expect(card).to_contain_text("工作目录")
+    # The workspace speaks English; its reader does not.
+    expect(card.locator("p.muted").first).to_have_text(re.compile("[\u4e00-\u9fff]"))
     expect(card.locator(".scopes li")).to_have_text([re.compile("只包括：.*git status")] * 3)
     watched.shoot("approval-zh")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.node import install_packages
-from tests.support.page import BUILT, ROOT
+from tests.support.page import BUILT, ROOT, first_scripts
 
 pytestmark = pytest.mark.node
 
@@ -32,3 +32,7 @@ def test_u10_a_page_that_is_up_to_date_is_not_built_again(tmp_path: Path) -> Non
     before = BUILT.stat().st_mtime_ns
     subprocess.run(["/bin/sh", ROOT / "scripts/build-page"], check=True, env={"PATH": str(tmp_path)})
     assert BUILT.stat().st_mtime_ns == before
+
+
+def test_u7_the_first_scripts_stay_small() -> None:
+    assert first_scripts() <= 180_000, "load later what the first view does not need"

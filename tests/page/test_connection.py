@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.support.page import REFUSED, OpenPage, Serving, Watched, say
 from tests.support.proxy import Proxy
+from tests.support.terminal import shipmate
 
 pytestmark = pytest.mark.browser
 
@@ -154,3 +155,52 @@ def test_without_a_session_the_page_asks_for_the_token(open_page: OpenPage, serv
     token.fill(serving.token)
     page.get_by_role("button", name="Enter").click()
     expect(page.locator("#prompt")).to_be_visible()
+
+
+def test_u7_an_idle_page_asks_nothing_and_hears_what_others_do(open_page: OpenPage, serving: Serving) -> None:
+    watched = open_page()
+    page = watched.page
+    say(page, "run echo hello harbour")
+    expect(page.locator(".confirmation")).to_have_count(1)
+    expect(page).to_have_title(f"(1) {serving.folder.name} · Shipmate")
+    page.clock.install()
+    page.reload()
+    expect(page.get_by_role("button", name="Approve", exact=True)).to_be_enabled()
+    expect(page.locator(".rail-count")).to_have_text("1")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.clock.run_for(40_000)
+    assert asked == [], "nothing is asked by the clock"
+    # Somebody answers in a terminal.
+    approval = page.request.get(f"{serving.address}/api/approvals").json()["approvals"][0]["id"]
+    answered = shipmate(serving.folder, "approvals", "answer", approval, "no")
+    assert answered.returncode == 0, answered.stderr
+    page.clock.resume()
+    expect(page).to_have_title(f"{serving.folder.name} · Shipmate")
+    expect(page.locator(".rail-count")).to_have_count(0)
+    expect(page.locator(".confirmation")).to_have_count(0)
+    expect(page.locator(".tool .badge")).to_have_text("denied")
+
+
+def test_u7_the_page_opens_without_its_server_and_says_what_to_do(watched: Watched, serving: Serving) -> None:
+    watched.allow(REFUSED)
+    page = watched.page
+    say(page, "tools")
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    page.wait_for_function("navigator.serviceWorker.controller !== null")
+    kept = page.evaluate(
+        "caches.open('shipmate-page').then((cache) => cache.keys()).then((all) => all.map((one) => one.url))"
+    )
+    assert not [url for url in kept if "/api/" in url or "token" in url]
+    serving.kill()
+    page.reload()
+    expect(page.get_by_role("heading", name="The server is away")).to_be_visible()
+    expect(page.get_by_text("shipmate serve")).to_be_visible()
+    watched.shoot("server-away")
+    serving.start()
+    expect(page.locator(".message.assistant")).to_have_count(1)
+    manifest = page.request.get(f"{serving.address}/manifest.json").json()
+    for icon in manifest["icons"]:
+        answer = page.request.get(f"{serving.address}{icon['src']}")
+        assert (answer.status, answer.headers["content-type"]) == (200, "image/png")

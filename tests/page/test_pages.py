@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import re
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.page import BUILT, ROOT, OpenPage, Serving, Watched, say
+from tests.support.page import BUILT, PHONE, ROOT, OpenPage, Serving, Watched, say
 
 pytestmark = pytest.mark.browser
 
@@ -63,11 +64,22 @@ def test_a_members_file_is_edited_previewed_and_never_overwritten_unseen(
     expect(page.locator(".toast")).to_contain_text("Agent.md is saved")
     assert "You sing." in (serving.folder / "Agent.md").read_text()
     page.get_by_role("button", name="History").click()
-    expect(page.locator(".card", has_text="Take this version").first).to_be_attached()
+    page.locator(".editor details.card summary").first.click()
+    expect(page.locator(".editor .diff .removed")).to_contain_text("You sing.")
+    expect(page.locator(".editor .diff .added")).to_contain_text("You keep the ship on course")
+    watched.shoot("member-history")
+    page.get_by_role("button", name="Restore this version").click()
+    undo = page.get_by_role("button", name="Undo")
+    expect(undo).to_be_visible()
+    assert "answer briefly" in (serving.folder / "Agent.md").read_text()
+    undo.click()
+    expect(undo).to_have_count(0)
+    assert "You sing." in (serving.folder / "Agent.md").read_text()
     page.get_by_role("button", name="Edit", exact=True).click()
-    (serving.folder / "Agent.md").write_text("# Captain\n\nSomeone else was here.\n")
+    expect(text).to_have_value("# Captain\n\nYou sing.\n")
     text.fill("# Captain\n\nMine.\n")
-    page.get_by_role("button", name="Save", exact=True).click()
+    # An editor writes the file; the page hears of it.
+    (serving.folder / "Agent.md").write_text("# Captain\n\nSomeone else was here.\n")
     expect(page.get_by_role("alert")).to_contain_text("Someone else changed this file")
     watched.shoot("member-clash")
     assert "Someone else" in (serving.folder / "Agent.md").read_text()
@@ -77,17 +89,58 @@ def test_a_members_file_is_edited_previewed_and_never_overwritten_unseen(
     assert "Mine." in (serving.folder / "Agent.md").read_text()
 
 
-def test_memory_is_edited(open_page: OpenPage, serving: Serving) -> None:
+def test_u8_memory_is_made_edited_and_deleted_here_or_on_disk(open_page: OpenPage, serving: Serving) -> None:
     (serving.folder / "memory").mkdir()
-    (serving.folder / "memory/MEMORY.md").write_text("- Tea is at four.\n")
+    (serving.folder / "memory" / "MEMORY.md").write_text("The harbour is north.\n")
     watched = open_page("#/memory")
     page = watched.page
-    text = page.locator("textarea.editor-text")
-    expect(text).to_have_value("- Tea is at four.\n")
-    text.fill("- Tea is at five.\n")
+    text = page.get_by_role("textbox", name="memory/MEMORY.md")
+    text.fill("The harbour is south.\n")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.locator(".toast")).to_be_visible()
-    assert (serving.folder / "memory/MEMORY.md").read_text() == "- Tea is at five.\n"
+    expect(page.locator(".toast").first).to_be_visible()
+    assert "south" in (serving.folder / "memory" / "MEMORY.md").read_text()
+    (serving.folder / "memory" / "MEMORY.md").write_text("The harbour is west.\n")
+    expect(text).to_have_value("The harbour is west.\n")
+    page.get_by_role("button", name="New memory file").click()
+    page.get_by_label("File name").fill("tides")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("textbox", name="memory/tides.md")).to_be_visible()
+    made = serving.folder / "memory" / "tides.md"
+    assert made.exists()
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(text).to_be_visible()
+    expect(page.locator(".file-list")).not_to_contain_text("tides.md")
+    assert not made.exists()
+
+
+def test_u8_rules_are_tried_out_before_they_are_saved(open_page: OpenPage, serving: Serving) -> None:
+    watched = open_page("#/permissions", size=PHONE)
+    page = watched.page
+    page.get_by_label("What exactly").fill("git status")
+    judge = page.get_by_role("button", name="What would happen?")
+    judge.click()
+    verdict = page.locator(".note .badge")
+    expect(verdict).to_have_text("a person is asked")
+    page.get_by_label("Deny", exact=True).fill("exec(git status)")
+    judge.click()
+    expect(verdict).to_have_text("is refused")
+    expect(page.get_by_text("by the rule exec(git status)")).to_be_visible()
+    assert not (serving.folder / "ship.json").exists()
+    watched.shoot("rules-phone")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".toast")).to_contain_text("hold from the next call on")
+    assert "exec(git status)" in (serving.folder / "ship.json").read_text()
+    # Written elsewhere, shown here.
+    (serving.folder / "ship.json").write_text('{"permissions": {"mode": "yolo", "allow": ["write"]}}')
+    expect(page.get_by_label("Allow", exact=True)).to_have_value("write")
+    expect(page.locator(".banner.loud")).to_be_visible()
+    menu = page.get_by_role("button", name="Menu")
+    menu.click()
+    expect(page.locator(".shell")).to_have_class(re.compile("drawer-open"))
+    page.keyboard.press("Escape")
+    expect(page.locator(".shell")).not_to_have_class(re.compile("drawer-open"))
+    expect(menu).to_be_focused()
 
 
 def test_usage_audit_skills_priming_and_doctor_show_what_there_is(watched: Watched, serving: Serving) -> None:

@@ -1,4 +1,4 @@
-"""Every sentence the server says about scripts and rehearsals has its Chinese on the page."""
+"""Every sentence the server says about scripts, rehearsals and findings has its Chinese on the page."""
 
 from __future__ import annotations
 
@@ -48,6 +48,17 @@ def sentences() -> Iterator[str]:
                 yield text
 
 
+def doctor_sentences() -> Iterator[str]:
+    """Go over what findings say and advise; their subjects are names."""
+    for path in sorted((ROOT / "src/shipmate").rglob("*.py")):
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)) if "Finding(" in text else ():
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding":
+                for given in [*node.args[2:], *(each.value for each in node.keywords)]:
+                    branches = (given.body, given.orelse) if isinstance(given, ast.IfExp) else (given,)
+                    yield from filter(None, map(read_template, branches))
+
+
 def is_told(text: str) -> bool:
     """Return whether a sentence is in the table, or each part of it is; a value alone needs no words."""
     text = text.strip().rstrip(".:")
@@ -64,6 +75,16 @@ def test_the_sources_are_found() -> None:
 @pytest.mark.parametrize("text", sorted(set(sentences())))
 def test_each_sentence_has_its_chinese(text: str) -> None:
     assert is_told(text), f"add {text!r} to values/words/reason.zh.json"
+
+
+# Numbers, commands and what other places say stand between the signs.
+BARE = ("{}: {}", "{}:{}: {}", "{}.", "{} {}{}", "edit {}", "ship.json: {}", "chmod {} {}")
+
+
+def test_u9_what_doctor_says_has_its_chinese() -> None:
+    found = sorted({text for text in doctor_sentences() if text not in BARE})
+    assert len(found) > 50
+    assert [text for text in found if not is_told(text)] == [], "add them to webui/src/i18n/reason.zh.json"
 
 
 def test_each_chinese_sentence_holds_the_values_of_the_english() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.page import OpenPage, Serving, Watched, say
+from tests.support.page import OpenPage, Serving, Watched, say, store_thread
 
 pytestmark = pytest.mark.browser
 
@@ -112,3 +112,53 @@ def test_the_view_follows_the_end_until_the_reader_leaves_it_and_when_they_come_
     expect(page.locator(".message.assistant .code").first).to_be_visible()
     expect(page.get_by_role("button", name="Answer again")).to_be_visible()
     page.wait_for_function(AT_END)
+
+
+# Scrolls up a view at a time, as long as there is something above.
+CLIMB = """async () => {
+    const box = document.querySelector(".conversation");
+    let most = 0;
+    while (box.scrollTop > 0 || box.querySelector(".older")) {
+        box.scrollBy(0, -2000);
+        await new Promise(requestAnimationFrame);
+        most = Math.max(most, box.querySelectorAll(".message").length);
+    }
+    return most;
+}"""
+
+
+def test_u7_long_lists_are_drawn_in_part_and_found_in_whole(open_page: OpenPage, serving: Serving) -> None:
+    texts = [f"Sounding {number}: " + "fathoms " * (number % 40) for number in range(700)]
+    texts[3] = "The lead touched amber sand."
+    address = store_thread(serving.folder, "long", texts)
+    for number in range(260):
+        store_thread(serving.folder, f"small-{number}", [f"Harbour {number}"])
+    page = open_page(address).page
+    expect(page.locator(".message").last).to_contain_text("Sounding 699")
+    assert page.evaluate(CLIMB) < 250
+    first = page.locator(".message").first
+    expect(first).to_contain_text("Sounding 0")
+    assert abs(page.locator(".conversation").evaluate("(box) => box.scrollTop")) < 2
+    page.get_by_role("button", name="Jump to the latest message").click()
+    page.wait_for_function(AT_END)
+    expect(page.locator(".message").last).to_contain_text("Sounding 699")
+    # What is not drawn is found all the same.
+    page.keyboard.press("Control+f")
+    page.get_by_role("searchbox", name="Find in this thread").fill("amber sand")
+    expect(page.locator(".message.found")).to_be_in_viewport()
+    expect(page.locator(".message.found")).to_contain_text("amber sand")
+    page.keyboard.press("Escape")
+    # So are threads: by scrolling, and by their titles, further than one page of either.
+    side = page.locator(".side-list")
+    for _ in range(40):
+        side.evaluate("(box) => box.scrollBy(0, 3000)")
+        if page.locator(".thread-row", has_text="Harbour 0").count():
+            break
+        page.wait_for_timeout(100)
+    expect(page.locator(".thread-row", has_text="Harbour 0").first).to_be_visible()
+    assert page.locator(".thread-row").count() < 150
+    page.get_by_role("searchbox", name="Search").fill("Harbour 1")
+    rows = page.locator(".thread-row")
+    expect(rows).to_have_count(50)
+    page.get_by_role("button", name="Show older threads").click()
+    expect(rows).to_have_count(100)

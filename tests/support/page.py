@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import shutil
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
 
+from shipmate.thread.row import encode_row
+from shipmate.values.message import UIMessage
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import Layout
 from tests.support.terminal import environment
 from tests.support.wait import LONG
 from tests.support.warm import Forked, Order, get_warm
@@ -148,3 +153,30 @@ def say(page: Page, text: str) -> None:
     box = page.locator("#prompt")
     box.fill(text)
     box.press("Enter")
+
+
+def store_thread(folder: Path, room: str, texts: Sequence[str]) -> str:
+    """Write a thread as it lies on disk, a person and a member by turns; return the address of its view."""
+    thread = ThreadId("web", "room", room)
+    path = Layout.at(folder).thread(thread)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows: list[UIMessage] = [
+        {
+            "id": f"{room}-{number}",
+            "role": "assistant" if number % 2 else "user",
+            "metadata": {
+                "threadId": str(thread),
+                "timestamp": f"2026-01-01T00:{number // 60 % 60:02}:{number % 60:02}Z",
+            },
+            "parts": [{"type": "text", "text": text}],
+        }
+        for number, text in enumerate(texts)
+    ]
+    path.write_bytes(b"".join(map(encode_row, rows)))
+    return f"#/t/{quote(str(thread), safe='')}"
+
+
+def first_scripts(built: Path = BUILT) -> int:
+    """Add up what the page loads before it can draw anything, packed as it is sent."""
+    names = re.findall(r'(?:src|href)="/(assets/[^"]+\.js)"', built.read_text())
+    return sum(len(gzip.compress((built.parent / name).read_bytes(), 6)) for name in names)

@@ -49,7 +49,8 @@ def is_shown_whole(approval: Approval, limit: int = CHAT_LIMIT) -> bool:
 
 def describe(approval: Approval, language: str = "en", limit: int = CHAT_LIMIT) -> str:
     """Write the question for a person: the whole call, why it is asked, and how to answer."""
-    why = say(language, "why", reason=reveal(approval.reason))
+    reason = explain(language, approval.why) if approval.why.key else reveal(approval.reason)
+    why = say(language, "why", reason=reason)
     if approval.preview is None or not is_shown_whole(approval, limit):
         unseen = say(language, "ask-unseen", tool=approval.tool, id=approval.id)
         return f"{unseen}\n\n{why}"

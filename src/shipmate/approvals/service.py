@@ -76,13 +76,17 @@ class ApprovalService:
         mask: Callable[[str], str] | None = None,
         # Says what else forms a member here.
         config: Config | None = None,
+        # The rules as they are written now, where they may be written anew.
+        current: Callable[[], Permissions] | None = None,
         disk: Disk = DISK,
         # Where approvals are kept, and who is told of calls; files of the workspace unless said otherwise.
         records: ApprovalRecords | None = None,
         audit: Audit | None = None,
     ) -> None:
         self.language = language
-        self.policy = MemberPolicy(layout, permissions, sandbox_works=sandbox_works, config=config)
+        self.policy = MemberPolicy(
+            layout, permissions, sandbox_works=sandbox_works, config=config, current=current
+        )
         self._permissions = permissions
         self._consents = store.consents
         self.audit = audit or Audit(layout, mask, disk)
@@ -138,7 +142,7 @@ class ApprovalService:
         waiting = await self.pending(call.context.thread_id)
         digest = call.bind(picture.target)
         known = next((each for each in waiting if each.digest == digest and _is_about(each, call)), None)
-        approval = known or await self._write_question(call, verdict.reason, picture, waiting, round_number)
+        approval = known or await self._write_question(call, verdict, picture, waiting, round_number)
         await self._supersede_equals(approval, waiting)
         return approval
 
@@ -164,7 +168,7 @@ class ApprovalService:
         return await self.request(call, verdict, round_number=old.round + 1)
 
     async def _write_question(
-        self, call: Call, reason: str, picture: Picture, waiting: Sequence[Approval], round_number: int
+        self, call: Call, verdict: Verdict, picture: Picture, waiting: Sequence[Approval], round_number: int
     ) -> Approval:
         context, now = call.context, self._clock()
         approval = Approval(
@@ -183,7 +187,8 @@ class ApprovalService:
             preview=picture.text,
             target=picture.target,
             round=round_number,
-            reason=reason,
+            reason=verdict.reason,
+            why=verdict.why,
             initiators=await self._initiators(call),
             tone=self.policy.tone(context.member),
             requested_at=timestamp(now),

@@ -118,6 +118,8 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     reason: str
     requested_at: str
     expires_at: str
+    # What `reason` says, for those who read another language.
+    why: Why = Why("")
     # The people whose words are in the turn, by their ids; `platform:id` for one of another platform.
     initiators: tuple[str, ...] = ()
     # How the question is worded: plain, brief or warm.

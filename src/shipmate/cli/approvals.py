@@ -17,6 +17,7 @@ from shipmate.cli.place import PLATFORM, find_layout, open_records, run_opened
 from shipmate.cli.ship import local_user, open_ship
 from shipmate.cli.terminal.card import clean
 from shipmate.cli.terminal.leaving import run
+from shipmate.cli.terminal.tongue import echo, language
 from shipmate.errors import ApprovalError, NotFoundError, UserError
 from shipmate.values.event import ApprovalReplyEvent, Outcome
 from shipmate.values.message import new_id, timestamp
@@ -50,7 +51,7 @@ def list_approvals(context: click.Context, every: bool, as_json: bool) -> None:
         _print_json(found)
         return
     if not found:
-        click.echo("Nothing waits for an answer.")
+        echo("Nothing waits for an answer.")
     for each in found:
         click.echo(reveal(f"{each.id}  {each.status:<10}  {each.thread_id}  {each.tool}: {summarise(each)}"))
         if each.decision is not None:
@@ -69,7 +70,7 @@ def show(context: click.Context, approval_id: str, as_json: bool) -> None:
 
     async def work(service: ApprovalService) -> tuple[Approval, str]:
         approval = await _find(service, approval_id)
-        return approval, describe(approval, service.language, limit=NO_LIMIT)
+        return approval, describe(approval, language(), limit=NO_LIMIT)
 
     approval, words = run_opened(context, _open_service, work)
     if as_json:
@@ -77,7 +78,7 @@ def show(context: click.Context, approval_id: str, as_json: bool) -> None:
         return
     click.echo(reveal(words))
     if approval.decision is not None:
-        click.echo(f"\n{approval.status} by {reveal(approval.decision.by)} on {moment(approval.decision.at)}")
+        echo(f"\n{approval.status} by {reveal(approval.decision.by)} on {moment(approval.decision.at)}")
 
 
 @command.command()
@@ -109,14 +110,14 @@ def grants(context: click.Context, as_json: bool) -> None:
 
     async def work(service: ApprovalService) -> tuple[list[Any], list[str]]:
         found = await service.grants()
-        return list(found), [describe_grant(grant, service.language) for grant in found]
+        return list(found), [describe_grant(grant, language()) for grant in found]
 
     found, lines = run_opened(context, _open_service, work)
     if as_json:
         _print_json(found)
         return
     if not found:
-        click.echo("No grants are in force.")
+        echo("No grants are in force.")
     for grant, line in zip(found, lines, strict=True):
         click.echo(reveal(f"{grant.id}  {line} (by {grant.granted_by}, “{grant.words}”)"))
 
@@ -127,7 +128,7 @@ def grants(context: click.Context, as_json: bool) -> None:
 def revoke(context: click.Context, grant_id: str) -> None:
     """Take a grant back: what it covered asks again."""
     run_opened(context, _open_service, lambda service: service.revoke(grant_id))
-    click.echo(f"Revoked {grant_id}.")
+    echo(f"Revoked {grant_id}.")
 
 
 async def _answer(layout: Layout, approval_id: str, words: str) -> tuple[Approval, Outcome, str | None]:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
+from shipmate.cli.completion import complete_member, complete_thread
 from shipmate.cli.place import find_layout, new_thread_id, parse_thread_id
 from shipmate.cli.ship import YOLO, make_text, open_ship, prime, read_names
+from shipmate.cli.terminal.attaching import attach_file, attach_piped
 from shipmate.cli.terminal.card import clean
 from shipmate.cli.terminal.leaving import is_leaving, run
+from shipmate.cli.terminal.shaped import Shaped, load_schema
+from shipmate.cli.terminal.tongue import complain, language
 from shipmate.cli.terminal.transcript import Transcript
 from shipmate.errors import UserError
 from shipmate.values.chunk import Chunk
-from shipmate.values.event import Outcome, TextEvent
+from shipmate.values.event import Attachment, Outcome, TextEvent
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN, Layout
-from shipmate.workspace.upload import UploadFolder, Uploads, name_upload
+from shipmate.workspace.upload import UPLOAD_LIMIT, UploadFolder, Uploads, name_upload
 
 if TYPE_CHECKING:
     from shipmate.app import Shipmate
@@ -30,13 +35,33 @@ TOLD = frozenset(("retry", "fallback", "resumed", "length-call", "half-call"))
 
 
 @click.command(
-    epilog="Exit codes: 0 answered, 1 failed, cut short or waiting for an approval, 2 a mistake in what was "
-    "asked. "
+    epilog="Exit codes: 0 answered, 1 failed, cut short, not as --schema wants it or waiting for an "
+    "approval, 2 a mistake in what was asked. "
     "Example: git diff | shipmate ask 'Write a commit message.'"
 )
 @click.argument("words", nargs=-1)
 @click.option(
-    "-t", "--thread", default=None, metavar="ID", help="Go on in this thread; a new one by default."
+    "-t",
+    "--thread",
+    default=None,
+    metavar="ID",
+    shell_complete=complete_thread,
+    help="Go on in this thread; a new one by default.",
+)
+@click.option(
+    "-a",
+    "--attach",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Attach a file of at most 20 MB; may be given again.",
+)
+@click.option(
+    "--schema",
+    default=None,
+    metavar="FILE|JSON",
+    help="Answer with JSON that fits this schema.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print AI SDK chunks, one a line, and the outcome last."
@@ -45,7 +70,13 @@ TOLD = frozenset(("retry", "fallback", "resumed", "length-call", "half-call"))
     "--prime", "refs", multiple=True, metavar="REF", help="Begin the new thread with this priming script."
 )
 @click.option("--model", default=None, metavar="PROVIDER:MODEL", help="Another model for this question.")
-@click.option("--member", default=None, metavar="ID", help="Who answers; else the thread's member.")
+@click.option(
+    "--member",
+    default=None,
+    metavar="ID",
+    shell_complete=complete_member,
+    help="Who answers; else the thread's member.",
+)
 @click.option(
     "-m", "named", multiple=True, metavar="NAME", help="Short for either: a member, or PROVIDER:MODEL."
 )
@@ -54,45 +85,63 @@ def command(
     context: click.Context,
     words: tuple[str, ...],
     thread: str | None,
+    files: tuple[Path, ...],
+    schema: str | None,
     as_json: bool,
     refs: tuple[str, ...],
     model: str | None,
     member: str | None,
     named: tuple[str, ...],
 ) -> int:
-    """Ask one question and print the answer. Text piped in is added after the WORDS."""
+    """Ask one question and print the answer. Text piped in is added after the WORDS, a file is attached."""
     layout = find_layout(context)
     model, member = read_names(named, model, member)
-    text = join_input(words, None if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read())
+    uploads = UploadFolder(layout)
+    shaped = load_schema(schema, language()) if schema is not None else None
+    text, attachments = read_question(uploads, words, files, _read_piped())
     thread_id = parse_thread_id(thread) if thread else new_thread_id()
-    printer = _Printer(UploadFolder(layout), as_json=as_json)
-    outcome = run(_ask(layout, thread_id, text, refs, model, member, printer))
+    printer = _Printer(uploads, as_json=as_json, shaped=shaped)
+    outcome = run(_ask(layout, thread_id, text, attachments, refs, model, member, printer))
     for question in printer.questions:
         click.echo(f"\n{clean(question)}\n", err=True)
     return _report(outcome, thread_id, printer)
 
 
-def join_input(words: tuple[str, ...], piped: bytes | None) -> str:
-    """Put the question together from arguments and piped text."""
-    pieces = [" ".join(words).strip(), (piped or b"").decode("utf-8", "replace").strip("\n")]
+def _read_piped() -> bytes:
+    if sys.stdin is None or sys.stdin.isatty():
+        return b""
+    # A byte more than may be attached is enough to refuse it.
+    return sys.stdin.buffer.read(UPLOAD_LIMIT + 1)
+
+
+def read_question(
+    uploads: Uploads, words: tuple[str, ...], files: tuple[Path, ...], piped: bytes
+) -> tuple[str, tuple[Attachment, ...]]:
+    """Put the question together from arguments, files and what was piped in: words, or a file of its own."""
+    attached = [attach_file(uploads, path) for path in files]
+    heard = attach_piped(uploads, piped) if piped else None
+    pieces = [" ".join(words).strip(), piped.decode("utf-8", "replace").strip("\n") if heard is None else ""]
     text = "\n\n".join(piece for piece in pieces if piece.strip())
-    if not text:
+    attached += [heard] if heard is not None else []
+    if not text and not attached:
         raise UserError("nothing was asked. Write a question: shipmate ask 'What is in this folder?'")
-    return text
+    return text, tuple(attached)
 
 
 class _Printer:
     """Writes an answer to standard output as it comes."""
 
-    def __init__(self, uploads: Uploads, *, as_json: bool) -> None:
+    def __init__(self, uploads: Uploads, *, as_json: bool, shaped: Shaped | None = None) -> None:
         self._as_json = as_json
+        self.shaped = shaped
+        # Why the answer does not fit the schema.
+        self.misfit: str | None = None
         self._is_screen = sys.stdout.isatty()
         self._transcript = Transcript(lambda url: name_upload(uploads, url))
         self._gap = False
         self.has_printed = False
         # The approvals the run waits for, and the questions as a person reads them.
         self.asked: list[str] = []
-        self.language = "en"
         self.questions: list[str] = []
 
     def take(self, chunk: Chunk) -> None:
@@ -103,10 +152,10 @@ class _Printer:
             self._write_json(chunk)
         if chunk["type"] == "data-notice" and chunk["data"].get("kind") in TOLD:
             # It is no part of the answer, and whoever reads that alone must still learn whose it is.
-            click.echo(f"shipmate: {clean(str(chunk['data']['text']))}", err=True)
+            complain(clean(str(chunk["data"]["text"])))
         if self._as_json:
             return
-        if chunk["type"] == "text-delta":
+        if chunk["type"] == "text-delta" and self.shaped is None:
             self._write(("\n\n" if self._gap else "") + self._fit(chunk["delta"]))
             self._gap = False
         elif chunk["type"] == "text-end":
@@ -115,10 +164,16 @@ class _Printer:
             if item.kind == "card" or item.text.startswith("file: "):
                 click.echo(("\n" if self._gap else "") + click.style(item.text, dim=True), err=True)
 
-    def end(self, outcome: Outcome) -> None:
-        """Print how it ended."""
+    def end(self, outcome: Outcome, value: Any = None) -> None:
+        """Print how it ended; an answer that must fit a schema is printed only now, and if it does."""
+        fits = self.shaped is not None and outcome.status == "replied" and self.misfit is None
         if self._as_json:
-            self._write_json({"type": "outcome", **msgspec.to_builtins(outcome)})
+            shown = {"type": "outcome", **msgspec.to_builtins(outcome)}
+            self._write_json({**shown, "value": value} if fits else shown)
+        elif fits:
+            self._write_json(value)
+        elif self.shaped is not None:
+            return
         elif self.has_printed:
             self._write("\n")
         elif outcome.text:
@@ -143,36 +198,59 @@ async def _ask(
     layout: Layout,
     thread_id: ThreadId,
     text: str,
+    attachments: tuple[Attachment, ...],
     refs: tuple[str, ...],
     model: str | None,
     member: str | None,
     printer: _Printer,
 ) -> Outcome:
     async with open_ship(layout) as ship, ship.keeper.watch(str(thread_id)) as queue:
-        printer.language = ship.config.language
         named = ship.crew.choose(member).id if member is not None else None
         if model is not None:
             # Whoever keeps makes it anew; a name that cannot be used is refused here and now.
             ship.equip(named or CAPTAIN).models.named(model)
         if ship.config.permissions.mode == "yolo":
-            click.echo(f"shipmate: {YOLO}", err=True)
+            complain(YOLO)
         await prime(ship, thread_id, refs)
         if await ship.threads.is_binned(thread_id):
-            click.echo(f"shipmate: {thread_id} was in the bin; with this question it is back", err=True)
-        event = make_text(thread_id, text, model=model, member=named)
-        try:
-            # Interrupted already here, it may have been taken.
-            receipt = await ship.receive(event)
-            answering = asyncio.ensure_future(receipt.outcome())
-            await _follow(ship, event, queue, answering, printer)
-        except (asyncio.CancelledError, BrokenPipeError):
-            # The reader of the answer left, as Ctrl-C does.
-            if not is_leaving():
-                await _take_back(ship, event)
-            raise
-        printer.end(answering.result())
+            complain(f"{thread_id} was in the bin; with this question it is back")
+        told = printer.shaped.instruct() if printer.shaped is not None else None
+        event = make_text(
+            thread_id, text, model=model, member=named, attachments=attachments, extra_context=told
+        )
+        outcome = await _answer(ship, event, queue, printer)
+        value = None
+        if printer.shaped is not None and outcome.status == "replied":
+            value, printer.misfit = printer.shaped.read(outcome.text)
+            if printer.misfit is not None:
+                again = make_text(
+                    thread_id,
+                    printer.shaped.ask_again(),
+                    model=model,
+                    member=named,
+                    extra_context=printer.shaped.instruct(printer.misfit),
+                )
+                outcome = await _answer(ship, again, queue, printer)
+                value, printer.misfit = printer.shaped.read(outcome.text)
+        printer.end(outcome, value)
         printer.questions = await _read_questions(ship, printer.asked)
-        return answering.result()
+        return outcome
+
+
+async def _answer(
+    ship: Shipmate, event: TextEvent, queue: asyncio.Queue[FeedEvent], printer: _Printer
+) -> Outcome:
+    try:
+        # Interrupted already here, it may have been taken.
+        receipt = await ship.receive(event)
+        answering = asyncio.ensure_future(receipt.outcome())
+        await _follow(ship, event, queue, answering, printer)
+    except (asyncio.CancelledError, BrokenPipeError):
+        # Whoever read the answer left, which means as much as Ctrl-C.
+        if not is_leaving():
+            await _take_back(ship, event)
+        raise
+    return answering.result()
 
 
 async def _read_questions(ship: Shipmate, asked: list[str]) -> list[str]:
@@ -180,7 +258,7 @@ async def _read_questions(ship: Shipmate, asked: list[str]) -> list[str]:
     from shipmate.approvals.question import describe
 
     found = [await ship.approvals.get(approval_id) for approval_id in asked]
-    return [describe(approval, ship.config.language) for approval in found if approval.is_open]
+    return [describe(approval, language()) for approval in found if approval.is_open]
 
 
 async def _take_back(ship: Shipmate, event: TextEvent) -> None:
@@ -238,18 +316,21 @@ def _how_to_answer(asked: list[str], thread_id: ThreadId) -> str:
 
 def _report(outcome: Outcome, thread_id: ThreadId, printer: _Printer) -> int:
     """Say on standard error what did not go through, and give the exit code."""
-    from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
+    from shipmate.orchestrator.run_wording import CUT_ENDINGS
+    from shipmate.orchestrator.run_wording import say as tell_ending
 
     match outcome.status:
         case "replied" | "steered":
-            if outcome.ending not in CUT_ENDINGS:
+            if outcome.ending not in CUT_ENDINGS and printer.misfit is None:
                 return 0
-            words = say(outcome.ending).tell(printer.language)
+            words = f"the answer does not fit the schema: {printer.misfit}"
+            if outcome.ending in CUT_ENDINGS:
+                words = tell_ending(outcome.ending)
         case "suspended":
             words = _how_to_answer(printer.asked, thread_id)
         case "stopped":
             words = f"stopped. Go on with `shipmate ask --thread {thread_id} …`"
         case "failed":
             words = outcome.error or "the run failed."
-    click.echo(f"shipmate: {words}", err=True)
+    complain(words)
     return 1

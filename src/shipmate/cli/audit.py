@@ -11,6 +11,7 @@ from shipmate.approvals.audit import Audit
 from shipmate.approvals.audit_call import AuditCall, fold
 from shipmate.approvals.question import moment
 from shipmate.cli.place import find_layout, parse_thread_id
+from shipmate.cli.terminal.tongue import echo
 from shipmate.errors import UserError
 from shipmate.values.message import timestamp
 from shipmate.values.reveal import reveal, reveal_line
@@ -53,9 +54,9 @@ def command(
     for call in page.calls:
         click.echo(_write_line(call))
     if not page.calls:
-        click.echo("No call has acted or been refused." if not thread and not since else "No such call.")
+        echo("No call has acted or been refused." if not thread and not since else "No such call.")
     elif page.has_more:
-        click.echo(f"There are older ones: --limit {limit * 2} shows more.")
+        echo(f"There are older ones: --limit {limit * 2} shows more.")
     return 0
 
 

@@ -80,7 +80,7 @@ def _run(arguments: list[str]) -> int:
         result = group.main(args=arguments, prog_name="shipmate", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except ShipmateError as error:
-        complain(say_error(error))
+        click.echo(f"shipmate: {say_error(error)}", err=True)
         return error.exit_code
     except click.exceptions.Exit as exit_:
         return exit_.exit_code

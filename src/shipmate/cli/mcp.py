@@ -12,6 +12,7 @@ import msgspec
 
 from shipmate.cli.place import find_layout
 from shipmate.cli.terminal.leaving import run
+from shipmate.cli.terminal.tongue import complain, echo
 from shipmate.errors import NotFoundError, UserError
 from shipmate.tools.mcp.auth.login_file import LoginFile
 from shipmate.values.reveal import reveal
@@ -38,7 +39,7 @@ def list_servers(context: click.Context, as_json: bool) -> int:
     if as_json:
         click.echo(msgspec.json.encode(found).decode())
     elif not found:
-        click.echo("No servers are named in `mcp.servers` of ship.json.")
+        echo("No servers are named in `mcp.servers` of ship.json.")
     else:
         for each in found:
             click.echo(reveal(loaded.mask(each.line)))
@@ -76,7 +77,7 @@ def logout(context: click.Context, server: str) -> None:
 
     layout = find_layout(context)
     if run(log_out(LoginFile(layout.mcp_login(server)))):
-        click.echo(f"Logged out of {server}.")
+        echo(f"Logged out of {server}.")
     else:
         raise NotFoundError(f"there is no login at {server!r}.")
 
@@ -149,9 +150,7 @@ def _show(address: str, take: Callable[[str], None], *, opens: bool) -> None:
     click.echo(f"Open this address to log in:\n\n{address}\n", err=True)
     if opens and has_screen():
         click.launch(address)
-    click.echo(
-        "Waiting for the browser. From another machine: paste the address it ended at, and Enter.", err=True
-    )
+    echo("Waiting for the browser. From another machine: paste the address it ended at, and Enter.", err=True)
     loop = asyncio.get_running_loop()
     # A thread that ends with the process: nobody may ever type here.
     threading.Thread(target=_hear, args=(loop, take), daemon=True).start()
@@ -167,4 +166,4 @@ def _take(take: Callable[[str], None], address: str) -> None:
     try:
         take(address)
     except UserError as error:
-        click.echo(f"shipmate: {error} Paste the whole address.", err=True)
+        complain(f"{error} Paste the whole address.")

@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from shipmate.cli.place import find_layout
+from shipmate.cli.terminal.tongue import echo, say
 from shipmate.errors import ModelError, ShipmateError, UserError
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.layout import CAPTAIN, Layout
@@ -90,10 +91,10 @@ def unset_model(context: click.Context, member: str) -> None:
     layout = find_layout(context)
     kept = forget_selection(layout, _find_member(layout, member))
     if kept.before is None:
-        click.echo(f"{kept.file} names no model; nothing was changed.")
+        echo(f"{kept.file} names no model; nothing was changed.")
         return
-    click.echo(f"Taken out of {kept.file}: {_shown(kept.before, load_config(layout))}")
-    click.echo("A key in .env stays there. `shipmate model show` says what answers now.")
+    echo(f"Taken out of {kept.file}: {_shown(kept.before, load_config(layout))}")
+    echo("A key in .env stays there. `shipmate model show` says what answers now.")
 
 
 @command.command("list")
@@ -181,10 +182,10 @@ def show_model(context: click.Context, member: str, as_json: bool) -> None:
     stated = bool(chosen.config.llm.provider or chosen.config.llm.model or chosen.config.llm.base_url)
     click.echo(f"{model} ({'named in the settings' if stated else 'found on this machine'})")
     if window is not None:
-        click.echo(f"reads {window.tokens:,} tokens at once ({WHERE[window.source]})")
+        echo(f"reads {window.tokens:,} tokens at once ({WHERE[window.source]})")
     for note in notes:
         click.echo(loaded.mask(f"! {note.message}{f'; {note.fix}' if note.fix else ''}"))
-    click.echo("It was not asked anything; `shipmate model test` asks it.")
+    echo("It was not asked anything; `shipmate model test` asks it.")
 
 
 def describe_measured(measured: Measured) -> str:
@@ -208,8 +209,8 @@ def _settle(layout: Layout, selection: SelectedModel, member: str, *, force: boo
         measured = asyncio.run(try_plan(plan))
     except ShipmateError as error:
         click.echo(f"✗ {_hide(plan, loaded, str(error))}", err=True)
-        if not force and not (asks and click.confirm("Keep it all the same?", default=False)):
-            click.echo("Nothing was written.", err=True)
+        if not force and not (asks and click.confirm(say("Keep it all the same?"), default=False)):
+            echo("Nothing was written.", err=True)
             return 1
     else:
         click.echo(f"✓ {describe_measured(measured)}")

@@ -9,10 +9,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-import click
-
 from shipmate.cli.place import PLATFORM
 from shipmate.cli.terminal.card import clean
+from shipmate.cli.terminal.tongue import complain
 from shipmate.values.event import Attachment, TextEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.values.thread_id import ThreadId
@@ -39,8 +38,7 @@ async def open_ship(layout: Layout, *, finishes: bool = True) -> AsyncGenerator[
         await ship.close()
         raise
     if finishes and (busy := ship.keeper.busy()):
-        threads = ", ".join(busy)
-        click.echo(f"shipmate: finishing {threads}. Ctrl-C leaves that to the next start.", err=True)
+        complain(f"finishing {', '.join(busy)}. Ctrl-C leaves that to the next start.")
     await ship.close(finish=finishes)
 
 
@@ -62,7 +60,7 @@ async def prime(
         language=ship.config.language,
     )
     for problem in dialog.problems:
-        click.echo(f"shipmate: {clean(problem)}", err=True)
+        complain(clean(problem))
 
 
 def make_text(
@@ -73,6 +71,7 @@ def make_text(
     model: str | None = None,
     member: str | None = None,
     attachments: tuple[Attachment, ...] = (),
+    extra_context: str | None = None,
 ) -> TextEvent:
     """Make the event of words typed here."""
     return TextEvent(
@@ -86,6 +85,7 @@ def make_text(
         model=model,
         member=member,
         attachments=attachments,
+        extra_context=extra_context,
     )
 
 

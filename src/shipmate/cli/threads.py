@@ -8,26 +8,30 @@ from pathlib import Path
 import click
 import msgspec
 
+from shipmate.cli.completion import complete_thread
 from shipmate.cli.place import OpenWorkspace, find_layout, open_records, parse_thread_id, run_opened
 from shipmate.cli.ship import open_ship
 from shipmate.cli.talk.note import course_here, pin_here
 from shipmate.cli.terminal.card import clean, shorten
 from shipmate.cli.terminal.leaving import run
 from shipmate.cli.terminal.show import local_time, write_markdown
-from shipmate.cli.terminal.tongue import say
+from shipmate.cli.terminal.tongue import complain, echo, say
 from shipmate.cli.terminal.width import columns, measure, pad
 from shipmate.errors import NotFoundError, UserError
-from shipmate.store.port import ThreadInfo
+from shipmate.store.port import SearchHit, ThreadInfo
 from shipmate.thread.service import Thread
 from shipmate.values.event import CourseEvent, Outcome, PinEvent
 from shipmate.values.thread_id import ThreadId
 
-THREAD = click.argument("thread", metavar="THREAD")
+THREAD = click.argument("thread", metavar="THREAD", shell_complete=complete_thread)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 # How wide titles are shown, when they go below the id instead, and what stands beside them.
 TITLE_WIDTH = 50
 NARROW_TITLE = 16
 BESIDE_TITLE = 26
+# How much of a message is shown around words that were looked for, and how much of it before them.
+LONG_LINE = 160
+LEAD = 20
 EMPTY = "No threads yet. Start one with `shipmate chat`."
 EMPTY_OF = {"bin": "The bin is empty.", "archived": "Nothing is archived.", "query": "No thread matches."}
 
@@ -60,7 +64,7 @@ def list_threads(
         return
     if not found:
         which = "bin" if binned else "archived" if archived else "query" if query else ""
-        click.echo(EMPTY_OF.get(which, EMPTY))
+        echo(EMPTY_OF.get(which, EMPTY))
     for line in format_threads(found):
         click.echo(line)
 
@@ -79,6 +83,41 @@ def format_threads(found: list[ThreadInfo]) -> list[str]:
         else:
             count = f"{info.message_count:>4}"
             lines.append(f"{pad(clean(info.thread_id), widest)}  {at}  {count}  {shorten(title, room)}")
+    return lines
+
+
+@command.command()
+@click.argument("words", nargs=-1, required=True)
+@click.option("-n", "--limit", type=click.IntRange(1, 1_000), default=20, show_default=True)
+@JSON
+@click.pass_context
+def search(context: click.Context, words: tuple[str, ...], limit: int, as_json: bool) -> int:
+    """Find messages that hold WORDS, in all threads; exit code 1 when there is none."""
+    wanted = " ".join(words)
+
+    async def work(records: OpenWorkspace) -> list[SearchHit]:
+        await records.store.reconcile()
+        return await records.store.search.find(wanted, limit)
+
+    found = run_opened(context, open_records, work)
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(found)))
+    else:
+        for line in format_hits(found, wanted) or [say("No message matches.")]:
+            click.echo(line)
+    return 0 if found else 1
+
+
+def format_hits(hits: list[SearchHit], words: str) -> list[str]:
+    """Write messages that were found: where and when each was said, and the words around."""
+    first = words.casefold().split()[0]
+    room = max(20, (columns() or LONG_LINE) - 4)
+    lines: list[str] = []
+    for hit in hits:
+        at = max(0, hit.text.casefold().find(first) - LEAD)
+        who = say("You") if hit.role == "user" else say("Member")
+        lines.append(f"{clean(hit.thread_id)}  {local_time(hit.at)}  {who}")
+        lines.append(f"    {shorten(('…' if at else '') + hit.text[at:], room)}")
     return lines
 
 
@@ -128,7 +167,7 @@ def export(context: click.Context, thread: str, kind: str, output: Path | None) 
         raise UserError(
             f"cannot write {output}: {error.strerror}. Give another file with --output."
         ) from error
-    click.echo(f"Wrote {len(found.messages)} messages to {output}.")
+    echo(f"Wrote {len(found.messages)} messages to {output}.")
 
 
 @command.command()
@@ -146,7 +185,7 @@ def rename(context: click.Context, thread: str, title: str) -> None:
         await records.store.threads.rename(thread_id, words)
 
     run_opened(context, open_records, work)
-    click.echo(f"Renamed to “{words}”.")
+    echo(f"Renamed to “{words}”.")
 
 
 @command.command()
@@ -161,7 +200,7 @@ def archive(context: click.Context, thread: str, undo: bool) -> None:
         await records.store.threads.set(thread_id, archived=not undo)
 
     run_opened(context, open_records, work)
-    click.echo("Back in the list." if undo else "Archived. `shipmate threads list --archived` shows it.")
+    echo("Back in the list." if undo else "Archived. `shipmate threads list --archived` shows it.")
 
 
 @command.command("bin")
@@ -177,7 +216,7 @@ def bin_thread(context: click.Context, thread: str) -> None:
         await records.store.threads.refresh(str(thread_id))
 
     run_opened(context, open_records, work)
-    click.echo(f"In the bin. `shipmate threads restore {thread_id}` brings it back.")
+    echo(f"In the bin. `shipmate threads restore {thread_id}` brings it back.")
 
 
 @command.command()
@@ -196,7 +235,7 @@ def restore(context: click.Context, thread: str) -> None:
         await records.store.threads.refresh(str(thread_id))
 
     run_opened(context, open_records, work)
-    click.echo(f"Restored {thread_id}.")
+    echo(f"Restored {thread_id}.")
 
 
 @command.command("new-course")
@@ -241,7 +280,7 @@ def pins(context: click.Context, thread: str, as_json: bool) -> None:
         click.echo(msgspec.json.format(msgspec.json.encode(found)))
         return
     if not found:
-        click.echo("Nothing is pinned. `shipmate threads pin THREAD TEXT` pins a fact.")
+        echo("Nothing is pinned. `shipmate threads pin THREAD TEXT` pins a fact.")
     for each in found:
         click.echo(clean(f"{each.number}. {each.text}"))
 
@@ -256,7 +295,7 @@ def _note(context: click.Context, event: CourseEvent | PinEvent) -> None:
             await ship.threads.read(ThreadId.parse(event.thread_id))
             receipt = await ship.receive(event)
             if ship.keeper.running(event.thread_id) is not None:
-                click.echo("shipmate: a run is going on; this is done when it ends", err=True)
+                complain("a run is going on; this is done when it ends")
             return await receipt.outcome()
 
     outcome = run(work())
@@ -280,5 +319,5 @@ def _read(context: click.Context, thread_id: ThreadId) -> tuple[Thread, str]:
     thread, title = run_opened(context, open_records, work)
     for problem in thread.problems:
         place = f"line {problem.line} of {thread_id} cannot be read" if problem.line else str(thread_id)
-        click.echo(f"shipmate: {place}: {problem.message}", err=True)
+        complain(f"{place}: {problem.message}")
     return thread, title

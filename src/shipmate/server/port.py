@@ -13,6 +13,7 @@ from shipmate.orchestrator.feed import Receipt
 from shipmate.orchestrator.keeper.port import Keeper
 from shipmate.store.port import Store
 from shipmate.thread.service import Thread, ThreadService
+from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.config import Config
 from shipmate.workspace.crew import Crew
@@ -42,6 +43,8 @@ class Ship(Protocol):
     @property
     def crew(self) -> Crew: ...
     def equip(self, member_id: str) -> Equipment: ...
+    @property
+    def sandbox(self) -> Sandbox: ...
     @property
     def model(self) -> Model: ...
     @property

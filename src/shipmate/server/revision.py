@@ -55,10 +55,7 @@ def write_document(layout: Layout, path: Path, name: str, text: str, version: st
     if before is None and os.path.lexists(path):
         raise invalid(f"{name} is no regular file.", "Move away what stands there, and write it again.")
     present = None if before is None else version_of(before)
-    if present != version:
-        raise ApiError(
-            409, "conflict", f"{name} was changed meanwhile.", "Load it again and merge.", version=present
-        )
+    _check_version(name, present, version)
     data = text.encode()
     try:
         if before is not None and before != data:
@@ -67,6 +64,26 @@ def write_document(layout: Layout, path: Path, name: str, text: str, version: st
     except OSError as error:
         raise StorageError(f"{name} could not be written: {error.strerror}") from error
     return version_of(data)
+
+
+def remove_document(layout: Layout, path: Path, name: str, version: str | None) -> None:
+    """Take a document away if nobody changed it since; what stood there is kept."""
+    before = _read(path)
+    if before is None:
+        raise missing(f"file {name}")
+    _check_version(name, version_of(before), version)
+    try:
+        _keep(layout, path, before)
+        path.unlink()
+    except OSError as error:
+        raise StorageError(f"{name} could not be deleted: {error.strerror}") from error
+
+
+def _check_version(name: str, present: str | None, version: str | None) -> None:
+    if present != version:
+        raise ApiError(
+            409, "conflict", f"{name} was changed meanwhile.", "Load it again and merge.", version=present
+        )
 
 
 def list_revisions(layout: Layout, path: Path) -> list[Revision]:

@@ -44,6 +44,13 @@ class Answer(msgspec.Struct, rename="camel"):
     """The JSON object of an answer; keys are camelCase, in the order of the fields."""
 
 
+class Localized(Answer):
+    """The same words in both languages."""
+
+    en: str
+    zh: str
+
+
 class Json(Response):
     """A response that sends a value as JSON."""
 

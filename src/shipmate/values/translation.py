@@ -36,11 +36,12 @@ def load_sentences() -> list[Sentence]:
 
 def translate(text: str, depth: int = 0) -> str:
     """Return a text in Chinese; what nobody translated stays as it was told."""
-    if len(text) > LONG or depth > DEEP:
+    # A word alone is somebody's name for something.
+    if len(text) > LONG or depth > DEEP or (depth and " " not in text):
         return text
     if text.endswith(".") and not text.endswith(".."):
         inner = text[:-1]
-        said = translate(inner, depth + 1)
+        said = translate(inner, depth)
         return text if said == inner else f"{said}。"
     strict = _say(text, depth, is_loose=False)
     if strict is not None:

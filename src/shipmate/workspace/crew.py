@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 WORDS = Path(__file__).with_name("words")
 # The files that say who a member is where there is no Agent.md.
 SELVES = ("IDENTITY.md", "SOUL.md")
+# What is judged by holds at once; all else of the permissions is asked for at the start.
+RULES = ("mode", "allow", "ask", "deny")
 # Any one of these makes a folder of members/ a member.
 FILES = ("member.json", "Agent.md", *SELVES)
 
@@ -41,7 +43,7 @@ class Crew:
 
     @property
     def loaded(self) -> Loaded:
-        """The settings: which model answers is as the files say now, all else as they said at the start."""
+        """The settings: model and rules are as the files say now, all else as they said at the start."""
         self._follow_settings()
         return self._loaded
 
@@ -121,7 +123,7 @@ class Crew:
         return self._files.read(self.layout.config), self._files.read(self.layout.env)
 
     def _follow_settings(self) -> None:
-        """Take over another model, or another key, that ship.json and .env name by now."""
+        """Take over another model, another key, or other rules that ship.json and .env name by now."""
         files = self._read_settings()
         if [_said(each) for each in files] == [_said(each) for each in self._settings]:
             return
@@ -129,9 +131,12 @@ class Crew:
         try:
             fresh = load_config(self.layout, list_places(self._loaded.environ)[0].variables)
         except ConfigError as error:
-            log.warning("the model stays as it was: %s", error)
+            log.warning("the model and the rules stay as they were: %s", error)
             return
-        config = msgspec.structs.replace(self._loaded.config, llm=fresh.config.llm)
+        known, now = self._loaded.config, fresh.config.permissions
+        rules = {name: getattr(now, name) for name in RULES}
+        permissions = msgspec.structs.replace(known.permissions, **rules)
+        config = msgspec.structs.replace(known, llm=fresh.config.llm, permissions=permissions)
         self._loaded.mask.cover(secret_values(fresh.environ, msgspec.to_builtins(fresh.config)))
         self._loaded = msgspec.structs.replace(self._loaded, config=config, environ=fresh.environ)
         self._known.clear()

@@ -84,6 +84,15 @@ export const api = {
   memoryFile: (path: string) => request<T.FileText>("GET", `/api/memory/file${query({ path })}`),
   saveMemoryFile: (path: string, text: string, version: string | null) =>
     request<{ version: string }>("PUT", `/api/memory/file${query({ path })}`, { text, version }),
+  deleteMemoryFile: (path: string, version: string) =>
+    request<void>("DELETE", `/api/memory/file${query({ path, version })}`),
+  memoryFileHistory: (path: string) =>
+    request<{ versions: T.FileVersion[] }>("GET", `/api/memory/file/history${query({ path })}`),
+  permissions: () => request<T.Rules & T.RuleNotes>("GET", "/api/permissions"),
+  savePermissions: (rules: T.Rules, sure: boolean) =>
+    request<T.Rules & T.RuleNotes>("PUT", "/api/permissions", { ...rules, sure }),
+  tryPermissions: (body: { tool: string; what: string; member?: string; rules?: T.Rules }) =>
+    request<T.RuleVerdict>("POST", "/api/permissions/try", body),
   skills: () => request<{ skills: T.Skill[] }>("GET", "/api/skills"),
   skill: (name: string) => request<T.Skill>("GET", `/api/skills/${enc(name)}`),
   usage: (days: number) => request<T.Usage>("GET", `/api/usage${query({ days })}`),

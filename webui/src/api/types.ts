@@ -144,6 +144,8 @@ export interface Approval {
   member: string;
   wording: string | null;
   reason: string | null;
+  /** The same in both languages; nothing where it is the words of an error. */
+  reasons: Localized | null;
   requestedAt: string;
   expiresAt: string | null;
   decidedAt: string | null;
@@ -524,4 +526,29 @@ export interface Change {
   /** The files by their place in the workspace; none when they are too many. */
   files: string[];
   waiting: number;
+}
+
+export interface Localized {
+  en: string;
+  zh: string;
+}
+
+/** The rules of ship.json. */
+export interface Rules {
+  mode: Mode;
+  allow: string[];
+  ask: string[];
+  deny: string[];
+}
+
+export interface RuleNotes {
+  broken: { rule: string; problem: string }[];
+  notes: string[];
+}
+
+export interface RuleVerdict {
+  action: "allow" | "ask" | "deny";
+  why: Localized;
+  rule: string | null;
+  broken: { rule: string; problem: string }[];
 }

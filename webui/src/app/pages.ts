@@ -11,6 +11,7 @@ export const pages = {
   priming: lazy(() => import("../page/Priming")),
   usage: lazy(() => import("../page/Usage")),
   audit: lazy(() => import("../page/Audit")),
+  permissions: lazy(() => import("../page/Permissions")),
   settings: lazy(() => import("../page/Settings")),
 } as const;
 

@@ -1,17 +1,19 @@
-import { useEffect, useId, useRef, useState, type RefObject } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import { api } from "../api/api";
-import { ApiError, Cell, gate } from "../api/client";
+import { ApiError, gate } from "../api/client";
 import { useChange } from "../api/live";
 import { refreshThreads } from "../api/threads";
 import type { Approval, Message } from "../api/types";
 import { useCell, useLoad } from "../api/use";
-import { useT } from "../i18n";
+import { language, useT } from "../i18n";
 import { useFormat } from "../i18n/format";
+import { useReason } from "../i18n/reason";
 import { Diff, looksLikeDiff } from "../ui/Diff";
 import { Icon } from "../ui/Icon";
 import { say, sayError } from "../ui/toast";
 import { Data } from "./Data";
 import { isToolPart } from "./toolPart";
+import { unreadCards, useReadToEnd } from "./useReadToEnd";
 
 // A longer rule would hide the buttons; what it says is shown whole above them.
 const RULE_LIMIT = 80;
@@ -58,6 +60,8 @@ export function ApprovalCard({ approvalId, approval, tool, input, onDecided }: C
   const isOpen = !approval || approval.status === "requested";
   const text = useRef<HTMLDivElement>(null);
   const format = useFormat();
+  const reason = useReason();
+  const chosen = useCell(language);
   const { isRead, showEnd } = useReadToEnd(text, approvalId, Boolean(approval?.preview));
   const handFocusTo = useFocusAfter(isOpen);
   return (
@@ -67,7 +71,7 @@ export function ApprovalCard({ approvalId, approval, tool, input, onDecided }: C
         <strong>{t("approval.title", { tool })}</strong>
         {approval && <span className="muted mono truncate">{t("approval.folder", { folder: approval.folder })}</span>}
       </header>
-      {approval?.reason && <p className="muted">{approval.reason}</p>}
+      {approval?.reason && <p className="muted">{approval.reasons?.[chosen] ?? reason(approval.reason)}</p>}
       <div ref={text}>
         <Preview approval={approval} input={input} />
       </div>
@@ -266,45 +270,6 @@ function refocus(next: HTMLElement | null) {
   const places = [".composer textarea", ".confirmation", "#main"];
   const found = places.map((place) => document.querySelector<HTMLElement>(place)).find((element) => element !== null);
   (next?.isConnected ? next : found)?.focus();
-}
-
-/** The cards whose text is longer than what is shown of it and was not read to its end. */
-const unreadCards = new Cell<ReadonlySet<string>>(new Set());
-
-function markRead(id: string, isRead: boolean): void {
-  const next = new Set(unreadCards.get());
-  if (isRead ? next.delete(id) : !next.has(id) && next.add(id)) unreadCards.set(next);
-}
-
-// A line that is cut by half counts as seen.
-const NEAR_PX = 12;
-
-/** Knows whether a text was scrolled to its end; once seen, it stays seen. */
-function useReadToEnd(place: RefObject<HTMLElement | null>, id: string, isShown: boolean) {
-  const [isRead, setRead] = useState(false);
-  useEffect(() => {
-    const text = place.current?.querySelector<HTMLElement>("pre");
-    if (!isShown || !text || isRead) return;
-    const look = () => {
-      const isAtEnd = text.scrollHeight - text.scrollTop - text.clientHeight < NEAR_PX;
-      markRead(id, isAtEnd);
-      if (isAtEnd) setRead(true);
-    };
-    const sizes = new ResizeObserver(look);
-    sizes.observe(text);
-    text.addEventListener("scroll", look);
-    return () => {
-      sizes.disconnect();
-      text.removeEventListener("scroll", look);
-      markRead(id, true);
-    };
-  }, [place, id, isShown, isRead]);
-  const showEnd = () => {
-    const text = place.current?.querySelector<HTMLElement>("pre");
-    text?.scrollTo({ top: text.scrollHeight });
-    text?.focus();
-  };
-  return { isRead: isRead || !isShown, showEnd };
 }
 
 /** Shows the whole call: the diff or command the server made ready, or the bare input when there is none. */

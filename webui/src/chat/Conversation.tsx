@@ -11,7 +11,8 @@ import { PinMark } from "./Pins";
 import { Primed } from "./Primed";
 import { useFind } from "./useFind";
 import { useScroll } from "./useScroll";
-import { lastSaid, type ThreadState } from "./useThread";
+import { lastSaid } from "./stored";
+import type { ThreadState } from "./useThread";
 import { placesOf, type Place } from "./version";
 
 interface Props {

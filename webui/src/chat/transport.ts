@@ -1,3 +1,4 @@
+import { Chat } from "@ai-sdk/react";
 import { DefaultChatTransport } from "ai";
 import { csrfHeader, enc, failure, gate, refreshCsrf, ApiError } from "../api/client";
 import type { Message } from "../api/types";
@@ -28,7 +29,7 @@ async function streamFetch(input: RequestInfo | URL, init?: RequestInit): Promis
 }
 
 /** The AI SDK's own transport; only the last message travels, because the stored thread is the truth. */
-export function makeTransport(): DefaultChatTransport<Message> {
+function makeTransport(): DefaultChatTransport<Message> {
   return new DefaultChatTransport<Message>({
     api: "/api/chat",
     headers: csrfHeader,
@@ -38,6 +39,21 @@ export function makeTransport(): DefaultChatTransport<Message> {
     }),
     prepareReconnectToStreamRequest: ({ id }) => ({ api: `/api/chat/${enc(id)}/stream` }),
   });
+}
+
+/** Makes the client of a thread. Handed over whole: `useChat` would hide from it that a joined stream begins anew. */
+export function makeChat(id: string, onError: (error: Error) => void): Chat<Message> {
+  const chat = new Chat<Message>({
+    id,
+    transport: makeTransport(),
+    onError,
+    onData: (part) => {
+      if (part.type !== "data-message") return;
+      const changed = part.data as Message;
+      chat.messages = chat.messages.map((message) => (message.id === changed.id ? changed : message));
+    },
+  });
+  return chat;
 }
 
 /** Queues a message with files: the server takes it, and its answer is followed later. */

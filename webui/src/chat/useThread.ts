@@ -1,4 +1,4 @@
-import { Chat, useChat } from "@ai-sdk/react";
+import { useChat } from "@ai-sdk/react";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api } from "../api/api";
 import { ApiError, gate } from "../api/client";
@@ -6,7 +6,8 @@ import { refreshThreads, threadOf, threads } from "../api/threads";
 import type { Message, Thread } from "../api/types";
 import { useCell } from "../api/use";
 import { draftMessage, keepUnsent, messageDraft, newMessageId, readUnsent, type Draft } from "./draft";
-import { makeTransport, postAndLeave } from "./transport";
+import { isRefusal, lastSaid, olderThan, prepend, runningIn, signature, withUnsent, EMPTY, type Page, type Unsent } from "./stored";
+import { makeChat, postAndLeave } from "./transport";
 import { usePins } from "./usePins";
 import { useQueue } from "./useQueue";
 import { useSteady } from "./useSteady";
@@ -17,77 +18,7 @@ const FOLLOW_TRIES = 20;
 const OLDER = 100;
 const FAR = 500;
 
-interface Page {
-  loaded: boolean;
-  hasMore: boolean;
-  problems: string[];
-  running: boolean;
-  hidePriming: boolean;
-}
-
-const EMPTY: Page = { loaded: false, hasMore: false, problems: [], running: false, hidePriming: false };
-
 const pause = (ms: number) => new Promise((resolve) => window.setTimeout(resolve, ms));
-
-/** What was sent and is not known to be taken: sent again until it is, which starts nothing twice. */
-interface Unsent {
-  message?: Message;
-  isTaken: (page: { messages: Message[]; running: boolean }) => boolean;
-  send: () => Promise<void>;
-}
-
-/** Makes the client of a thread. Handed over whole: `useChat` would hide from it that a joined stream begins anew. */
-function makeChat(id: string, onError: (error: Error) => void): Chat<Message> {
-  const chat = new Chat<Message>({
-    id,
-    transport: makeTransport(),
-    onError,
-    onData: (part) => {
-      if (part.type !== "data-message") return;
-      const changed = part.data as Message;
-      chat.messages = chat.messages.map((message) => (message.id === changed.id ? changed : message));
-    },
-  });
-  return chat;
-}
-
-/** Tells whether the server answered and said no, which trying again will not change. */
-const isRefusal = (error: Error | undefined): error is ApiError => error instanceof ApiError && error.status > 0;
-
-/** Lists what was loaded before the stored last page. */
-function olderThan(fresh: Message[], old: Message[]): Message[] {
-  const first = fresh[0];
-  const at = first ? old.findIndex((message) => message.id === first.id) : -1;
-  return at > 0 ? old.slice(0, at) : [];
-}
-
-/** Keeps the running answer on screen, which the stored page leaves out, until its stream tells it anew. */
-function runningIn(fresh: Message[], old: Message[]): Message[] {
-  const last = old.filter((message) => message.role === "assistant").at(-1);
-  return last && !fresh.some((message) => message.id === last.id) ? [last] : [];
-}
-
-/** Puts what waits to be sent behind what is there, once. */
-function withUnsent(messages: Message[], unsent: Message[]): Message[] {
-  const left = unsent.filter((message) => !messages.some((one) => one.id === message.id));
-  return left.length > 0 ? [...messages, ...left] : messages;
-}
-
-/** Puts an older page before what is there; a page that came twice is not shown twice. */
-function prepend(older: Message[], now: Message[]): Message[] {
-  const known = new Set(now.map((message) => message.id));
-  return [...older.filter((message) => !known.has(message.id)), ...now];
-}
-
-/** Finds the last message that says something: what pins a fact stands aside. */
-export function lastSaid(messages: Message[]): Message | undefined {
-  const isPin = (message: Message) => message.parts.some((part) => part.type === "data-pin" || part.type === "data-unpin");
-  return messages.filter((message) => !isPin(message)).at(-1);
-}
-
-function signature(thread: Thread | undefined): string {
-  return thread ? `${thread.lastAt} ${thread.messageCount} ${thread.running} ${thread.pendingApprovals}` : "";
-}
 
 /**
  * Keeps one thread on screen. The stored thread is the truth: after every stream, reconnect, decision or sign of another

@@ -13,6 +13,9 @@ const COLOURS = {
   dark: { background: "#131517", primaryColor: "#17343a", primaryTextColor: "#e9e7e3", primaryBorderColor: "#70c7cb", lineColor: "#b0aca4", secondaryColor: "#1d2124", tertiaryColor: "#2c2412", textColor: "#e9e7e3", noteBkgColor: "#2c2412", noteTextColor: "#e9e7e3", noteBorderColor: "#ecb966" },
 };
 
+// Measuring a label would make elements of these; the frame's policy stops what they do, and then complains.
+const TAG = /<[a-z!/][^<>]*=[^<>]*>/gi;
+
 let turn: Promise<unknown> = Promise.resolve();
 
 async function draw(mermaid: Mermaid, { id, text, isDark }: { id: number; text: string; isDark: boolean }): Promise<void> {
@@ -20,6 +23,7 @@ async function draw(mermaid: Mermaid, { id, text, isDark }: { id: number; text: 
     startOnLoad: false,
     securityLevel: "strict",
     suppressErrorRendering: true,
+    look: "classic",
     theme: "base",
     themeVariables: { darkMode: isDark, fontFamily: FONT, fontSize: "15px", ...COLOURS[isDark ? "dark" : "light"] },
     htmlLabels: false,
@@ -28,7 +32,7 @@ async function draw(mermaid: Mermaid, { id, text, isDark }: { id: number; text: 
     maxEdges: 200,
   });
   try {
-    const { svg } = await mermaid.render(`diagram-${id}`, text);
+    const { svg } = await mermaid.render(`diagram-${id}`, text.replace(TAG, ""));
     parent.postMessage({ id, svg: sized(svg) }, location.origin);
   } catch {
     parent.postMessage({ id }, location.origin);

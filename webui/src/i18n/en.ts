@@ -213,7 +213,6 @@ export const en = {
   "grants": "Grants",
   "grants.none": "No grants. “For 10 minutes” and “In this thread” make one.",
   "grants.until": "until {at}",
-  "grants.scope": "scope: {scope}",
   "grants.revoke": "Revoke",
 
   "prompt": "Message {name}",
@@ -564,4 +563,24 @@ export const en = {
   "permissions.broken": "These rules cannot be read; until they are mended, everything that acts is refused:",
   "permissions.saved": "The rules hold from the next call on.",
   "permissions.yolo": "With this mode every call runs without asking. Save it all the same?",
+
+  "grants.scope.thread": "in its thread",
+  "grants.scope.always": "in every thread of its member",
+
+  "subject.model tools": "model tools",
+  "subject.model": "model",
+  "subject.sandbox": "sandbox",
+  "subject.preview": "preview",
+  "subject.threads": "threads",
+  "subject.keeper": "keeper",
+  "subject.disk": "disk",
+  "subject.index": "index",
+  "subject.audit": "audit",
+  "subject.skills": "skills",
+  "subject.priming": "priming",
+  "subject.permissions": "permissions",
+  "subject.permissions: mode": "permissions: mode",
+  "subject.keys": "keys",
+  "subject.workspace": "workspace",
+  "subject.timezone": "timezone",
 } as const;

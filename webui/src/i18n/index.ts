@@ -48,6 +48,11 @@ export function translate(chosen: Language, word: Word, values: Record<string, s
   });
 }
 
+/** Tells whether a name that the server gave is one that this page has words for. */
+export function isWord(name: string): name is Word {
+  return name in en;
+}
+
 export function useT(): Translate {
   const chosen = useCell(language);
   return useCallback((word, values) => translate(chosen, word, values), [chosen]);

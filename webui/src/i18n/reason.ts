@@ -82,10 +82,11 @@ function sayParted(text: string, known: Sentence[], depth: number): { said: stri
 
 /** Says a reason in Chinese, sentence by sentence; what nobody translated stays as it was told. */
 function translateReason(text: string, known: Sentence[], depth = 0): string {
-  if (text.length > LONG || depth > DEEP) return text;
+  // A word alone is somebody's name for something.
+  if (text.length > LONG || depth > DEEP || (depth > 0 && !text.includes(" "))) return text;
   if (text.endsWith(".") && !text.endsWith("..")) {
     const inner = text.slice(0, -1);
-    const said = translateReason(inner, known, depth + 1);
+    const said = translateReason(inner, known, depth);
     return said === inner ? text : `${said}。`;
   }
   const strict = saySentence(text, known, depth, false);

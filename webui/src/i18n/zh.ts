@@ -215,7 +215,6 @@ export const zh: Record<keyof typeof en, string> = {
   "grants": "授权",
   "grants.none": "没有授权。选择“10 分钟内”或“本对话内”会产生授权。",
   "grants.until": "有效至 {at}",
-  "grants.scope": "范围：{scope}",
   "grants.revoke": "撤销",
 
   "prompt": "给 {name} 发消息",
@@ -566,4 +565,24 @@ export const zh: Record<keyof typeof en, string> = {
   "permissions.broken": "以下规则无法读懂；改好之前，凡有改动的操作一律拒绝：",
   "permissions.saved": "新规则从下一次调用起生效。",
   "permissions.yolo": "在这个模式下，所有调用都不问就执行。仍要保存吗？",
+
+  "grants.scope.thread": "只在那个对话里",
+  "grants.scope.always": "在该成员的所有对话里",
+
+  "subject.model tools": "模型的工具",
+  "subject.model": "模型",
+  "subject.sandbox": "沙箱",
+  "subject.preview": "预览",
+  "subject.threads": "对话",
+  "subject.keeper": "看管进程",
+  "subject.disk": "磁盘",
+  "subject.index": "索引",
+  "subject.audit": "审计",
+  "subject.skills": "技能",
+  "subject.priming": "引导脚本",
+  "subject.permissions": "权限",
+  "subject.permissions: mode": "权限：模式",
+  "subject.keys": "密钥",
+  "subject.workspace": "工作区",
+  "subject.timezone": "时区",
 };

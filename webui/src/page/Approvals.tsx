@@ -20,7 +20,15 @@ export default function Approvals() {
   };
   useChange(["approvals"], () => void reload());
   return (
-    <Page title={t("nav.approvals")} about={t("approvals.about")}>
+    <Page
+      title={t("nav.approvals")}
+      about={t("approvals.about")}
+      actions={
+        <a className="button" href={link("permissions")}>
+          {t("nav.permissions")}
+        </a>
+      }
+    >
       <Show from={approvals}>
         {({ approvals: all }) => (
           <>
@@ -73,7 +81,7 @@ function Grants({ items, onChange }: { items: Grant[]; onChange: () => void }) {
               {grant.pattern ? `(${grant.pattern})` : ""}
             </strong>
             <p className="faint">
-              {grant.expiresAt ? t("grants.until", { at: format.full(grant.expiresAt) }) : t("grants.scope", { scope: grant.scope })}
+              {grant.expiresAt ? t("grants.until", { at: format.full(grant.expiresAt) }) : t(`grants.scope.${grant.scope === "thread" ? "thread" : "always"}`)}
               {grant.grantedBy ? ` · ${grant.grantedBy}` : ""}
             </p>
           </div>

@@ -3,11 +3,13 @@ import { api } from "../api/api";
 import type { Finding } from "../api/types";
 import { useCell, useLoad } from "../api/use";
 import { preference } from "../app/preference";
+import { link } from "../app/route";
 import { useSession } from "../app/session";
 import { chooseTheme, theme } from "../app/theme";
 import { notifies, switchNotifications } from "../app/useAttention";
 import { areShortcutsOn } from "../app/useShortcuts";
-import { chooseLanguage, language, useT } from "../i18n";
+import { chooseLanguage, isWord, language, useT } from "../i18n";
+import { useReason } from "../i18n/reason";
 import { Icon } from "../ui/Icon";
 import { Show } from "../ui/State";
 import { KeyTest } from "./KeyTest";
@@ -29,7 +31,7 @@ export default function Settings() {
       </section>
       <Doctor />
       <p className="faint">
-        Shipmate {session.version} · {t("settings.mode")}: <span className="mono">{session.mode}</span>
+        Shipmate {session.version} · {t("settings.mode")}: <a href={link("permissions")}>{t(`mode.name.${session.mode}`)}</a>
       </p>
     </Page>
   );
@@ -136,6 +138,9 @@ function Doctor() {
 
 function FindingRow({ finding }: { finding: Finding }) {
   const t = useT();
+  const reason = useReason();
+  const known = `subject.${finding.subject}`;
+  const name = isWord(known) ? t(known) : reason(finding.subject);
   return (
     <li className="finding">
       <span className={`badge ${TONES[finding.level]}`}>
@@ -143,8 +148,8 @@ function FindingRow({ finding }: { finding: Finding }) {
         {t(`level.${finding.level}`)}
       </span>
       <div className="grow">
-        <strong>{finding.subject}</strong> {finding.message}
-        {finding.fix && finding.level !== "ok" && <p className="faint">{finding.fix}</p>}
+        <strong>{name}</strong> {reason(finding.message)}
+        {finding.fix && finding.level !== "ok" && <p className="faint">{reason(finding.fix)}</p>}
       </div>
     </li>
   );

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -112,9 +113,12 @@ class MemberPolicy:
         *,
         sandbox_works: Callable[[], bool],
         config: Config | None = None,
+        current: Callable[[], Permissions] | None = None,
     ) -> None:
         self._forming = Forming(layout, config or Config())
         self._permissions = permissions
+        # Asked at each call: rules may be written while the process runs.
+        self._current = current or (lambda: permissions)
         self._sandbox_works = sandbox_works
         self._files = FileCache(layout.root)
         # By member: the policy its own settings state, with the settings it was made from.
@@ -130,6 +134,9 @@ class MemberPolicy:
         return any(policy.forbids(call, parts) for policy in self._of(call.context.member))
 
     def _of(self, member: Member) -> list[Policy]:
+        if (now := self._current()) != self._permissions:
+            self._permissions = now
+            self._files = FileCache(Path(self._files.root))
         shared = self._files.make(member.own.agent, "policy", self._make_policy)
         return [shared] if member.permissions is None else [shared, self._own_policy(member)]
 

@@ -9,6 +9,7 @@ import click
 from shipmate.cli.place import find_layout
 from shipmate.cli.priming.option import JSON, NO_SCRIPTS, print_json
 from shipmate.cli.terminal.card import clean
+from shipmate.cli.terminal.tongue import echo
 from shipmate.priming.check import fix_file, lint_file
 from shipmate.priming.library import Library
 from shipmate.priming.lint.lint_mark import Mark
@@ -40,7 +41,7 @@ def check(context: click.Context, scripts: tuple[str, ...], fixes: bool, as_json
         print_json({"checked": len(files), **({"fixed": fixed} if fixes else {}), "problems": shown})
         return 1 if mistakes else 0
     for name in fixed:
-        click.echo(f"{clean(name)}: mended")
+        echo(f"{clean(name)}: mended")
     for name, mark in found:
         click.echo(clean(_write(name, mark)))
     if not files:

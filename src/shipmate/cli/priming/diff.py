@@ -12,6 +12,7 @@ import click
 from shipmate.cli.place import find_layout, open_records, parse_thread_id
 from shipmate.cli.priming.option import JSON, print_json
 from shipmate.cli.terminal.card import clean
+from shipmate.cli.terminal.tongue import echo
 from shipmate.errors import NotFoundError, PrimingError
 from shipmate.priming.convert import to_messages
 from shipmate.priming.export import select_course
@@ -51,7 +52,7 @@ def diff(context: click.Context, old: str, new: str, is_raw: bool, as_json: bool
     for line in found:
         click.secho(clean(line), fg=COLOURS.get(line[:1]))
     if not found:
-        click.echo("They are the same.")
+        echo("They are the same.")
     return 1 if found else 0
 
 

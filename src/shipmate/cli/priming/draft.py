@@ -11,6 +11,7 @@ import click
 from shipmate.cli.place import find_layout
 from shipmate.cli.priming.option import JSON, REF, check_member, print_json
 from shipmate.cli.terminal.card import clean
+from shipmate.cli.terminal.tongue import echo, say
 from shipmate.errors import UserError
 from shipmate.priming.export import Saved, ScriptExistsError, write_file
 from shipmate.priming.lint.lint import lint_script
@@ -46,7 +47,7 @@ def new(context: click.Context, ref: str, title: str, is_edited: bool, as_json: 
     if as_json:
         print_json(Saved(path=shown, script_ref=str(name), records=len(parse_script(text).records)))
     else:
-        click.echo(f"Made {shown}. Write in it with `shipmate priming edit {name}`.")
+        echo(f"Made {shown}. Write in it with `shipmate priming edit {name}`.")
     return edit_script(layout, name) if is_edited else 0
 
 
@@ -72,7 +73,7 @@ def edit_script(layout: Layout, ref: ScriptRef) -> int:
         _edit_until_done(copy, name)
         after = copy.read_bytes()
     if after == before.encode():
-        click.echo("Nothing changed.")
+        echo("Nothing changed.")
         return 0
     if read_text(path, name) != before:
         kept = path.with_name(f"{path.stem}.mine.md")
@@ -84,7 +85,7 @@ def edit_script(layout: Layout, ref: ScriptRef) -> int:
         )
     write_file(path, after, ref, overwrite=True)
     is_broken = any(mark.level == "error" for mark in _lint(after, name))
-    click.echo(f"Saved {name}, with mistakes in it." if is_broken else f"Saved {name}.")
+    echo(f"Saved {name}, with mistakes in it." if is_broken else f"Saved {name}.")
     return 1 if is_broken else 0
 
 
@@ -99,5 +100,5 @@ def _edit_until_done(copy: Path, name: str) -> None:
         marks = _lint(copy.read_bytes(), name)
         for mark in marks:
             click.echo(clean(f"{name}:{mark.line}: {mark.reason}. {mark.mend}"), err=True)
-        if not marks or not sys.stdin.isatty() or not click.confirm("Edit again?", default=True):
+        if not marks or not sys.stdin.isatty() or not click.confirm(say("Edit again?"), default=True):
             return

@@ -11,6 +11,7 @@ import msgspec
 from shipmate.cli.priming.option import check_member, print_json
 from shipmate.cli.priming.rehearsal_table import show_script
 from shipmate.cli.terminal.card import clean
+from shipmate.cli.terminal.tongue import echo
 from shipmate.errors import NotFoundError, StorageError
 from shipmate.priming.export import write_file
 from shipmate.priming.library import Library
@@ -173,9 +174,7 @@ def _update(layout: Layout, ref: ScriptRef, held: Held, setting: Setting, *, is_
     before = read_text(path, name)
     if _read_script(before, name) != held.script:
         # The answers are to what stood there before; what somebody wrote meanwhile is theirs.
-        click.echo(
-            f"{name} was changed during the rehearsal, and was left alone. Rehearse it again.", err=True
-        )
+        echo(f"{name} was changed during the rehearsal, and was left alone. Rehearse it again.", err=True)
         return held.report
     after = update_script(before, held.performed, held.judge, ignore=setting.ignore)
     if after != before:

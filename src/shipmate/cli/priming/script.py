@@ -10,6 +10,7 @@ import click
 from shipmate.cli.place import find_layout, open_records, parse_thread_id
 from shipmate.cli.priming.option import JSON, MEMBER, NO_SCRIPTS, REF, check_member, print_json
 from shipmate.cli.terminal.card import clean, shorten
+from shipmate.cli.terminal.tongue import complain, echo, say
 from shipmate.priming.export import Saved, ScriptExistsError, offer_name, save_script
 from shipmate.priming.library import Library, Listing
 from shipmate.priming.recent import Recents
@@ -58,7 +59,7 @@ def _print_listing(found: Listing, empty: str, *, as_json: bool) -> None:
         print_json({"scripts": found.entries, "problems": found.problems})
         return
     for problem in found.problems:
-        click.echo(f"shipmate: {clean(problem)}", err=True)
+        complain(clean(problem))
     if not found.entries:
         click.echo(empty)
     width = max((len(entry.script_ref) for entry in found.entries), default=0)
@@ -81,7 +82,7 @@ def show(context: click.Context, ref: str, as_json: bool) -> None:
     # A pipe gets the file as it is; a screen must not be steered by it.
     click.echo(clean(shown.text) if sys.stdout.isatty() else shown.text, nl=False)
     for problem in shown.problems:
-        click.echo(f"shipmate: {clean(problem)}", err=True)
+        complain(clean(problem))
 
 
 @click.command()
@@ -128,10 +129,10 @@ def save(
     try:
         saved = asyncio.run(work(overwrite))
     except ScriptExistsError:
-        if not sys.stdin.isatty() or not click.confirm(f"{slug} exists already. Replace it?"):
+        if not sys.stdin.isatty() or not click.confirm(say(f"{slug} exists already. Replace it?")):
             raise
         saved = asyncio.run(work(True))
     if as_json:
         print_json(saved)
     else:
-        click.echo(f"Saved {saved.records} records to {saved.path}. Use it with --prime {saved.script_ref}.")
+        echo(f"Saved {saved.records} records to {saved.path}. Use it with --prime {saved.script_ref}.")

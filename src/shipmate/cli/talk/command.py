@@ -8,12 +8,12 @@ import msgspec
 
 from shipmate.approvals.question import summarise
 from shipmate.cli.place import new_thread_id, parse_thread_id
-from shipmate.cli.talk.lookup import context_lines, cost_lines, member_lines, search_lines
+from shipmate.cli.talk.lookup import context_lines, cost_lines, member_lines
 from shipmate.cli.talk.note import hand_over, pin_lines, read_note, retry_here
 from shipmate.cli.talk.rewind import rewind
 from shipmate.cli.talk.slash import Slash, help_lines
 from shipmate.cli.terminal.tongue import say
-from shipmate.cli.threads import EMPTY, format_threads
+from shipmate.cli.threads import EMPTY, format_hits, format_threads
 from shipmate.errors import NotFoundError, UserError
 from shipmate.values.reveal import reveal
 from shipmate.values.thread_id import ThreadId
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from shipmate.cli.talk.conversation import Conversation
 
 LISTED_THREADS = 12
+HITS = 20
 
 
 async def do_command(talk: Conversation, slash: Slash) -> bool:
@@ -73,7 +74,8 @@ async def _look_up(talk: Conversation, slash: Slash) -> bool:
         case "approvals":
             await _show_approvals(talk)
         case "search":
-            talk.screen.list(await search_lines(talk.ship.store, slash.rest))
+            hits = await talk.ship.store.search.find(slash.rest, HITS)
+            talk.screen.list(format_hits(hits, slash.rest) or [say("No message matches.")])
         case _:
             return True
     return False
@@ -98,7 +100,7 @@ async def _retry(talk: Conversation) -> None:
 
 async def _edit(talk: Conversation) -> None:
     """Let the last words be said in another way: in a new thread that has all that was said before them."""
-    from shipmate.server.routes.thread import Branch, branch_thread
+    from shipmate.server.routes.chat.branch import Branch, branch_thread
 
     is_there = await talk.ship.threads.exists(talk.thread_id)
     messages = (await talk.ship.threads.read(talk.thread_id)).messages if is_there else []

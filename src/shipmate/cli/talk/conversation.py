@@ -273,7 +273,7 @@ class Conversation:
             for message in stored:
                 self._watching.remember(message)
             self._seen = {message["id"] for message in stored}
-            shown = stored
+            shown = [each for each in stored if "replacedBy" not in metadata_of(each)]
             recap = [write_message(message, with_output=False) for message in shown[-RECAP_MESSAGES:]]
             self.screen.show(Item("text", clean(text)) for text in recap if text)
             await self.show_questions()

@@ -1,23 +1,17 @@
-"""Look things up in a chat: what the prompt holds, what was used, who answers, what was said."""
+"""Look things up in a chat: what the prompt holds, what was used, who answers."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
-from shipmate.cli.terminal.card import clean, shorten
-from shipmate.cli.terminal.show import local_time
+from shipmate.cli.terminal.card import clean
 from shipmate.cli.terminal.tongue import say
-from shipmate.cli.terminal.width import pad
 from shipmate.context.request import ContextRequest
 from shipmate.orchestrator.equipment import Equipment
-from shipmate.store.port import Ledger, SearchHit, StepUsage, Store
+from shipmate.store.port import Ledger, StepUsage
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.member import Member
-
-HITS = 20
-# How much of a message stands before the words that were looked for.
-LEAD = 20
 
 
 def context_lines(equipment: Equipment, thread_id: ThreadId, model: str | None) -> list[str]:
@@ -62,17 +56,3 @@ def member_lines(crew: Crew, member: Member, *, alone: bool) -> list[str]:
     others = [f"{each.id} ({each.name})" for each in crew.list() if each.id != member.id]
     lines = [say(f"{member.name} ({member.id}) answers here")]
     return lines if alone or not others else [*lines, say(f"also here: {', '.join(others)}")]
-
-
-async def search_lines(store: Store, words: str) -> list[str]:
-    """List the messages that hold words, each with its thread and when it was said."""
-    hits = await store.search.find(words, HITS)
-    return [line for hit in hits for line in _describe_hit(hit, words)] or [say("nothing was found")]
-
-
-def _describe_hit(hit: SearchHit, words: str) -> list[str]:
-    first = words.casefold().split()[0]
-    at = max(0, hit.text.casefold().find(first) - LEAD)
-    said = shorten(("…" if at else "") + hit.text[at:])
-    who = say("You") if hit.role == "user" else say("Member")
-    return [f"{clean(hit.thread_id)}  {local_time(hit.at)}  {pad(who, 6)}", f"    {said}"]

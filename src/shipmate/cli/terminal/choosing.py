@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from shipmate.cli.terminal.card import clean
+from shipmate.cli.terminal.tongue import echo, say
 from shipmate.errors import ModelAuthError, ShipmateError
 from shipmate.models.catalog import ALIASES, PROVIDERS
 from shipmate.models.selection.listing import OfferedModel, OfferedModels
@@ -60,19 +61,19 @@ def choose(loaded: Loaded) -> SelectedModel:
 
 
 def _ask_provider(found: Sequence[Choosable]) -> tuple[str, LocalServer | None]:
-    click.echo("Which provider?\n")
+    echo("Which provider?\n")
     for number, each in enumerate(found, 1):
         click.echo(f"{number:>3}  {each.name:<20} {click.style(each.note, fg='green')}".rstrip())
-    click.echo("\n     any other by its name; docs/models.md lists them all")
+    echo("\n     any other by its name; docs/models.md lists them all")
     while True:
-        said = click.prompt("Number or name", type=str).strip()
+        said = click.prompt(say("Number or name"), type=str).strip()
         if said.isdecimal() and 1 <= int(said) <= len(found):
             each = found[int(said) - 1]
             return each.name, each.server
         name = ALIASES.get(said, said)
         if name in PROVIDERS and name != "rehearsal":
             return name, next((each.server for each in found if each.name == name), None)
-        click.echo(f"there is no provider {clean(said)!r}.")
+        echo(f"there is no provider {clean(said)!r}.")
 
 
 def _ask_address(provider: str, environ: Mapping[str, str]) -> str | None:
@@ -81,10 +82,10 @@ def _ask_address(provider: str, environ: Mapping[str, str]) -> str | None:
     if entry.home or named or entry.wire is None:
         return None
     while True:
-        said = click.prompt("Address of the server, such as http://127.0.0.1:8000/v1", type=str).strip()
+        said = click.prompt(say("Address of the server, such as http://127.0.0.1:8000/v1"), type=str).strip()
         if said.startswith(("http://", "https://")):
             return said
-        click.echo("an address begins with http:// or https://")
+        echo("an address begins with http:// or https://")
 
 
 def _ask_key(provider: str, environ: Mapping[str, str]) -> str | None:
@@ -99,7 +100,7 @@ def _ask_key(provider: str, environ: Mapping[str, str]) -> str | None:
         said = _prompt_key(hint)
         if said or may_lack:
             return said or None
-        click.echo("paste the key; Ctrl-C leaves")
+        echo("paste the key; Ctrl-C leaves")
 
 
 def _ask_key_and_list(
@@ -127,7 +128,7 @@ def _list(loaded: Loaded, provider: str, base_url: str | None, key: str | None) 
 
 
 def _prompt_key(hint: str) -> str:
-    said = click.prompt(f"Key, not shown ({hint})", default="", hide_input=True, show_default=False)
+    said = click.prompt(say(f"Key, not shown ({hint})"), default="", hide_input=True, show_default=False)
     return str(said).strip()
 
 
@@ -140,8 +141,8 @@ def _ask_model(provider: str, offers: Sequence[OfferedModel]) -> str:
         for number, name in enumerate(shown, 1):
             click.echo(f"{number:>3}  {clean(name)}")
         if len(shown) < len(names):
-            click.echo(f"     {len(names)} models in all; part of a name shows those that have it")
-        said = click.prompt("Model", default=default, type=str).strip()
+            echo(f"     {len(names)} models in all; part of a name shows those that have it")
+        said = click.prompt(say("Model"), default=default, type=str).strip()
         if said.isdecimal() and 1 <= int(said) <= len(shown):
             return shown[int(said) - 1]
         fits = [name for name in names if said.lower() in name.lower()]

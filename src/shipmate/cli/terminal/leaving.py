@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
+from shipmate.cli.terminal.tongue import complain
+
 Result = TypeVar("Result")
 SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _told: list[signal.Signals] = []
@@ -29,7 +31,7 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
             raise
         with contextlib.suppress(OSError):
             # A closed terminal shows nothing any more.
-            click.echo("shipmate: asked to end; what was begun goes on with the next process", err=True)
+            complain("asked to end; what was begun goes on with the next process")
         raise click.exceptions.Exit(128 + _told[0]) from None
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from shipmate.approvals.question import fence, literal
 from shipmate.cli.terminal.card import describe_call, shorten
+from shipmate.cli.terminal.tongue import say
 from shipmate.models.rehearsal.outcome import text_output
 from shipmate.thread.pin import list_pins, read_pin, without_words
 from shipmate.values.message import JsonObject, UIMessage, is_tool, metadata_of, tool_name
@@ -40,7 +41,8 @@ def write_message(message: UIMessage, *, with_output: bool = True) -> str:
         return ""
     at = local_time(str(metadata_of(message).get("timestamp", "")))
     who = HEADINGS.get(message["role"], message["role"])
-    return "\n\n".join([f"## {who}{f' · {at}' if at else ''}", *body])
+    replaced = say("(replaced by a later answer)") if "replacedBy" in metadata_of(message) else ""
+    return "\n\n".join([f"## {' · '.join(filter(None, (say(who), at, replaced)))}", *body])
 
 
 def _write_part(part: JsonObject, message: UIMessage, with_output: bool) -> Iterator[str]:

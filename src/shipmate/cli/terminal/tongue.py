@@ -52,12 +52,18 @@ def say(text: str) -> str:
         return text.tell(language())
     from shipmate.values.translation import translate
 
-    return translate(text)
+    words = text.strip()
+    return text.replace(words, translate(words), 1) if words else text
 
 
 def say_error(error: ShipmateError) -> str:
     """Return what an error says in the reader's language."""
     return say(error.args[0] if error.args and isinstance(error.args[0], Saying) else str(error))
+
+
+def echo(words: str, *, err: bool = False) -> None:
+    """Print words of Shipmate's own."""
+    click.echo(say(words), err=err)
 
 
 def complain(words: str) -> None:

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from shipmate.cli.place import PLATFORM, find_layout
+from shipmate.cli.terminal.tongue import echo
 from shipmate.cli.workspace.inspection import Drawing, describe
 from shipmate.context.kept.account import Account, write_account
 from shipmate.context.request import ContextRequest
@@ -51,7 +52,7 @@ def command(context: click.Context, path: Path | None, *, write: bool, as_json: 
     if write and plan and plan.added:
         write_adoption(layout, plan)
         if not as_json:
-            click.echo(f"Wrote {layout.config}.")
+            echo(f"Wrote {layout.config}.")
 
 
 def _account(

@@ -15,7 +15,7 @@ import msgspec
 
 from shipmate import __version__
 from shipmate.cli.place import find_layout, open_records
-from shipmate.cli.terminal.tongue import say
+from shipmate.cli.terminal.tongue import language, say
 from shipmate.cli.terminal.width import fit
 from shipmate.errors import ShipmateError
 from shipmate.thread.row import RowProblem
@@ -46,7 +46,7 @@ def command(context: click.Context, as_json: bool, live: bool) -> int:
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(findings)))
         return int(failed)
-    colon = say(": ")
+    colon = "：" if language() == "zh" else ": "
     for finding in findings:
         click.echo(fit(f"{MARKS[finding.level]} {say(finding.subject)}{colon}{say(finding.message)}", "  "))
         if finding.fix:
@@ -87,7 +87,7 @@ async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Fi
     from shipmate.tools.exec.sandbox.sandbox import Sandbox
 
     permissions = loaded.config.permissions
-    read = "read" if layout.config.exists() else "not there, so everything has its default"
+    read = "can be read" if layout.config.exists() else "not there, so everything has its default"
     return [
         *(loaded.findings or [Finding("ok", "ship.json", read)]),
         *await _guard("model", lambda: _check_model(layout, loaded, live=live)),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from shipmate.cli.terminal.tongue import echo
 from shipmate.errors import UserError, WorkspaceError
 from shipmate.workspace.disk.private import write_private
 from shipmate.workspace.foreign.recognised import Recognised
@@ -51,13 +52,13 @@ def command(name: str | None, example: str, with_config: bool, path: Path) -> No
     if not (with_config and layout.agent.exists()):
         text = (EXAMPLES / f"{example}.md").read_text(encoding="utf-8")
         _write_new(layout.agent, text.replace("{name}", called))
-        click.echo(f"Wrote {layout.agent}: {called} is ready.")
+        echo(f"Wrote {layout.agent}: {called} is ready.")
     if with_config:
         write_private(layout.schema, shipped_schema())
         _write_new(layout.config, CONFIG.format(schema=layout.schema.relative_to(layout.root)))
         # Keys may come to stand in it.
         layout.config.chmod(0o600)
-        click.echo(f"Wrote {layout.config}: editors complete it by {layout.schema.relative_to(layout.root)}.")
+        echo(f"Wrote {layout.config}: editors complete it by {layout.schema.relative_to(layout.root)}.")
     place = "" if path == Path() else f"cd {path} && "
     click.echo(f"Next: {place}shipmate chat")
 
@@ -65,11 +66,9 @@ def command(name: str | None, example: str, with_config: bool, path: Path) -> No
 def _defer(found: Recognised, path: Path) -> None:
     """Say that a folder of another agent needs no Agent.md."""
     place = "" if path == Path() else f" {path}"
-    click.echo(f"{found.root} is a folder of {found.program} and opens as it is: {found.name} is ready.")
-    click.echo("Nothing was written: an Agent.md would come before what these files say of the member.")
-    click.echo(
-        f"`shipmate adopt{place}` shows what is used and what is not, and makes it lasting with --write."
-    )
+    echo(f"{found.root} is a folder of {found.program} and opens as it is: {found.name} is ready.")
+    echo("Nothing was written: an Agent.md would come before what these files say of the member.")
+    echo(f"`shipmate adopt{place}` shows what is used and what is not, and makes it lasting with --write.")
     click.echo(f"Next: {f'cd {path} && ' if place else ''}shipmate chat")
 
 

@@ -8,6 +8,7 @@ import sys
 import click
 
 from shipmate.cli.place import find_layout, open_records
+from shipmate.cli.terminal.tongue import echo
 from shipmate.store.port import Reconciled
 
 
@@ -22,9 +23,9 @@ def command(context: click.Context) -> None:
             return await records.store.reconcile(_show_progress, anew=True)
 
     found = asyncio.run(work())
-    click.echo(f"Indexed {found.messages:,} messages of {found.threads:,} threads.")
+    echo(f"Indexed {found.messages:,} messages of {found.threads:,} threads.")
     if found.problems:
-        click.echo(f"{found.problems} rows cannot be read; `shipmate doctor` names them.", err=True)
+        echo(f"{found.problems} rows cannot be read; `shipmate doctor` names them.", err=True)
 
 
 def _show_progress(number: int, total: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shipmate.server.routes import (
+    audit,
     context,
     course,
     event_stream,
@@ -19,7 +20,7 @@ from shipmate.server.routes import (
     usage,
 )
 from shipmate.server.routes.chat import branch, chat
-from shipmate.server.routes.consent import approval, audit
+from shipmate.server.routes.consent import approval, permission
 from shipmate.server.routes.v1 import completion
 
 # Requests are matched in this order: what is asked most comes first.
@@ -34,6 +35,7 @@ ROUTERS = (
     course.router,
     approval.router,
     audit.router,
+    permission.router,
     context.router,
     member.router,
     knowledge.router,

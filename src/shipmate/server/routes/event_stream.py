@@ -8,15 +8,15 @@ from starlette.types import Receive, Scope, Send
 
 from shipmate.server.shape import DESCRIBED
 from shipmate.server.site import TheShip, TheSite
-from shipmate.server.stream.news import Change
+from shipmate.server.stream.news import PageChange
 from shipmate.server.stream.stream import OpenResponse, Streamed
 from shipmate.values.message import JsonObject
 
-DESCRIBED[Change.__name__] = Change
+DESCRIBED[PageChange.__name__] = PageChange
 STREAM: dict[int | str, JsonObject] = {
     200: {
-        "content": {"text/event-stream": {"schema": {"$ref": "#/components/schemas/Change"}}},
-        "description": "one Change an event, the first of them naming everything",
+        "content": {"text/event-stream": {"schema": {"$ref": "#/components/schemas/PageChange"}}},
+        "description": "one PageChange an event, the first of them naming everything",
     }
 }
 router = APIRouter(tags=["events"])

@@ -18,10 +18,11 @@ from shipmate.server.revision import (
     list_revisions,
     modified_at,
     read_document,
+    remove_document,
     version_of,
     write_document,
 )
-from shipmate.server.shape import Answer, Json, Shape, Slot, tells
+from shipmate.server.shape import Answer, Json, Shape, Slot, empty, tells
 from shipmate.server.site import TheShip
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.member import Kind, Member
@@ -153,6 +154,13 @@ async def write_memory_file(ship: TheShip, path: Slot, body: DocumentChange) -> 
     """Replace one memory file; the text that stood there is kept."""
     place = _memory(ship.layout, path)
     return Json(DocumentSaved(version=write_document(ship.layout, place, path, body.text, body.version)))
+
+
+@router.delete("/api/memory/file", status_code=204)
+async def delete_memory_file(ship: TheShip, path: Slot, version: Slot) -> Response:
+    """Take one memory file away; its text stays among its revisions."""
+    remove_document(ship.layout, _memory(ship.layout, path), path, version)
+    return empty()
 
 
 @router.get("/api/memory/file/history", openapi_extra=tells(RevisionList))

@@ -16,7 +16,7 @@ from shipmate.server.guard.error import ApiError, missing
 from shipmate.server.guard.security import busy, caller_of, session_cookie, set_session
 from shipmate.server.routes.member import MemberView, describe_member
 from shipmate.server.routes.settings import ModelView, describe_model
-from shipmate.server.shape import Answer, Json, Shape, Slot, Words, empty, tells
+from shipmate.server.shape import Answer, Json, Localized, Shape, Slot, Words, empty, tells
 from shipmate.server.site import Site, TheSite
 from shipmate.workspace.config import Config
 from shipmate.workspace.layout import Layout
@@ -57,13 +57,6 @@ class Session(Answer):
     workspace: WorkspaceView
     model: ModelView
     members: list[MemberView]
-
-
-class Localized(Answer):
-    """The same words in both languages."""
-
-    en: str
-    zh: str
 
 
 class Example(Answer):
@@ -137,7 +130,7 @@ async def read_session(request: Request, site: TheSite) -> Response:
     """Return the CSRF value, the workspace, the model and the members."""
     cookie = session_cookie(request.headers, site.token)
     ship = await site.ship() if site.has_agent() else None
-    config = ship.config if ship else Config()
+    config = ship.crew.loaded.config if ship else Config()
     name = ship.model.name if ship else "rehearsal"
     return Json(
         Session(

@@ -36,7 +36,7 @@ TOPICS: tuple[Topic, ...] = ("threads", "approvals", "runs", "files")
 Stamps: TypeAlias = dict[str, tuple[int, int, int]]
 
 
-class Change(msgspec.Struct, kw_only=True, rename="camel", tag_field="type", tag="change"):
+class PageChange(msgspec.Struct, kw_only=True, rename="camel", tag_field="type", tag="change"):
     """What changed since the last one: read again what you show of it."""
 
     changed: list[Topic]
@@ -74,7 +74,7 @@ class NewsReader:
             return [], False
         changed, runs, files = self._changed, self._runs, self._files
         self._changed, self._runs, self._files = set(), set(), set()
-        change = Change(
+        change = PageChange(
             changed=[topic for topic in TOPICS if topic in changed],
             runs=sorted(runs),
             files=sorted(files) if len(files) <= NAMED_FILES else [],

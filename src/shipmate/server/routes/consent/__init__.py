@@ -1,1 +1,1 @@
-"""Show what was asked and done, take decisions, and try rules out."""
+"""Show what was asked, take decisions, and try rules out."""

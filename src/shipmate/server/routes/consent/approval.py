@@ -11,15 +11,16 @@ from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool, StringConstraints
 from starlette.responses import Response
 
-from shipmate.approvals.question import describe, describe_grant, leads_to, measure, offer_scopes
+from shipmate.approvals.question import describe, describe_grant, explain, leads_to, measure, offer_scopes
 from shipmate.approvals.value import Approval, Grant, Status
 from shipmate.server.guard.error import ApiError, hide_root, invalid
 from shipmate.server.port import Ship
-from shipmate.server.shape import Answer, Json, Shape, Slot, empty, tells
+from shipmate.server.shape import Answer, Json, Localized, Shape, Slot, empty, tells
 from shipmate.server.site import OWNER, PLATFORM, TheShip
 from shipmate.server.stream.stream import WAKE
 from shipmate.values.event import ApprovalReplyEvent
 from shipmate.values.message import JsonObject, new_id, timestamp
+from shipmate.values.reason import Why
 from shipmate.values.reveal import reveal
 
 # The page shows a call whole, however long it is.
@@ -78,7 +79,9 @@ class ApprovalView(Answer):
     # The longer answers that would hold; none is offered that would not.
     scopes: list[ScopeOffer]
     wording: str
+    # As the workspace's language has it, and in both, where it is more than the words of an error.
     reason: str
+    reasons: Localized | None
     requested_at: str
     expires_at: str | None
     decided_at: str | None
@@ -243,12 +246,19 @@ def _show(ship: Ship, approval: Approval) -> ApprovalView:
         ],
         wording=hide_root(describe(approval, ship.config.language, WHOLE), root),
         reason=reveal(hide_root(approval.reason, root)),
+        reasons=localize(approval.why, root) if approval.why.key else None,
         requested_at=approval.requested_at,
         expires_at=approval.expires_at,
         decided_at=decision.at if decision else None,
         decided_by=decision.by if decision else None,
         words=reveal(decision.words) if decision else None,
     )
+
+
+def localize(why: Why, root: str) -> Localized:
+    """Say a reason in both languages."""
+    en, zh = (reveal(hide_root(explain(language, why), root)) for language in ("en", "zh"))
+    return Localized(en=en, zh=zh)
 
 
 def _show_rule(approval: Approval) -> str | None:

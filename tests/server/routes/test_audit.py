@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.routes.test_approval import ask
+from tests.server.routes.consent.test_approval import ask
 from tests.support.script import TalkingModel
 from tests.support.server import Served, make_site, make_workspace, opener_for, serving
 from tests.support.wire import chat, user

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shipmate.values.json_schema import find_misfit
+
+NODE = {"$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}}}
+SCHEMAS: list[dict[str, Any]] = [
+    {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+    {"type": "object", "properties": {"a": {}}, "additionalProperties": False, "maxProperties": 1},
+    {"type": "array", "items": {"type": ["string", "null"]}, "minItems": 1, "maxItems": 2},
+    {"prefixItems": [{"type": "boolean"}], "items": {"type": "number", "minimum": 0}},
+    {"enum": ["a", 1, None]},
+    {"const": True},
+    {"anyOf": [{"type": "string", "pattern": "^a"}, {"type": "integer", "exclusiveMaximum": 2}]},
+    {"oneOf": [{"type": "number"}, {"type": "integer"}]},
+    {"allOf": [{"type": "string"}, {"maxLength": 1}], "not": {"const": "a"}},
+    {**NODE, "$ref": "#/$defs/node"},
+]
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 2)
+    | st.sampled_from([0.5, 1.5])
+    | st.sampled_from(["", "a", "ab"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "next"]), inner),
+    max_leaves=5,
+)
+
+
+@given(VALUES, st.sampled_from(SCHEMAS))
+def test_u14_it_finds_what_the_reference_finds(value: Any, schema: dict[str, Any]) -> None:
+    fits = jsonschema.Draft202012Validator(schema).is_valid(value)
+    assert (find_misfit(value, schema) is None) == fits
+
+
+@pytest.mark.parametrize(
+    ("value", "misfit"),
+    [({}, "$: 'a' is missing"), ({"a": "x"}, "$.a: must be integer"), ([], "$: must be object")],
+)
+def test_u14_it_says_where_and_how(value: Any, misfit: str) -> None:
+    assert find_misfit(value, SCHEMAS[0]) == misfit
