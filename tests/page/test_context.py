@@ -67,7 +67,7 @@ def test_u5_any_message_opens_to_what_the_model_read_and_turns_are_compared(
         expect(page.get_by_role("button", name="Answer again")).to_be_visible()
         (serving.folder / "Agent.md").write_text("# Captain\n\nYou keep the ship on another course.\n")
     page.get_by_role("button", name="Answer again").click()
-    expect(page.locator(".message.assistant")).to_have_count(2)
+    expect(page.locator(".versions")).to_contain_text("2 / 2")
     expect(page.get_by_role("button", name="Answer again")).to_be_visible()
     panel = page.get_by_role("complementary", name="Context")
     # From a message: the answer's own turn, which was asked twice.

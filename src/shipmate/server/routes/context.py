@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 from fastapi import APIRouter, Query
@@ -44,23 +44,6 @@ Result = TypeVar("Result")
 Before = Annotated[int | None, Query(ge=1)]
 
 
-class RowView(Answer):
-    """A section, a tool or a message, with its text and what it costs."""
-
-    name: str
-    # A section's title, a tool's name, or the side whose message it is.
-    title: str
-    text: str
-    bytes: int
-    tokens: int
-    source: str
-    stability: str
-    reason: str
-    is_cut: bool
-    # False when its text is gone or damaged.
-    is_known: bool
-
-
 class RowGroup(Answer):
     """Rows of one kind, and what all of them cost; of a long history those before `from` are not told."""
 
@@ -68,7 +51,7 @@ class RowGroup(Answer):
     bytes: int
     tokens: int
     from_: int = msgspec.field(name="from")
-    items: list[RowView]
+    items: list[AccountRow]
 
 
 class KnownTurn(Answer):
@@ -96,8 +79,8 @@ class ContextView(Answer):
     model: str
     # How many tokens the model reads at once; null when nobody knows.
     window: int | None
-    sections: list[RowView]
-    left_out: list[RowView]
+    sections: list[AccountRow]
+    left_out: list[AccountRow]
     tools: RowGroup
     history: RowGroup
     # The tokens at the beginning that stay the same from turn to turn.
@@ -140,23 +123,12 @@ class TurnContext(Answer):
     read: ContextView
 
 
-class ChangeView(Answer):
-    """What happened to a section, a tool or a message between two turns."""
-
-    kind: Literal["section", "tool", "message"]
-    name: str
-    change: Literal["added", "removed", "changed"]
-    diff: str
-    tokens_before: int
-    tokens_after: int
-
-
 class ContextDiff(Answer):
     """What two turns read first, compared."""
 
     from_: int = msgspec.field(name="from")
     to: int
-    changes: list[ChangeView]
+    changes: list[RowChange]
     # How many further messages changed.
     untold: int
     same_tokens: int
@@ -239,7 +211,7 @@ async def read_difference(
         ContextDiff(
             from_=first.number,
             to=second.number,
-            changes=[_show_change(each) for each in found.changes],
+            changes=found.changes,
             untold=found.untold,
             same_tokens=found.same_tokens,
             total_tokens=found.total_tokens,
@@ -312,17 +284,6 @@ def _show_steps(kept: KeptThread, turn: KeptTurn, used: Sequence[StepUsage]) -> 
     return steps
 
 
-def _show_change(change: RowChange) -> ChangeView:
-    return ChangeView(
-        kind=change.kind,
-        name=change.name,
-        change=change.change,
-        diff=change.diff,
-        tokens_before=change.tokens_before,
-        tokens_after=change.tokens_after,
-    )
-
-
 def _show_next(
     equipment: Equipment,
     thread_id: str | None,
@@ -391,16 +352,8 @@ def _group(rows: Sequence[AccountRow], root: str, page: range | None = None) -> 
     )
 
 
-def _show_row(row: AccountRow, root: str) -> RowView:
-    return RowView(
-        name=row.name,
-        title=row.title,
-        text=row.text,
-        bytes=row.bytes,
-        tokens=row.tokens,
-        source=hide_root(row.source, root),
-        stability=row.stability,
-        reason=hide_root(row.reason, root),
-        is_cut=row.is_cut,
-        is_known=row.is_known,
+def _show_row(row: AccountRow, root: str) -> AccountRow:
+    """Return a row that names no place on the machine."""
+    return msgspec.structs.replace(
+        row, source=hide_root(row.source, root), reason=hide_root(row.reason, root)
     )
