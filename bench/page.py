@@ -70,9 +70,8 @@ def measure() -> list[dict[str, Any]]:
         folder = Path(name)
         addresses = _fill(folder)
         serving = Serving(folder)
-        path = CHROMIUM if CHROMIUM.exists() else None
         browser = playwright.chromium.launch(
-            executable_path=path, args=[*FLAGS, "--enable-precise-memory-info"]
+            executable_path=CHROMIUM, args=[*FLAGS, "--enable-precise-memory-info"]
         )
         try:
             serving.start()

@@ -190,6 +190,7 @@ def test_u6_a_long_text_is_read_to_its_end_before_it_is_approved(
     approve = card.get_by_role("button", name="Approve", exact=True)
     expect(approve).to_be_disabled()
     expect(card.locator(".scopes button").first).to_be_disabled()
+    expect(card.get_by_text("Read the text to its end")).to_be_visible()
     watched.shoot("approval-unread-phone")
     card.get_by_role("button", name="Show its end").click()
     expect(approve).to_be_enabled()

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.support.foreign import copy_folder, take_picture
-from tests.support.page import ARTEFACTS, DESK, Serving, Watched, log_in, say
+from tests.support.page import ARTEFACTS, DESK, Serving, Watched, log_in, say, settle
 
 pytestmark = pytest.mark.browser
 
@@ -44,7 +44,7 @@ def test_m1_a_folder_of_another_program_is_served_as_it_is(
         shown = [page.content()]
         for name in ("members", "skills", "settings"):
             page.goto(f"{serving.address}/#/{name}")
-            page.wait_for_load_state("networkidle")
+            settle(page)
             expect(page.locator("main")).not_to_be_empty()
             page.screenshot(path=ARTEFACTS / f"foreign-{program}-{name}.png")
             shown.append(page.content())

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.node import install_packages
-from tests.support.page import PHONE, ROOT, OpenPage, Serving, Watched, say
+from tests.support.page import PHONE, ROOT, OpenPage, Serving, Watched, say, settle
 
 pytestmark = pytest.mark.browser
 
 WEBUI = ROOT / "webui"
-VIEWS = ("", "approvals", "members", "memory", "skills", "priming", "usage", "audit", "settings")
+VIEWS = (
+    "",
+    "approvals",
+    "members",
+    "memory",
+    "skills",
+    "priming",
+    "usage",
+    "audit",
+    "permissions",
+    "settings",
+)
 CONTEXT = {"en": "Context", "zh": "上下文"}
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
@@ -48,11 +60,6 @@ def fill_workspace(watched: Watched) -> None:
         expect(page.get_by_role("button", name="Answer again")).to_be_visible()
     say(page, "edit Agent.md: replace briefly with kindly")
     expect(page.locator(".confirmation")).to_be_visible()
-
-
-def settle(page: Page) -> None:
-    page.wait_for_load_state("networkidle")
-    expect(page.locator(".spinner")).to_have_count(0)
 
 
 def look(watched: Watched, name: str) -> list[str]:
@@ -145,6 +152,11 @@ def test_no_english_word_is_left_in_chinese(open_page: OpenPage, serving: Servin
     watched = open_page("#/settings", language="zh")
     rail = watched.page.locator(".rail").inner_text()
     assert not any(character.isascii() and character.isalpha() for character in rail), rail
+    # U9: what doctor finds is said in Chinese; names of files and programs stay as they are.
+    findings = watched.page.locator(".finding")
+    expect(findings.first).to_be_visible()
+    for finding in findings.all():
+        expect(finding.locator("div")).to_have_text(re.compile("[\u4e00-\u9fff，]"))
 
 
 def test_the_theme_switch_wins_over_the_system(open_page: OpenPage) -> None:

@@ -122,7 +122,7 @@ def test_u8_rules_are_tried_out_before_they_are_saved(open_page: OpenPage, servi
     judge.click()
     verdict = page.locator(".note .badge")
     expect(verdict).to_have_text("a person is asked")
-    page.get_by_label("Deny", exact=True).fill("exec(git status)")
+    page.get_by_role("textbox", name="Deny", exact=True).fill("exec(git status)")
     judge.click()
     expect(verdict).to_have_text("is refused")
     expect(page.get_by_text("by the rule exec(git status)")).to_be_visible()
@@ -133,7 +133,7 @@ def test_u8_rules_are_tried_out_before_they_are_saved(open_page: OpenPage, servi
     assert "exec(git status)" in (serving.folder / "ship.json").read_text()
     # Written elsewhere, shown here.
     (serving.folder / "ship.json").write_text('{"permissions": {"mode": "yolo", "allow": ["write"]}}')
-    expect(page.get_by_label("Allow", exact=True)).to_have_value("write")
+    expect(page.get_by_role("textbox", name="Allow", exact=True)).to_have_value("write")
     expect(page.locator(".banner.loud")).to_be_visible()
     menu = page.get_by_role("button", name="Menu")
     menu.click()

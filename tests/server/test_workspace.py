@@ -298,3 +298,19 @@ async def test_the_doctor_speaks_without_paths(served: Served) -> None:
     answer = await served.client.get("/api/doctor")
     assert {finding["subject"] for finding in answer.json()["findings"]} >= {"Agent.md", "disk"}
     assert str(served.site.layout.root) not in answer.text
+
+
+async def test_u8_a_memory_file_is_deleted_by_its_version_and_kept(served: Served) -> None:
+    root = served.site.layout.root
+    place = "/api/memory/file?path=memory/tides.md"
+    version = (await served.client.put(place, json={"text": "High at four.\n"})).json()["version"]
+    assert (await served.client.delete(f"{place}&version=old")).status_code == 409
+    assert (root / "memory" / "tides.md").exists()
+    assert (await served.client.delete(f"{place}&version={version}")).status_code == 204
+    assert not (root / "memory" / "tides.md").exists()
+    assert (await served.client.delete(f"{place}&version={version}")).status_code == 404
+    (kept,) = (await served.client.get("/api/memory/file/history?path=memory/tides.md")).json()["versions"]
+    assert kept["text"] == "High at four.\n"
+    for path in ("Agent.md", "memory/../Agent.md", ".ship/token", "memory/a.txt"):
+        gone = await served.client.delete("/api/memory/file", params={"path": path, "version": version})
+        assert gone.status_code in (400, 404)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, expect
 
 from shipmate.thread.row import encode_row
 from shipmate.values.message import UIMessage
@@ -146,6 +146,13 @@ def log_in(context: BrowserContext, serving: Serving) -> None:
     """Give a browser context its session cookie."""
     answer = context.request.post(f"{serving.address}/api/login", data={"token": serving.token})
     assert answer.status == 204, answer.text()
+
+
+def settle(page: Page) -> None:
+    """Wait until a view shows what it has to show; its stream of changes stays open as long as it is."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    expect(page.locator("h1").first).to_be_visible()
+    expect(page.locator(".spinner, [aria-busy=true]")).to_have_count(0)
 
 
 def say(page: Page, text: str) -> None:

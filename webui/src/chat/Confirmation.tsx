@@ -117,7 +117,7 @@ function Choices({ approval, isSending, showEnd, decide }: ChoicesProps) {
     <>
       {showEnd && (
         <p className="row wrap muted" role="status">
-          <span className="grow">{t("approval.toEnd")}</span>
+          <span>{t("approval.toEnd")}</span>
           <button type="button" className="button small" onClick={showEnd}>
             {t("approval.showEnd")}
           </button>
