@@ -57,7 +57,7 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-# The frame in which the page has diagrams drawn: they bring styles, and it may reach nothing but its own script.
+# The frame in which the page has diagrams drawn: they bring styles; it may reach nothing but its own script.
 FRAME = "/diagram.html"
 FRAME_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; "
