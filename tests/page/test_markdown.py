@@ -40,7 +40,7 @@ $\\href{javascript:window.broken=1}{x}$ $\\includegraphics{https://evil.example/
 
 ```mermaid
 flowchart LR
-  A["<img src=https://evil.example/b.png onerror=window.broken=1>"] --> B
+  A["Quay <img src=https://evil.example/b.png onerror=window.broken=1>"] --> B
   click A "javascript:window.broken=1"
 ```
 """

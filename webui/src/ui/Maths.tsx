@@ -50,7 +50,7 @@ export function Maths({ tex, isBlock }: { tex: string; isBlock: boolean }) {
     };
   }, [tex, isBlock]);
   return (
-    <span className={isBlock ? "maths block" : "maths"} key={tex} ref={node}>
+    <span className={isBlock ? "maths maths-block" : "maths"} key={tex} ref={node}>
       {tex}
     </span>
   );

@@ -69,7 +69,7 @@ class ThreadMade(Answer):
     problems: list[str] = msgspec.field(default_factory=list[str])
 
 
-class Origin(Answer):
+class BranchPoint(Answer):
     """Where a branch left its parent."""
 
     thread_id: str
@@ -95,7 +95,7 @@ class ThreadView(Answer):
     pending_approvals: int
     # The model chosen for this thread, None when its member's answers.
     model: str | None = None
-    branch_of: Origin | None = None
+    branch_of: BranchPoint | None = None
 
 
 class ThreadList(Answer):
@@ -272,17 +272,19 @@ async def show_thread(ship: Ship, info: ThreadInfo) -> ThreadView:
     return _describe(ship, info, await ship.store.consents.waiting(), await _origin(ship, info))
 
 
-async def _origin(ship: Ship, info: ThreadInfo) -> Origin | None:
+async def _origin(ship: Ship, info: ThreadInfo) -> BranchPoint | None:
     match info.settings.get(BRANCH):
         case {"threadId": str(thread_id), "messageId": str(message_id)}:
             parent = await ship.store.threads.find(thread_id)
             # A parent that is gone for good leads nowhere.
-            return parent and Origin(thread_id=thread_id, message_id=message_id, title=parent.title)
+            return parent and BranchPoint(thread_id=thread_id, message_id=message_id, title=parent.title)
         case _:
             return None
 
 
-def _describe(ship: Ship, info: ThreadInfo, waiting: dict[str, int], origin: Origin | None) -> ThreadView:
+def _describe(
+    ship: Ship, info: ThreadInfo, waiting: dict[str, int], origin: BranchPoint | None
+) -> ThreadView:
     return ThreadView(
         id=info.thread_id,
         title=info.title,
