@@ -239,7 +239,7 @@ def test_u14_the_commands_of_a_chat(workspace: Path) -> None:
         terminal.expect("/help for help")
         terminal.type("/retry\r")
         terminal.expect("nothing was said here yet")
-        terminal.type('look at @"a b.txt" and @nobody\r')
+        terminal.type('here is @"a b.txt" for @nobody\r')
         terminal.expect("attached: a b.txt")
         terminal.expect("rehearsal model")
         terminal.type("/cost\r")
@@ -253,14 +253,14 @@ def test_u14_the_commands_of_a_chat(workspace: Path) -> None:
         terminal.repeat_until("/cost\r", "rehearsal: 2 requests, ", "rehearsal: 1 requests")
         terminal.type("/edit\r")
         terminal.expect("thread web:room:")
-        terminal.expect("look at")
+        terminal.expect("here is")
         terminal.type("\x15exit\r")
         assert terminal.finish() == 0
     finally:
         terminal.close()
     shown = shipmate(workspace, "threads", "show", "tea").stdout
     assert shown.count("(replaced by a later answer)") == 1
-    assert "file: `a b.txt`" in shown
+    assert "file: a b.txt" in shown
     terminal = Terminal(workspace, "chat", "-c")
     try:
         terminal.expect("thread cli:chat:tea")
