@@ -287,3 +287,22 @@ def test_u14_the_shell_completes_threads_and_members(workspace: Path) -> None:
             _SHIPMATE_COMPLETE="bash_complete",
         )
         assert done.stdout == f"plain,{found}\n"
+
+
+def test_u14_a_typed_command_runs_by_the_same_approvals_and_costs_nothing(workspace: Path) -> None:
+    terminal = Terminal(workspace, "chat", "--thread", "tea", columns=160)
+    try:
+        terminal.expect("/help for help")
+        terminal.type("!echo out$((1 + 1)) > made.txt; cat made.txt\r")
+        terminal.expect("Why I ask")
+        assert not (workspace / "made.txt").exists()
+        terminal.type("yes\r")
+        terminal.expect("✓ exec echo")
+        terminal.expect("out2")
+        terminal.type("/cost\r")
+        terminal.expect("no model was asked here yet")
+        terminal.type("\x04")
+        assert terminal.finish() == 0
+    finally:
+        terminal.close()
+    assert (workspace / "made.txt").read_text() == "out2\n"
