@@ -239,7 +239,7 @@ def test_u14_the_commands_of_a_chat(workspace: Path) -> None:
         terminal.expect("/help for help")
         terminal.type("/retry\r")
         terminal.expect("nothing was said here yet")
-        terminal.type('look at @"a b.txt" and @nobody\r')
+        terminal.type('here is @"a b.txt" for @nobody\r')
         terminal.expect("attached: a b.txt")
         terminal.expect("rehearsal model")
         terminal.type("/cost\r")
@@ -253,14 +253,14 @@ def test_u14_the_commands_of_a_chat(workspace: Path) -> None:
         terminal.repeat_until("/cost\r", "rehearsal: 2 requests, ", "rehearsal: 1 requests")
         terminal.type("/edit\r")
         terminal.expect("thread web:room:")
-        terminal.expect("look at")
+        terminal.expect("here is")
         terminal.type("\x15exit\r")
         assert terminal.finish() == 0
     finally:
         terminal.close()
     shown = shipmate(workspace, "threads", "show", "tea").stdout
     assert shown.count("(replaced by a later answer)") == 1
-    assert "file: `a b.txt`" in shown
+    assert "file: a b.txt" in shown
     terminal = Terminal(workspace, "chat", "-c")
     try:
         terminal.expect("thread cli:chat:tea")
@@ -287,3 +287,22 @@ def test_u14_the_shell_completes_threads_and_members(workspace: Path) -> None:
             _SHIPMATE_COMPLETE="bash_complete",
         )
         assert done.stdout == f"plain,{found}\n"
+
+
+def test_u14_a_typed_command_runs_by_the_same_approvals_and_costs_nothing(workspace: Path) -> None:
+    terminal = Terminal(workspace, "chat", "--thread", "tea", columns=160)
+    try:
+        terminal.expect("/help for help")
+        terminal.type("!echo out$((1 + 1)) > made.txt; cat made.txt\r")
+        terminal.expect("Why I ask")
+        assert not (workspace / "made.txt").exists()
+        terminal.type("yes\r")
+        terminal.expect("✓ exec echo")
+        terminal.expect("out2")
+        terminal.type("/cost\r")
+        terminal.expect("no model was asked here yet")
+        terminal.type("\x04")
+        assert terminal.finish() == 0
+    finally:
+        terminal.close()
+    assert (workspace / "made.txt").read_text() == "out2\n"

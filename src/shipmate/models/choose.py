@@ -16,6 +16,7 @@ from shipmate.models.port import Model, ModelEvent, ModelNotice, ModelRequest
 from shipmate.models.relay import close_model, relay
 from shipmate.models.selection.ollama import find_ollama, locate_ollama
 from shipmate.models.wording import say
+from shipmate.values.event import TYPED
 from shipmate.workspace.config import Llm
 from shipmate.workspace.load import VARIABLE
 
@@ -79,6 +80,10 @@ def _choose_one(llm: Llm, environ: Mapping[str, str]) -> Model:
         llm = discover(llm, environ)
     lacks = find_unset(llm)
     provider, model = ("unknown", None) if lacks else name_provider(llm)
+    if provider == "rehearsal" and model == TYPED:
+        from shipmate.models.rehearsal.typed import TypedModel
+
+        return TypedModel()
     if provider == "rehearsal":
         from shipmate.models.rehearsal.rehearsal import RehearsalModel
 

@@ -26,6 +26,11 @@ class ClientTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     schema: JsonObject = {}
 
 
+# A command that a person typed is run by no model, and told in the thread as made by this.
+TYPED = "typed"
+TYPED_MODEL = f"rehearsal:{TYPED}"
+
+
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What a program asks of the run that answers it, beside its words."""
 

@@ -31,7 +31,7 @@ from shipmate.errors import ShipmateError
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.thread.service import Thread
-from shipmate.values.event import RetryEvent, TextEvent
+from shipmate.values.event import TYPED_MODEL, RetryEvent, TextEvent
 from shipmate.values.message import UIMessage, metadata_of, text_of
 from shipmate.values.primed import hides_priming, is_primed
 from shipmate.values.thread_id import ThreadId
@@ -123,7 +123,10 @@ class Conversation:
         if text.strip() in LEAVING:
             return True
         slash = parse_slash(text)
-        if slash is None:
+        if text.startswith("!") and text[1:].strip():
+            event = make_text(self.thread_id, text.strip(), model=TYPED_MODEL, member=self.member)
+            await self.send(event, text)
+        elif slash is None:
             await self.speak(text.strip())
         elif slash.problem:
             self.screen.say(slash.problem, "red")

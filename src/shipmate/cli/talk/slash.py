@@ -36,6 +36,7 @@ KEYS = (
     ("Enter", "sends; while a run goes on, what you send waits for it"),
     ("Alt-Enter", "begins a new line"),
     ("@FILE", "attaches a file; Tab completes its name"),
+    ("!COMMAND", "runs a command, judged as those of the member are"),
     ("Ctrl-C", "stops the run; clears the line; twice leaves"),
     ("Ctrl-D", "leaves, as exit does"),
     ("Ctrl-Z", "puts the chat aside until fg"),

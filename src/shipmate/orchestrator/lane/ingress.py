@@ -11,6 +11,8 @@ from shipmate.thread.course import read_course
 from shipmate.thread.pin import is_pin_row
 from shipmate.thread.service import Thread
 from shipmate.values.event import (
+    TYPED,
+    TYPED_MODEL,
     ApprovalReplyEvent,
     Attachment,
     IngressEvent,
@@ -61,6 +63,8 @@ def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread,
     }
     if event.correlation_id:
         metadata["correlationId"] = event.correlation_id
+    if _is_command(event):
+        metadata[TYPED] = True
     return {"id": user_message_id(event), "role": "user", "metadata": metadata, "parts": parts}
 
 
@@ -298,6 +302,12 @@ def options_of(event: IngressEvent) -> RunOptions:
     return event.options if isinstance(event, TextEvent | ToolResultEvent) else RunOptions()
 
 
+def is_typed(thread: Thread, run_id: str) -> bool:
+    """Return whether a run was begun by a command that a person typed; it goes on as one."""
+    said = (metadata_of(each) for each in reversed(thread.messages) if each["role"] == "user")
+    return any(each.get("runId") == run_id and each.get(TYPED) is True for each in said)
+
+
 def member_of(message: UIMessage | None) -> str | None:
     """Return whose message it is, when it is not of the member the thread belongs to."""
     found = metadata_of(message).get("member") if message is not None else None
@@ -308,11 +318,16 @@ def one_turn(rows: list[InboxRow]) -> list[InboxRow]:
     """Return the rows that make one turn.
 
     A retry has its own: behind new words its answer is not last. So has what opens a course: words before it
-    belong to the course it closes. So has what asks for tools of its own, which others do not know.
+    belong to the course it closes. So has what asks for tools of its own, which others do not know, and a
+    command that a person typed: no words beside it may be taken for one.
     """
     alone = (place for place, row in enumerate(rows) if _stands_alone(row.event))
     return rows[: next(alone, len(rows))] or rows[:1]
 
 
 def _stands_alone(event: IngressEvent) -> bool:
-    return isinstance(event, ALONE) or options_of(event) != RunOptions()
+    return isinstance(event, ALONE) or options_of(event) != RunOptions() or _is_command(event)
+
+
+def _is_command(event: IngressEvent) -> bool:
+    return isinstance(event, TextEvent) and event.model == TYPED_MODEL

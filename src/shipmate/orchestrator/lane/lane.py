@@ -21,6 +21,7 @@ from shipmate.orchestrator.lane.ingress import (
     initiators_of,
     is_kept,
     is_outdated,
+    is_typed,
     member_of,
     one_turn,
     options_of,
@@ -45,6 +46,7 @@ from shipmate.thread.course import read_course
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.values import chunk as chunks
 from shipmate.values.event import (
+    TYPED_MODEL,
     ApprovalReplyEvent,
     EgressMessage,
     ModelSwitchEvent,
@@ -279,6 +281,7 @@ class Lane:
         initiators = initiators_of(thread, answered_message(thread, event))
         # What was begun goes on with the member that began it, whoever is named beside the answer.
         member = member_of(written) or (event.member if written is None else None) or own
+        named = event.model if isinstance(event, TextEvent) else None
         turn = Turn(
             thread,
             self._feed,
@@ -291,7 +294,7 @@ class Lane:
             member=None if member == own else member,
             message=written,
             extra_context=event.extra_context if isinstance(event, TextEvent) else None,
-            model=(event.model if isinstance(event, TextEvent) else None) or self._owner.model,
+            model=TYPED_MODEL if is_typed(thread, run_id) else named or self._owner.model,
             options=options_of(event),
             count_attempt=partial(self._store.inbox.ask, run_id),
             abandon=self._approvals.abandon,
