@@ -7,29 +7,11 @@ import json
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.node import install_packages
-from tests.support.page import PHONE, ROOT, OpenPage, Serving, Watched, say
+from tests.support.page import PHONE, OpenPage, Serving, Watched, say, violations
 
 pytestmark = pytest.mark.browser
 
-WEBUI = ROOT / "webui"
 VIEWS = ("", "approvals", "members", "memory", "skills", "priming", "usage", "audit", "settings")
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-
-
-def violations(page: Page) -> list[str]:
-    """Ask axe-core what breaks WCAG 2.2 AA on the page as it stands."""
-    install_packages(WEBUI)
-    page.evaluate((WEBUI / "node_modules/axe-core/axe.min.js").read_text())
-    found = page.evaluate(
-        "(tags) => axe.run({ runOnly: { type: 'tag', values: tags } }).then((result) => result.violations)",
-        RULES,
-    )
-    return [
-        f"{one['id']}: {node['target']} {json.dumps(node.get('any', [])[:1])[:300]}"
-        for one in found
-        for node in one["nodes"]
-    ]
 
 
 def fill_workspace(watched: Watched) -> None:
