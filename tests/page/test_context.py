@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.page import PHONE, OpenPage, Serving, Watched, say
+from tests.support.page import PHONE, OpenPage, Serving, Watched, say, violations
 
 pytestmark = pytest.mark.browser
 
@@ -26,22 +26,19 @@ def test_u5_every_row_opens_to_its_exact_text_and_the_numbers_add_up(watched: Wa
     expect(panel.locator(".stack-boundary")).to_be_visible()
     heads = panel.locator(".section-head")
     shown = [int(text.replace(",", "")) for text in heads.locator(".numeric").all_text_contents()]
-    assert len(shown) == panel.locator(".stack-segments button").count() >= 5
+    assert len(shown) == panel.locator(".stack-segments span").count() >= 5
     assert sum(shown) == told["totalTokens"]
     grown = [
         int(each.evaluate("box => box.style.flexGrow"))
-        for each in panel.locator(".stack-segments button").all()
+        for each in panel.locator(".stack-segments span").all()
     ]
     assert grown == shown
     text = panel.locator(".section-body .data pre")
-    for section in told["sections"]:
-        segment = panel.locator(".stack-segments").get_by_role(
-            "button", name=re.compile(rf"^{re.escape(section['title'] or section['name'])}: ")
-        )
-        segment.first.click()
+    for segment, section in zip(panel.locator(".stack-segments span").all(), told["sections"], strict=False):
+        segment.click()
         expect(panel.locator(".section-body")).to_contain_text("Why")
         assert text.text_content() == section["text"]
-        segment.first.click()
+        segment.click()
     heads.filter(has_text="Tools").click()
     rows = panel.locator(".row-head")
     assert rows.count() == told["tools"]["count"]
@@ -81,6 +78,7 @@ def test_u5_any_message_opens_to_what_the_model_read_and_turns_are_compared(
     panel.locator(".section-head", has_text="History").click()
     expect(panel.locator(".row-head").last).to_contain_text("← read (success)")
     watched.shoot("context-turn")
+    assert violations(page) == []
     steps.first.get_by_role("button").click()
     expect(panel.locator(".step[aria-pressed=true]")).to_have_text("1")
     panel.locator(".section-head", has_text="History").click()
@@ -98,6 +96,7 @@ def test_u5_any_message_opens_to_what_the_model_read_and_turns_are_compared(
     expect(changed.locator(".added")).to_contain_text("another course")
     expect(panel.locator(".changed", has_text="message 2")).to_contain_text("added")
     watched.shoot("context-diff")
+    assert violations(page) == []
 
 
 def test_u5_what_is_not_kept_is_said_with_what_to_do(open_page: OpenPage, serving: Serving) -> None:
@@ -128,5 +127,6 @@ def test_the_context_fits_a_phone(open_page: OpenPage) -> None:
     expect(page.get_by_role("button", name="Answer again")).to_be_visible()
     page.get_by_role("button", name="Context", exact=True).click()
     expect(page.locator(".stack-bar")).to_be_visible()
+    assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
     watched.shoot("context-phone-dark")

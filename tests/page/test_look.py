@@ -9,12 +9,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.node import install_packages
-from tests.support.page import PHONE, ROOT, OpenPage, Serving, Watched, say, settle
+from tests.support.page import PHONE, OpenPage, Serving, Watched, say, settle, violations
 
 pytestmark = pytest.mark.browser
 
-WEBUI = ROOT / "webui"
 VIEWS = (
     "",
     "approvals",
@@ -28,27 +26,6 @@ VIEWS = (
     "settings",
 )
 CONTEXT = {"en": "Context", "zh": "上下文"}
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-
-
-def violations(page: Page) -> list[str]:
-    """Ask axe-core what breaks WCAG 2.2 AA on the page as it stands."""
-    install_packages(WEBUI)
-    if not page.evaluate("() => 'axe' in window"):
-        page.evaluate((WEBUI / "node_modules/axe-core/axe.min.js").read_text())
-    found = page.evaluate(
-        "(tags) => axe.run({ runOnly: { type: 'tag', values: tags } }).then((result) => result.violations)",
-        RULES,
-    )
-    return [
-        f"{one['id']}: {node['target']} {json.dumps(node.get('any', [])[:1])[:300]}"
-        for one in found
-        for node in one["nodes"]
-        # A small share is a small piece of the bar; the list below it opens the same section.
-        if not (
-            one["id"] == "target-size" and page.locator(".stack-segments").locator(node["target"][0]).count()
-        )
-    ]
 
 
 def fill_workspace(watched: Watched) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import shutil
@@ -17,12 +18,15 @@ from shipmate.thread.row import encode_row
 from shipmate.values.message import UIMessage
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
+from tests.support.node import install_packages
 from tests.support.terminal import environment
 from tests.support.wait import LONG
 from tests.support.warm import Forked, Order, get_warm
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "src/shipmate/server/page/index.html"
+WEBUI = ROOT / "webui"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 ARTEFACTS = ROOT / "artefacts/page"
 # The shell has the same engine without a browser's windows around it, and a page in it costs a quarter less.
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium"))), None)
@@ -140,6 +144,21 @@ class Watched:
 
 
 OpenPage = Callable[..., Watched]
+
+
+def violations(page: Page) -> list[str]:
+    """Ask axe-core what breaks WCAG 2.2 AA on the page as it stands."""
+    install_packages(WEBUI)
+    page.evaluate((WEBUI / "node_modules/axe-core/axe.min.js").read_text())
+    found = page.evaluate(
+        "(tags) => axe.run({ runOnly: { type: 'tag', values: tags } }).then((result) => result.violations)",
+        RULES,
+    )
+    return [
+        f"{one['id']}: {node['target']} {json.dumps(node.get('any', [])[:1])[:300]}"
+        for one in found
+        for node in one["nodes"]
+    ]
 
 
 def log_in(context: BrowserContext, serving: Serving) -> None:

@@ -23,15 +23,13 @@ export function StackedBar({ segments, stableTokens, open, onOpen }: Props) {
   const boundary = Math.min(100, (stableTokens / total) * 100);
   return (
     <div className="stack-bar">
-      <div className="stack-segments">
+      {/* The rows below say the same to those who cannot see or hit so small a thing. */}
+      <div className="stack-segments" aria-hidden="true">
         {segments.map((segment) => (
-          <button
+          <span
             key={segment.key}
-            type="button"
-            className={`plot-${segment.colour}`}
+            className={`plot-${segment.colour}${open === segment.key ? " chosen" : ""}`}
             style={{ flexGrow: segment.tokens }}
-            aria-pressed={open === segment.key}
-            aria-label={`${segment.label}: ${t("tokens", { n: format.number(segment.tokens) })}`}
             title={`${segment.label}: ${t("tokens", { n: format.number(segment.tokens) })}`}
             onClick={() => onOpen(segment.key)}
           />
@@ -40,7 +38,7 @@ export function StackedBar({ segments, stableTokens, open, onOpen }: Props) {
       {stableTokens > 0 && (
         <>
           <div className="stack-boundary" style={{ left: `${boundary}%` }} aria-hidden="true" />
-          <p className="stack-note" style={{ paddingLeft: `max(0px, min(${boundary}%, calc(100% - 21em)))` }}>
+          <p className="stack-note" style={{ paddingLeft: `max(0px, min(${boundary}%, calc(100% - 24em)))` }}>
             <span aria-hidden="true">↑ </span>
             {t("context.cache", { n: format.number(stableTokens) })}
           </p>
