@@ -154,9 +154,8 @@ def test_the_theme_switch_wins_over_the_system(open_page: OpenPage) -> None:
 
 def test_everything_works_from_the_keyboard(watched: Watched) -> None:
     page = watched.page
-    expect(page.locator("#prompt")).to_be_visible()
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the conversation")).to_be_focused()
+    expect(page.locator("#prompt")).to_be_focused()
+    page.get_by_role("link", name="Skip to the conversation").focus()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
     watched.shoot("shortcuts")
@@ -187,7 +186,8 @@ def test_everything_works_from_the_keyboard(watched: Watched) -> None:
 
 def test_focus_can_be_seen(watched: Watched) -> None:
     page = watched.page
-    expect(page.locator("#prompt")).to_be_visible()
+    expect(page.locator("#prompt")).to_be_focused()
+    page.get_by_role("link", name="Skip to the conversation").focus()
     for _ in range(14):
         page.keyboard.press("Tab")
         marked = page.evaluate(

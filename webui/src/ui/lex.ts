@@ -23,10 +23,14 @@ export interface FootnoteToken {
 // A block of more is shown as it was written: drawing it would hold the page up.
 const BLOCK_LIMIT = 3000;
 const DEPTH_LIMIT = 40;
+const COUNT_LIMIT = 3000;
 
 /** Takes Markdown apart. Throws on what is nested too deep to be read. */
 export function lex(text: string): LexedBlock[] {
-  return Lexer.lex(text, options()).map((token) => {
+  const tokens = Lexer.lex(text, options());
+  const rest = tokens.splice(COUNT_LIMIT).map(({ raw }) => raw);
+  if (rest.length > 0) tokens.push({ type: "plain", raw: rest.join("") });
+  return tokens.map((token) => {
     const size = count(token, 0);
     const isDrawn = size < BLOCK_LIMIT || token.type === "code";
     return { token: isDrawn ? token : { type: "plain", raw: token.raw }, size: isDrawn ? size : 1 };

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, typ
 
 // So few are drawn whole, and the browser's own search finds all of them.
 const WHOLE = 100;
-const MARGIN_PX = 600;
+const MARGIN_PX = 400;
 
 /** What is drawn: a row by its place, or the room of rows that are not drawn. */
 export type Drawn = { row: number } | { room: number; key: string };
