@@ -1,5 +1,14 @@
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import shipmate
+from shipmate.cli import COMMANDS
+from shipmate.cli.talk.slash import COMMANDS as SLASH
+from shipmate.cli.talk.slash import KEYS
 from shipmate.values.translation import translate
 
 
@@ -16,3 +25,33 @@ def test_u9_several_sentences_are_said_one_by_one_and_a_name_before_them_stays()
 def test_u9_what_nobody_translated_stays_as_it_was_told() -> None:
     assert translate("The tide comes in at four.") == "The tide comes in at four."
     assert translate("x" * 5_000) == "x" * 5_000
+
+
+def read_templates(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in node.values)
+    elif isinstance(node, ast.IfExp):
+        yield from [*read_templates(node.body), *read_templates(node.orelse)]
+
+
+def sentences() -> Iterator[str]:
+    """Return what the terminal says of its own: whatever is handed to one of the functions that translate."""
+    yield from (*COMMANDS.values(), *(does for _, does in SLASH.values()), *(does for _, does in KEYS))
+    for path in sorted(Path(shipmate.__file__).parent.joinpath("cli").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and node.args:
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                if (
+                    name in ("complain", "say", "UserError", "NotFoundError")
+                    or ast.unparse(node.func) == "echo"
+                ):
+                    yield from read_templates(node.args[0])
+
+
+def test_u9_everything_the_terminal_says_of_its_own_is_said_in_chinese() -> None:
+    said = {each.strip() for each in sentences() if re.search("[a-z]{2,} ", each)}
+    assert {each for each in said if translate(each) == each} == set(), (
+        "add them to values/words/reason.zh.json"
+    )
