@@ -227,6 +227,8 @@ def become(order: Order, handles: Sequence[int]) -> NoReturn:
         for number, handle in enumerate(handles):
             os.dup2(handle, number)
             os.close(handle)
+        # What was a file before may be a pipe now, which cannot be asked for its place.
+        sys.stdout, sys.stderr = (open(number, "w", buffering=1, closefd=False) for number in (1, 2))  # noqa: PTH123, SIM115
         random.seed()
         signal.signal(signal.SIGUSR2, lambda _number, _frame: tell_stand(Path(order.stand)))
         os.environ.clear()
