@@ -24,6 +24,7 @@ from typing import Any, NoReturn, Self
 import msgspec
 
 from tests.support.terminal import environment
+from tests.support.warm import take_over
 
 REPOSITORY = Path(__file__).parents[2]
 REQUEST_BYTES = 1 << 20
@@ -224,11 +225,7 @@ def become(order: Order, handles: Sequence[int]) -> NoReturn:
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
-        for number, handle in enumerate(handles):
-            os.dup2(handle, number)
-            os.close(handle)
-        # What was a file before may be a pipe now, which cannot be asked for its place.
-        sys.stdout, sys.stderr = (open(number, "w", buffering=1, closefd=False) for number in (1, 2))  # noqa: PTH123, SIM115
+        take_over(handles)
         random.seed()
         signal.signal(signal.SIGUSR2, lambda _number, _frame: tell_stand(Path(order.stand)))
         os.environ.clear()

@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import gc
 import importlib
+import io
 import os
 import pkgutil
 import select
@@ -125,13 +126,24 @@ def serve(orders: socket.socket) -> None:
 
 def become(order: Order, handles: Sequence[int]) -> None:
     """Take over what a process is started with."""
-    for number, handle in enumerate(handles):
-        os.dup2(handle, number)
-        os.close(handle)
+    take_over(handles)
     os.environ.clear()
     os.environ.update(order.environ)
     os.chdir(order.folder)
     sys.argv = [str(Path(sys.executable).parent / "shipmate"), *order.arguments]
+
+
+def take_over(handles: Sequence[int]) -> None:
+    """Make these input, output and errors, as of a process that began with them."""
+    for number, handle in enumerate(handles):
+        os.dup2(handle, number)
+        os.close(handle)
+    # What was a file before may be a pipe now, which has no place to be asked for.
+    sys.stdout, sys.stderr = (
+        io.TextIOWrapper(io.FileIO(number, "w", closefd=False), "utf-8") for number in (1, 2)
+    )
+    for outlet in (sys.stdout, sys.stderr):
+        outlet.reconfigure(write_through=True)
 
 
 def load() -> None:
