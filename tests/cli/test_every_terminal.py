@@ -265,6 +265,7 @@ def test_u14_the_commands_of_a_chat(workspace: Path) -> None:
     try:
         terminal.expect("thread cli:chat:tea")
         terminal.expect("rehearsal model")
+        terminal.expect("›")
         terminal.type("\x04")
         assert terminal.finish() == 0
         assert "(replaced" not in terminal.shown
