@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.support.page import PHONE, REFUSED, OpenPage, Serving, Watched, say
+from tests.support.page import FLAGS, PHONE, REFUSED, OpenPage, Serving, Watched, log_in, say
 from tests.support.wire import user
 
 pytestmark = pytest.mark.browser
@@ -199,10 +201,20 @@ def test_u6_a_long_text_is_read_to_its_end_before_it_is_approved(
     assert (serving.folder / "long.txt").read_text().endswith("line 119")
 
 
-def test_u6_a_notification_comes_when_it_was_asked_for(open_page: OpenPage, serving: Serving) -> None:
-    watched = open_page("#/settings")
-    page = watched.page
-    page.context.grant_permissions(["notifications"], origin=serving.address)
+@pytest.fixture
+def notified(browser: Browser, serving: Serving) -> Iterator[Page]:
+    """Open the settings in a whole browser: one without windows shows no notifications."""
+    whole = browser.browser_type.launch(executable_path=shutil.which("chromium"), args=list(FLAGS))
+    context = whole.new_context(permissions=["notifications"])
+    log_in(context, serving)
+    page = context.new_page()
+    page.goto(f"{serving.address}/#/settings")
+    yield page
+    whole.close()
+
+
+def test_u6_a_notification_comes_when_it_was_asked_for(notified: Page, serving: Serving) -> None:
+    page = notified
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")
     switch = page.get_by_label("Notify me when something waits")
     expect(switch).not_to_be_checked()

@@ -58,13 +58,15 @@ def look(watched: Watched, name: str) -> list[str]:
 
 def open_overlays(page: Page) -> Iterator[str]:
     """Open what lies over the pages, one after the other, by keys and names of no language."""
-    page.locator("body").evaluate("() => document.activeElement.blur()")
     for key, name in (("?", "shortcuts"), ("n", "new-dialog")):
+        # The prompt has the focus, where keys are words.
+        page.locator("body").evaluate("() => document.activeElement.blur()")
         page.keyboard.press(key)
         expect(page.get_by_role("dialog")).to_be_visible()
         yield name
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_have_count(0)
+        expect(page.locator(".composer textarea")).to_be_focused()
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
