@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from shipmate.adapters.registry import AdapterRegistry
 from shipmate.approvals.service import ApprovalService
 from shipmate.errors import NotFoundError
 from shipmate.models.port import Model
@@ -12,6 +13,7 @@ from shipmate.orchestrator.feed import Receipt
 from shipmate.orchestrator.keeper.port import Keeper
 from shipmate.store.port import Store
 from shipmate.thread.service import Thread, ThreadService
+from shipmate.values.adapter_event import AdapterEvent, Heard
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.config import Config
 from shipmate.workspace.crew import Crew
@@ -43,6 +45,9 @@ class Ship(Protocol):
     def model(self) -> Model: ...
     @property
     def keeper(self) -> Keeper: ...
+    @property
+    def adapters(self) -> AdapterRegistry: ...
+    async def hear(self, event: AdapterEvent) -> Heard: ...
     async def close(self) -> None: ...
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shipmate.server import hook
 from shipmate.server.routes import (
     approval,
     audit,
@@ -41,5 +42,6 @@ ROUTERS = (
     settings.router,
     upload.router,
     system.router,
+    hook.router,
     system.page_router,
 )

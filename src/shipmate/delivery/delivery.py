@@ -1,0 +1,177 @@
+"""Stand between the lanes and the platforms: make what answers send, and answer what needs no member."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from shipmate.approvals.service import ApprovalService
+from shipmate.delivery.adapter import Adapter
+from shipmate.delivery.command import Commands
+from shipmate.delivery.compose import compose_answer, make_question, make_send
+from shipmate.delivery.fetching import Fetching
+from shipmate.delivery.preview import Preview
+from shipmate.delivery.sender import Sender
+from shipmate.delivery.splitting import clip
+from shipmate.delivery.wording import say
+from shipmate.errors import ConfigError
+from shipmate.orchestrator.feed import LocalFeed
+from shipmate.orchestrator.lane.outlet import Answered
+from shipmate.store.port import InboxRow, Outbox, OutboxRow
+from shipmate.thread.service import Thread
+from shipmate.values.event import AdapterCapabilities, EgressMessage, IngressEvent, Outcome
+from shipmate.values.thread_id import ThreadId
+
+# How long a process that ends waits for what it still has to send.
+LAST_SECONDS = 10.0
+
+
+class Delivery:
+    """The delivery of one keeper."""
+
+    def __init__(
+        self,
+        platforms: frozenset[str],
+        find: Callable[[str], Adapter],
+        *,
+        outbox: Outbox,
+        sender: Sender,
+        fetching: Fetching,
+        commands: Commands,
+        approvals: ApprovalService,
+        feed: LocalFeed,
+        language: str,
+    ) -> None:
+        self._platforms = platforms
+        self._find = find
+        self._outbox = outbox
+        self._sender = sender
+        self._fetching = fetching
+        self._commands = commands
+        self._approvals = approvals
+        self._feed = feed
+        self._language = language
+        self._previews: dict[str, asyncio.Task[None]] = {}
+
+    async def begin(self) -> None:
+        """Take up what waits to be sent."""
+        if self._platforms:
+            await self._sender.begin()
+
+    async def idle(self) -> None:
+        """Wait a while until what waits is sent; a process is about to end."""
+        for thread_id in await self._outbox.threads() if self._platforms else ():
+            self.wake(thread_id)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_SECONDS):
+                await self._sender.idle()
+
+    async def close(self) -> None:
+        """Send nothing more; what waits is sent by the next keeper."""
+        for task in list(self._previews.values()):
+            task.cancel()
+        await asyncio.gather(*self._previews.values(), return_exceptions=True)
+        await self._sender.close()
+
+    async def bring(self, event: IngressEvent) -> IngressEvent:
+        """Return an event whose files lie in the workspace."""
+        return await self._fetching.bring(event)
+
+    async def answer(self, thread: Thread, event: IngressEvent) -> Answered | None:
+        """Answer an event that asks for nothing but words already said."""
+        answered = await self._commands.answer(thread, event, self._capabilities(thread.id))
+        if answered is None or answered.sends:
+            return answered
+        return Answered(answered.outcome, await self._compose(thread, None, answered.outcome))
+
+    def follow(self, thread_id: str, rows: Sequence[InboxRow], run_id: str) -> None:
+        """Show an answer while it is written."""
+        if ThreadId.parse(thread_id).platform not in self._platforms or thread_id in self._previews:
+            return
+        preview = Preview(
+            thread_id,
+            run_id,
+            f"{rows[0].seq}",
+            _reply_to(rows, thread_id),
+            outbox=self._outbox,
+            sender=self._sender,
+            feed=self._feed,
+        )
+        task = self._previews[thread_id] = asyncio.create_task(self._follow(preview, thread_id))
+        task.add_done_callback(lambda _: self._previews.pop(thread_id, None))
+
+    async def _follow(self, preview: Preview, thread_id: str) -> None:
+        # Without an adapter nothing is shown; what waits is told of by whoever sends it.
+        with suppress(ConfigError):
+            await preview.follow(self._find(ThreadId.parse(thread_id).platform))
+
+    async def compose(
+        self, thread: Thread, rows: Sequence[InboxRow], outcome: Outcome
+    ) -> Sequence[EgressMessage]:
+        """Make what an outcome sends, from the rows of its thread alone."""
+        return await self._compose(thread, _reply_to(rows, str(thread.id)), outcome)
+
+    async def _compose(self, thread: Thread, reply_to: str | None, outcome: Outcome) -> list[EgressMessage]:
+        if thread.id.platform not in self._platforms:
+            return []
+        thread_id, capabilities = str(thread.id), self._capabilities(thread.id)
+        message = thread.find(outcome.message_id) if outcome.message_id else None
+        sends = compose_answer(thread_id, message, outcome, capabilities, self._language)
+        known = await self._outbox.in_thread(thread_id)
+        sends += await self._questions(thread_id, known, capabilities)
+        if sends and reply_to is not None:
+            sends[0] = replace(sends[0], reply_to_message_id=reply_to)
+        return sends + await self._closed_questions(known, capabilities)
+
+    async def _questions(
+        self, thread_id: str, known: Sequence[OutboxRow], capabilities: AdapterCapabilities
+    ) -> list[EgressMessage]:
+        """Put what waits for a person's word, each question once."""
+        asked = {row.message.extra.get("approval") for row in known}
+        pending = [each for each in await self._approvals.pending(thread_id) if each.id not in asked]
+        return [send for each in pending for send in make_question(each, capabilities, self._language)]
+
+    async def _closed_questions(
+        self, known: Sequence[OutboxRow], capabilities: AdapterCapabilities
+    ) -> list[EgressMessage]:
+        """Take the buttons from questions that are decided, and say how."""
+        if not capabilities.supports_edits:
+            return []
+        closed = {row.message.extra.get("closes") for row in known}
+        sends: list[EgressMessage] = []
+        for row in known:
+            approval_id = row.message.extra.get("approval")
+            if not approval_id or approval_id in closed or row.receipt is None:
+                continue
+            approval = await self._approvals.get(approval_id)
+            if approval.is_open:
+                continue
+            told = say(self._language, f"decided-{approval.status}")
+            text = clip(f"{told}\n\n{row.message.text}", capabilities)
+            name = f"closed.{approval_id}"
+            sends.append(
+                make_send(
+                    row.message.thread_id, name, "question", text, edits=row.receipt, closes=approval_id
+                )
+            )
+        return sends
+
+    def wake(self, thread_id: str) -> None:
+        """Hear that something waits to be sent."""
+        self._sender.wake(thread_id)
+
+    def _capabilities(self, thread_id: ThreadId) -> AdapterCapabilities:
+        try:
+            return self._find(thread_id.platform).capabilities
+        except ConfigError:
+            return AdapterCapabilities()
+
+
+def _reply_to(rows: Sequence[InboxRow], thread_id: str) -> str | None:
+    """Return the message that is answered; what was said elsewhere is none of this chat."""
+    platform = ThreadId.parse(thread_id).platform
+    said = [row.event.message_id for row in rows if row.event.platform == platform]
+    return said[-1] if said else None
