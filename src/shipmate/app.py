@@ -11,20 +11,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from shipmate.adapters.registry import AdapterRegistry
+from shipmate.adapters.adapter_registry import AdapterRegistry
 from shipmate.approvals.reply.suggest import Suggester
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.snapshot import SnapshotLog
 from shipmate.context.trace import Trace
-from shipmate.delivery.chat_command import read_command
-from shipmate.delivery.command import Commands
+from shipmate.delivery.command_answer import Commands
 from shipmate.delivery.delivery import Delivery
-from shipmate.delivery.fetching import Fetching
-from shipmate.delivery.gate import Gate
-from shipmate.delivery.listening import Listening
-from shipmate.delivery.people import People
-from shipmate.delivery.reception import Reception
+from shipmate.delivery.reception.chat_command import read_command
+from shipmate.delivery.reception.fetching import Fetching
+from shipmate.delivery.reception.gate import Gate
+from shipmate.delivery.reception.listening import Listening
+from shipmate.delivery.reception.people import People
+from shipmate.delivery.reception.reception import Reception
 from shipmate.delivery.sender import Sender
 from shipmate.errors import ModelError, StorageError
 from shipmate.models.choice import ModelChoice
@@ -46,7 +46,7 @@ from shipmate.thread.service import Thread, ThreadService
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.change.changeset import recover
 from shipmate.tools.toolset import Toolset, default_servers, default_toolset
-from shipmate.values.adapter_event import AdapterEvent, Heard
+from shipmate.values.adapter_event import AdapterEvent, HeardEvent
 from shipmate.values.event import IngressEvent, surface_of
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.crew import Crew
@@ -202,7 +202,7 @@ class Shipmate:
         is_chat = not surface_of(event.platform).is_owner
         return await self.keeper.receive(read_command(event) if is_chat else event)
 
-    async def hear(self, event: AdapterEvent) -> Heard:
+    async def hear(self, event: AdapterEvent) -> HeardEvent:
         """Take in what an adapter heard; when this returns it is on disk, or nothing has to come of it."""
         return await self._reception.hear(event)
 

@@ -31,7 +31,7 @@ async def test_m8_a_question_reaches_the_chat_and_a_button_answers_it(tmp_path: 
         await asyncio.wait_for(platform.wait("act"), LONG)
         words, question = platform.in_chat("1")
         assert words.text == "May I?"
-        assert [[button.label for button in row] for row in question.buttons][0] == ["✅ Yes, once", "❌ No"]
+        assert [button.label for button in question.buttons[0]] == ["✅ Yes, once", "❌ No"]
         heard = await platform.press(question, "✅ Yes, once")
         assert heard.told == "Got it."
         await asyncio.wait_for(platform.wait("Done.", "Allowed."), LONG)

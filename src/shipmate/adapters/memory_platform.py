@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from shipmate.delivery.adapter import Adapter, Button, Hear, Outgoing
+from shipmate.delivery.adapter import Adapter, Button, Hear, OutgoingMessage
 from shipmate.errors import EditGoneError, NotFoundError
-from shipmate.values.adapter_event import AdapterEvent, Chat, Heard, RemoteFile, Speaker
+from shipmate.values.adapter_event import AdapterEvent, Chat, HeardEvent, RemoteFile, Speaker
 from shipmate.values.event import AdapterCapabilities
 from shipmate.values.message import timestamp
 from shipmate.values.thread_id import ThreadId
@@ -69,7 +69,7 @@ class MemoryPlatform:
         """List the messages of a chat in the order they came."""
         return [each for each in self.shown.values() if each.thread_id.scope_id == chat_id]
 
-    async def say(self, text: str, *, chat: Chat | None = None, user: str = "1", **values: Any) -> Heard:
+    async def say(self, text: str, *, chat: Chat | None = None, user: str = "1", **values: Any) -> HeardEvent:
         """Say something as a person; return once the core has it on disk."""
         chat = chat or Chat(id=user)
         self._count += 1
@@ -84,14 +84,14 @@ class MemoryPlatform:
         )
         return await self.deliver(event)
 
-    async def press(self, message: ShownMessage, label: str, *, user: str = "1") -> Heard:
+    async def press(self, message: ShownMessage, label: str, *, user: str = "1") -> HeardEvent:
         """Press a button by what stands on it."""
         data = next(button.data for row in message.buttons for button in row if button.label == label)
         kind: Any = message.thread_id.scope_type
         chat = Chat(id=message.thread_id.scope_id, kind=kind, topic=message.thread_id.topic)
         return await self.say("", chat=chat, user=user, pressed=data, reply_to=message.id)
 
-    async def deliver(self, event: AdapterEvent) -> Heard:
+    async def deliver(self, event: AdapterEvent) -> HeardEvent:
         """Deliver an event, also a second time, to whoever listens."""
         hear = await asyncio.shield(self._hear)
         return await hear(event)
@@ -104,7 +104,7 @@ class MemoryPlatform:
         finally:
             self._hear = asyncio.get_running_loop().create_future()
 
-    def show(self, message: Outgoing) -> str:
+    def show(self, message: OutgoingMessage) -> str:
         """Show a message; a repeated key shows nothing twice where the platform promises so."""
         self._raise_next(self.troubles)
         self._count += 1
@@ -126,7 +126,7 @@ class MemoryPlatform:
         self._raise_next(self.losses)
         return sent_id
 
-    def change(self, sent_id: str, message: Outgoing) -> None:
+    def change(self, sent_id: str, message: OutgoingMessage) -> None:
         """Change a message."""
         self._raise_next(self.troubles)
         shown = self.shown.get(sent_id)
@@ -165,17 +165,17 @@ class MemoryAdapter(Adapter):
         """Hear what people on the platform say."""
         await self.platform.listen(hear)
 
-    async def send(self, message: Outgoing) -> str:
+    async def send(self, message: OutgoingMessage) -> str:
         """Show a message."""
         if self.capabilities.keeps_keys_seconds and (known := await self.find(message)):
             return known
         return self.platform.show(message)
 
-    async def edit(self, sent_id: str, message: Outgoing) -> None:
+    async def edit(self, sent_id: str, message: OutgoingMessage) -> None:
         """Change a message that is shown."""
         self.platform.change(sent_id, message)
 
-    async def find(self, message: Outgoing) -> str | None:
+    async def find(self, message: OutgoingMessage) -> str | None:
         """Look for a message with this key."""
         found = (each.id for each in self.platform.shown.values() if each.key == message.key)
         return next(found, None)

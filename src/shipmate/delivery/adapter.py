@@ -9,13 +9,13 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 import msgspec
 
 from shipmate.errors import EditGoneError, NotFoundError
-from shipmate.values.adapter_event import AdapterEvent, Heard, RemoteFile
+from shipmate.values.adapter_event import AdapterEvent, HeardEvent, RemoteFile
 from shipmate.values.event import AdapterCapabilities
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.config import AdapterSettings
 
 # Takes an event in; once it returns, the event is on disk and the platform may be told that it arrived.
-Hear: TypeAlias = Callable[[AdapterEvent], Awaitable[Heard]]
+Hear: TypeAlias = Callable[[AdapterEvent], Awaitable[HeardEvent]]
 
 
 class Button(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ class OutgoingFile(msgspec.Struct, frozen=True, kw_only=True):
     is_voice: bool = False
 
 
-class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
+class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message as an adapter shall send it: it fits the platform, and has nothing the platform lacks."""
 
     thread_id: ThreadId
@@ -101,7 +101,7 @@ class Adapter(Protocol):
         del request, hear
         return HookAnswer(status=404)
 
-    async def send(self, message: Outgoing) -> str:
+    async def send(self, message: OutgoingMessage) -> str:
         """Send a message; return the platform's id for it.
 
         Raise SendLaterError or SendRefusedError when surely nothing was sent. Whatever else is raised means
@@ -109,12 +109,12 @@ class Adapter(Protocol):
         """
         raise NotImplementedError
 
-    async def edit(self, sent_id: str, message: Outgoing) -> None:
+    async def edit(self, sent_id: str, message: OutgoingMessage) -> None:
         """Give a message that was sent another text and other buttons; the same once more is no error."""
         del sent_id, message
         raise EditGoneError
 
-    async def find(self, message: Outgoing) -> str | None:
+    async def find(self, message: OutgoingMessage) -> str | None:
         """Return the id of a message that a send with this key left, or None when it surely left none."""
         del message
         raise NotImplementedError

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from shipmate.approvals.question import describe, offer_scopes
 from shipmate.approvals.value import Approval
 from shipmate.delivery.cleaning import clean
+from shipmate.delivery.delivery_wording import say
 from shipmate.delivery.press import approve_data, command_data, deny_data
 from shipmate.delivery.splitting import split
-from shipmate.delivery.wording import say
 from shipmate.orchestrator.turn import since_answer
 from shipmate.values.event import AdapterCapabilities, Attachment, EgressMessage, Outcome
 from shipmate.values.message import JsonObject, UIMessage, text_of

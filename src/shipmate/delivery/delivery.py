@@ -10,16 +10,16 @@ from msgspec.structs import replace
 
 from shipmate.approvals.service import ApprovalService
 from shipmate.delivery.adapter import Adapter
-from shipmate.delivery.command import Commands
+from shipmate.delivery.command_answer import Commands
 from shipmate.delivery.compose import compose_answer, make_question, make_send
-from shipmate.delivery.fetching import Fetching
+from shipmate.delivery.delivery_wording import say
 from shipmate.delivery.preview import Preview
+from shipmate.delivery.reception.fetching import Fetching
 from shipmate.delivery.sender import Sender
 from shipmate.delivery.splitting import clip
-from shipmate.delivery.wording import say
 from shipmate.errors import ConfigError
 from shipmate.orchestrator.feed import LocalFeed
-from shipmate.orchestrator.lane.outlet import Answered
+from shipmate.orchestrator.lane.outlet import CommandAnswer
 from shipmate.store.port import InboxRow, Outbox, OutboxRow
 from shipmate.thread.service import Thread
 from shipmate.values.event import AdapterCapabilities, EgressMessage, IngressEvent, Outcome
@@ -80,12 +80,9 @@ class Delivery:
         """Return an event whose files lie in the workspace."""
         return await self._fetching.bring(event)
 
-    async def answer(self, thread: Thread, event: IngressEvent) -> Answered | None:
+    async def answer(self, thread: Thread, event: IngressEvent) -> CommandAnswer | None:
         """Answer an event that asks for nothing but words already said."""
-        answered = await self._commands.answer(thread, event, self._capabilities(thread.id))
-        if answered is None or answered.sends:
-            return answered
-        return Answered(answered.outcome, await self._compose(thread, None, answered.outcome))
+        return await self._commands.answer(thread, event, self._capabilities(thread.id))
 
     def follow(self, thread_id: str, rows: Sequence[InboxRow], run_id: str) -> None:
         """Show an answer while it is written."""

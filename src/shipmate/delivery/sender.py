@@ -13,10 +13,10 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from shipmate.delivery.adapter import Adapter, Button, Outgoing, OutgoingFile
+from shipmate.delivery.adapter import Adapter, Button, OutgoingFile, OutgoingMessage
 from shipmate.delivery.compose import make_send
+from shipmate.delivery.delivery_wording import say
 from shipmate.delivery.press import command_data
-from shipmate.delivery.wording import say
 from shipmate.errors import (
     ConfigError,
     EditGoneError,
@@ -161,7 +161,7 @@ class Sender:
         self._pauses.pop(row.message.thread_id, None)
         return 0.0
 
-    async def _place(self, adapter: Adapter, row: OutboxRow, message: Outgoing) -> str:
+    async def _place(self, adapter: Adapter, row: OutboxRow, message: OutgoingMessage) -> str:
         """Send a message, or change the one that is there."""
         receipt = row.receipt
         if receipt is None and row.attempts and adapter.capabilities.can_find_sends:
@@ -234,12 +234,12 @@ class Sender:
         ask = make_send(row.message.thread_id, f"held.{row.id}", "held", text, labels)
         await self._outbox.intend("", f"held {row.id}", [ask])
 
-    def render(self, row: OutboxRow, adapter: Adapter) -> Outgoing:
+    def render(self, row: OutboxRow, adapter: Adapter) -> OutgoingMessage:
         """Return a send as its adapter takes it."""
         message, capabilities = row.message, adapter.capabilities
         name = f"{row.id} {row.run_id} {row.segment} {row.created_at}"
         kind = message.extra.get("kind", "words")
-        outgoing = Outgoing(
+        outgoing = OutgoingMessage(
             thread_id=ThreadId.parse(message.thread_id),
             text=message.text or "",
             reply_to=message.reply_to_message_id if capabilities.supports_threaded_replies else None,
@@ -255,7 +255,7 @@ class Sender:
             return self._attach(outgoing, message.attachments[0], adapter)
         return outgoing
 
-    def _attach(self, outgoing: Outgoing, attachment: Attachment, adapter: Adapter) -> Outgoing:
+    def _attach(self, outgoing: OutgoingMessage, attachment: Attachment, adapter: Adapter) -> OutgoingMessage:
         found = self._uploads.find(attachment.url.removeprefix(ADDRESS))
         name = attachment.filename or (found[0].filename if found else "file")
         capabilities, size = adapter.capabilities, found[0].bytes if found else 0

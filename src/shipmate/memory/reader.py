@@ -7,6 +7,7 @@ from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
+from shipmate.values.adapter_event import PERSON
 from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.layout import Layout
 
@@ -15,7 +16,9 @@ FOLDERS = ("core", "projects", "daily", "topics")
 
 
 def user_key(platform: str, user_id: str) -> str:
-    """Return the key of a person across platforms: the same id on two of them need not be the same person."""
+    """Return the key of a person; the same id on two platforms need not be the same person, unless joined."""
+    if user_id.startswith(PERSON):
+        return user_id.removeprefix(PERSON)
     return f"{platform}.{user_id}" if platform else user_id
 
 

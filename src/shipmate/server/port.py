@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from shipmate.adapters.registry import AdapterRegistry
+from shipmate.adapters.adapter_registry import AdapterRegistry
 from shipmate.approvals.service import ApprovalService
 from shipmate.errors import NotFoundError
 from shipmate.models.port import Model
@@ -13,7 +13,7 @@ from shipmate.orchestrator.feed import Receipt
 from shipmate.orchestrator.keeper.port import Keeper
 from shipmate.store.port import Store
 from shipmate.thread.service import Thread, ThreadService
-from shipmate.values.adapter_event import AdapterEvent, Heard
+from shipmate.values.adapter_event import AdapterEvent, HeardEvent
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.config import Config
 from shipmate.workspace.crew import Crew
@@ -47,7 +47,7 @@ class Ship(Protocol):
     def keeper(self) -> Keeper: ...
     @property
     def adapters(self) -> AdapterRegistry: ...
-    async def hear(self, event: AdapterEvent) -> Heard: ...
+    async def hear(self, event: AdapterEvent) -> HeardEvent: ...
     async def close(self) -> None: ...
 
 

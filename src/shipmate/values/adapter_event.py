@@ -65,7 +65,7 @@ class AdapterEvent(msgspec.Struct, frozen=True, kw_only=True):
     is_deletion: bool = False
 
 
-class Heard(msgspec.Struct, frozen=True, kw_only=True):
+class HeardEvent(msgspec.Struct, frozen=True, kw_only=True):
     """What became of an event. Whatever it is, the platform may be told that the event arrived."""
 
     status: Literal["accepted", "repeated", "ignored", "refused"]

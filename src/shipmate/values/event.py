@@ -127,7 +127,8 @@ class CommandEvent(_Event, frozen=True, kw_only=True, tag="command"):
     """A person's command that no member answers."""
 
     # "stop", "context", "help"; "more" and "full" for the rest of a long answer; "release" and "drop" for
-    # sends that wait for a word; "stranger" for somebody who may not talk here.
+    # sends that wait for a word, "resend" and "forget" for one of them by its number; "stranger" for
+    # somebody who may not talk here.
     name: str
     # What stands behind it: the code of a stranger, the number of a send.
     text: str = ""

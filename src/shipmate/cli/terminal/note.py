@@ -9,7 +9,7 @@ from shipmate.cli.place import PLATFORM
 from shipmate.cli.ship import local_user
 from shipmate.cli.terminal.card import clean
 from shipmate.cli.terminal.slash import Slash
-from shipmate.delivery.chat_command import read_model_words
+from shipmate.delivery.reception.chat_command import read_model_words
 from shipmate.errors import UserError
 from shipmate.orchestrator.lane.note import make_course_event, make_pin_event
 from shipmate.thread.service import ThreadService

@@ -12,11 +12,12 @@ from shipmate.thread.service import Thread
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome
 
 
-class Answered(msgspec.Struct, frozen=True):
+class CommandAnswer(msgspec.Struct, frozen=True):
     """What came of an event that no member answers."""
 
     outcome: Outcome
-    sends: Sequence[EgressMessage] = ()
+    # None means what the outcome itself sends.
+    sends: Sequence[EgressMessage] | None = None
 
 
 class Outlet(Protocol):
@@ -26,7 +27,7 @@ class Outlet(Protocol):
         """Return an event whose files lie in the workspace; what cannot be had is said in its words."""
         ...
 
-    async def answer(self, thread: Thread, event: IngressEvent) -> Answered | None:
+    async def answer(self, thread: Thread, event: IngressEvent) -> CommandAnswer | None:
         """Answer an event that asks for nothing but words already said; None for every other."""
         ...
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TypeAlias
@@ -20,7 +21,7 @@ from shipmate.store.port import OutboxRow, SendStatus
 from shipmate.values.event import EgressMessage
 from shipmate.values.message import timestamp
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.disk.disk import Disk
+from shipmate.workspace.disk.disk import Disk, read_file
 from shipmate.workspace.layout import Layout
 
 # How long a receipt is kept.
@@ -87,6 +88,8 @@ class JournalOutbox:
     def __init__(
         self, layout: Layout, disk: Disk, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
+        self._disk = disk
+        self._path = layout.outbox
         self._file = LineFile(layout, layout.outbox, disk)
         self._clock = clock
         self._is_loaded = False
@@ -120,19 +123,33 @@ class JournalOutbox:
         if has_broken or self._file.is_doubtful:
             self._file.replace(self._lines())
 
+    def look(self) -> list[OutboxRow]:
+        """List all sends as a process that is not the keeper may: nothing is mended or written."""
+        self._clear()
+        try:
+            lines = read_file(self._disk, self._path).split(b"\n")[:-1]
+        except FileNotFoundError:
+            lines = []
+        for line in lines:
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                self._apply(_decoder.decode(line))
+        self._is_loaded = False
+        return [send.row for send in self._sends.values()]
+
     async def intend(self, run_id: str, answered: str, messages: Sequence[EgressMessage]) -> None:
         """Note what an answer sends, once; what was shown of it as a preview becomes the whole."""
         async with self._intending:
             await self._ensure()
-            lines: list[Line] = []
+            new: list[Line] = []
+            whole: list[Line] = []
             for place, message in enumerate(messages):
                 key = _key(run_id, answered, message, place)
                 known = self._keys.get(key)
                 if known is None:
-                    lines.append(self._intent(key, run_id, message, len(lines)))
+                    new.append(self._intent(key, run_id, message, len(new)))
                 elif self._sends[known].row.is_preview:
-                    lines.append(Revise(id=known, message=message))
-            if lines:
+                    whole.append(Revise(id=known, message=message))
+            if lines := [*whole, *new]:
                 self._file.append(*lines, waits=False)
                 self._apply_all(lines)
 

@@ -7,14 +7,14 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
-from shipmate.delivery.gate import Gate
-from shipmate.delivery.people import People
+from shipmate.delivery.delivery_wording import say
 from shipmate.delivery.press import read_press
-from shipmate.delivery.wording import say
+from shipmate.delivery.reception.gate import Gate
+from shipmate.delivery.reception.people import People
 from shipmate.errors import ThreadIdError
 from shipmate.orchestrator.feed import Receipt
 from shipmate.thread.service import ThreadService
-from shipmate.values.adapter_event import AdapterEvent, Heard, RemoteFile
+from shipmate.values.adapter_event import AdapterEvent, HeardEvent, RemoteFile
 from shipmate.values.event import Attachment, CommandEvent, IngressEvent, TextEvent, VoiceEvent
 from shipmate.values.reveal import reveal_line
 from shipmate.workspace.config import AdapterSettings
@@ -25,7 +25,7 @@ NAME_LENGTH = 60
 # How long a stranger who keeps writing is told nothing more.
 STRANGER_SECONDS = 600.0
 STRANGER_COUNT = 10_000
-IGNORED = Heard(status="ignored")
+IGNORED = HeardEvent(status="ignored")
 
 
 class Taking(Protocol):
@@ -55,7 +55,7 @@ class Reception:
         self._language = language
         self._told: dict[tuple[str, str], float] = {}
 
-    async def hear(self, event: AdapterEvent) -> Heard:
+    async def hear(self, event: AdapterEvent) -> HeardEvent:
         """Take an event in; when this returns it is on disk, or nothing has to come of it."""
         try:
             thread_id = ThreadService.resolve(event)
@@ -71,20 +71,20 @@ class Reception:
             # Its run has begun, or is over; what was said then stands.
             return IGNORED
         if event.is_deletion:
-            return Heard(status="accepted")
+            return HeardEvent(status="accepted")
         made = self._make(event, str(thread_id), settings)
         if made is None:
             return IGNORED
         receipt = await self._receive(made)
         told = say(self._language, "pressed") if event.pressed is not None else ""
-        return Heard(status="accepted" if receipt.is_new else "repeated", told=told)
+        return HeardEvent(status="accepted" if receipt.is_new else "repeated", told=told)
 
-    async def _meet(self, event: AdapterEvent, thread_id: str) -> Heard:
+    async def _meet(self, event: AdapterEvent, thread_id: str) -> HeardEvent:
         """Tell a stranger how to be let in, now and then."""
         who = (event.platform, event.speaker.id)
         now = time.monotonic()
         if now - self._told.get(who, -STRANGER_SECONDS) < STRANGER_SECONDS:
-            return Heard(status="refused")
+            return HeardEvent(status="refused")
         if len(self._told) >= STRANGER_COUNT:
             self._told.clear()
         self._told[who] = now
@@ -93,7 +93,7 @@ class Reception:
             code = self._people.offer(*who, reveal_line(event.speaker.name, NAME_LENGTH))
         common = self._common(event, thread_id, None)
         await self._receive(CommandEvent(**common, name="stranger", text=code))
-        return Heard(status="refused", told=say(self._language, "stranger-pressed"))
+        return HeardEvent(status="refused", told=say(self._language, "stranger-pressed"))
 
     def _make(self, event: AdapterEvent, thread_id: str, settings: AdapterSettings) -> IngressEvent | None:
         common = self._common(event, thread_id, settings.member)

@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 import msgspec
 
 from shipmate.delivery.adapter import Adapter
+from shipmate.delivery.reception.people import People
 from shipmate.errors import ConfigError, ShipmateError
 from shipmate.values.event import SURFACES
 from shipmate.values.message import JsonObject
@@ -47,19 +48,30 @@ class AdapterRegistry:
         """Return the settings of an adapter."""
         return self._read(name)[1]
 
-    def check(self) -> list[Finding]:
-        """Say which adapters cannot be made, and which of their keys nobody knows."""
+    def check(self, people: People) -> list[Finding]:
+        """Say which adapters cannot be made, which keys nobody knows, and to which nobody may talk."""
         found: list[Finding] = []
         for name, raw in self._settings.items():
+            place = f"adapters.{name}"
             try:
-                kind, _ = self._read(name)
+                kind, settings = self._read(name)
+                self.find(name)
             except ShipmateError as error:
-                found.append(Finding("error", f"adapters.{name}", str(error)))
+                found.append(Finding("error", place, str(error)))
                 continue
             for key, near in unknown_keys(raw, kind.settings_type):
                 hint = f"did you mean {near!r}?" if near else ""
-                found.append(Finding("warn", f"adapters.{name}", f"unknown key {key!r}, kept as it is", hint))
+                found.append(Finding("warn", place, f"unknown key {key!r}, kept as it is", hint))
+            if not (settings.open or settings.allow_from or settings.chats or people.has_any(name)):
+                fix = "write to the bot and let yourself in with the code it tells you, or set `allowFrom`"
+                found.append(Finding("warn", place, "nobody may talk to it", fix))
+            else:
+                found.append(Finding("ok", place, f"{kind.kind}, for {settings.member or 'the captain'}"))
         return found
+
+    def put(self, adapter: Adapter) -> None:
+        """Use this adapter under its name."""
+        self._made[adapter.name] = adapter
 
     async def close(self) -> None:
         """Let go of every connection."""

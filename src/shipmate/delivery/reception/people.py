@@ -70,6 +70,11 @@ class People:
         full = f"{platform}:{user_id}"
         return full in self._persons or any(each.id == full for each in self.paired())
 
+    def has_any(self, platform: str) -> bool:
+        """Return whether anybody is known on a platform."""
+        ids = [*self._persons, *(each.id for each in self.paired())]
+        return any(each.startswith(f"{platform}:") for each in ids)
+
     def paired(self) -> list[Stranger]:
         """List those who were let in by a code."""
         return self._read().paired

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import msgspec
 
 from shipmate.delivery.adapter import Adapter
-from shipmate.delivery.reception import REMOTE
-from shipmate.delivery.wording import say
+from shipmate.delivery.delivery_wording import say
+from shipmate.delivery.reception.reception import REMOTE
 from shipmate.errors import DecodingLimitError
 from shipmate.values.adapter_event import RemoteFile
 from shipmate.values.event import Attachment, IngressEvent, TextEvent, VoiceEvent

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from shipmate.approvals.service import ApprovalService
 from shipmate.delivery.compose import make_file, make_send, page_out, words_of
+from shipmate.delivery.delivery_wording import say
 from shipmate.delivery.splitting import split
-from shipmate.delivery.wording import say
-from shipmate.orchestrator.lane.outlet import Answered
+from shipmate.orchestrator.lane.outlet import CommandAnswer
 from shipmate.store.port import Outbox, OutboxRow
 from shipmate.thread.service import Thread
 from shipmate.values.event import (
@@ -19,6 +19,7 @@ from shipmate.values.event import (
     IngressEvent,
     Outcome,
     TextEvent,
+    surface_of,
 )
 from shipmate.values.message import message_tokens, metadata_of
 from shipmate.workspace.upload import Uploads, attach
@@ -56,7 +57,7 @@ class Commands:
 
     async def answer(
         self, thread: Thread, event: IngressEvent, capabilities: AdapterCapabilities
-    ) -> Answered | None:
+    ) -> CommandAnswer | None:
         """Return what comes of a command or of words that turn a page; None for what a member answers."""
         if isinstance(event, CommandEvent):
             return await self._obey(thread, event, capabilities)
@@ -69,7 +70,7 @@ class Commands:
 
     async def _obey(
         self, thread: Thread, event: CommandEvent, capabilities: AdapterCapabilities
-    ) -> Answered | None:
+    ) -> CommandAnswer | None:
         match event.name:
             case "stop":
                 last = thread.messages[-1] if thread.messages else None
@@ -89,12 +90,14 @@ class Commands:
                 )
             case "release" | "drop":
                 return await self._release(event)
+            case "resend" | "forget" if surface_of(event.platform).is_owner:
+                return await self._settle(event)
             case "stranger":
                 return self._meet(thread, event)
             case _:
                 return self._say("help")
 
-    async def _tell_context(self, thread: Thread) -> Answered:
+    async def _tell_context(self, thread: Thread) -> CommandAnswer:
         member, model = await self._describe(thread)
         history = thread.history()
         tokens = sum(map(message_tokens, history))
@@ -107,7 +110,7 @@ class Commands:
             tokens=f"{tokens:,}",
         )
 
-    def _meet(self, thread: Thread, event: CommandEvent) -> Answered:
+    def _meet(self, thread: Thread, event: CommandEvent) -> CommandAnswer:
         if thread.id.scope_type != "dm":
             return self._say("stranger-group", chat=thread.id.scope_id)
         return self._say("stranger", code=event.text) if event.text else self._say("stranger-closed")
@@ -123,7 +126,7 @@ class Commands:
 
     def _page(
         self, thread: Thread, shown: OutboxRow, capabilities: AdapterCapabilities, *, is_full: bool
-    ) -> Answered:
+    ) -> CommandAnswer:
         thread_id = str(thread.id)
         words = words_of(thread.find(shown.message.extra["of"]))
         page = shown.message.extra["page"] + 1
@@ -131,7 +134,7 @@ class Commands:
             sends = self._send_all(thread_id, words, capabilities)
         else:
             sends = page_out(thread_id, words, capabilities, self._language, page, shown.message.extra["of"])
-        return Answered(Outcome(run_id="", status="replied"), sends)
+        return CommandAnswer(Outcome(run_id="", status="replied"), sends)
 
     def _send_all(self, thread_id: str, words: str, capabilities: AdapterCapabilities) -> list[EgressMessage]:
         """Return the original: as a file where the platform takes one, else in as many messages as needed."""
@@ -143,13 +146,29 @@ class Commands:
         part = attach(self._uploads, words.encode(), "answer.md")
         return [make_file(thread_id, 0, part)]
 
-    async def _release(self, event: CommandEvent) -> Answered:
+    async def _release(self, event: CommandEvent) -> CommandAnswer:
         held = [row for row in await self._outbox.in_thread(event.thread_id) if row.status == "held"]
         for row in held:
             await self._outbox.mark(row, "waiting" if event.name == "release" else "dropped")
         self._wake(event.thread_id)
         return self._say("released" if event.name == "release" else "dropped", count=len(held))
 
-    def _say(self, key: str, **values: object) -> Answered:
-        text = say(self._language, key, **values) if key else ""
-        return Answered(Outcome(run_id="", status="replied", text=text))
+    async def _settle(self, event: CommandEvent) -> CommandAnswer:
+        """Send one message again, or forget it, because the owner says so."""
+        row = await self._outbox.get(int(event.text)) if event.text.isdecimal() else None
+        if (
+            row is None
+            or row.message.thread_id != event.thread_id
+            or row.status in ("sent", "sending", "shown")
+        ):
+            return CommandAnswer(Outcome(run_id="", status="failed", error=self._tell("no-send")), ())
+        await self._outbox.mark(row, "waiting" if event.name == "resend" else "dropped")
+        self._wake(event.thread_id)
+        return CommandAnswer(Outcome(run_id="", status="replied"), ())
+
+    def _tell(self, key: str, **values: object) -> str:
+        return say(self._language, key, **values)
+
+    def _say(self, key: str, **values: object) -> CommandAnswer:
+        text = self._tell(key, **values) if key else ""
+        return CommandAnswer(Outcome(run_id="", status="replied", text=text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shipmate.delivery.chat_command import read_command
+from shipmate.delivery.reception.chat_command import read_command
 from shipmate.values.event import Attachment, CourseEvent, ModelSwitchEvent, PinEvent
 from tests.support.workspace import pressed, said
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Literal, TypeAlias
 
-from shipmate.delivery.people import People
+from shipmate.delivery.reception.people import People
 from shipmate.values.adapter_event import PERSON, AdapterEvent
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.config import AdapterSettings
