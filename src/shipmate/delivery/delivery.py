@@ -13,7 +13,7 @@ from shipmate.delivery.adapter import Adapter
 from shipmate.delivery.command_answer import Commands
 from shipmate.delivery.compose import compose_answer, make_question, make_send
 from shipmate.delivery.delivery_wording import say
-from shipmate.delivery.preview import Preview
+from shipmate.delivery.preview import UNFINISHED, Preview
 from shipmate.delivery.reception.fetching import Fetching
 from shipmate.delivery.sender import Sender
 from shipmate.delivery.splitting import clip
@@ -118,10 +118,24 @@ class Delivery:
         message = thread.find(outcome.message_id) if outcome.message_id else None
         sends = compose_answer(thread_id, message, outcome, capabilities, self._language)
         known = await self._outbox.in_thread(thread_id)
+        await self._conclude(known, outcome.run_id if sends else "")
         sends += await self._questions(thread_id, known, capabilities)
         if sends and reply_to is not None:
             sends[0] = replace(sends[0], reply_to_message_id=reply_to)
         return sends + await self._closed_questions(known, capabilities)
+
+    async def _conclude(self, known: Sequence[OutboxRow], run_id: str) -> None:
+        """Say of previews that nothing follows: all but that of the run whose words are known now."""
+        for row in known:
+            if not row.is_preview or row.run_id == run_id or row.status != "shown":
+                continue
+            if row.receipt is None:
+                await self._outbox.mark(row, "dropped")
+            else:
+                text = (
+                    f"{(row.message.text or '').removesuffix(UNFINISHED)}\n\n{say(self._language, 'cut-off')}"
+                )
+                await self._outbox.conclude(row, replace(row.message, text=text))
 
     async def _questions(
         self, thread_id: str, known: Sequence[OutboxRow], capabilities: AdapterCapabilities

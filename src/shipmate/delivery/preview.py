@@ -21,6 +21,8 @@ from shipmate.values.thread_id import ThreadId
 FIRST_SECONDS = 1.5
 # How long a platform shows that somebody writes.
 WORKING_SECONDS = 5.0
+# What a preview ends with.
+UNFINISHED = " …"
 UNKNOWN = "nobody knows whether the preview arrived"
 log = logging.getLogger(__name__)
 
@@ -79,7 +81,8 @@ class Preview:
             return
         text = clip(words, adapter.capabilities)
         message = replace(
-            make_send(self._thread_id, "words.0", "words", f"{text} …"), reply_to_message_id=self._reply_to
+            make_send(self._thread_id, "words.0", "words", f"{text}{UNFINISHED}"),
+            reply_to_message_id=self._reply_to,
         )
         async with self._sender.lock(self._thread_id):
             row = await self._outbox.preview(self._run_id, self._answered, message)

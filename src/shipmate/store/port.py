@@ -196,6 +196,10 @@ class Outbox(Protocol):
         """Begin to send a preview, durably, or return the one that was; None once the whole is known."""
         ...
 
+    async def conclude(self, row: OutboxRow, message: EgressMessage) -> None:
+        """Put a last word in the place of a preview whose run came to nothing."""
+        ...
+
     async def threads(self) -> list[str]:
         """List the threads in which something waits to be sent."""
         ...

@@ -150,8 +150,8 @@ class JournalOutbox:
                 elif self._sends[known].row.is_preview:
                     whole.append(Revise(id=known, message=message))
             if lines := [*whole, *new]:
-                self._file.append(*lines, waits=False)
-                self._apply_all(lines)
+                # Before the inbox says that all is done: a power cut may keep either file without the other.
+                await self._write(*lines)
 
     async def preview(self, run_id: str, answered: str, message: EgressMessage) -> OutboxRow | None:
         """Begin to send a preview, durably, or return the one that was; None once the whole is known."""
@@ -164,6 +164,10 @@ class JournalOutbox:
                 known = intent.row.id
         row = self._sends[known].row
         return row if row.is_preview else None
+
+    async def conclude(self, row: OutboxRow, message: EgressMessage) -> None:
+        """Put a last word in the place of a preview whose run came to nothing."""
+        await self._write(Revise(id=row.id, message=message))
 
     def _intent(
         self, key: str, run_id: str, message: EgressMessage, place: int, *, is_preview: bool = False
