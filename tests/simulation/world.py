@@ -214,7 +214,17 @@ class World:
         """List what is still to be sent."""
         if self.platform is None:
             return []
-        return [row for row in self.sends() if row.status in ("waiting", "sending")]
+        rows = self.sends()
+        closed = {row.message.extra.get("closes") for row in rows}
+        decided = {each.id for each in self.approvals() if not each.is_open} - closed
+        can_edit, can_ask = self.platform.capabilities.supports_edits, self.platform.kind != "neither"
+        return [
+            row
+            for row in rows
+            if row.status in ("waiting", "sending")
+            or (row.status == "uncertain" and can_ask)
+            or (can_edit and row.receipt and row.message.extra.get("approval") in decided)
+        ]
 
     def last_answer(self, thread_id: str) -> str | None:
         """Name the last answer in a thread's file."""

@@ -17,7 +17,7 @@ from shipmate.delivery.preview import UNFINISHED, Preview
 from shipmate.delivery.reception.fetching import Fetching
 from shipmate.delivery.sender import Sender
 from shipmate.delivery.splitting import clip
-from shipmate.errors import ConfigError
+from shipmate.errors import ConfigError, StorageError
 from shipmate.orchestrator.feed import LocalFeed
 from shipmate.orchestrator.lane.outlet import CommandAnswer
 from shipmate.store.port import InboxRow, Outbox, OutboxRow
@@ -27,6 +27,8 @@ from shipmate.values.thread_id import ThreadId
 
 # How long a process that ends waits for what it still has to send.
 LAST_SECONDS = 10.0
+# How often it is looked whether something waits that nobody works on, or a question has expired.
+SWEEP_SECONDS = 30.0
 
 
 class Delivery:
@@ -55,11 +57,23 @@ class Delivery:
         self._feed = feed
         self._language = language
         self._previews: dict[str, asyncio.Task[None]] = {}
+        self._sweeper: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
         """Take up what waits to be sent."""
         if self._platforms:
             await self._sender.begin()
+            self._sweeper = asyncio.create_task(self._sweep())
+
+    async def _sweep(self) -> None:
+        """Look now and then what waits that nobody works on, and which questions are over."""
+        while True:
+            # A disk that refuses is asked again the next time.
+            with suppress(StorageError):
+                await self._sender.sweep()
+                await self._approvals.expire()
+                await self._close_decided(await self._outbox.list())
+            await asyncio.sleep(SWEEP_SECONDS)
 
     async def idle(self) -> None:
         """Wait a while until what waits is sent; a process is about to end."""
@@ -71,9 +85,10 @@ class Delivery:
 
     async def close(self) -> None:
         """Send nothing more; what waits is sent by the next keeper."""
-        for task in list(self._previews.values()):
+        tasks = [*self._previews.values(), *([self._sweeper] if self._sweeper else [])]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._previews.values(), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._sender.close()
 
     async def bring(self, event: IngressEvent) -> IngressEvent:
@@ -122,7 +137,8 @@ class Delivery:
         sends += await self._questions(thread_id, known, capabilities)
         if sends and reply_to is not None:
             sends[0] = replace(sends[0], reply_to_message_id=reply_to)
-        return sends + await self._closed_questions(known, capabilities)
+        await self._close_decided(known)
+        return sends
 
     async def _conclude(self, known: Sequence[OutboxRow], run_id: str) -> None:
         """Say of previews that nothing follows: all but that of the run whose words are known now."""
@@ -145,30 +161,24 @@ class Delivery:
         pending = [each for each in await self._approvals.pending(thread_id) if each.id not in asked]
         return [send for each in pending for send in make_question(each, capabilities, self._language)]
 
-    async def _closed_questions(
-        self, known: Sequence[OutboxRow], capabilities: AdapterCapabilities
-    ) -> list[EgressMessage]:
+    async def _close_decided(self, known: Sequence[OutboxRow]) -> None:
         """Take the buttons from questions that are decided, and say how."""
-        if not capabilities.supports_edits:
-            return []
         closed = {row.message.extra.get("closes") for row in known}
-        sends: list[EgressMessage] = []
         for row in known:
             approval_id = row.message.extra.get("approval")
             if not approval_id or approval_id in closed or row.receipt is None:
                 continue
+            thread_id = ThreadId.parse(row.message.thread_id)
+            capabilities = self._capabilities(thread_id)
             approval = await self._approvals.get(approval_id)
-            if approval.is_open:
+            if approval.is_open or not capabilities.supports_edits:
                 continue
             told = say(self._language, f"decided-{approval.status}")
             text = clip(f"{told}\n\n{row.message.text}", capabilities)
-            name = f"closed.{approval_id}"
-            sends.append(
-                make_send(
-                    row.message.thread_id, name, "question", text, edits=row.receipt, closes=approval_id
-                )
-            )
-        return sends
+            extra = {"edits": row.receipt, "closes": approval_id}
+            send = make_send(str(thread_id), f"closed.{approval_id}", "question", text, **extra)
+            await self._outbox.intend("", "closed", [send])
+            self.wake(str(thread_id))
 
     def wake(self, thread_id: str) -> None:
         """Hear that something waits to be sent."""

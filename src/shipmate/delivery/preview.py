@@ -101,15 +101,15 @@ class Preview:
             receipt = await adapter.send(self._sender.render(row, adapter))
         except (SendRefusedError, SendLaterError):
             # The whole is sent as any message, and tells what is wrong.
-            await self._outbox.shown(row, None)
+            await self._sender.record(lambda: self._outbox.shown(row, None))
         except (StorageError, asyncio.CancelledError):
             raise
         # The edge of an adapter: the whole follows, and the outbox says that this may be there besides.
         except Exception as error:  # noqa: BLE001
             log.warning("a preview in %s: %s", self._thread_id, type(error).__name__)
-            await self._outbox.shown(row, None, UNKNOWN)
+            await self._sender.record(lambda: self._outbox.shown(row, None, UNKNOWN))
         else:
-            await self._outbox.shown(row, receipt)
+            await self._sender.record(lambda: self._outbox.shown(row, receipt))
 
     async def _change(self, adapter: Adapter, row: OutboxRow, message: EgressMessage) -> None:
         assert row.receipt is not None

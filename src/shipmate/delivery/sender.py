@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import logging
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from weakref import WeakValueDictionary
@@ -36,8 +36,8 @@ FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 300.0
 # So many sends of one adapter are under way at once.
 AT_ONCE = 16
-# How often it is looked whether something waits that nobody works on.
-SWEEP_SECONDS = 30.0
+# How long a disk that refused is left alone.
+RECORD_SECONDS = 2.0
 MEGABYTE = 1024 * 1024
 log = logging.getLogger(__name__)
 
@@ -69,14 +69,12 @@ class Sender:
         # Until when a whole adapter was told to wait, by the loop's clock.
         self._paused: dict[str, float] = {}
         self._pauses: dict[str, float] = {}
-        self._sweeper: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
-        """Take up what a process before this one left, and go on doing so."""
+        """Take up what a process before this one left."""
         for row in await self._outbox.doubt():
             if row.status == "uncertain":
                 log.warning("send %d to %s may have arrived: %s", row.id, row.message.thread_id, row.error)
-        self._sweeper = asyncio.create_task(self._sweep())
 
     def lock(self, thread_id: str) -> asyncio.Lock:
         """Return what holds a chat: one message is sent or changed in it at a time."""
@@ -95,20 +93,17 @@ class Sender:
 
     async def close(self) -> None:
         """Send nothing more."""
-        tasks = [*self._tasks.values(), *([self._sweeper] if self._sweeper else [])]
+        tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _sweep(self) -> None:
-        while True:
-            # A disk that refuses is asked again the next time.
-            with suppress(StorageError):
-                for row in await self._outbox.list("uncertain"):
-                    await self._ask_about(row)
-                for thread_id in await self._outbox.threads():
-                    self.wake(thread_id)
-            await asyncio.sleep(SWEEP_SECONDS)
+    async def sweep(self) -> None:
+        """Ask about what is uncertain, and send what waits and nobody works on."""
+        for row in await self._outbox.list("uncertain"):
+            await self._ask_about(row)
+        for thread_id in await self._outbox.threads():
+            self.wake(thread_id)
 
     async def _work(self, thread_id: str) -> None:
         try:
@@ -148,18 +143,29 @@ class Sender:
         except SendLaterError as error:
             return await self._later(row, error)
         except SendRefusedError as error:
-            await self._outbox.failed(row, self._mask(str(error)), retry=False)
+            words = self._mask(str(error))
+            await self.record(lambda: self._outbox.failed(row, words, retry=False))
         except (StorageError, asyncio.CancelledError):
             raise
         # The edge of an adapter: whatever else it raises leaves it open whether the message arrived.
         except Exception as error:  # noqa: BLE001
             log.warning("send %d: %s", row.id, self._mask(f"{type(error).__name__}: {error}"))
-            await self._outbox.mark(row, "uncertain", self._mask(str(error) or type(error).__name__))
+            words = self._mask(str(error) or type(error).__name__)
+            await self.record(lambda: self._outbox.mark(row, "uncertain", words))
             await self._ask_about(await self._outbox.get(row.id) or row)
         else:
-            await self._outbox.sent(row, receipt)
+            await self.record(lambda: self._outbox.sent(row, receipt))
         self._pauses.pop(row.message.thread_id, None)
         return 0.0
+
+    async def record(self, write: Callable[[], Awaitable[None]]) -> None:
+        """Write down what became of a send; a disk that refuses is waited for, as nobody else knows it."""
+        while True:
+            try:
+                return await write()
+            except StorageError as error:
+                log.warning("what became of a send cannot be written down yet: %s", error)
+                await asyncio.sleep(RECORD_SECONDS)
 
     async def _place(self, adapter: Adapter, row: OutboxRow, message: OutgoingMessage) -> str:
         """Send a message, or change the one that is there."""
@@ -176,7 +182,8 @@ class Sender:
         return await adapter.send(message)
 
     async def _later(self, row: OutboxRow, error: SendLaterError) -> float:
-        await self._outbox.failed(row, self._mask(str(error)), retry=True)
+        words = self._mask(str(error))
+        await self.record(lambda: self._outbox.failed(row, words, retry=True))
         thread_id = row.message.thread_id
         grown = min(2 * self._pauses.get(thread_id, FIRST_PAUSE_SECONDS / 2), LONGEST_PAUSE_SECONDS)
         self._pauses[thread_id] = grown
