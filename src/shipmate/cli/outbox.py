@@ -18,6 +18,7 @@ from shipmate.workspace.disk.disk import DISK
 from shipmate.workspace.layout import Layout
 
 WIDTH = 60
+STRAY = "sent; a half-written preview may stand there besides"
 ID = click.argument("send_id", metavar="ID", type=int)
 
 
@@ -38,8 +39,9 @@ def command(context: click.Context, every: bool, as_json: bool) -> None:
     for row in rows:
         what = row.message.text or ", ".join(each.filename or each.url for each in row.message.attachments)
         click.echo(f"{row.id}  {row.status:<9}  {row.message.thread_id}  {reveal_line(what, WIDTH)}")
-        if row.error:
-            click.echo(f"    {row.created_at}: {reveal_line(row.error, 200)}")
+        error = STRAY if row.has_stray and row.status == "sent" else row.error
+        if error:
+            click.echo(f"    {row.created_at}: {reveal_line(error, 200)}")
 
 
 @command.command()
@@ -67,7 +69,7 @@ def look(layout: Layout) -> list[OutboxRow]:
 
 def is_open(row: OutboxRow) -> bool:
     """Return whether somebody may want to know of a send: it is not out, or nobody knows."""
-    return row.status not in ("sent", "dropped") or row.error is not None
+    return row.status not in ("sent", "dropped") or row.has_stray
 
 
 async def _settle(layout: Layout, send_id: int, name: str) -> None:

@@ -147,10 +147,13 @@ class Sender:
             await self.record(lambda: self._outbox.failed(row, words, retry=False))
         except (StorageError, asyncio.CancelledError):
             raise
-        # The edge of an adapter: whatever else it raises leaves it open whether the message arrived.
+        # The edge of an adapter: whatever else it raises leaves it open whether the message arrived. A change
+        # can be made again.
         except Exception as error:  # noqa: BLE001
             log.warning("send %d: %s", row.id, self._mask(f"{type(error).__name__}: {error}"))
             words = self._mask(str(error) or type(error).__name__)
+            if row.receipt is not None:
+                return await self._later(row, SendLaterError(words))
             await self.record(lambda: self._outbox.mark(row, "uncertain", words))
             await self._ask_about(await self._outbox.get(row.id) or row)
         else:
@@ -179,7 +182,11 @@ class Sender:
             if row.message.extra.get("edits"):
                 raise SendRefusedError("the message that was to be changed is gone")
         await self._outbox.begin(row)
-        return await adapter.send(message)
+        sent_id = await adapter.send(message)
+        if row.attempts and adapter.capabilities.keeps_keys_seconds and adapter.capabilities.supports_edits:
+            # What the platform knew the key of may have been a preview.
+            await adapter.edit(sent_id, message)
+        return sent_id
 
     async def _later(self, row: OutboxRow, error: SendLaterError) -> float:
         words = self._mask(str(error))
@@ -207,8 +214,13 @@ class Sender:
             except Exception as error:  # noqa: BLE001
                 log.warning("send %d: %s", row.id, self._mask(f"{type(error).__name__}: {error}"))
                 return
-            if receipt is not None:
+            if receipt is not None and not capabilities.supports_edits:
                 await self._outbox.sent(row, receipt)
+                return
+            if receipt is not None:
+                # What is there may be a preview: it is changed to what it should be.
+                await self._outbox.shown(row, receipt)
+                self.wake(row.message.thread_id)
                 return
         elif not self._is_keyed(row, capabilities.keeps_keys_seconds):
             return

@@ -48,6 +48,8 @@ class OutboxRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str | None = None
     # Only the beginning of what will be said.
     is_preview: bool = False
+    # A preview of it may be there besides: nobody knows whether it arrived.
+    has_stray: bool = False
     # When it was last begun.
     begun_at: str | None = None
     # A person wants it sent, however old it is.

@@ -149,7 +149,7 @@ async def test_a_preview_nobody_knows_of_is_followed_by_the_whole_and_remembered
     send = await begin(outbox)
     assert send is not None
     await outbox.sent(send, "r1")
-    assert [(row.status, row.error) for row in await opened(disk).list()] == [("sent", UNCERTAIN)]
+    assert [(row.status, row.has_stray) for row in await opened(disk).list()] == [("sent", True)]
 
 
 async def test_a_change_that_was_cut_off_is_made_again(disk: MemoryDisk) -> None:

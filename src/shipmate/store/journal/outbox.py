@@ -213,8 +213,7 @@ class JournalOutbox:
 
     async def sent(self, row: OutboxRow, receipt: str) -> None:
         """Record the receipt of a send."""
-        # A preview that may be there besides is not forgotten.
-        await self._close(row, "sent", receipt=receipt, error=None if row.receipt else row.error)
+        await self._close(row, "sent", receipt=receipt)
         self._forget()
         if not self._waiting and not self._intending.locked():
             self._file.compact(len(self._sends) + 1, self._lines)
@@ -322,7 +321,8 @@ class JournalOutbox:
         if send := self._sends.get(send_id):
             # The whole may be known by now, and waits.
             status = "shown" if send.row.is_preview else "waiting"
-            self._change(send_id, receipt=line.receipt, status=status, error=line.error)
+            has_stray = line.receipt is None and line.error is not None
+            self._change(send_id, receipt=line.receipt, status=status, error=line.error, has_stray=has_stray)
 
     def _note_closed(self, send_id: int, line: Close) -> None:
         send = self._sends.get(send_id)
