@@ -141,12 +141,18 @@ class MemoryPlatform:
         while not all(any(text in each.text for each in self.shown.values()) for text in texts):
             await self.changed.wait()
 
+    async def wait_for_trouble(self) -> None:
+        """Wait until the next trouble has happened."""
+        while self.troubles:
+            await self.changed.wait()
+
     def _note_change(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
 
     def _raise_next(self, troubles: list[Exception | None]) -> None:
         if troubles and (trouble := troubles.pop(0)) is not None:
+            self._note_change()
             raise trouble
 
 

@@ -256,13 +256,12 @@ class Sender:
     def render(self, row: OutboxRow, adapter: Adapter) -> OutgoingMessage:
         """Return a send as its adapter takes it."""
         message, capabilities = row.message, adapter.capabilities
-        name = f"{row.id} {row.run_id} {row.segment} {row.created_at}"
         kind = message.extra.get("kind", "words")
         outgoing = OutgoingMessage(
             thread_id=ThreadId.parse(message.thread_id),
             text=message.text or "",
             reply_to=message.reply_to_message_id if capabilities.supports_threaded_replies else None,
-            key=hashlib.sha256(name.encode()).hexdigest()[:32],
+            key=key_of(row),
             kind="preview" if row.is_preview else "question" if kind == "held" else kind,
         )
         if capabilities.supports_buttons or capabilities.supports_rich_cards:
@@ -288,3 +287,9 @@ class Sender:
             return msgspec.structs.replace(outgoing, text=words)
         file = OutgoingFile(path=found[1], filename=name, media_type=found[0].media_type, size=size)
         return msgspec.structs.replace(outgoing, file=file)
+
+
+def key_of(row: OutboxRow) -> str:
+    """Return what names a send to its platform: the same at each attempt, and no other's."""
+    name = f"{row.id} {row.run_id} {row.segment} {row.created_at}"
+    return hashlib.sha256(name.encode()).hexdigest()[:32]
