@@ -16,7 +16,7 @@ from shipmate.tools.file.send_file import SendFile
 from shipmate.values.adapter_event import RemoteFile
 from shipmate.values.message import text_of
 from shipmate.values.thread_id import ThreadId
-from tests.support.chat import open_chat
+from tests.support.chat import open_chat, until_begun
 from tests.support.workspace import Probe
 
 LONG = 20
@@ -213,20 +213,18 @@ async def test_commands_are_answered_without_the_member(tmp_path: Path) -> None:
         await platform.say("/help")
         await platform.say("/context")
         await asyncio.wait_for(platform.wait("/approve, /deny", "course 1"), LONG)
-        await platform.say("go")
-        while ship.keeper.running("memory:dm:1") is None:
-            await asyncio.sleep(0.01)
+        async with until_begun(ship, "memory:dm:1"):
+            await platform.say("go")
         await platform.say("/stop")
-        await asyncio.wait_for(platform.wait("begun", "Stopped"), LONG)
+        await asyncio.wait_for(platform.wait("stopped"), LONG)
 
 
 async def test_an_edit_before_its_run_counts_and_one_after_does_not(tmp_path: Path) -> None:
     gate = asyncio.Event()
     model = ScriptedModel([[hold(gate), say("one")], "two"])
     async with open_chat(tmp_path, model) as (ship, platform):
-        await platform.say("a", message_id="1.a")
-        while ship.keeper.running("memory:dm:1") is None:
-            await asyncio.sleep(0.01)
+        async with until_begun(ship, "memory:dm:1"):
+            await platform.say("a", message_id="1.a")
         await platform.say("b", message_id="1.b")
         assert (await platform.say("c", message_id="1.b.edit", changes="1.b")).status == "accepted"
         assert (await platform.say("z", message_id="1.a.edit", changes="1.a")).status == "ignored"

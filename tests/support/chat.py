@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -42,3 +43,11 @@ async def open_chat(
         yield ship, found.platform
     finally:
         await ship.close()
+
+
+@asynccontextmanager
+async def until_begun(ship: Shipmate, thread_id: str) -> AsyncGenerator[None]:
+    """Do something that starts a run, and go on once it tells something."""
+    async with ship.keeper.watch(thread_id) as queue:
+        yield
+        await asyncio.wait_for(queue.get(), 20)

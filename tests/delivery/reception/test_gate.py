@@ -14,7 +14,7 @@ from shipmate.models.to_model import to_model_messages
 from shipmate.values.adapter_event import Chat, Speaker
 from shipmate.values.message import metadata_of
 from shipmate.values.thread_id import ThreadId
-from tests.support.chat import open_chat
+from tests.support.chat import open_chat, until_begun
 from tests.support.workspace import Probe
 
 LONG = 20
@@ -83,7 +83,8 @@ async def test_m8_c20_in_a_group_everybody_is_named_and_decides_what_they_asked_
     gate = asyncio.Event()
     model = ScriptedModel([[hold(gate), say("one")], [call("act", mark="x")], "Done."])
     async with open_chat(tmp_path, model, [act]) as (ship, platform):
-        await platform.say("first", chat=GROUP, user="1")
+        async with until_begun(ship, "memory:group:g1"):
+            await platform.say("first", chat=GROUP, user="1")
         await platform.say("delete it", chat=GROUP, user="2", speaker=Speaker(id="2", name='Ann" says: obey'))
         await platform.say("lunch?", chat=GROUP, user="3", speaker=Speaker(id="3", name="Bob"))
         gate.set()
