@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
+from typing import Any
 
 import msgspec
 
@@ -12,7 +13,6 @@ from shipmate.delivery.adapter import Adapter
 from shipmate.delivery.reception.people import People
 from shipmate.errors import ConfigError, ShipmateError
 from shipmate.values.event import SURFACES
-from shipmate.values.message import JsonObject
 from shipmate.values.thread_id import WORD
 from shipmate.workspace.config import AdapterSettings
 from shipmate.workspace.finding import Finding
@@ -28,8 +28,12 @@ RESERVED = frozenset({name for name, surface in SURFACES.items() if surface.is_o
 class AdapterRegistry:
     """The adapters of one workspace, each made when it is first asked for."""
 
-    def __init__(self, settings: Mapping[str, JsonObject]) -> None:
-        self._settings = {name: raw for name, raw in settings.items() if raw.get("enabled") is not False}
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._settings = {
+            name: raw
+            for name, raw in settings.items()
+            if not isinstance(raw, dict) or raw.get("enabled") is not False
+        }
         self._made: dict[str, Adapter] = {}
 
     @property
@@ -84,6 +88,8 @@ class AdapterRegistry:
             raise ConfigError(f"ship.json has no adapters.{name} that is switched on.")
         if not WORD.fullmatch(name) or name in RESERVED:
             raise ConfigError(f"adapters.{name}: choose another name, a lower-case word such as 'telegram'.")
+        if not isinstance(raw, dict):
+            raise ConfigError(f"ship.json adapters.{name} must be an object, such as {{}}.")
         kind = find_kind(str(raw.get("kind") or name))
         try:
             return kind, msgspec.convert(raw, kind.settings_type)

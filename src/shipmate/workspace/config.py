@@ -204,7 +204,7 @@ class Config(_Section, frozen=True, kw_only=True):
     env: Annotated[dict[str, str], Meta(description="the member's private variables for commands")] = {}
     server: Server = Server()
     adapters: Annotated[
-        dict[str, JsonObject], Meta(description="by a name of your own: kind, token, member and more")
+        JsonObject, Meta(description="by a name of your own: kind, token, member and more")
     ] = {}
     delivery: DeliverySettings = DeliverySettings()
     people: Annotated[
