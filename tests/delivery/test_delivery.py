@@ -13,7 +13,7 @@ from shipmate.errors import SendLaterError
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, TextDelta, Usage
 from shipmate.models.scripted import ScriptedModel, call, hold, say
 from shipmate.tools.file.send_file import SendFile
-from shipmate.values.adapter_event import RemoteFile
+from shipmate.values.adapter_event import Chat, RemoteFile
 from shipmate.values.message import text_of
 from shipmate.values.thread_id import ThreadId
 from tests.support.chat import open_chat, until_begun
@@ -22,14 +22,15 @@ from tests.support.workspace import Probe
 LONG = 20
 
 
-async def test_an_answer_is_sent_once_as_a_reply(tmp_path: Path) -> None:
-    async with open_chat(tmp_path, ScriptedModel(["Hello."])) as (ship, platform):
-        heard = await platform.say("hi")
-        assert heard.status == "accepted"
-        assert (await platform.say("hi", message_id="1.in1")).status == "repeated"
-        await asyncio.wait_for(platform.wait("Hello."), LONG)
-        (shown,) = platform.in_chat("1")
-        assert (shown.text, shown.reply_to, shown.kind) == ("Hello.", "1.in1", "words")
+async def test_an_answer_is_sent_once_and_in_groups_as_a_reply(tmp_path: Path) -> None:
+    async with open_chat(tmp_path, ScriptedModel(["Hello."] * 2)) as (ship, platform):
+        for chat in (Chat(id="1"), Chat(id="2", kind="group")):
+            assert (await platform.say("hi", chat=chat, message_id=f"{chat.id}.7")).status == "accepted"
+            assert (await platform.say("hi", chat=chat, message_id=f"{chat.id}.7")).status == "repeated"
+        while len(platform.shown) < 2:
+            await asyncio.wait_for(platform.changed.wait(), LONG)
+        assert [(each.text, each.reply_to) for each in platform.in_chat("1")] == [("Hello.", None)]
+        assert [(each.text, each.reply_to) for each in platform.in_chat("2")] == [("Hello.", "2.7")]
         await ship.keeper.idle()
 
 
@@ -82,7 +83,7 @@ async def test_what_a_model_writes_fast_is_shown_steadily_and_becomes_the_answer
         rows = await ship.store.outbox.list()
     assert all(text.endswith(" …") for text in shown.texts[:-1])
     assert [len(text) for text in shown.texts[:-1]] == sorted({len(text) for text in shown.texts[:-1]})
-    assert (shown.kind, shown.reply_to, len(rows)) == ("words", "1.in1", 1)
+    assert (shown.kind, len(rows)) == ("words", 1)
 
 
 async def test_a_preview_of_a_process_that_ended_becomes_the_answer(
@@ -189,7 +190,6 @@ async def test_where_the_platform_can_be_asked_nothing_is_doubled_or_lost(tmp_pa
 
 
 async def test_what_is_old_asks_before_it_goes(tmp_path: Path) -> None:
-    clock = {"delivery": {"askAfterMinutes": 1}}
     async with open_chat(tmp_path, ScriptedModel(["old news"])) as (ship, platform):
         platform.troubles += [SendLaterError(retry_after=1000)]
         await platform.say("a")
@@ -197,7 +197,7 @@ async def test_what_is_old_asks_before_it_goes(tmp_path: Path) -> None:
         (row,) = await ship.store.outbox.open("memory:dm:1")
     path = ship.layout.outbox
     path.write_text(path.read_text().replace(row.created_at, "2026-01-01T00:00:00.000Z"))
-    async with open_chat(tmp_path, ScriptedModel([]), platform=platform, **clock):
+    async with open_chat(tmp_path, ScriptedModel([]), platform=platform, delivery={"askAfterMinutes": 1}):
         await asyncio.wait_for(platform.wait("Shall I send them?"), LONG)
         (question,) = platform.in_chat("1")
         await platform.press(question, "Send")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from shipmate.adapters.memory_platform import MemoryPlatform
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, TextDelta, Usage
 from shipmate.models.scripted import ScriptedModel, call
 from shipmate.values.adapter_event import AdapterEvent, Chat, Speaker
@@ -52,15 +53,15 @@ async def test_a_burst_over_many_threads_keeps_the_order_of_each(tmp_path: Path)
                 *(platform.say(f"n{number}.", user=str(number % THREADS)) for number in numbers)
             )
         await ship.keeper.idle()
-        while (await ship.store.outbox.threads()) or len(_said(platform.shown)) < count:
+        while (await ship.store.outbox.threads()) or len(_said(platform)) < count:
             await asyncio.wait_for(platform.changed.wait(), LONG)
         for user in range(min(THREADS, count)):
             said = " ".join(each.text for each in platform.in_chat(str(user))).split()
             assert said == [f"n{number}." for number in range(user, count, THREADS)]
 
 
-def _said(shown: dict[str, object]) -> list[str]:
-    return [word for each in shown.values() for word in str(getattr(each, "text", "")).split()]
+def _said(platform: MemoryPlatform) -> list[str]:
+    return [word for each in platform.shown.values() for word in each.text.split()]
 
 
 async def test_what_is_delivered_again_over_hours_and_restarts_is_answered_once(

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from shipmate.delivery.adapter import Adapter, OutgoingMessage
+from shipmate.delivery.adapter import Adapter, Hear, OutgoingMessage
 from shipmate.errors import SendLaterError
 from shipmate.values.event import AdapterCapabilities
 
 if TYPE_CHECKING:
     from tests.simulation.process import Process
 
-CHAT = "chat:dm:d"
+CHAT = "chat:group:d"
 CHATS = """{"permissions": {"allow": ["deed"], "deciders": "anyone"},
 "adapters": {"chat": {"kind": "memory", "open": true}}, "delivery": {"askAfterMinutes": 100000}}"""
 # Seeds that found something before there were chats in the stories.
@@ -105,6 +105,9 @@ class SimAdapter(Adapter):
         self._process = process
         self._platform = platform
         self._chance = process.world.chance
+
+    async def listen(self, hear: Hear) -> None:
+        """Hear nothing: people hand over what they say themselves."""
 
     async def send(self, message: OutgoingMessage) -> str:
         """Post a message."""

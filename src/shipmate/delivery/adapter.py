@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from shipmate.errors import EditGoneError, NotFoundError
+from shipmate.errors import EditGoneError, NotFoundError, SendError
 from shipmate.values.adapter_event import AdapterEvent, HeardEvent, RemoteFile
 from shipmate.values.event import AdapterCapabilities
 from shipmate.values.thread_id import ThreadId
@@ -116,8 +116,7 @@ class Adapter(Protocol):
 
     async def find(self, message: OutgoingMessage) -> str | None:
         """Return the id of a message that a send with this key left, or None when it surely left none."""
-        del message
-        raise NotImplementedError
+        raise SendError(f"{self.name} cannot be asked about {message.key}.")
 
     def fetch(self, file: RemoteFile) -> AsyncIterator[bytes]:
         """Go over the bytes of a file that came with a message."""

@@ -24,6 +24,7 @@ from shipmate.errors import (
     SendRefusedError,
     StorageError,
 )
+from shipmate.orchestrator.lane.ingress import PRIVATE
 from shipmate.store.port import Outbox, OutboxRow
 from shipmate.values.event import Attachment
 from shipmate.values.message import timestamp
@@ -36,6 +37,8 @@ FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 300.0
 # So many sends of one adapter are under way at once.
 AT_ONCE = 16
+# How often a process that ends looks whether all that is left was told to wait.
+IDLE_SECONDS = 0.1
 # How long a disk that refused is left alone.
 RECORD_SECONDS = 2.0
 MEGABYTE = 1024 * 1024
@@ -69,6 +72,8 @@ class Sender:
         # Until when a whole adapter was told to wait, by the loop's clock.
         self._paused: dict[str, float] = {}
         self._pauses: dict[str, float] = {}
+        # Chats that were told to wait, or wait for a disk.
+        self._pausing: set[str] = set()
 
     async def begin(self) -> None:
         """Take up what a process before this one left."""
@@ -84,12 +89,16 @@ class Sender:
         """Send what waits in a thread."""
         if thread_id not in self._tasks:
             task = self._tasks[thread_id] = asyncio.create_task(self._work(thread_id))
-            task.add_done_callback(lambda _: self._tasks.pop(thread_id, None))
+            task.add_done_callback(lambda _: self._end(thread_id))
+
+    def _end(self, thread_id: str) -> None:
+        self._tasks.pop(thread_id, None)
+        self._pausing.discard(thread_id)
 
     async def idle(self) -> None:
-        """Wait until nothing is being sent."""
-        while self._tasks:
-            await asyncio.wait(self._tasks.values())
+        """Wait until nothing is being sent; what was told to wait is not waited for."""
+        while busy := [task for thread_id, task in self._tasks.items() if thread_id not in self._pausing]:
+            await asyncio.wait(busy, timeout=IDLE_SECONDS)
 
     async def close(self) -> None:
         """Send nothing more."""
@@ -112,7 +121,9 @@ class Sender:
                 if pause is None:
                     return
                 if pause:
+                    self._pausing.add(thread_id)
                     await asyncio.sleep(pause)
+                    self._pausing.discard(thread_id)
         except StorageError as error:
             log.warning("what waits for %s is sent later: %s", thread_id, error)
 
@@ -257,10 +268,13 @@ class Sender:
         """Return a send as its adapter takes it."""
         message, capabilities = row.message, adapter.capabilities
         kind = message.extra.get("kind", "words")
+        thread_id = ThreadId.parse(message.thread_id)
+        # Between two people everybody knows what is answered.
+        is_reply = capabilities.supports_threaded_replies and thread_id.scope_type != PRIVATE
         outgoing = OutgoingMessage(
-            thread_id=ThreadId.parse(message.thread_id),
+            thread_id=thread_id,
             text=message.text or "",
-            reply_to=message.reply_to_message_id if capabilities.supports_threaded_replies else None,
+            reply_to=message.reply_to_message_id if is_reply else None,
             key=key_of(row),
             kind="preview" if row.is_preview else "question" if kind == "held" else kind,
         )

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from shipmate.values.adapter_event import PERSON
+from shipmate.values.event import surface_of
 from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.layout import Layout
 
@@ -29,7 +30,9 @@ def _day_paths(own: Layout, day: date) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _user_paths(layout: Layout, platform: str, user_id: str) -> tuple[str, ...]:
-    keys = dict.fromkeys((user_key(platform, user_id), user_id))
+    # On a platform of others somebody may have chosen the name of another as their id.
+    is_own = not platform or surface_of(platform).is_owner
+    keys = dict.fromkeys((user_key(platform, user_id), *([user_id] if is_own else [])))
     return tuple(os.fspath(layout.user_memory(key)) for key in keys)
 
 
