@@ -110,7 +110,7 @@ class Adapter(Protocol):
         raise NotImplementedError
 
     async def edit(self, sent_id: str, message: OutgoingMessage) -> None:
-        """Give a message that was sent another text and other buttons; the same once more is no error."""
+        """Change the text and the buttons of a message that was sent; the same once more is no error."""
         del sent_id, message
         raise EditGoneError
 

@@ -85,6 +85,9 @@ class Preview:
             reply_to_message_id=self._reply_to,
         )
         async with self._sender.lock(self._thread_id):
+            if not self._shown and await self._outbox.open(self._thread_id):
+                # What was said before comes first.
+                return
             row = await self._outbox.preview(self._run_id, self._answered, message)
             if row is None:
                 self._is_lost = True
