@@ -7,17 +7,22 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from shipmate.delivery import preview
+from shipmate.adapters.memory_platform import MemoryAdapter
+from shipmate.delivery import delivery, preview
+from shipmate.delivery.adapter import OutgoingMessage
 from shipmate.errors import SendLaterError
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, TextDelta, Usage
 from shipmate.models.scripted import ScriptedModel, call, hold, say
+from shipmate.store.journal.outbox import JournalOutbox
 from shipmate.tools.file.send_file import SendFile
 from shipmate.values.adapter_event import Chat, RemoteFile
 from shipmate.values.message import text_of
 from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.disk.disk import DISK
 from tests.support.chat import open_chat, until_begun
-from tests.support.workspace import Probe
+from tests.support.workspace import Probe, pressed
 
 LONG = 20
 
@@ -232,3 +237,45 @@ async def test_an_edit_before_its_run_counts_and_one_after_does_not(tmp_path: Pa
         await asyncio.wait_for(platform.wait("two"), LONG)
         thread = await ship.threads.read(ThreadId.parse("memory:dm:1"))
     assert [text_of(each) for each in thread.messages if each["role"] == "user"] == ["a", "c"]
+
+
+async def test_an_answer_given_in_the_terminal_and_an_expiry_reach_the_chat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "SWEEP_SECONDS", 0.05)
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[call("act", mark="x")], "Done.", [call("act", mark="y")]])
+    async with open_chat(tmp_path, model, [act]) as (ship, platform):
+        await platform.say("go")
+        await asyncio.wait_for(platform.wait("act"), LONG)
+        (approval,) = await ship.approvals.pending()
+        event = replace(pressed(approval.id, approved=True), thread_id="memory:dm:1")
+        await ship.receive(event)
+        await asyncio.wait_for(platform.wait("Done.", "Allowed."), LONG)
+        await platform.say("once more")
+        await asyncio.wait_for(platform.wait('"y"'), LONG)
+        (approval,) = await ship.approvals.pending()
+        path = ship.layout.approval(approval.id)
+        path.write_text(path.read_text().replace(approval.expires_at, "2026-01-01T00:00:00.000Z"))
+        await asyncio.wait_for(platform.wait("Nobody answered in time"), LONG)
+        assert platform.in_chat("1")[-1].buttons == ()
+
+
+async def test_a_process_that_ends_lets_a_send_come_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, goes_on = asyncio.Event(), asyncio.Event()
+    send = MemoryAdapter.send
+
+    async def slow(adapter: MemoryAdapter, message: OutgoingMessage) -> str:
+        begun.set()
+        await goes_on.wait()
+        return await send(adapter, message)
+
+    monkeypatch.setattr(MemoryAdapter, "send", slow)
+    async with open_chat(tmp_path, ScriptedModel(["Hello."])) as (ship, platform):
+        await platform.say("hi")
+        await begun.wait()
+        asyncio.get_running_loop().call_later(0.05, goes_on.set)
+    rows = JournalOutbox(ship.layout, DISK).look()
+    assert [(row.status, row.receipt) for row in rows] == [("sent", platform.in_chat("1")[0].id)]

@@ -9,6 +9,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from shipmate.approvals.service import ApprovalService
+from shipmate.approvals.value import Approval
 from shipmate.delivery.adapter import Adapter
 from shipmate.delivery.command_answer import Commands
 from shipmate.delivery.compose import compose_answer, make_question, make_send
@@ -71,7 +72,7 @@ class Delivery:
             # A disk that refuses is asked again the next time.
             with suppress(StorageError):
                 await self._sender.sweep()
-                await self._approvals.expire()
+                await self._tell_expired(await self._approvals.expire())
                 await self._close_decided(await self._outbox.list())
             await asyncio.sleep(SWEEP_SECONDS)
 
@@ -85,11 +86,11 @@ class Delivery:
 
     async def close(self) -> None:
         """Send nothing more; what waits is sent by the next keeper."""
+        await self._sender.close()
         tasks = [*self._previews.values(), *([self._sweeper] if self._sweeper else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._sender.close()
 
     async def bring(self, event: IngressEvent) -> IngressEvent:
         """Return an event whose files lie in the workspace."""
@@ -161,6 +162,16 @@ class Delivery:
         pending = [each for each in await self._approvals.pending(thread_id) if each.id not in asked]
         return [send for each in pending for send in make_question(each, capabilities, self._language)]
 
+    async def _tell_expired(self, expired: Sequence[Approval]) -> None:
+        """Say that nobody answered in time, where the question itself cannot be changed."""
+        for approval in expired:
+            thread_id = ThreadId.parse(approval.thread_id)
+            if thread_id.platform in self._platforms and not self._capabilities(thread_id).supports_edits:
+                words = say(self._language, "decided-expired")
+                send = make_send(str(thread_id), f"expired.{approval.id}", "notice", words)
+                await self._outbox.intend("", "closed", [send])
+                self.wake(str(thread_id))
+
     async def _close_decided(self, known: Sequence[OutboxRow]) -> None:
         """Take the buttons from questions that are decided, and say how."""
         closed = {row.message.extra.get("closes") for row in known}
@@ -170,8 +181,10 @@ class Delivery:
                 continue
             thread_id = ThreadId.parse(row.message.thread_id)
             capabilities = self._capabilities(thread_id)
+            if not capabilities.supports_edits:
+                continue
             approval = await self._approvals.get(approval_id)
-            if approval.is_open or not capabilities.supports_edits:
+            if approval.is_open:
                 continue
             told = say(self._language, f"decided-{approval.status}")
             text = clip(f"{told}\n\n{row.message.text}", capabilities)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from shipmate.delivery.adapter import Adapter
 from shipmate.delivery.compose import make_send, words_of
-from shipmate.delivery.sender import Sender
+from shipmate.delivery.sender import SEND_SECONDS, Sender
 from shipmate.delivery.splitting import clip
 from shipmate.errors import EditGoneError, SendError, SendLaterError, SendRefusedError, StorageError
 from shipmate.orchestrator.feed import FeedEvent, LocalFeed
@@ -85,7 +85,7 @@ class Preview:
             reply_to_message_id=self._reply_to,
         )
         async with self._sender.lock(self._thread_id):
-            if not self._shown and await self._outbox.open(self._thread_id):
+            if self._sender.is_closing or (not self._shown and await self._outbox.open(self._thread_id)):
                 # What was said before comes first.
                 return
             row = await self._outbox.preview(self._run_id, self._answered, message)
@@ -101,7 +101,8 @@ class Preview:
 
     async def _send(self, adapter: Adapter, row: OutboxRow) -> None:
         try:
-            receipt = await adapter.send(self._sender.render(row, adapter))
+            async with asyncio.timeout(SEND_SECONDS):
+                receipt = await adapter.send(self._sender.render(row, adapter))
         except (SendRefusedError, SendLaterError):
             # The whole is sent as any message, and tells what is wrong.
             await self._sender.record(lambda: self._outbox.shown(row, None))
@@ -117,7 +118,8 @@ class Preview:
     async def _change(self, adapter: Adapter, row: OutboxRow, message: EgressMessage) -> None:
         assert row.receipt is not None
         try:
-            await adapter.edit(row.receipt, self._sender.render(replace(row, message=message), adapter))
+            async with asyncio.timeout(SEND_SECONDS):
+                await adapter.edit(row.receipt, self._sender.render(replace(row, message=message), adapter))
         except SendLaterError as error:
             self._pause = error.retry_after or 0.0
         except (EditGoneError, SendError) as error:

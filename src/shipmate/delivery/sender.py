@@ -37,6 +37,8 @@ FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 300.0
 # So many sends of one adapter are under way at once.
 AT_ONCE = 16
+# How long a process that ends waits for what is under way.
+LAST_SECONDS = 5.0
 # How often a process that ends looks whether all that is left was told to wait.
 IDLE_SECONDS = 0.1
 # How long a disk that refused is left alone.
@@ -72,6 +74,7 @@ class Sender:
         # Until when a whole adapter was told to wait, by the loop's clock.
         self._paused: dict[str, float] = {}
         self._pauses: dict[str, float] = {}
+        self.is_closing = False
         # Chats that were told to wait, or wait for a disk.
         self._pausing: set[str] = set()
 
@@ -101,7 +104,13 @@ class Sender:
             await asyncio.wait(busy, timeout=IDLE_SECONDS)
 
     async def close(self) -> None:
-        """Send nothing more."""
+        """Send nothing more; what is under way may come to its end, since nobody would know it otherwise."""
+        self.is_closing = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_SECONDS):
+                for lock in list(self._locks.values()):
+                    async with lock:
+                        pass
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -139,6 +148,8 @@ class Sender:
         async with self.lock(row.message.thread_id), self._slots[row.platform]:
             # The whole of a preview may have come, and its receipt, while the chat was held.
             row = await self._outbox.get(row.id) or row
+            if self.is_closing:
+                return None
             if row.status != "waiting":
                 return 0.0
             if self._is_stale(row):

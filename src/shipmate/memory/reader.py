@@ -32,8 +32,8 @@ def _day_paths(own: Layout, day: date) -> tuple[str, ...]:
 def _user_paths(layout: Layout, platform: str, user_id: str) -> tuple[str, ...]:
     # On a platform of others somebody may have chosen the name of another as their id.
     is_own = not platform or surface_of(platform).is_owner
-    keys = dict.fromkeys((user_key(platform, user_id), *([user_id] if is_own else [])))
-    return tuple(os.fspath(layout.user_memory(key)) for key in keys)
+    keys = [user_key(platform, user_id), user_id] if is_own else [user_key(platform, user_id)]
+    return tuple(os.fspath(layout.user_memory(key)) for key in dict.fromkeys(keys))
 
 
 class MemoryReader:
