@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 import msgspec
@@ -102,6 +101,9 @@ def find_kind(kind: str) -> type[Adapter]:
     if kind in BUILT_IN:
         module, _, name = BUILT_IN[kind].partition(":")
         return getattr(import_module(module), name)
+    # Takes as long to import as all of this room, and few need it.
+    from importlib.metadata import entry_points
+
     found = entry_points(group=GROUP, name=kind)
     if not found:
         known = ", ".join(sorted({*BUILT_IN, *entry_points(group=GROUP).names}))

@@ -57,7 +57,7 @@ class Delivery:
         self._approvals = approvals
         self._feed = feed
         self._language = language
-        self._previews: dict[str, asyncio.Task[None]] = {}
+        self._previews: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
@@ -87,7 +87,7 @@ class Delivery:
     async def close(self) -> None:
         """Send nothing more; what waits is sent by the next keeper."""
         await self._sender.close()
-        tasks = [*self._previews.values(), *([self._sweeper] if self._sweeper else [])]
+        tasks = [*self._previews, *([self._sweeper] if self._sweeper else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -102,7 +102,7 @@ class Delivery:
 
     def follow(self, thread_id: str, rows: Sequence[InboxRow], run_id: str) -> None:
         """Show an answer while it is written."""
-        if ThreadId.parse(thread_id).platform not in self._platforms or thread_id in self._previews:
+        if ThreadId.parse(thread_id).platform not in self._platforms:
             return
         preview = Preview(
             thread_id,
@@ -113,8 +113,10 @@ class Delivery:
             sender=self._sender,
             feed=self._feed,
         )
-        task = self._previews[thread_id] = asyncio.create_task(self._follow(preview, thread_id))
-        task.add_done_callback(lambda _: self._previews.pop(thread_id, None))
+        task = asyncio.create_task(self._follow(preview, thread_id))
+        # That of the run before may not have noticed its end yet.
+        self._previews.add(task)
+        task.add_done_callback(self._previews.discard)
 
     async def _follow(self, preview: Preview, thread_id: str) -> None:
         # Without an adapter nothing is shown; what waits is told of by whoever sends it.

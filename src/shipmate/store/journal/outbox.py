@@ -24,8 +24,11 @@ from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.disk.disk import Disk, read_file
 from shipmate.workspace.layout import Layout
 
-# How long a receipt is kept.
-REMEMBERED = timedelta(days=30)
+# How long it is kept what became of a send; longer for questions, and for what somebody should look at.
+REMEMBERED = timedelta(days=1)
+LASTING_REMEMBERED = timedelta(days=30)
+# How much of the words is kept once they are out: the thread has them.
+SENT_LENGTH = 200
 UNCERTAIN = "the process ended while sending"
 CLOSED = ("sent", "uncertain", "failed", "dropped")
 
@@ -104,6 +107,7 @@ class JournalOutbox:
         self._sends: dict[int, Intend] = {}
         self._keys: dict[str, int] = {}
         self._closed: deque[int] = deque()
+        self._lasting: deque[int] = deque()
         # The sends of each thread and of each run, and those that wait.
         self._threads: dict[str, dict[int, None]] = {}
         self._runs: Counter[str] = Counter()
@@ -314,7 +318,7 @@ class JournalOutbox:
         self._runs[row.run_id] += 1
         self._threads.setdefault(row.message.thread_id, {})[row.id] = None
         if line.closed_at:
-            self._closed.append(row.id)
+            self._forget_later(row)
         self._note_open(row)
 
     def _note_shown(self, send_id: int, line: Show) -> None:
@@ -335,9 +339,17 @@ class JournalOutbox:
             error=line.error,
             is_wanted=line.is_wanted or send.row.is_wanted,
         )
+        row = self._sends[send_id].row
+        if line.status == "sent" and not is_question(row) and len(row.message.text or "") > SENT_LENGTH:
+            text = f"{(row.message.text or '')[:SENT_LENGTH]}…"
+            self._change(send_id, message=msgspec.structs.replace(row.message, text=text))
         if line.status in CLOSED and not send.closed_at:
             self._sends[send_id] = msgspec.structs.replace(self._sends[send_id], closed_at=line.at)
-            self._closed.append(send_id)
+            self._forget_later(row)
+
+    def _forget_later(self, row: OutboxRow) -> None:
+        lasts = is_question(row) or row.status in ("uncertain", "failed")
+        (self._lasting if lasts else self._closed).append(row.id)
 
     def _change(self, send_id: int, **values: object) -> None:
         if send := self._sends.get(send_id):
@@ -357,20 +369,29 @@ class JournalOutbox:
 
     def _forget(self) -> None:
         """Drop from memory what was closed long ago."""
-        before = timestamp(self._clock() - REMEMBERED)
-        while self._closed and self._sends[self._closed[0]].closed_at < before:
-            send = self._sends.pop(self._closed.popleft())
-            row = send.row
-            if self._keys.get(send.key) == row.id:
-                del self._keys[send.key]
-            for table, name in ((self._threads, row.message.thread_id), (self._open, row.message.thread_id)):
-                if rows := table.get(name):
-                    rows.pop(row.id, None)
-                    if not rows:
-                        del table[name]
-            self._runs[row.run_id] -= 1
-            if not self._runs[row.run_id]:
-                del self._runs[row.run_id]
+        now = self._clock()
+        for closed, time in ((self._closed, REMEMBERED), (self._lasting, LASTING_REMEMBERED)):
+            before = timestamp(now - time)
+            while closed and self._sends[closed[0]].closed_at < before:
+                self._drop(self._sends.pop(closed.popleft()))
+
+    def _drop(self, send: Intend) -> None:
+        row, thread_id = send.row, send.row.message.thread_id
+        if self._keys.get(send.key) == row.id:
+            del self._keys[send.key]
+        for table in (self._threads, self._open):
+            if rows := table.get(thread_id):
+                rows.pop(row.id, None)
+                if not rows:
+                    del table[thread_id]
+        self._runs[row.run_id] -= 1
+        if not self._runs[row.run_id]:
+            del self._runs[row.run_id]
+
+
+def is_question(row: OutboxRow) -> bool:
+    """Return whether a send asks for a decision."""
+    return "approval" in row.message.extra
 
 
 def _key(run_id: str, answered: str, message: EgressMessage, place: int) -> str:
