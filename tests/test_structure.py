@@ -29,6 +29,7 @@ ROOMS = (
     ("tools",),
     ("approvals",),
     ("orchestrator",),
+    ("delivery",),
     ("adapters",),
     ("app",),
     ("rehearsal",),

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from shipmate.adapters.chat_command import read_command
+from shipmate.adapters.adapter_registry import AdapterRegistry
 from shipmate.approvals.reply.suggest import Suggester
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.kept.request_log import RequestLog
 from shipmate.context.trace import Trace
-from shipmate.errors import StorageError
+from shipmate.delivery.command_answer import Commands
+from shipmate.delivery.delivery import Delivery
+from shipmate.delivery.reception.chat_command import read_command
+from shipmate.delivery.reception.fetching import Fetching
+from shipmate.delivery.reception.gate import Gate
+from shipmate.delivery.reception.listening import Listening
+from shipmate.delivery.reception.people import People
+from shipmate.delivery.reception.reception import Reception
+from shipmate.delivery.sender import Sender
+from shipmate.errors import ModelError, StorageError
 from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
 from shipmate.models.selection.window import Windows
@@ -27,15 +37,17 @@ from shipmate.orchestrator.keeper.socket import Socket
 from shipmate.orchestrator.keeper.unix_socket import UnixSocket
 from shipmate.orchestrator.lane.lane import Lane
 from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
+from shipmate.orchestrator.lane.owner import model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.store.file_store import open_store
 from shipmate.store.port import Store
 from shipmate.thread.log import FileLog
-from shipmate.thread.service import ThreadService
+from shipmate.thread.service import Thread, ThreadService
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.change.changeset import recover
 from shipmate.tools.toolset import Toolset, default_servers, default_toolset
-from shipmate.values.event import EgressMessage, IngressEvent, Outcome, surface_of
+from shipmate.values.adapter_event import AdapterEvent, HeardEvent
+from shipmate.values.event import IngressEvent, surface_of
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.disk.disk import DISK, Disk
@@ -100,9 +112,20 @@ class Shipmate:
             trace=Trace(layout, loaded.environ, loaded.mask),
             requests=self.requests,
         )
-        # Platforms whose adapter pushes replies out get them through the outbox.
-        self.push_platforms: set[str] = set()
+        self.adapters = AdapterRegistry(self.config.adapters)
+        self.people = People(layout, self.config.people, disk)
         self.keeper = Keeping(socket or UnixSocket(layout), self._begin_to_keep)
+        self._reception = Reception(
+            Gate(self.people, self._would_answer),
+            self.people,
+            self.adapters.settings,
+            self.receive,
+            self.keeper.withdraw,
+            self.config.language,
+        )
+        self._listening = Listening(
+            layout, self.adapters.names, self.adapters.find, self._reception.hear, loaded.mask
+        )
         self._reconciling: asyncio.Task[None] | None = None
 
     @classmethod
@@ -180,11 +203,30 @@ class Shipmate:
         is_chat = not surface_of(event.platform).is_owner
         return await self.keeper.receive(read_command(event) if is_chat else event)
 
+    async def hear(self, event: AdapterEvent) -> HeardEvent:
+        """Take in what an adapter heard; when this returns it is on disk, or nothing has to come of it."""
+        return await self._reception.hear(event)
+
+    def listen(self) -> Listening:
+        """Listen at every platform of ship.json, as soon as no other process does."""
+        self._listening.begin()
+        return self._listening
+
+    async def _would_answer(self, thread_id: ThreadId, text: str) -> bool:
+        """Return whether words would answer a question that waits in a thread."""
+        if not await self.approvals.pending(str(thread_id)):
+            return False
+        from shipmate.approvals.reply.parser import parse
+
+        return parse(text) is not None
+
     async def close(self, *, finish: bool = False) -> None:
         """End cleanly; runs in flight go on with the next keeper. `finish` works them off first."""
+        await self._listening.close()
         try:
             await self.keeper.close(finish=finish)
         finally:
+            await self.adapters.close()
             if self._reconciling is not None:
                 self._reconciling.cancel()
                 await asyncio.gather(self._reconciling, return_exceptions=True)
@@ -200,6 +242,7 @@ class Shipmate:
         await self.store.inbox.load()
         await self.store.outbox.load()
         feed = LocalFeed()
+        delivery = self._make_delivery(feed)
         make_lane: Callable[..., Lane] = partial(
             Lane,
             threads=self.threads,
@@ -208,11 +251,47 @@ class Shipmate:
             equip=self.equip,
             approvals=self.approvals,
             feed=feed,
-            sends=self._sends,
+            outlet=delivery,
             settings=lambda: self.crew.loaded,
         )
         self._reconciling = asyncio.create_task(self._reconcile())
-        return LocalKeeper(Lanes(self.store, self.threads, feed, make_lane), feed)
+        await delivery.begin()
+        return LocalKeeper(Lanes(self.store, self.threads, feed, make_lane), feed, delivery)
+
+    def _make_delivery(self, feed: LocalFeed) -> Delivery:
+        language, find, mask = self.config.language, self.adapters.find, self.loaded.mask
+        outbox = self.store.outbox
+        sender = Sender(
+            outbox,
+            find,
+            self.uploads,
+            language=language,
+            oldest=timedelta(minutes=self.config.delivery.ask_after_minutes),
+            mask=mask,
+        )
+        return Delivery(
+            self.adapters.names,
+            find,
+            outbox=outbox,
+            sender=sender,
+            fetching=Fetching(find, self.uploads, language, mask),
+            commands=Commands(
+                outbox, self.uploads, self.approvals, self._describe_thread, language, sender.wake
+            ),
+            approvals=self.approvals,
+            feed=feed,
+            language=language,
+        )
+
+    async def _describe_thread(self, thread: Thread) -> tuple[str, str]:
+        """Return who answers in a thread, and with which model."""
+        info = await self.store.threads.find(str(thread.id))
+        equipment = self.equip(info.member if info is not None else CAPTAIN)
+        try:
+            own = equipment.models.default.name
+        except ModelError:
+            own = "?"
+        return equipment.member.name, model_of(info) or own
 
     async def _reconcile(self) -> None:
         """Bring lists and search up to date with the files, while everything else goes on."""
@@ -220,12 +299,6 @@ class Shipmate:
             await self.store.reconcile()
         except StorageError as error:
             log.warning("lists and search are not up to date: %s", error)
-
-    def _sends(self, thread_id: ThreadId, outcome: Outcome) -> Sequence[EgressMessage]:
-        words = outcome.text or outcome.error
-        if thread_id.platform not in self.push_platforms or not words:
-            return ()
-        return (EgressMessage(thread_id=str(thread_id), text=words),)
 
 
 class Opening:

@@ -21,6 +21,10 @@
     │   ├── ModelBusyError        rate limit or overload (retryable)
     │   ├── ModelDownError        cannot be reached, or a server error (retryable)
     │   └── ModelStreamError      the answer broke off or was rubbish (retryable)
+    ├── SendError                 a platform did not take a message, or may not have
+    │   ├── SendRefusedError      it never will
+    │   ├── SendLaterError        nothing was sent; it may be tried again
+    │   └── EditGoneError         the message that was to be changed is not there any more
     ├── DecodingError             bytes from outside that cannot be read within their limits
     │   └── DecodingLimitError    they took more time or memory than they may
     └── ToolError                 a tool could not do what was asked; the model is told
@@ -152,6 +156,31 @@ class ModelStreamError(ModelError):
 
     retryable = True
     kind = "stream"
+
+
+class SendError(ShipmateError):
+    """Nobody knows whether the platform took this message. See `shipmate outbox`."""
+
+
+class SendRefusedError(SendError):
+    """The platform does not take this message, and nothing was sent. See `shipmate outbox` for its words."""
+
+
+class SendLaterError(SendError):
+    """The platform takes no message now, and nothing was sent. It is tried again by itself."""
+
+    def __init__(
+        self, message: str | None = None, *, retry_after: float | None = None, everywhere: bool = False
+    ) -> None:
+        super().__init__(message)
+        # The seconds to wait, as the platform says; growing pauses when it does not.
+        self.retry_after = retry_after
+        # The whole bot has to wait, not this chat alone.
+        self.everywhere = everywhere
+
+
+class EditGoneError(SendError):
+    """The message to be changed is not there any more. Its words are sent anew."""
 
 
 class DecodingError(ShipmateError):

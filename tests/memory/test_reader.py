@@ -62,3 +62,6 @@ def test_a_person_is_known_per_platform(tmp_path: Path) -> None:
     assert reader.user("web", "../project").is_missing
     assert reader.user("", "..").is_missing
     assert user_key("telegram", "42") == "telegram.42"
+    # One whose ids are joined is the same everywhere; nobody else becomes them by calling themselves so.
+    assert reader.user("feishu", "person:lin").text == "plain"
+    assert reader.user("feishu", "lin").is_missing

@@ -16,6 +16,7 @@ from shipmate.thread.pin import pins_of
 from shipmate.thread.row import merge_rows, split_lines
 from shipmate.values.event import TextEvent
 from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, text_of, tool_parts
+from tests.simulation.check_chat import chat_troubles
 from tests.simulation.outside import Act, Said
 from tests.simulation.watcher import Telling
 
@@ -55,6 +56,8 @@ class Check:
             found = [each for each in self.threads[thread_id] if each["id"] == message_id_of(run_id)]
             if not found or metadata_of(found[0]).get("outcome") != "stopped":
                 yield f"{run_id} was stopped, and its message says otherwise"
+        if self._world.platform is not None:
+            yield from chat_troubles(self._world, self._world.platform)
         for watcher in self._world.watchers:
             yield from watcher.troubles
             for telling in watcher.tellings.values():

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import os
 import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 from unittest import mock
 
 import msgspec
 
+from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import ReplyEffect
+from shipmate.delivery.adapter import Button, OutgoingMessage
+from shipmate.delivery.sender import Sender
+from shipmate.errors import StorageError
 from shipmate.orchestrator.lane import ingress
 from shipmate.orchestrator.lane import lane as lanes_of
 from shipmate.orchestrator.lane.lane import Lane
@@ -26,12 +31,15 @@ from shipmate.orchestrator.lane.lanes import Lanes
 from shipmate.orchestrator.lane.note import NoteEvent
 from shipmate.orchestrator.turn import Turn
 from shipmate.store.index import Index
+from shipmate.store.journal import outbox as outboxes
 from shipmate.store.journal.inbox import JournalInbox, Line, StopLine
 from shipmate.store.journal.lines import LineFile
-from shipmate.store.port import InboxRow
+from shipmate.store.journal.outbox import Intend, JournalOutbox, Revise
+from shipmate.store.port import InboxRow, OutboxRow
 from shipmate.values.event import ApprovalReplyEvent, Outcome, TextEvent
 from shipmate.workspace.disk import disk as disks
 from tests.simulation.disk import SimDisk
+from tests.simulation.platform import SimPlatform
 from tests.simulation.socket import SimSocket
 
 Mutant = Callable[[ExitStack], None]
@@ -188,13 +196,12 @@ def stop_not_kept(stack: ExitStack) -> None:
 def early_yes_counts(stack: ExitStack) -> None:
     """A yes answers whatever waits when it is read."""
 
-    async def read(lane: Lane, thread: Any, row: InboxRow) -> Any:
-        approvals = lane._approvals  # pyright: ignore[reportPrivateUsage]
+    async def read(approvals: ApprovalService, thread: Any, row: InboxRow) -> Any:
         if not isinstance(row.event, TextEvent | ApprovalReplyEvent):
             return ReplyEffect()
         return await approvals.answer(row.event, await approvals.pending(str(thread.id)))
 
-    _put(stack, Lane, "_read_answer", read)
+    _put(stack, lanes_of, "read_answer", read)
 
 
 @mutant
@@ -223,6 +230,100 @@ def index_not_healed(stack: ExitStack) -> None:
         return None
 
     _put(stack, Index, "catch_up", nothing)
+
+
+@mutant
+def no_word_before_sending(stack: ExitStack) -> None:
+    """A send begins without being written down."""
+
+    async def begin(_outbox: JournalOutbox, row: OutboxRow) -> OutboxRow:
+        return row
+
+    _put(stack, JournalOutbox, "begin", begin)
+
+
+@mutant
+def sent_again_blindly(stack: ExitStack) -> None:
+    """What a dead process was sending is sent once more."""
+
+    async def doubt(outbox: JournalOutbox) -> list[OutboxRow]:
+        for row in await outbox.list("sending"):
+            await outbox.failed(row, "", retry=True)
+        return []
+
+    _put(stack, JournalOutbox, "doubt", doubt)
+    _put(stack, SimPlatform, "find", lambda _platform, _key: None)
+
+
+@mutant
+def preview_not_known_again(stack: ExitStack) -> None:
+    """What the platform calls a preview is not written down."""
+    shown = JournalOutbox.shown
+
+    async def forget(outbox: JournalOutbox, row: OutboxRow, _receipt: str | None, _error: Any = None) -> None:
+        await shown(outbox, row, None)
+
+    _put(stack, JournalOutbox, "shown", forget)
+
+
+@mutant
+def intents_not_waited_for(stack: ExitStack) -> None:
+    """The inbox may say that all is done before what must be sent is on disk."""
+    write = JournalOutbox._write  # pyright: ignore[reportPrivateUsage]
+
+    async def hurry(outbox: JournalOutbox, *lines: Any) -> None:
+        if all(isinstance(line, Intend | Revise) for line in lines):
+            outbox._file.append(*lines, waits=False)  # pyright: ignore[reportPrivateUsage]
+            outbox._apply_all(lines)  # pyright: ignore[reportPrivateUsage]
+        else:
+            await write(outbox, *lines)
+
+    _put(stack, JournalOutbox, "_write", hurry)
+
+
+@mutant
+def intended_anew(stack: ExitStack) -> None:
+    """What an answer sends is meant again when its end is found again."""
+    count = itertools.count()
+    _put(stack, outboxes, "_key", lambda *_: f"{next(count)}")
+
+
+@mutant
+def receipts_by_luck(stack: ExitStack) -> None:
+    """What the disk refused to write about a send is forgotten."""
+
+    async def record(_sender: Sender, write: Callable[[], Any]) -> None:
+        with suppress(StorageError):
+            await write()
+
+    _put(stack, Sender, "record", record)
+
+
+@mutant
+def last_first(stack: ExitStack) -> None:
+    """What waits in a chat goes out with the newest first."""
+    opened = JournalOutbox.open
+
+    async def turned(outbox: JournalOutbox, thread_id: str) -> list[OutboxRow]:
+        return (await opened(outbox, thread_id))[::-1]
+
+    _put(stack, JournalOutbox, "open", turned)
+
+
+@mutant
+def buttons_stay(stack: ExitStack) -> None:
+    """Questions keep their buttons once they are decided."""
+    _put(stack, Sender, "render", _with_buttons(Sender.render))
+
+
+def _with_buttons(render: Callable[..., OutgoingMessage]) -> Callable[..., OutgoingMessage]:
+    def kept(sender: Sender, row: OutboxRow, adapter: Any) -> OutgoingMessage:
+        made = render(sender, row, adapter)
+        if row.message.extra.get("closes"):
+            return msgspec.structs.replace(made, buttons=((Button("yes", "a"),),))
+        return made
+
+    return kept
 
 
 def hunt(name: str, seeds: Sequence[int]) -> tuple[str, int | None, str]:

@@ -21,6 +21,7 @@ from shipmate.values.event import (
 from shipmate.values.message import timestamp
 from shipmate.values.thread_id import ThreadId
 from tests.simulation.outside import Said
+from tests.simulation.platform import CHAT
 from tests.simulation.process import Process
 from tests.simulation.watcher import Watcher
 
@@ -42,6 +43,8 @@ class People:
         self._count = 0
         self._waiting: list[tuple[Process, asyncio.Task[None]]] = []
         self.threads = THREADS[:threads]
+        if world.platform is not None:
+            self.threads = (*self.threads[:-1], CHAT)
 
     def write(self, process: Process) -> asyncio.Task[None]:
         """Say something new."""

@@ -21,6 +21,7 @@ from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import load_config
 from tests.simulation.check import Check
 from tests.simulation.clock import installed
+from tests.simulation.platform import CHATS, has_chats
 from tests.simulation.story import Story
 from tests.simulation.world import World, make_workspace
 
@@ -49,6 +50,8 @@ class Runner:
             remember_paths()
         self._layout = make_workspace(MEMORY / f"shipmate-simulation-{os.getpid():08d}")
         self._loaded = load_config(self._layout, {})
+        (self._layout.config).write_text(CHATS)
+        self._chats = load_config(self._layout, {})
         self._count = 0
         Database(self._layout).close()
         with sqlite3.connect(self._layout.state) as connection:
@@ -61,7 +64,7 @@ class Runner:
 
     def run(self, seed: int, *, tells: bool = False) -> Result:
         """Run one seed and check it."""
-        world = World(seed, self._layout, self._loaded, self._blank)
+        world = World(seed, self._layout, self._chats if has_chats(seed) else self._loaded, self._blank)
         world.tells = tells
         gc.disable()
         troubles: list[str] = []

@@ -224,7 +224,7 @@ class Story:
         ):
             return False
         task = process.start(_open_rows(process, self.people.threads))
-        return not await task
+        return not await task and not self._world.unsent()
 
 
 async def _open_rows(process: Process, threads: tuple[str, ...]) -> int:

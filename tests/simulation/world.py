@@ -10,6 +10,8 @@ from shipmate.app import Shipmate
 from shipmate.approvals.service import utc_now
 from shipmate.approvals.value import Approval
 from shipmate.store.file_store import FileStore
+from shipmate.store.journal.outbox import JournalOutbox
+from shipmate.store.port import OutboxRow
 from shipmate.store.sqlite.database import Database
 from shipmate.thread.row import split_lines
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
@@ -24,6 +26,7 @@ from tests.simulation.model import SimModel
 from tests.simulation.node import FileNode, FolderNode
 from tests.simulation.outside import Outside
 from tests.simulation.person import decode_approval
+from tests.simulation.platform import SimAdapter, SimPlatform, has_chats
 from tests.simulation.process import Process
 from tests.simulation.socket import Harbour
 from tests.simulation.tool import make_toolset
@@ -48,6 +51,8 @@ class World:
         self.locks = Locks()
         self.harbour = Harbour(self.loop, self.chance)
         self.outside = Outside()
+        # Where people chat, in some seeds.
+        self.platform = SimPlatform(seed) if has_chats(seed) else None
         self.watchers: list[Watcher] = []
         self.processes: list[Process] = []
         self.told: list[str] = []
@@ -154,6 +159,8 @@ class World:
             disk=process.disk,
             socket=process.socket,
         )
+        if self.platform is not None:
+            ship.adapters.put(SimAdapter(process, self.platform))
         await ship.keeper.open()
         return ship
 
@@ -198,6 +205,26 @@ class World:
         if len(found) > 1:
             self.outside.troubles.append(f"{thread_id} lies in the bin and outside")
         return found[0]
+
+    def sends(self) -> list[OutboxRow]:
+        """List what the outbox holds, whoever keeps."""
+        return JournalOutbox(self.layout, self.alive[0].disk).look() if self.alive else []
+
+    def unsent(self) -> list[OutboxRow]:
+        """List what is still to be sent."""
+        if self.platform is None:
+            return []
+        rows = self.sends()
+        closed = {row.message.extra.get("closes") for row in rows}
+        decided = {each.id for each in self.approvals() if not each.is_open} - closed
+        can_edit, can_ask = self.platform.capabilities.supports_edits, self.platform.kind != "neither"
+        return [
+            row
+            for row in rows
+            if row.status in ("waiting", "sending")
+            or (row.status == "uncertain" and can_ask)
+            or (can_edit and row.receipt and row.message.extra.get("approval") in decided)
+        ]
 
     def last_answer(self, thread_id: str) -> str | None:
         """Name the last answer in a thread's file."""

@@ -37,9 +37,7 @@ async def test_an_event_goes_from_the_inbox_to_the_outbox(store: Store) -> None:
     found = await store.inbox.find(event)
     assert found is not None
     assert found.outcome == outcome
-    send = await store.outbox.next("web")
-    assert send is not None
-    assert send.message.text == "hello"
+    assert [send.message.text for send in await store.outbox.open(ROOM)] == ["hello"]
 
 
 async def test_threads_are_listed_newest_first_by_state_and_by_words(store: Store, tmp_path: Path) -> None:

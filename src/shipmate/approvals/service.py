@@ -103,6 +103,7 @@ class ApprovalService:
             suggest=suggest,
             allowed=lambda event, approval: may_decide(permissions, event, approval),
             deciders=permissions.deciders,
+            shown_on=config.adapters if config is not None else (),
         )
 
     async def judge(self, call: Call) -> Verdict:

@@ -15,6 +15,8 @@ COMMANDS = {
     "threads": "List, show and export conversations.",
     "context": "Show what goes into the prompt, and why.",
     "approvals": "List and answer what waits for a person.",
+    "outbox": "List what was not sent to platforms, or may not have been; send or forget it.",
+    "people": "List who may talk from platforms; let somebody in by a code.",
     "audit": "List what acted and what was refused; check that the log is whole.",
     "priming": "Check, search, save and rehearse priming scripts.",
     "mcp": "List MCP servers, and log in at remote ones.",

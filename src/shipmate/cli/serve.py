@@ -55,7 +55,9 @@ async def _serve(
     settings = load_config(layout).config.server
 
     async def open_ship(root: Path) -> Shipmate:
-        return await Shipmate.open(root)
+        ship = await Shipmate.open(root)
+        ship.listen()
+        return ship
 
     where = settings.host if host is None else host
     # Beyond loopback only a token that is already there counts: nobody should be surprised by an open door.

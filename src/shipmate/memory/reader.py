@@ -7,6 +7,8 @@ from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
+from shipmate.values.adapter_event import PERSON
+from shipmate.values.event import surface_of
 from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.layout import Layout
 
@@ -15,7 +17,9 @@ FOLDERS = ("core", "projects", "daily", "topics")
 
 
 def user_key(platform: str, user_id: str) -> str:
-    """Return the key of a person across platforms: the same id on two of them need not be the same person."""
+    """Return the key of a person; the same id on two platforms need not be the same person, unless joined."""
+    if user_id.startswith(PERSON):
+        return user_id.removeprefix(PERSON)
     return f"{platform}.{user_id}" if platform else user_id
 
 
@@ -26,8 +30,10 @@ def _day_paths(own: Layout, day: date) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _user_paths(layout: Layout, platform: str, user_id: str) -> tuple[str, ...]:
-    keys = dict.fromkeys((user_key(platform, user_id), user_id))
-    return tuple(os.fspath(layout.user_memory(key)) for key in keys)
+    # On a platform of others somebody may have chosen the name of another as their id.
+    is_own = not platform or surface_of(platform).is_owner
+    keys = [user_key(platform, user_id), user_id] if is_own else [user_key(platform, user_id)]
+    return tuple(os.fspath(layout.user_memory(key)) for key in dict.fromkeys(keys))
 
 
 class MemoryReader:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import json
 import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,7 @@ from shipmate.models.wording import WORDING
 from shipmate.thread.pin import has_words
 from shipmate.values.message import JsonObject, UIMessage, is_tool, tool_name
 from shipmate.values.nesting import check_nesting
+from shipmate.values.reveal import reveal_line
 from shipmate.values.saying import fill
 from shipmate.values.sidecar import Sidecar
 
@@ -39,6 +41,7 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # How many messages are remembered over all threads.
 REMEMBERED = 20_000
 NOTHING = Sidecar()
+NAME_LENGTH = 60
 
 # What a model wrote in place of an object; servers parse arguments, so they must be one.
 NO_OBJECT = "INVALID_JSON"
@@ -172,7 +175,8 @@ class ModelHistory:
                 said.append(read_file(part) if files else TextBlock(describe_file(part)))
         if said:
             context = sidecar.context.strip()
-            before = [self._stamp(message), fill(WORDING["beside"], {"text": context}) if context else ""]
+            beside = fill(WORDING["beside"], {"text": context}) if context else ""
+            before = [self._stamp(message), _name_speaker(message), beside]
             note = "\n".join(line for line in before if line)
             self._extend("user", [*([TextBlock(note)] if note else []), *said])
 
@@ -367,6 +371,15 @@ def parts_of(message: UIMessage) -> list[Any]:
     """Return a message's parts, none when it has something else in their place."""
     parts: Any = message.get("parts")
     return parts if isinstance(parts, list) else []
+
+
+def _name_speaker(message: UIMessage) -> str:
+    """Return who said something in a group; a name is whatever its bearer chose, so it stands in quotes."""
+    metadata: Any = message.get("metadata")
+    name = metadata.get("speaker") if isinstance(metadata, dict) else None
+    if not isinstance(name, str) or not name:
+        return ""
+    return fill(WORDING["speaker"], {"name": json.dumps(reveal_line(name, NAME_LENGTH), ensure_ascii=False)})
 
 
 def _text(part: JsonObject) -> str | None:

@@ -350,7 +350,7 @@ def describe_outcome(message: UIMessage, run_id: str, status: OutcomeStatus) -> 
         run_id=run_id,
         status=status,
         message_id=message["id"],
-        text=text_of(_since_answer(message)),
+        text=text_of(since_answer(message)),
         ending=metadata_of(message).get("ending"),
         model=_find_substitute(message),
         error=error.get("message"),
@@ -374,7 +374,7 @@ def _close_call(part: JsonObject, words: str) -> Chunk:
     return chunks.tool_output_denied(call_id) if is_denied else chunks.tool_output_error(call_id, words)
 
 
-def _since_answer(message: UIMessage) -> UIMessage:
+def since_answer(message: UIMessage) -> UIMessage:
     """Return a message without what was said, and told, before a person's last answer to an approval."""
     answers = [place for place, part in enumerate(message["parts"]) if part["type"] == "data-reply"]
     return {**message, "parts": message["parts"][answers[-1] :]} if answers else message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from shipmate.adapters.adapter_registry import AdapterRegistry
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.kept.request_log import RequestLog
 from shipmate.errors import NotFoundError
@@ -14,6 +15,7 @@ from shipmate.orchestrator.keeper.port import Keeper
 from shipmate.store.port import Store
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.values.adapter_event import AdapterEvent, HeardEvent
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.config import Config
 from shipmate.workspace.crew import Crew
@@ -49,6 +51,9 @@ class Ship(Protocol):
     def model(self) -> Model: ...
     @property
     def keeper(self) -> Keeper: ...
+    @property
+    def adapters(self) -> AdapterRegistry: ...
+    async def hear(self, event: AdapterEvent) -> HeardEvent: ...
     async def close(self) -> None: ...
 
 

@@ -28,8 +28,11 @@ class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome | None = None
 
 
-class OutboxRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One intended send and its receipt."""
+SendStatus = Literal["waiting", "sending", "shown", "sent", "uncertain", "held", "failed", "dropped"]
+
+
+class OutboxRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One intended send and its receipt: a message on a platform, from its preview to its last change."""
 
     id: int
     run_id: str
@@ -37,10 +40,20 @@ class OutboxRow(msgspec.Struct, frozen=True, kw_only=True):
     platform: str
     message: EgressMessage
     created_at: str
-    status: Literal["waiting", "sending", "sent", "uncertain", "failed"]
+    # `shown` is a preview whose last words are still to come; `held` is so old that a person is asked first.
+    status: SendStatus
     attempts: int
-    receipt: str | None
-    error: str | None
+    # The platform's id of the message, as soon as it is known; what follows changes that message.
+    receipt: str | None = None
+    error: str | None = None
+    # Only the beginning of what will be said.
+    is_preview: bool = False
+    # A preview of it may be there besides: nobody knows whether it arrived.
+    has_stray: bool = False
+    # When it was last begun.
+    begun_at: str | None = None
+    # A person wants it sent, however old it is.
+    is_wanted: bool = False
 
 
 class ThreadInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -177,18 +190,54 @@ class Outbox(Protocol):
         """Read the file anew, as the inbox does."""
         ...
 
-    async def next(self, platform: str) -> OutboxRow | None:
-        """Claim the oldest waiting send of a platform; it counts as being sent from now on."""
+    async def intend(self, run_id: str, answered: str, messages: Sequence[EgressMessage]) -> None:
+        """Note what an answer sends, once; what was shown of it as a preview becomes the whole."""
+        ...
+
+    async def preview(self, run_id: str, answered: str, message: EgressMessage) -> OutboxRow | None:
+        """Begin to send a preview, durably, or return the one that was; None once the whole is known."""
+        ...
+
+    async def conclude(self, row: OutboxRow, message: EgressMessage) -> None:
+        """Put a last word in the place of a preview whose run came to nothing."""
+        ...
+
+    async def threads(self) -> list[str]:
+        """List the threads in which something waits to be sent."""
+        ...
+
+    async def open(self, thread_id: str) -> list[OutboxRow]:
+        """List what waits to be sent in a thread, oldest first."""
+        ...
+
+    async def get(self, send_id: int) -> OutboxRow | None: ...
+
+    async def begin(self, row: OutboxRow) -> OutboxRow:
+        """Put on disk that a send begins."""
+        ...
+
+    async def shown(self, row: OutboxRow, receipt: str | None, error: str | None = None) -> None:
+        """Record what the platform calls a preview; None when it is not there, or with an error may be."""
         ...
 
     async def sent(self, row: OutboxRow, receipt: str) -> None: ...
     async def failed(self, row: OutboxRow, error: str, *, retry: bool) -> None: ...
 
-    async def doubt(self, platform: str) -> int:
+    async def mark(self, row: OutboxRow, status: SendStatus, error: str | None = None) -> None:
+        """Record how a send stands otherwise; one that waits again is wanted by a person."""
+        ...
+
+    async def doubt(self) -> list[OutboxRow]:
         """Mark sends that a dead process left half done as uncertain; they are never repeated blindly."""
         ...
 
-    async def list(self, status: str | None = None) -> list[OutboxRow]: ...
+    async def list(self, status: SendStatus | None = None) -> list[OutboxRow]:
+        """List sends, oldest first."""
+        ...
+
+    async def in_thread(self, thread_id: str, limit: int = 200) -> list[OutboxRow]:
+        """List the last sends of a thread, oldest first."""
+        ...
 
 
 class ThreadIndex(Protocol):

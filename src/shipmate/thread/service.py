@@ -13,6 +13,7 @@ from shipmate.thread.course import OpenCall, carry, read_course
 from shipmate.thread.log import Log, Position
 from shipmate.thread.pin import PinList
 from shipmate.thread.row import RowProblem, merge_row
+from shipmate.values.adapter_event import AdapterEvent
 from shipmate.values.message import UIMessage, is_settled, metadata_of, tool_parts
 from shipmate.values.thread_id import ThreadId
 
@@ -152,6 +153,11 @@ class ThreadService:
         self._log = log
         self._threads: OrderedDict[ThreadId, Thread] = OrderedDict()
         self._locks: WeakValueDictionary[ThreadId, asyncio.Lock] = WeakValueDictionary()
+
+    @staticmethod
+    def resolve(event: AdapterEvent) -> ThreadId:
+        """Return the thread that something said on a platform belongs to; nobody else makes such ids."""
+        return ThreadId(event.platform, event.chat.kind, event.chat.id, event.chat.topic)
 
     @asynccontextmanager
     async def open(self, thread_id: ThreadId) -> AsyncGenerator[Thread]:

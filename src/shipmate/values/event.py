@@ -51,6 +51,8 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_fiel
     timestamp: str
     member: str | None = None
     correlation_id: str | None = None
+    # How the person is called where they said it; anybody may call themselves anything.
+    speaker: str | None = None
 
 
 class TextEvent(_Event, frozen=True, kw_only=True, tag="text"):
@@ -126,6 +128,17 @@ class ModelSwitchEvent(_Event, frozen=True, kw_only=True, tag="model"):
     scope: Literal["thread", "member"] = "thread"
 
 
+class CommandEvent(_Event, frozen=True, kw_only=True, tag="command"):
+    """A person's command that no member answers."""
+
+    # "stop", "context", "help"; "more" and "full" for the rest of a long answer; "release" and "drop" for
+    # sends that wait for a word, "resend" and "forget" for one of them by its number; "stranger" for
+    # somebody who may not talk here.
+    name: str
+    # What stands behind it: the code of a stranger, the number of a send.
+    text: str = ""
+
+
 IngressEvent: TypeAlias = (
     TextEvent
     | VoiceEvent
@@ -135,6 +148,7 @@ IngressEvent: TypeAlias = (
     | CourseEvent
     | PinEvent
     | ModelSwitchEvent
+    | CommandEvent
 )
 
 
@@ -150,13 +164,28 @@ class EgressMessage(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 
 
 class AdapterCapabilities(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a platform can show."""
+    """What a platform can show and be asked; the core asks nothing of it beyond this."""
 
     supports_buttons: bool = False
     supports_rich_cards: bool = False
     supports_voice: bool = False
+    # A message can be sent as the reply to another one.
     supports_threaded_replies: bool = False
+    # A message that was sent can be given another text and other buttons.
+    supports_edits: bool = False
+    supports_files: bool = False
+    # The most one message holds, counted as the platform counts.
     max_message_chars: int = 4096
+    counts: Literal["characters", "utf16", "bytes"] = "characters"
+    # The largest file it takes, and the largest it hands out.
+    max_file_bytes: int = 0
+    max_incoming_bytes: int = 20 * 1024 * 1024
+    # The shortest time between two changes of a message in one chat.
+    edit_seconds: float = 1.0
+    # `Adapter.find` can tell whether a send arrived.
+    can_find_sends: bool = False
+    # For how long a repeated send with the same key sends nothing twice.
+    keeps_keys_seconds: float = 0.0
 
 
 OutcomeStatus = Literal["replied", "suspended", "stopped", "steered", "failed"]

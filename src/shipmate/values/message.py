@@ -46,6 +46,8 @@ class Metadata(TypedDict, total=False):
     runId: str
     correlationId: str
     sourceTag: str
+    # How a person is called in a group.
+    speaker: str
     toolMs: dict[str, int]
     # Calls of tools that are the asking program's own, and why an answer ended early.
     clientCalls: dict[str, bool]

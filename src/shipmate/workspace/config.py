@@ -162,6 +162,32 @@ class Server(_Section, frozen=True, kw_only=True):
     port: Annotated[int, Meta(ge=0, le=65535)] = 7447
 
 
+class DeliverySettings(_Section, frozen=True, kw_only=True):
+    """How answers reach people on platforms."""
+
+    ask_after_minutes: Annotated[
+        int, Meta(ge=1, description="an answer that could not be sent for so long is offered, not sent")
+    ] = 6 * 60
+
+
+class AdapterSettings(_Section, frozen=True, kw_only=True):
+    """What every adapter has; each kind adds keys of its own."""
+
+    kind: Annotated[str | None, Meta(description="which platform; the adapter's name when not set")] = None
+    member: Annotated[str | None, Meta(description="who answers; the captain when not set")] = None
+    enabled: bool = True
+    open: Annotated[bool, Meta(description="let everybody talk to it")] = False
+    allow_from: Annotated[
+        tuple[str, ...], Meta(description="ids of the people who may talk to it, beside those of `people`")
+    ] = ()
+    chats: Annotated[
+        tuple[str, ...], Meta(description="ids of groups in which everybody may talk to it")
+    ] = ()
+    groups: Annotated[Literal["mention", "all", "off"], Meta(description="what it answers in groups")] = (
+        "mention"
+    )
+
+
 class Config(_Section, frozen=True, kw_only=True):
     """The settings of ship.json. Every key is optional."""
 
@@ -182,4 +208,11 @@ class Config(_Section, frozen=True, kw_only=True):
     mcp: Mcp = Mcp()
     env: Annotated[dict[str, str], Meta(description="the member's private variables for commands")] = {}
     server: Server = Server()
-    adapters: Annotated[JsonObject, Meta(description="telegram and feishu")] = {}
+    adapters: Annotated[
+        JsonObject, Meta(description="by a name of your own: kind, token, member and more")
+    ] = {}
+    delivery: DeliverySettings = DeliverySettings()
+    people: Annotated[
+        dict[str, tuple[str, ...]],
+        Meta(description='the ids of one person, such as {"ann": ["telegram:123", "feishu:ou_1"]}'),
+    ] = {}

@@ -158,9 +158,7 @@ class Layout:
             return Layout(place.parent, agent_name=place.name) if home.endswith(".md") else Layout(place)
         if member_id == CAPTAIN:
             return self
-        if not MEMBER_ID.fullmatch(member_id):
-            raise PathError(f"{member_id!r} is not a member id: letters, digits, '.', '_' and '-' only")
-        return Layout(self.members / member_id)
+        return Layout(self.members / _checked(member_id))
 
     @cached_property
     def priming(self) -> Path:
@@ -173,14 +171,10 @@ class Layout:
 
     def member_priming(self, member_id: str) -> Path:
         """Return the folder of one member's own scripts."""
-        if not MEMBER_ID.fullmatch(member_id):
-            raise PathError(f"{member_id!r} is not a member id: letters, digits, '.', '_' and '-' only")
-        return self.priming / "individual" / member_id
+        return self.priming / "individual" / _checked(member_id)
 
     def recent_priming(self, member_id: str) -> Path:
-        if not MEMBER_ID.fullmatch(member_id):
-            raise PathError(f"{member_id!r} is not a member id: letters, digits, '.', '_' and '-' only")
-        return self.root / ".dialogs" / "recent-priming" / f"{member_id}.json"
+        return self.root / ".dialogs" / "recent-priming" / f"{_checked(member_id)}.json"
 
     @cached_property
     def ship(self) -> Path:
@@ -197,13 +191,15 @@ class Layout:
 
     @cached_property
     def inbox(self) -> Path:
-        """Return the journal of what was accepted."""
         return self.ship / "inbox.jsonl"
 
     @cached_property
     def outbox(self) -> Path:
-        """Return the journal of what must be sent."""
         return self.ship / "outbox.jsonl"
+
+    @cached_property
+    def people(self) -> Path:
+        return self.ship / "people.json"
 
     @cached_property
     def marks(self) -> Path:
@@ -381,8 +377,13 @@ class Layout:
 
     @cached_property
     def history(self) -> Path:
-        """Return the terminal's line history."""
         return self.ship / "chat-history"
+
+
+def _checked(member_id: str) -> str:
+    if MEMBER_ID.fullmatch(member_id):
+        return member_id
+    raise PathError(f"{member_id!r} is not a member id: letters, digits, '.', '_' and '-' only")
 
 
 @lru_cache(maxsize=4096)

@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 import msgspec
 
 from shipmate.errors import ConfigError
+from shipmate.values.adapter_event import PERSON
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
 from shipmate.workspace.config import Config
@@ -67,6 +68,7 @@ def load_config(layout: Layout, environ: Mapping[str, str] | None = None) -> Loa
         config = msgspec.convert(resolved, Config, strict=True)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{layout.config}: {error}. Mend this value and try again.") from error
+    config = _know_admins(config)
     # Unknown keys are no part of the configuration, but what they hold may be secret all the same.
     secrets = [*secret_values(variables, resolved), *(recognised.secrets if recognised else ())]
     secrets += _find_member_secrets(layout)
@@ -79,6 +81,20 @@ def _find_member_secrets(layout: Layout) -> list[str]:
     files = FileCache(layout.root)
     places = (layout.member(name).env for name in files.names(layout.members) if MEMBER_ID.fullmatch(name))
     return [value for place in places for value in secret_values(parse_env(files.read(place).text))]
+
+
+def _know_admins(config: Config) -> Config:
+    """Return settings in which whoever is an admin by one of their ids is so by all of them."""
+    listed = config.permissions.admins
+    known = [
+        f"{PERSON}{person}"
+        for person, ids in config.people.items()
+        if person in listed or not set(listed).isdisjoint(ids)
+    ]
+    if not known:
+        return config
+    permissions = msgspec.structs.replace(config.permissions, admins=(*listed, *known))
+    return msgspec.structs.replace(config, permissions=permissions)
 
 
 def _put_below(raw: JsonObject, defaults: JsonObject) -> JsonObject:

@@ -195,17 +195,6 @@ async def test_an_index_that_is_lost_meanwhile_costs_no_answer(tmp_path: Path) -
         assert [info.message_count for info in await app.store.threads.list()] == [4]
 
 
-async def test_a_reply_is_sent_though_the_question_before_it_was_sent_too(tmp_path: Path) -> None:
-    act = Probe("act", acts=True)
-    model = ScriptedModel([[say("May I?"), call("act", mark="x")], "Done."])
-    async with open_workspace(tmp_path, model, [act]) as app:
-        app.push_platforms.add("cli")
-        await talk(app, "go")
-        await talk(app, "yes")
-        sends = [row.message.text for row in await app.store.outbox.list()]
-    assert sends == ["May I?", "Done."]
-
-
 async def test_a_failure_found_after_a_crash_still_says_what_failed(tmp_path: Path) -> None:
     model = ScriptedModel([])
     async with open_workspace(tmp_path, model) as app:

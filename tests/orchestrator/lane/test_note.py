@@ -18,6 +18,7 @@ from shipmate.orchestrator.lane.note import PIN_COUNT, PIN_LENGTH
 from shipmate.values.event import RetryEvent
 from shipmate.values.message import metadata_of, text_of
 from shipmate.values.thread_id import ThreadId
+from tests.support.chat import open_chat
 from tests.support.workspace import (
     ROOM,
     Probe,
@@ -294,9 +295,8 @@ async def test_words_of_a_member_or_a_tool_open_and_pin_nothing(tmp_path: Path) 
 @pytest.mark.parametrize("command", ["/new", " /NEW ", "/new@ship_bot"])
 async def test_m6_new_in_a_chat_opens_a_course_and_is_answered_there(tmp_path: Path, command: str) -> None:
     model = ScriptedModel(["one", "two"])
-    chat = {"platform": "telegram", "thread_id": "telegram:group:7"}
-    async with open_workspace(tmp_path, model) as app:
-        app.push_platforms.add("telegram")
+    chat = {"platform": "memory", "thread_id": "memory:group:7"}
+    async with open_chat(tmp_path, model) as (app, _):
         await talk(app, "hi", **chat)
         await talk(app, "/pin The port is 8022.", **chat)
         opened = await talk(app, command, message_id="n1", **chat)
@@ -304,7 +304,7 @@ async def test_m6_new_in_a_chat_opens_a_course_and_is_answered_there(tmp_path: P
         pins = await talk(app, "/pins", **chat)
         await talk(app, "/unpin 1", **chat)
         wrong = await talk(app, "/unpin it", **chat)
-        thread = await app.threads.read(ThreadId.parse("telegram:group:7"))
+        thread = await app.threads.read(ThreadId.parse("memory:group:7"))
         sent = [row.message.text or "" for row in await app.store.outbox.list()]
     assert (thread.course, len(model.requests)) == (2, 1)
     assert opened.text in sent

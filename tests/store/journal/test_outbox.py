@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.store.journal.outbox import JournalOutbox
+from shipmate.store.journal.outbox import UNCERTAIN, JournalOutbox
+from shipmate.store.port import OutboxRow
 from shipmate.values.event import EgressMessage
 from shipmate.workspace.disk.disk import append_to, read_file
 from shipmate.workspace.disk.memory_disk import MemoryDisk
@@ -26,6 +27,12 @@ def opened(disk: MemoryDisk) -> JournalOutbox:
     return JournalOutbox(LAYOUT, disk)
 
 
+async def begin(outbox: JournalOutbox) -> OutboxRow | None:
+    """Begin the oldest send that waits."""
+    rows = await outbox.open(ROOM)
+    return await outbox.begin(rows[0]) if rows else None
+
+
 def sends(*texts: str) -> list[EgressMessage]:
     return [EgressMessage(thread_id=ROOM, text=text) for text in texts]
 
@@ -34,17 +41,17 @@ async def test_sends_go_out_in_order_and_once(disk: MemoryDisk) -> None:
     await opened(disk).intend("run_1", "1", sends("one", "two"))
     await opened(disk).intend("run_1", "1", sends("one", "two"))
     outbox = opened(disk)
-    first = await outbox.next("web")
+    first = await begin(outbox)
     assert first is not None
-    assert await outbox.next("telegram") is None
+    assert await outbox.open("telegram:dm:1") == []
     await outbox.sent(first, "receipt-1")
     # A process that dies while it sends leaves a doubt, never a repetition.
-    second = await outbox.next("web")
+    second = await begin(outbox)
     assert second is not None
     assert [first.message.text, second.message.text] == ["one", "two"]
     later = opened(disk)
-    assert await later.next("web") is None
-    assert await later.doubt("web") == 1
+    assert await begin(later) is None
+    assert [row.message.text for row in await later.doubt()] == ["two"]
     rows = await opened(disk).list()
     assert [(row.status, row.receipt) for row in rows] == [("sent", "receipt-1"), ("uncertain", None)]
 
@@ -61,15 +68,15 @@ async def test_a_run_that_goes_on_sends_further_segments(disk: MemoryDisk) -> No
 async def test_a_failed_send_is_tried_again_only_when_told(disk: MemoryDisk) -> None:
     outbox = opened(disk)
     await outbox.intend("run_1", "1", sends("x"))
-    send = await outbox.next("web")
+    send = await begin(outbox)
     assert send is not None
     await outbox.failed(send, "busy", retry=True)
-    again = await opened(disk).next("web")
+    again = await begin(opened(disk))
     assert again is not None
     assert again.attempts == 2
     later = opened(disk)
     await later.failed(again, "gone", retry=False)
-    assert await opened(disk).next("web") is None
+    assert await begin(opened(disk)) is None
     assert [(row.status, row.error) for row in await opened(disk).list("failed")] == [("failed", "gone")]
 
 
@@ -86,7 +93,7 @@ async def test_receipts_are_forgotten_after_their_time_and_numbers_go_on(disk: M
     outbox = JournalOutbox(LAYOUT, disk, lambda: now)
     for number in range(300):
         await outbox.intend(f"run_{number}", f"{number}", sends("x"))
-        send = await outbox.next("web")
+        send = await begin(outbox)
         assert send is not None
         assert send.id == number + 1
         await outbox.sent(send, "r")
@@ -105,26 +112,73 @@ async def test_a_send_and_its_receipt_would_survive_a_power_cut() -> None:
 
     outbox = opened(disk := Recording())
     await outbox.intend("run_1", "1", sends("one"))
-    send = await outbox.next("web")
+    send = await begin(outbox)
     assert send is not None
     assert disk.synced.count(b"\n") == 2
     await outbox.sent(send, "receipt-1")
     assert b"receipt-1" in disk.synced
 
 
-async def test_only_the_sends_of_one_platform_become_doubtful(disk: MemoryDisk) -> None:
+async def test_a_preview_and_the_whole_are_one_send(disk: MemoryDisk) -> None:
     outbox = opened(disk)
-    await outbox.intend("run_1", "1", sends("one"))
-    await outbox.next("web")
-    assert await outbox.doubt("telegram") == 0
-    assert [row.status for row in await outbox.list()] == ["sending"]
+    shown = await outbox.preview("run_1", "1", *sends("The beg"))
+    assert shown is not None
+    assert (shown.status, shown.is_preview) == ("sending", True)
+    await outbox.shown(shown, "p1")
+    # A keeper that takes over changes the same message.
+    later = opened(disk)
+    assert await later.doubt() == []
+    again = await later.preview("run_1", "1", *sends("The beginning"))
+    assert again is not None
+    assert again.receipt == "p1"
+    await later.intend("run_1", "1", sends("The whole", "and more"))
+    assert await later.preview("run_1", "1", *sends("The beginning of")) is None
+    rows = await opened(disk).open(ROOM)
+    assert [(row.id, row.message.text, row.receipt) for row in rows] == [
+        (1, "The whole", "p1"),
+        (2, "and more", None),
+    ]
+
+
+async def test_a_preview_nobody_knows_of_is_followed_by_the_whole_and_remembered(disk: MemoryDisk) -> None:
+    await opened(disk).preview("run_1", "1", *sends("The beg"))
+    outbox = opened(disk)
+    (left,) = await outbox.doubt()
+    assert (left.status, left.receipt, left.error) == ("shown", None, UNCERTAIN)
+    await outbox.intend("run_1", "1", sends("The whole"))
+    send = await begin(outbox)
+    assert send is not None
+    await outbox.sent(send, "r1")
+    assert [(row.status, row.has_stray) for row in await opened(disk).list()] == [("sent", True)]
+
+
+async def test_a_change_that_was_cut_off_is_made_again(disk: MemoryDisk) -> None:
+    outbox = opened(disk)
+    shown = await outbox.preview("run_1", "1", *sends("The beg"))
+    assert shown is not None
+    await outbox.shown(shown, "p1")
+    await outbox.intend("run_1", "1", sends("The whole"))
+    await begin(outbox)
+    later = opened(disk)
+    assert [row.status for row in await later.doubt()] == ["waiting"]
+
+
+async def test_what_a_person_wants_sent_waits_again(disk: MemoryDisk) -> None:
+    outbox = opened(disk)
+    await outbox.intend("run_1", "1", sends("old", "older"))
+    for row in await outbox.open(ROOM):
+        await outbox.mark(row, "held")
+    first, second = await outbox.list("held")
+    await outbox.mark(first, "waiting")
+    await outbox.mark(second, "dropped")
+    assert [(row.message.text, row.is_wanted) for row in await opened(disk).open(ROOM)] == [("old", True)]
 
 
 async def test_receipts_of_a_file_written_anew_are_forgotten_after_their_time_too(disk: MemoryDisk) -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     outbox = JournalOutbox(LAYOUT, disk, lambda: now)
     await outbox.intend("run_1", "1", sends("one"))
-    send = await outbox.next("web")
+    send = await begin(outbox)
     assert send is not None
     await outbox.sent(send, "receipt-1")
     append_to(disk, LAYOUT.outbox, b"rubbish\n")

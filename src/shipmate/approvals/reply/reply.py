@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import UTC, datetime, time, timedelta
 
 import msgspec
@@ -54,6 +54,8 @@ class ReplyService:
         suggest: Callable[[str, Sequence[Approval]], Awaitable[Suggestion | None]] | None,
         allowed: Callable[[Event, Approval], bool],
         deciders: str,
+        # The platforms, by the names of their adapters, on which people are shown the calls.
+        shown_on: Collection[str] = (),
     ) -> None:
         self._records = records
         self._consents = consents
@@ -64,6 +66,7 @@ class ReplyService:
         self._suggest = suggest
         self._allowed = allowed
         self._deciders = deciders
+        self._shown_on = shown_on
         # What a model is suggesting, by thread: a person may stop it.
         self._suggesting: dict[str, asyncio.Future[Suggestion | None]] = {}
 
@@ -101,7 +104,11 @@ class ReplyService:
         if not mine:
             return ORDINARY
         key = (
-            "understood" if not shows_calls(event) else "understood-several" if mine[1:] else "understood-one"
+            "understood"
+            if not self._shows_calls(event)
+            else "understood-several"
+            if mine[1:]
+            else "understood-one"
         )
         return ReplyEffect(say=self._say(key))
 
@@ -264,13 +271,17 @@ class ReplyService:
 
     def _unseen(self, event: Event, approvals: Sequence[Approval]) -> ReplyEffect | None:
         """Refuse consent to what a person could not see whole, or not at all."""
-        if approvals and not shows_calls(event):
+        if approvals and not self._shows_calls(event):
             return self._refuse("not-shown-here", id=approvals[0].id)
         for each in approvals:
             shown = each.preview is not None if _sees_whole(event) else is_shown_whole(each)
             if not shown:
                 return self._refuse("not-shown", number=each.number, id=each.id)
         return None
+
+    def _shows_calls(self, event: Event) -> bool:
+        """Return whether an event comes from where calls are shown, so that it can approve one."""
+        return event.platform in self._shown_on or surface_of(event.platform).shows_calls
 
     def _about_grant(self, made: Grant | Why | None) -> list[str]:
         if made is None:
@@ -363,11 +374,6 @@ def may_decide(permissions: Permissions, event: TextEvent | ApprovalReplyEvent, 
     is_same_platform = approval.thread_id.partition(":")[0] == event.platform
     called = event.user_id if is_same_platform else f"{event.platform}:{event.user_id}"
     return called in approval.initiators
-
-
-def shows_calls(event: TextEvent | ApprovalReplyEvent) -> bool:
-    """Return whether an event comes from where calls are shown, so that it can approve one."""
-    return surface_of(event.platform).shows_calls
 
 
 def is_admin(permissions: Permissions, event: TextEvent | ApprovalReplyEvent) -> bool:

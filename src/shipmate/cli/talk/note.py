@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
-from shipmate.adapters.chat_command import read_model_words
 from shipmate.cli.place import PLATFORM
 from shipmate.cli.ship import local_user
 from shipmate.cli.talk.slash import Slash
 from shipmate.cli.terminal.card import clean
+from shipmate.delivery.reception.chat_command import read_model_words
 from shipmate.errors import UserError
 from shipmate.orchestrator.lane.note import make_course_event, make_pin_event
 from shipmate.thread.service import ThreadService

@@ -98,6 +98,7 @@ async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Fi
         *await _guard("priming", lambda: find_priming(Library(layout))),
         *await _guard("sandbox", lambda: Sandbox(layout).findings()),
         *await _guard("mcp", lambda: _check_servers(layout, loaded)),
+        *await _guard("adapters", lambda: _check_adapters(layout, loaded)),
     ]
 
 
@@ -185,6 +186,22 @@ async def _check_servers(layout: Layout, loaded: Loaded) -> list[Finding]:
         return toolset.findings()
     finally:
         await toolset.close()
+
+
+def _check_adapters(layout: Layout, loaded: Loaded) -> list[Finding]:
+    """Check that each adapter can be made and somebody may talk to it, and that everything was sent."""
+    if not loaded.config.adapters:
+        return []
+    from shipmate.adapters.adapter_registry import AdapterRegistry
+    from shipmate.cli.outbox import is_open, look
+    from shipmate.delivery.reception.people import People
+
+    registry = AdapterRegistry(loaded.config.adapters)
+    found = registry.check(People(layout, loaded.config.people))
+    rows = [row for row in look(layout) if is_open(row) and row.status != "waiting"]
+    words = "everything was sent" if not rows else f"{len(rows)} sends are held, failed or uncertain"
+    fix = "see `shipmate outbox`" if rows else ""
+    return [*found, Finding("warn" if rows else "ok", "outbox", words, fix)]
 
 
 async def _check_model(layout: Layout, loaded: Loaded, *, live: bool) -> list[Finding]:

@@ -167,7 +167,7 @@ class Keeping:
         try:
             await self._socket.close()
             listener.leave()
-            await local.lanes.close()
+            await local.close()
             await listener.close()
         finally:
             self._socket.release()
@@ -329,7 +329,7 @@ async def _finish(local: LocalKeeper, listener: Listener) -> None:
     if listener.has_visitors:
         return
     listener.visited.clear()
-    ends = [asyncio.create_task(local.lanes.idle()), asyncio.create_task(listener.visited.wait())]
+    ends = [asyncio.create_task(local.idle()), asyncio.create_task(listener.visited.wait())]
     try:
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     finally:

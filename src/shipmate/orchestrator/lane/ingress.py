@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shipmate.approvals.value import DecidedCall
 from shipmate.errors import ShipmateError
 from shipmate.orchestrator.lane.note import NoteEvent, outcome_of_note
@@ -15,6 +17,7 @@ from shipmate.values.event import (
     TYPED_MODEL,
     ApprovalReplyEvent,
     Attachment,
+    CommandEvent,
     IngressEvent,
     ModelSwitchEvent,
     Outcome,
@@ -36,7 +39,11 @@ from shipmate.values.message import (
 )
 
 # What makes a turn of its own, with nothing beside it.
-ALONE = RetryEvent | NoteEvent | ModelSwitchEvent | ToolResultEvent
+ALONE = RetryEvent | NoteEvent | ModelSwitchEvent | ToolResultEvent | CommandEvent
+# What becomes a message of the thread.
+SAID = TextEvent | VoiceEvent | ApprovalReplyEvent
+# Where nobody has to be told who speaks.
+PRIVATE = "dm"
 
 
 class GaveUpError(ShipmateError):
@@ -65,6 +72,8 @@ def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread,
         metadata["correlationId"] = event.correlation_id
     if _is_command(event):
         metadata[TYPED] = True
+    if event.speaker and thread.id.scope_type != PRIVATE:
+        metadata["speaker"] = event.speaker
     return {"id": user_message_id(event), "role": "user", "metadata": metadata, "parts": parts}
 
 
@@ -295,6 +304,12 @@ def result_row(thread: Thread, event: ToolResultEvent, run_id: str) -> UIMessage
     data = {"text": "", "userId": event.user_id, "runId": run_id, "steps": steps, "key": event.correlation_id}
     kept = data_part("reply", data, reply_id(event))
     return {"id": last["id"], "role": "assistant", "parts": [*settled, kept]}
+
+
+def surroundings_of(rows: Sequence[InboxRow]) -> str | None:
+    """Return what a model is told about where the words of a turn were said, each thing once."""
+    found = [row.event.extra_context for row in rows if isinstance(row.event, TextEvent)]
+    return "\n\n".join(dict.fromkeys(filter(None, found))) or None
 
 
 def options_of(event: IngressEvent) -> RunOptions:

@@ -14,7 +14,9 @@ from shipmate.errors import ModelStreamError, StorageError
 from shipmate.models.wording import say as tell_model
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed, Run
+from shipmate.orchestrator.lane.decided import asks_to_stop, read_answer, settle_decided
 from shipmate.orchestrator.lane.ingress import (
+    SAID,
     GaveUpError,
     answered_message,
     decision_rows,
@@ -32,10 +34,12 @@ from shipmate.orchestrator.lane.ingress import (
     run_of,
     run_to_resume,
     speaker_of,
+    surroundings_of,
     user_message_id,
     user_row,
 )
 from shipmate.orchestrator.lane.note import NoteEvent, make_note
+from shipmate.orchestrator.lane.outlet import Outlet
 from shipmate.orchestrator.lane.owner import Switch, ThreadOwner
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.orchestrator.run_wording import say as tell_run
@@ -75,7 +79,7 @@ class Lane:
         equip: Callable[[str], Equipment],
         approvals: ApprovalService,
         feed: Feed,
-        sends: Callable[[ThreadId, Outcome], Sequence[EgressMessage]],
+        outlet: Outlet,
         finished: Callable[[Sequence[InboxRow], Outcome], None],
         settings: Callable[[], Loaded],
     ) -> None:
@@ -86,7 +90,7 @@ class Lane:
         self._equip = equip
         self._approvals = approvals
         self._feed = feed
-        self._sends = sends
+        self._outlet = outlet
         self._finished = finished
         self._settings = settings
         self._turn: Turn | None = None
@@ -126,14 +130,14 @@ class Lane:
 
     async def _take(self, thread: Thread, rows: list[InboxRow], notice: str | None) -> None:
         """Take one turn's worth of rows: an interrupted run first, then an answer, then the rest as one."""
-        await self._settle_decided(thread)
+        await settle_decided(self._approvals, thread)
         if await self._go_on(thread, rows):
             return
         rows = one_turn(rows)
         for row in rows:
             if await self._take_alone(thread, row):
                 return
-            answer = await self._read_answer(thread, row)
+            answer = await read_answer(self._approvals, thread, row)
             if answer.stopped:
                 await self._converse(thread, rows, new_id("run"), stopped=True)
                 return
@@ -154,8 +158,11 @@ class Lane:
                 await self._switch(thread, row, event)
             case event if is_outdated(thread, event):
                 await self._finish(thread, [row], self._refuse("outdated"))
-            case _:
-                return False
+            case event:
+                answered = await self._outlet.answer(thread, event)
+                if answered is None:
+                    return False
+                await self._finish(thread, [row], answered.outcome, answered.sends)
         return True
 
     async def _go_on(self, thread: Thread, rows: list[InboxRow]) -> bool:
@@ -167,7 +174,8 @@ class Lane:
             await thread.settle()
             run_id = begun[0][1]
             own = [row for row, other in begun if other == run_id]
-            await self._converse(thread, own, run_id, stopped=any(row.is_stopped for row in own))
+            is_stopped = any(row.is_stopped for row in own) or any(map(asks_to_stop, rows))
+            await self._converse(thread, own, run_id, stopped=is_stopped)
             return True
         for row in rows:
             if (outcome := outcome_of(thread, row.event)) is not None:
@@ -182,13 +190,6 @@ class Lane:
             return None
         await self._owner.list(thread)
         return say(self._approvals.language, "revived")
-
-    async def _settle_decided(self, thread: Thread) -> None:
-        """Bring decisions into the thread that an expiry, a crash or another process left outside."""
-        if thread.waiting:
-            rows = decision_rows(thread, await self._approvals.decisions_for(str(thread.id)))
-            if rows:
-                await thread.append(*rows)
 
     async def _note(self, thread: Thread, row: InboxRow, event: NoteEvent) -> None:
         """Open a course or change the pins: one row and words back, no run."""
@@ -215,19 +216,6 @@ class Lane:
         if words:
             told = chunks.data("notice", {"text": words}, transient=True)
             self._feed.publish(str(self.thread_id), message_id, told)
-
-    async def _read_answer(self, thread: Thread, row: InboxRow) -> ReplyEffect:
-        """Read a row as an answer to approvals, if it can be one."""
-        event = row.event
-        if not isinstance(event, TextEvent | ApprovalReplyEvent):
-            return ReplyEffect()
-        if not thread.waiting and isinstance(event, TextEvent):
-            return ReplyEffect()
-        pending = await self._approvals.pending(str(thread.id))
-        if isinstance(event, TextEvent):
-            # Nobody has answered what was not asked yet when they spoke.
-            pending = [each for each in pending if self._approvals.was_asked_by(each, row.received_at)]
-        return await self._approvals.answer(event, pending)
 
     async def _answer(self, thread: Thread, row: InboxRow, answer: ReplyEffect) -> None:
         """Put an answer and its decisions into the thread, and go on with what was decided."""
@@ -293,7 +281,7 @@ class Lane:
             language=self._approvals.language,
             member=None if member == own else member,
             message=written,
-            extra_context=event.extra_context if isinstance(event, TextEvent) else None,
+            extra_context=surroundings_of(rows),
             model=TYPED_MODEL if is_typed(thread, run_id) else named or self._owner.model,
             options=options_of(event),
             count_attempt=partial(self._store.inbox.ask, run_id),
@@ -302,6 +290,7 @@ class Lane:
         answers = frozenset(row.event.message_id for row in rows)
         run = Run(run_id=run_id, answers=answers, message_id=turn.message["id"])
         self._feed.begin(str(thread.id), run)
+        self._outlet.follow(str(thread.id), rows, run_id)
         # A run whose message says how it ended is over, whatever was asked of it since.
         if stopped and turn.ending is None:
             outcome = await self._stop(turn)
@@ -316,10 +305,10 @@ class Lane:
         for row in rows:
             if isinstance(row.event, RetryEvent):
                 said += await self._replace_last(thread, run_id, row.event)
-            elif not isinstance(row.event, NoteEvent | ToolResultEvent | ModelSwitchEvent) and not is_kept(
-                thread, row.event
-            ):
-                said.append(user_row(row.event, thread, run_id))
+            elif isinstance(row.event, SAID) and not is_kept(thread, row.event):
+                event = await self._outlet.bring(row.event)
+                assert isinstance(event, SAID), "what was said stays what was said"
+                said.append(user_row(event, thread, run_id))
         if said:
             # The inbox tells these again until the answer, which waits for the disk, stands behind them.
             await thread.append(*said, waits=False)
@@ -332,7 +321,7 @@ class Lane:
         replaced = replaced_row(thread, message_id_of(run_id), event.message_id)
         for row in replaced:
             await self._approvals.supersede(str(thread.id), row["id"])
-            await self._settle_decided(thread)
+            await settle_decided(self._approvals, thread)
         return replaced
 
     async def _run_turn(self, turn: Turn) -> Outcome:
@@ -389,9 +378,18 @@ class Lane:
         ]
         return [earlier for earlier in opened if earlier.is_decided]
 
-    async def _finish(self, thread: Thread, rows: list[InboxRow], outcome: Outcome) -> None:
+    async def _finish(
+        self,
+        thread: Thread,
+        rows: list[InboxRow],
+        outcome: Outcome,
+        sends: Sequence[EgressMessage] | None = None,
+    ) -> None:
         """Store the outcome and what must be sent, then bring lists and search up to date."""
-        await self._store.inbox.finish(rows, outcome, self._sends(self.thread_id, outcome))
+        sends = await self._outlet.compose(thread, rows, outcome) if sends is None else sends
+        await self._store.inbox.finish(rows, outcome, sends)
+        if sends:
+            self._outlet.wake(str(self.thread_id))
         if outcome.message_id is not None and read_course(thread.find(outcome.message_id)) is not None:
             # What stood beside the rows of the course that is closed is told to no model any more.
             await self._store.ledger.drop_sidecars(str(self.thread_id))

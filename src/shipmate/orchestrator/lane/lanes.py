@@ -7,11 +7,13 @@ import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from typing import Protocol
 
 import msgspec
 
 from shipmate.errors import KeeperError, ShipmateError, StorageError
 from shipmate.orchestrator.feed import Feed, FeedEvent, Receipt, Run
+from shipmate.orchestrator.lane.decided import asks_to_stop
 from shipmate.orchestrator.lane.ingress import is_kept, outcome_of
 from shipmate.orchestrator.lane.lane import Lane
 from shipmate.store.port import InboxRow, Store
@@ -80,6 +82,8 @@ class Lanes:
             self._wake(thread_id)
             if is_new and isinstance(event, TextEvent) and event.steer:
                 self._lanes[thread_id].steer()
+            if is_new and asks_to_stop(row):
+                await self._lanes[thread_id].stop()
         return Receipt(row, is_new, future)
 
     async def _answered(self, thread_id: ThreadId, event: IngressEvent) -> Receipt | None:
@@ -229,14 +233,34 @@ class Lanes:
                 found.future.set_result(outcome)
 
 
+class Sending(Protocol):
+    """What sends for a keeper, and ends with it."""
+
+    async def idle(self) -> None: ...
+    async def close(self) -> None: ...
+
+
 class LocalKeeper:
     """The keeper itself: its lanes and their feed."""
 
-    def __init__(self, lanes: Lanes, feed: Feed) -> None:
+    def __init__(self, lanes: Lanes, feed: Feed, sending: Sending | None = None) -> None:
         self.lanes = lanes
         self.feed = feed
+        self._sending = sending
         # Never done: as long as this process lives, its keeper is there.
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def idle(self) -> None:
+        """Wait until no lane has anything to do, and a while for what they have to send."""
+        await self.lanes.idle()
+        if self._sending is not None:
+            await self._sending.idle()
+
+    async def close(self) -> None:
+        """Leave all runs and sends where they are for the next keeper."""
+        await self.lanes.close()
+        if self._sending is not None:
+            await self._sending.close()
 
     async def receive(self, event: IngressEvent) -> Receipt:
         return await self.lanes.receive(event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shipmate.server import hook
 from shipmate.server.routes import (
     audit,
     context,
@@ -45,5 +46,6 @@ ROUTERS = (
     settings.router,
     upload.router,
     system.router,
+    hook.router,
     system.page_router,
 )

@@ -5,10 +5,22 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from shipmate.values.event import CourseEvent, IngressEvent, ModelSwitchEvent, PinEvent, TextEvent
+from shipmate.values.event import (
+    ApprovalReplyEvent,
+    CommandEvent,
+    CourseEvent,
+    IngressEvent,
+    ModelSwitchEvent,
+    PinEvent,
+    TextEvent,
+)
 
 # In groups some platforms put the name of the one who is meant behind the command.
-COMMAND = re.compile(r"/(new|pin|pins|unpin|model)(?:@\w+)?(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
+COMMAND = re.compile(
+    r"/(new|pin|pins|unpin|model|stop|context|help|start|approve|deny|release|drop)(?:@\w+)?(?:\s+(.*))?",
+    re.IGNORECASE | re.DOTALL,
+)
+APPROVAL_ID = re.compile(r"apr_[0-9a-f]+")
 # What follows /model when it is meant for the member, not the thread.
 MEMBER_SCOPE = "--member"
 
@@ -34,8 +46,21 @@ def read_command(event: IngressEvent) -> IngressEvent:
         case "model":
             name, scope = read_model_words(rest)
             return ModelSwitchEvent(**_common(event), name=name, scope=scope)
+        case "approve" | "deny":
+            return _answer(event, name, rest)
+        case "start" | "help":
+            return CommandEvent(**_common(event), name="help")
+        case "stop" | "context" | "release" | "drop" if not rest:
+            return CommandEvent(**_common(event), name=name)
         case _:
             return event
+
+
+def _answer(event: TextEvent, name: str, rest: str) -> ApprovalReplyEvent:
+    """Return the answer that /approve and /deny give: to what waits, or to the one whose id stands behind."""
+    if APPROVAL_ID.fullmatch(rest):
+        return ApprovalReplyEvent(**_common(event), text="", approval_id=rest, approved=name == "approve")
+    return ApprovalReplyEvent(**_common(event), text=f"{name} {rest}".strip())
 
 
 def read_model_words(rest: str) -> tuple[str, Literal["thread", "member"]]:

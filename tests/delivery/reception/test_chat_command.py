@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from shipmate.adapters.chat_command import read_command
-from shipmate.values.event import Attachment, CourseEvent, ModelSwitchEvent, PinEvent
+from shipmate.delivery.reception.chat_command import read_command
+from shipmate.values.event import (
+    ApprovalReplyEvent,
+    Attachment,
+    CommandEvent,
+    CourseEvent,
+    ModelSwitchEvent,
+    PinEvent,
+)
 from tests.support.workspace import pressed, said
 
 GROUP = "telegram:group:7"
@@ -43,7 +50,19 @@ def test_m6_pins_are_made_listed_and_taken_off(text: str, pinned: str, number: i
 
 @pytest.mark.parametrize(
     "text",
-    ["new", "/newer", "say /new", "/new and then some", "//new", "/new/", "/pins 3", "／new", "> /new"],
+    [
+        "new",
+        "/newer",
+        "say /new",
+        "/new and then some",
+        "//new",
+        "/new/",
+        "/pins 3",
+        "／new",
+        "> /new",
+        "/stop now",
+        "/foo",
+    ],
 )
 def test_other_words_stay_what_they_are(text: str) -> None:
     event = said(text, platform="telegram")
@@ -70,3 +89,37 @@ def test_5_a_model_is_chosen_from_a_chat(words: str, name: str, scope: str) -> N
     event = read_command(said(words, platform="telegram"))
     assert isinstance(event, ModelSwitchEvent)
     assert (event.name, event.scope) == (name, scope)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("/stop", "stop"),
+        ("/help", "help"),
+        ("/start x", "help"),
+        ("/context@bot", "context"),
+        ("/drop", "drop"),
+    ],
+)
+def test_commands_that_no_member_answers_are_events_of_their_own(text: str, name: str) -> None:
+    read = read_command(said(text, platform="telegram"))
+    assert isinstance(read, CommandEvent)
+    assert read.name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "approval_id", "approved"),
+    [
+        ("/approve", "approve", None, None),
+        ("/approve 2", "approve 2", None, None),
+        ("/deny", "deny", None, None),
+        ("/approve apr_0a1b", "", "apr_0a1b", True),
+        ("/deny apr_0a1b", "", "apr_0a1b", False),
+    ],
+)
+def test_approve_and_deny_answer_questions(
+    text: str, words: str, approval_id: str | None, approved: bool | None
+) -> None:
+    read = read_command(said(text, platform="telegram"))
+    assert isinstance(read, ApprovalReplyEvent)
+    assert (read.text, read.approval_id, read.approved) == (words, approval_id, approved)

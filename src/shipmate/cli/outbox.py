@@ -1,0 +1,91 @@
+"""List what must be sent to platforms, and settle what is uncertain."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from shipmate.cli.place import PLATFORM, find_layout
+from shipmate.cli.ship import local_user, open_ship
+from shipmate.cli.terminal.leaving import run
+from shipmate.errors import NotFoundError, UserError
+from shipmate.store.journal.outbox import JournalOutbox
+from shipmate.store.port import OutboxRow
+from shipmate.values.event import CommandEvent
+from shipmate.values.message import new_id, timestamp
+from shipmate.values.reveal import reveal_line
+from shipmate.workspace.disk.disk import DISK
+from shipmate.workspace.layout import Layout
+
+WIDTH = 60
+STRAY = "sent; a half-written preview may stand there besides"
+ID = click.argument("send_id", metavar="ID", type=int)
+
+
+@click.group(invoke_without_command=True)
+@click.option("--all", "every", is_flag=True, help="List what was sent too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def command(context: click.Context, every: bool, as_json: bool) -> None:
+    """List what was not sent to platforms yet, or may not have arrived; send it again or forget it."""
+    if context.invoked_subcommand is not None:
+        return
+    rows = [row for row in look(find_layout(context)) if every or is_open(row)]
+    if as_json:
+        click.echo(msgspec.json.encode(rows).decode())
+        return
+    if not rows:
+        click.echo("Everything was sent.")
+    for row in rows:
+        what = row.message.text or ", ".join(each.filename or each.url for each in row.message.attachments)
+        click.echo(f"{row.id}  {row.status:<9}  {row.message.thread_id}  {reveal_line(what, WIDTH)}")
+        error = STRAY if row.has_stray and row.status == "sent" else row.error
+        if error:
+            click.echo(f"    {row.created_at}: {reveal_line(error, 200)}")
+
+
+@command.command()
+@ID
+@click.pass_context
+def retry(context: click.Context, send_id: int) -> None:
+    """Send ID again, though it may have arrived or is old."""
+    run(_settle(find_layout(context), send_id, "resend"))
+    click.echo(f"{send_id} waits to be sent.")
+
+
+@command.command()
+@ID
+@click.pass_context
+def drop(context: click.Context, send_id: int) -> None:
+    """Forget ID: it is not sent any more."""
+    run(_settle(find_layout(context), send_id, "forget"))
+    click.echo(f"{send_id} is not sent any more.")
+
+
+def look(layout: Layout) -> list[OutboxRow]:
+    """Return all sends, whichever process keeps the workspace."""
+    return JournalOutbox(layout, DISK).look()
+
+
+def is_open(row: OutboxRow) -> bool:
+    """Return whether somebody may want to know of a send: it is not out, or nobody knows."""
+    return row.status not in ("sent", "dropped") or row.has_stray
+
+
+async def _settle(layout: Layout, send_id: int, name: str) -> None:
+    row = next((row for row in look(layout) if row.id == send_id), None)
+    if row is None:
+        raise NotFoundError(f"there is no send {send_id}. `shipmate outbox --all` lists them.")
+    async with open_ship(layout, finishes=True) as ship:
+        event = CommandEvent(
+            platform=PLATFORM,
+            thread_id=row.message.thread_id,
+            user_id=local_user(),
+            message_id=new_id("send"),
+            timestamp=timestamp(),
+            name=name,
+            text=str(send_id),
+        )
+        outcome = await (await ship.receive(event)).outcome()
+        if outcome.error:
+            raise UserError(outcome.error)

@@ -1,0 +1,1 @@
+"""What passes between the core and the platforms: who is heard, what leaves, and that it leaves once."""

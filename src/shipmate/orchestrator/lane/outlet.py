@@ -1,0 +1,46 @@
+"""Define what a lane asks of delivery, which lies below it: files brought, commands answered, sends made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from shipmate.store.port import InboxRow
+from shipmate.thread.service import Thread
+from shipmate.values.event import EgressMessage, IngressEvent, Outcome
+
+
+class CommandAnswer(msgspec.Struct, frozen=True):
+    """What came of an event that no member answers."""
+
+    outcome: Outcome
+    # None means what the outcome itself sends.
+    sends: Sequence[EgressMessage] | None = None
+
+
+class Outlet(Protocol):
+    """The way out of a lane."""
+
+    async def bring(self, event: IngressEvent) -> IngressEvent:
+        """Return an event whose files lie in the workspace; what cannot be had is said in its words."""
+        ...
+
+    async def answer(self, thread: Thread, event: IngressEvent) -> CommandAnswer | None:
+        """Answer an event that asks for nothing but words already said; None for every other."""
+        ...
+
+    def follow(self, thread_id: str, rows: Sequence[InboxRow], run_id: str) -> None:
+        """Hear that a run begins to answer rows."""
+        ...
+
+    async def compose(
+        self, thread: Thread, rows: Sequence[InboxRow], outcome: Outcome
+    ) -> Sequence[EgressMessage]:
+        """Make what an outcome sends, from the rows of its thread alone."""
+        ...
+
+    def wake(self, thread_id: str) -> None:
+        """Hear that something may wait to be sent."""
+        ...

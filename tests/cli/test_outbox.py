@@ -1,0 +1,43 @@
+"""The outbox in the terminal: what is uncertain is listed, sent again or forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+from shipmate.store.journal.outbox import JournalOutbox
+from shipmate.values.event import EgressMessage
+from shipmate.workspace.disk.disk import DISK
+from shipmate.workspace.layout import Layout
+from tests.support.terminal import shipmate
+
+THREAD = "memory:dm:1"
+
+
+async def leave_doubts(workspace: Path) -> None:
+    """Leave two sends that nobody knows the end of."""
+    outbox = JournalOutbox(Layout(workspace), DISK)
+    await outbox.intend("run_1", "1", [EgressMessage(thread_id=THREAD, text=text) for text in ("one", "two")])
+    for row in await outbox.open(THREAD):
+        await outbox.mark(row, "uncertain", "the way broke")
+
+
+def test_what_is_uncertain_is_listed_and_settled(workspace: Path) -> None:
+    # A platform that cannot be asked.
+    settings = {"adapters": {"memory": {"open": True, "capabilities": {}}}}
+    (workspace / "ship.json").write_text(json.dumps(settings))
+    assert shipmate(workspace, "outbox").stdout == "Everything was sent.\n"
+    asyncio.run(leave_doubts(workspace))
+    listed = shipmate(workspace, "outbox").stdout
+    assert listed.splitlines()[0] == "1  uncertain  memory:dm:1  one"
+    assert "the way broke" in listed
+    assert "2 sends are held, failed or uncertain" in shipmate(workspace, "doctor").stdout
+    assert shipmate(workspace, "outbox", "retry", "1").returncode == 0
+    assert shipmate(workspace, "outbox", "drop", "2").returncode == 0
+    assert shipmate(workspace, "outbox").stdout == "Everything was sent.\n"
+    rows = json.loads(shipmate(workspace, "outbox", "--all", "--json").stdout)
+    assert [row["status"] for row in rows] == ["sent", "dropped"]
+    done = shipmate(workspace, "outbox", "retry", "1")
+    assert (done.returncode, "no such send" in done.stderr) == (2, True)
+    assert shipmate(workspace, "outbox", "drop", "9").returncode == 2

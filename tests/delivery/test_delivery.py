@@ -1,0 +1,281 @@
+"""What leaves a workspace for a platform, and what does not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from shipmate.adapters.memory_platform import MemoryAdapter
+from shipmate.delivery import delivery, preview
+from shipmate.delivery.adapter import OutgoingMessage
+from shipmate.errors import SendLaterError
+from shipmate.models.port import Finish, ModelEvent, ModelRequest, TextDelta, Usage
+from shipmate.models.scripted import ScriptedModel, call, hold, say
+from shipmate.store.journal.outbox import JournalOutbox
+from shipmate.tools.file.send_file import SendFile
+from shipmate.values.adapter_event import Chat, RemoteFile
+from shipmate.values.message import text_of
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.disk.disk import DISK
+from tests.support.chat import open_chat, until_begun
+from tests.support.workspace import Probe, pressed
+
+LONG = 20
+
+
+async def test_m8_an_answer_is_sent_once_and_in_groups_as_a_reply(tmp_path: Path) -> None:
+    async with open_chat(tmp_path, ScriptedModel(["Hello."] * 2)) as (ship, platform):
+        for chat in (Chat(id="1"), Chat(id="2", kind="group")):
+            assert (await platform.say("hi", chat=chat, message_id="7")).status == "accepted"
+            assert (await platform.say("hi", chat=chat, message_id="7")).status == "repeated"
+        while len(platform.shown) < 2:
+            await asyncio.wait_for(platform.changed.wait(), LONG)
+        assert [(each.text, each.reply_to) for each in platform.in_chat("1")] == [("Hello.", None)]
+        assert [(each.text, each.reply_to) for each in platform.in_chat("2")] == [("Hello.", "7")]
+        await ship.keeper.idle()
+
+
+async def test_m8_a_question_reaches_the_chat_and_a_button_answers_it(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[say("May I?"), call("act", mark="x")], "Done."])
+    async with open_chat(tmp_path, model, [act]) as (_, platform):
+        await platform.say("go")
+        await asyncio.wait_for(platform.wait("act"), LONG)
+        words, question = platform.in_chat("1")
+        assert words.text == "May I?"
+        assert [button.label for button in question.buttons[0]] == ["✅ Yes, once", "❌ No"]
+        heard = await platform.press(question, "✅ Yes, once")
+        assert heard.told == "Got it."
+        await asyncio.wait_for(platform.wait("Done.", "Allowed."), LONG)
+        assert act.marks == ["x"]
+        assert question.buttons == ()
+
+
+class FastModel:
+    """A model that writes a word every few milliseconds, until it is told to end."""
+
+    name = "fast"
+
+    def __init__(self) -> None:
+        self.is_over = asyncio.Event()
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        del request
+        while not self.is_over.is_set():
+            yield TextDelta("word ")
+            await asyncio.sleep(0.005)
+        yield TextDelta("end.")
+        yield Finish("stop", Usage(input_tokens=1, output_tokens=1))
+
+
+async def test_what_a_model_writes_fast_is_shown_steadily_and_becomes_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview, "FIRST_SECONDS", 0.0)
+    model = FastModel()
+    async with open_chat(tmp_path, model) as (ship, platform):
+        await platform.say("hi")
+        while not any(len(each.texts) >= 3 for each in platform.shown.values()):
+            await asyncio.wait_for(platform.changed.wait(), LONG)
+        model.is_over.set()
+        await asyncio.wait_for(platform.wait("end."), LONG)
+        (shown,) = platform.in_chat("1")
+        await ship.keeper.idle()
+        rows = await ship.store.outbox.list()
+    assert all(text.endswith(" …") for text in shown.texts[:-1])
+    assert [len(text) for text in shown.texts[:-1]] == sorted({len(text) for text in shown.texts[:-1]})
+    assert (shown.kind, len(rows)) == ("words", 1)
+
+
+async def test_a_preview_of_a_process_that_ended_becomes_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview, "FIRST_SECONDS", 0.0)
+    async with open_chat(tmp_path, FastModel()) as (_, platform):
+        await platform.say("hi")
+        await asyncio.wait_for(platform.wait("word"), LONG)
+    async with open_chat(tmp_path, ScriptedModel(["The end."]), platform=platform):
+        await asyncio.wait_for(platform.wait("The end."), LONG)
+    (shown,) = platform.in_chat("1")
+    assert shown.text.endswith("The end.")
+
+
+async def test_long_answers_come_page_by_page_and_whole_when_asked_for(tmp_path: Path) -> None:
+    words = "\n\n".join(f"Paragraph {number}: {'x' * 40}." for number in range(20))
+    adapter = {"capabilities": {"supportsFiles": True, "maxFileBytes": 10_000, "maxMessageChars": 300}}
+    model = ScriptedModel([words, "Go on with what?"])
+    async with open_chat(tmp_path, model, adapter=adapter) as (_, platform):
+        await platform.say("tell me")
+        await asyncio.wait_for(platform.wait("Paragraph 0", "1 of"), LONG)
+        (first,) = platform.in_chat("1")
+        assert len(first.text) <= 300
+        await platform.say("继续")
+        await asyncio.wait_for(platform.wait("— 2 of"), LONG)
+        await platform.say("发完整输出")
+        while len(platform.shown) < 3:
+            await asyncio.wait_for(platform.changed.wait(), LONG)
+        whole = platform.in_chat("1")[2]
+        assert (whole.filename, whole.content.decode()) == ("answer.md", words)
+        assert len(model.requests) == 1
+        # Once something else was said, the same words are the member's to answer.
+        await platform.say("thanks")
+        await asyncio.wait_for(platform.wait("Go on with what?"), LONG)
+        assert len(model.requests) == 2
+
+
+async def test_m8_files_leave_as_attachments_or_say_why_not(tmp_path: Path) -> None:
+    (tmp_path / "small.txt").write_text("small")
+    (tmp_path / "large.txt").write_text("x" * 2000)
+    adapter = {"capabilities": {"supportsFiles": True, "maxFileBytes": 1000}}
+    model = ScriptedModel(
+        [[call("send_file", path="small.txt"), call("send_file", path="large.txt")], "Sent."]
+    )
+    permissions = {"allow": ["send_file(*)"], "mode": "yolo"}
+    async with open_chat(tmp_path, model, [SendFile()], adapter=adapter, permissions=permissions) as (
+        _,
+        platform,
+    ):
+        await platform.say("send them")
+        await asyncio.wait_for(platform.wait("Sent.", "too large"), LONG)
+        files = [each for each in platform.in_chat("1") if each.filename]
+    assert [(each.filename, each.content) for each in files] == [("small.txt", b"small")]
+
+
+async def test_files_of_people_are_fetched_and_what_cannot_be_had_is_said(tmp_path: Path) -> None:
+    model = ScriptedModel(["Seen."])
+    async with open_chat(tmp_path, model) as (ship, platform):
+        platform.files["f1"] = b"hello"
+        files = (RemoteFile(id="f1", filename="a.txt"), RemoteFile(id="f2", filename="b.txt"))
+        await platform.say("look", files=files)
+        await asyncio.wait_for(platform.wait("Seen."), LONG)
+        thread = await ship.threads.read(ThreadId.parse("memory:dm:1"))
+    parts = thread.messages[0]["parts"]
+    assert [part["filename"] for part in parts if part["type"] == "file"] == ["a.txt"]
+    assert "b.txt could not be fetched" in text_of(thread.messages[0])
+
+
+async def test_a_limit_holds_up_its_chat_alone_and_keeps_its_order(tmp_path: Path) -> None:
+    async with open_chat(tmp_path, ScriptedModel(["one", "two", "three"])) as (_, platform):
+        platform.troubles.append(SendLaterError(retry_after=0.3))
+        await platform.say("a", user="1")
+        await asyncio.wait_for(platform.wait_for_trouble(), LONG)
+        await platform.say("b", user="2")
+        await asyncio.wait_for(platform.wait("two"), LONG)
+        assert platform.in_chat("1") == []
+        await asyncio.wait_for(platform.wait("one"), LONG)
+
+
+async def test_nobody_knows_is_listed_and_not_repeated(tmp_path: Path) -> None:
+    adapter = {"capabilities": {"supportsEdits": True}}
+    async with open_chat(tmp_path, ScriptedModel(["one", "two"]), adapter=adapter) as (ship, platform):
+        platform.losses.append(ConnectionResetError("lost"))
+        await platform.say("a")
+        await asyncio.wait_for(platform.wait("one"), LONG)
+        await platform.say("b")
+        await asyncio.wait_for(platform.wait("two"), LONG)
+        assert [each.text for each in platform.in_chat("1")] == ["one", "two"]
+        (row,) = await ship.store.outbox.list("uncertain")
+        assert (row.message.text, row.error) == ("one", "lost")
+
+
+async def test_where_the_platform_can_be_asked_nothing_is_doubled_or_lost(tmp_path: Path) -> None:
+    async with open_chat(tmp_path, ScriptedModel(["one", "two"])) as (ship, platform):
+        platform.losses.append(ConnectionResetError("lost"))
+        platform.troubles += [None, ConnectionResetError("never came")]
+        await platform.say("a")
+        await asyncio.wait_for(platform.wait("one"), LONG)
+        await platform.say("b")
+        await asyncio.wait_for(platform.wait("two"), LONG)
+        await ship.keeper.idle()
+        assert sorted(each.text for each in platform.in_chat("1")) == ["one", "two"]
+
+
+async def test_what_is_old_asks_before_it_goes(tmp_path: Path) -> None:
+    async with open_chat(tmp_path, ScriptedModel(["old news"])) as (ship, platform):
+        platform.troubles += [SendLaterError(retry_after=1000)]
+        await platform.say("a")
+        await asyncio.wait_for(platform.wait_for_trouble(), LONG)
+        (row,) = await ship.store.outbox.open("memory:dm:1")
+    path = ship.layout.outbox
+    path.write_text(path.read_text().replace(row.created_at, "2026-01-01T00:00:00.000Z"))
+    async with open_chat(tmp_path, ScriptedModel([]), platform=platform, delivery={"askAfterMinutes": 1}):
+        await asyncio.wait_for(platform.wait("Shall I send them?"), LONG)
+        (question,) = platform.in_chat("1")
+        await platform.press(question, "Send")
+        await asyncio.wait_for(platform.wait("old news", "Sending 1."), LONG)
+
+
+async def test_commands_are_answered_without_the_member(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel([[say("begun"), hold(gate)]])
+    async with open_chat(tmp_path, model) as (ship, platform):
+        await platform.say("/stop")
+        await asyncio.wait_for(platform.wait("Nothing is running"), LONG)
+        await platform.say("/help")
+        await platform.say("/context")
+        await asyncio.wait_for(platform.wait("/approve, /deny", "course 1"), LONG)
+        async with until_begun(ship, "memory:dm:1"):
+            await platform.say("go")
+        await platform.say("/stop")
+        await asyncio.wait_for(platform.wait("stopped"), LONG)
+
+
+async def test_an_edit_before_its_run_counts_and_one_after_does_not(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel([[hold(gate), say("one")], "two"])
+    async with open_chat(tmp_path, model) as (ship, platform):
+        async with until_begun(ship, "memory:dm:1"):
+            await platform.say("a", message_id="1.a")
+        await platform.say("b", message_id="1.b")
+        assert (await platform.say("c", message_id="1.b.edit", changes="1.b")).status == "accepted"
+        assert (await platform.say("z", message_id="1.a.edit", changes="1.a")).status == "ignored"
+        gate.set()
+        await asyncio.wait_for(platform.wait("two"), LONG)
+        thread = await ship.threads.read(ThreadId.parse("memory:dm:1"))
+    assert [text_of(each) for each in thread.messages if each["role"] == "user"] == ["a", "c"]
+
+
+async def test_an_answer_given_in_the_terminal_and_an_expiry_reach_the_chat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "SWEEP_SECONDS", 0.05)
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[call("act", mark="x")], "Done.", [call("act", mark="y")]])
+    async with open_chat(tmp_path, model, [act]) as (ship, platform):
+        await platform.say("go")
+        await asyncio.wait_for(platform.wait("act"), LONG)
+        (approval,) = await ship.approvals.pending()
+        event = replace(pressed(approval.id, approved=True), thread_id="memory:dm:1")
+        await ship.receive(event)
+        await asyncio.wait_for(platform.wait("Done.", "Allowed."), LONG)
+        await platform.say("once more")
+        await asyncio.wait_for(platform.wait('"y"'), LONG)
+        (approval,) = await ship.approvals.pending()
+        path = ship.layout.approval(approval.id)
+        path.write_text(path.read_text().replace(approval.expires_at, "2026-01-01T00:00:00.000Z"))
+        await asyncio.wait_for(platform.wait("Nobody answered in time"), LONG)
+        assert platform.in_chat("1")[-1].buttons == ()
+
+
+async def test_a_process_that_ends_lets_a_send_come_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, goes_on = asyncio.Event(), asyncio.Event()
+    send = MemoryAdapter.send
+
+    async def slow(adapter: MemoryAdapter, message: OutgoingMessage) -> str:
+        begun.set()
+        await goes_on.wait()
+        return await send(adapter, message)
+
+    monkeypatch.setattr(MemoryAdapter, "send", slow)
+    async with open_chat(tmp_path, ScriptedModel(["Hello."])) as (ship, platform):
+        await platform.say("hi")
+        await begun.wait()
+        asyncio.get_running_loop().call_later(0.05, goes_on.set)
+    rows = JournalOutbox(ship.layout, DISK).look()
+    assert [(row.status, row.receipt) for row in rows] == [("sent", platform.in_chat("1")[0].id)]
