@@ -173,7 +173,7 @@ class Inbox(Protocol):
         ...
 
     async def withdraw(self, thread_id: str, message_id: str) -> InboxRow | None:
-        """Take back an event that still waits, durably; return its row, or None when it does not wait."""
+        """Take back an event that still waits, durably; return its row, or None when it goes on."""
         ...
 
     async def finish(

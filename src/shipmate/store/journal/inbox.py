@@ -185,12 +185,17 @@ class JournalInbox:
             self._write(StopLine(run=run_id), waits=True)
 
     async def withdraw(self, thread_id: str, message_id: str) -> InboxRow | None:
-        """Take back an event that still waits, durably; return its row, or None when it does not wait."""
+        """Take back an event that still waits, durably; return its row, or None when it goes on."""
         for row in await self.open(thread_id):
             if row.event.message_id == message_id and row.status == "waiting":
                 self._write(WithdrawLine(seq=row.seq, at=timestamp(self._clock())), waits=True)
                 return self._kept[row.seq].row
-        return None
+        # Whoever asks again was not told.
+        gone = (kept.row for kept in self._kept.values() if kept.row.status == "withdrawn")
+        named = (
+            row for row in gone if (row.event.thread_id, row.event.message_id) == (thread_id, message_id)
+        )
+        return next(named, None)
 
     async def finish(
         self, rows: Sequence[InboxRow], outcome: Outcome, sends: Sequence[EgressMessage] = ()
