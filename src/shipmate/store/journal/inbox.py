@@ -16,7 +16,7 @@ import msgspec
 
 from shipmate.store.journal.lines import LineFile
 from shipmate.store.journal.outbox import JournalOutbox
-from shipmate.store.port import InboxRow
+from shipmate.store.port import InboxRow, answered_by
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome, encode_event
 from shipmate.values.message import timestamp
 from shipmate.workspace.disk.disk import Disk
@@ -202,12 +202,13 @@ class JournalInbox:
     ) -> None:
         """Record the outcome and what must be sent; a crash in between sends nothing twice."""
         await self._ensure()
-        seqs = [row.seq for row in rows if row.seq in self._open]
+        rows = [row for row in rows if row.seq in self._open]
+        seqs = [row.seq for row in rows]
         if not seqs:
             # Rows that were finished before have had their sends.
             return
         if sends:
-            await self._outbox.intend(outcome.run_id, f"{seqs[0]}", sends)
+            await self._outbox.intend(outcome.run_id, answered_by(rows), sends)
         line = FinishLine(seqs=seqs, at=timestamp(self._clock()), outcome=outcome)
         # An outcome that no message of the thread tells would be found anew after a power cut, and differ.
         self._write(line, waits=outcome.message_id is None)
