@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -51,6 +51,7 @@ from shipmate.values.event import IngressEvent, surface_of
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.disk.disk import DISK, Disk
+from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.member import Member, captain_of
@@ -150,10 +151,7 @@ class Shipmate:
     ) -> Shipmate:
         layout = Layout.find(root)
         loaded = load_config(layout, environ)
-        for finding in loaded.findings:
-            # A misspelt limit limits nothing; whoever starts must not have to ask the doctor for that.
-            if finding.level == "warn":
-                log.warning("%s: %s%s", finding.subject, finding.message, finding.fix and f"; {finding.fix}")
+        _warn(loaded.findings)
         ship = cls(layout, loaded, open_store(layout), Sandbox(layout), model=model, toolset=toolset)
         try:
             await ship.keeper.open()
@@ -209,6 +207,7 @@ class Shipmate:
 
     def listen(self) -> Listening:
         """Listen at every platform of ship.json, as soon as no other process does."""
+        _warn(self.adapters.check(self.people))
         self._listening.begin()
         return self._listening
 
@@ -320,6 +319,13 @@ class Opening:
     ) -> None:
         if self._ship is not None:
             await self._ship.close()
+
+
+def _warn(findings: Sequence[Finding]) -> None:
+    """Log what may be a mistake: a misspelt limit limits nothing, and not everybody asks the doctor."""
+    for finding in findings:
+        if finding.level == "warn":
+            log.warning("%s: %s%s", finding.subject, finding.message, finding.fix and f"; {finding.fix}")
 
 
 def take_up(layout: Layout) -> None:

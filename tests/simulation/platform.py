@@ -100,7 +100,7 @@ class SimAdapter(Adapter):
     kind: ClassVar[str] = "memory"
 
     def __init__(self, process: Process, platform: SimPlatform) -> None:
-        self.name = CHAT.partition(":")[0]
+        super().__init__(CHAT.partition(":")[0], None)
         self.capabilities = platform.capabilities
         self._process = process
         self._platform = platform

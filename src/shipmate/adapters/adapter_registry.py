@@ -44,7 +44,7 @@ class AdapterRegistry:
         """Return an adapter; raise ConfigError with what to mend when it cannot be made."""
         if name not in self._made:
             kind, settings = self._read(name)
-            self._made[name] = kind(name, settings)  # type: ignore[call-arg]
+            self._made[name] = kind(name, settings)
         return self._made[name]
 
     def settings(self, name: str) -> AdapterSettings:

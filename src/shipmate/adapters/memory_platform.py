@@ -163,7 +163,7 @@ class MemoryAdapter(Adapter):
     settings_type: ClassVar[type[AdapterSettings]] = MemorySettings
 
     def __init__(self, name: str, settings: MemorySettings) -> None:
-        self.name = name
+        super().__init__(name, settings)
         self.capabilities = settings.capabilities
         self.platform = MemoryPlatform(name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -88,6 +88,11 @@ class Adapter(Protocol):
     settings_type: ClassVar[type[AdapterSettings]] = AdapterSettings
     name: str
     capabilities: AdapterCapabilities
+
+    def __init__(self, name: str, settings: Any) -> None:
+        """Take its name and settings; connect to nothing yet, and raise ConfigError for what is unsafe."""
+        del settings
+        self.name = name
 
     async def listen(self, hear: Hear) -> None:
         """Hear the platform until cancelled: pass on each event, and tell it arrived once `hear` returned.
