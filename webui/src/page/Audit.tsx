@@ -3,6 +3,7 @@ import { api } from "../api/api";
 import type { Audit as AuditData, AuditEntry, AuditEvent } from "../api/types";
 import { useLoad } from "../api/use";
 import { link } from "../app/route";
+import { useMemberName } from "../app/session";
 import { useT, type Word } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { Icon } from "../ui/Icon";
@@ -151,13 +152,14 @@ function Entry({ entry }: { entry: AuditEntry }) {
 
 function Facts({ entry }: { entry: AuditEntry }) {
   const t = useT();
+  const member = useMemberName(entry.member);
   // When it was asked anew with another picture, the newest is what counted.
   const shown = entry.events.map((event) => event.shown).filter(Boolean).at(-1);
   return (
     <>
       <dl className="audit-facts">
         <dt className="faint">{t("audit.member")}</dt>
-        <dd>{entry.member}</dd>
+        <dd>{member}</dd>
         {entry.initiators.length > 0 && (
           <>
             <dt className="faint">{t("audit.initiators")}</dt>

@@ -10,6 +10,7 @@ import msgspec
 
 from shipmate.approvals.question import literal
 from shipmate.cli.terminal.card import clean, describe_call, shorten
+from shipmate.cli.terminal.tongue import say
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, tool_name, tool_parts
 
@@ -172,8 +173,8 @@ class Transcript:
         """Read a notice or an error; an error comes as data and as the stream's own, and is shown once."""
         data: JsonObject = chunk["data"] if isinstance(chunk.get("data"), dict) else {}
         if chunk["type"] == "data-notice":
-            return [Item("notice", clean(str(data.get("text", ""))))]
-        words = clean(str(chunk.get("errorText") or data.get("message", "")))
+            return [Item("notice", clean(say(str(data.get("text", "")))))]
+        words = clean(say(str(chunk.get("errorText") or data.get("message", ""))))
         told, self._error = self._error, words
         return [Item("error", words)] if words != told else []
 
