@@ -71,7 +71,7 @@ def _verify(layout: Layout, as_json: bool) -> int:
         return 0 if found.holds else 1
     folder = layout.audit.relative_to(layout.root)
     for each in found.breaks:
-        click.echo(reveal(f"✗ {folder}/{say(each)}"))
+        click.echo(reveal(f"✗ {folder}/{say(str(each))}"))
     if found.holds:
         said = f"{found.entries:,} entries, none cut or changed" if found.entries else "nothing recorded yet"
         click.echo(f"✓ {folder}: {say(said)}")

@@ -6,6 +6,7 @@ import { link } from "../app/route";
 import { useMemberName } from "../app/session";
 import { useT, type Word } from "../i18n";
 import { useFormat } from "../i18n/format";
+import { useReason } from "../i18n/reason";
 import { Icon } from "../ui/Icon";
 import { IconButton } from "../ui/IconButton";
 import { reveal } from "../ui/reveal";
@@ -87,6 +88,7 @@ function Calls({ first }: { first: AuditData }) {
 function Verified({ verified }: { verified: AuditData["verified"] }) {
   const t = useT();
   const format = useFormat();
+  const reason = useReason();
   if (verified.holds) {
     if (verified.entries === 0) return null;
     return (
@@ -103,7 +105,7 @@ function Verified({ verified }: { verified: AuditData["verified"] }) {
         <ul>
           {verified.breaks.map((found, index) => (
             <li key={index}>
-              <code>{found.line ? `${found.file}:${found.line}` : found.file}</code> {reveal(found.message)}
+              <code>{found.line ? `${found.file}:${found.line}` : found.file}</code> {reveal(reason(found.message))}
             </li>
           ))}
         </ul>
