@@ -445,6 +445,13 @@ async def test_points_in_time_are_windows_in_the_workspaces_zone(
     assert (grant.expires_at, grant.scope) == (until, "thread")
 
 
+async def test_u9_a_time_is_said_in_the_zone_of_the_workspace(ship: Ship) -> None:
+    await ship.ask("git status")
+    service = ship.service(zone="Asia/Shanghai")
+    answered = await service.answer(say("yes for 10 minutes"), await service.pending(THREAD))
+    assert "Until 2100-03-01 20:10 CST I run `exec(git status)`" in answered.say
+
+
 async def test_a_window_that_ends_within_the_minute_still_ends(ship: Ship) -> None:
     ship.now = datetime(2100, 3, 1, 23, 59, 40, tzinfo=UTC)
     await ship.ask("git status")
@@ -525,7 +532,7 @@ async def test_a_window_grants_exactly_the_words_named(ship: Ship) -> None:
     await ship.ask("git status")
     decisions, words, _ = await ship.answer("在 10 分钟内都同意 git status")
     assert decisions == {"call-1": True}
-    assert "Until 2100-03-01 12:10 UTC I run `exec(git status)`" in words
+    assert "I run `exec(git status)`" in words
     service = ship.service()
     (grant,) = await service.grants()
     assert (grant.rule, grant.scope, grant.granted_by, grant.words) == (

@@ -19,6 +19,8 @@ def test_nothing_recorded_says_so(workspace: Path) -> None:
     done = shipmate(workspace, "audit", "--verify")
     assert (done.returncode, done.stdout) == (0, "✓ .ship/audit: nothing recorded yet\n")
     assert json.loads(shipmate(workspace, "audit", "--json").stdout) == []
+    chinese = shipmate(workspace, "audit", "--verify", LANG="zh_CN.UTF-8")
+    assert chinese.stdout == "✓ .ship/audit: 还没有记录\n"
 
 
 def test_c17_what_a_person_allowed_and_what_ran_unasked_stand_there_once_each(workspace: Path) -> None:

@@ -9,6 +9,7 @@ import shipmate
 from shipmate.cli import COMMANDS
 from shipmate.cli.talk.slash import COMMANDS as SLASH
 from shipmate.cli.talk.slash import KEYS
+from shipmate.values.saying import PLACE, Saying, load_sayings
 from shipmate.values.translation import translate
 
 
@@ -55,3 +56,18 @@ def test_u9_everything_the_terminal_says_of_its_own_is_said_in_chinese() -> None
     assert {each for each in said if translate(each) == each} == set(), (
         "add them to values/words/reason.zh.json"
     )
+
+
+def test_u9_what_is_said_in_a_thread_is_read_in_the_readers_language() -> None:
+    """A run and an answer are told in the language of the process that works them, and read in another."""
+    rooms = {
+        "orchestrator": ".*",
+        "approvals": "already-|granted-|not-granted|nothing-waits|understood|revived",
+    }
+    for room, told in rooms.items():
+        words = Path(shipmate.__file__).parent / room / "words"
+        for key in load_sayings(words, "en"):
+            if re.match(told, key):
+                places = PLACE.findall(load_sayings(words, "en")[key])
+                saying = Saying(words, key, {place: f"<{place}>" for place in places})
+                assert translate(saying) == saying.tell("zh"), key

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 from shipmate.approvals.policy.subject import KINDS
@@ -189,6 +190,6 @@ def fence(text: str) -> str:
     return f"{marks}\n{reveal(text)}\n{marks}"
 
 
-def moment(timestamp: str) -> str:
-    """Shorten an ISO moment for people."""
-    return f"{timestamp[:10]} {timestamp[11:16]} UTC"
+def moment(timestamp: str, zone: tzinfo | None = None) -> str:
+    """Shorten an ISO moment for people, in a zone: that of the machine unless another is given."""
+    return f"{datetime.fromisoformat(timestamp).astimezone(zone):%Y-%m-%d %H:%M %Z}"

@@ -17,7 +17,7 @@ from shipmate.cli.place import PLATFORM, find_layout, open_records, run_opened
 from shipmate.cli.ship import local_user, open_ship
 from shipmate.cli.terminal.card import clean
 from shipmate.cli.terminal.leaving import run
-from shipmate.cli.terminal.tongue import echo, language
+from shipmate.cli.terminal.tongue import echo, language, say
 from shipmate.errors import ApprovalError, NotFoundError, UserError
 from shipmate.values.event import ApprovalReplyEvent, Outcome
 from shipmate.values.message import new_id, timestamp
@@ -92,11 +92,11 @@ def answer(context: click.Context, approval_id: str, words: tuple[str, ...], as_
     The run goes on, and what it says is printed.
     """
     layout = find_layout(context)
-    approval, outcome, say = run(_answer(layout, approval_id, " ".join(words)))
+    approval, outcome, notice = run(_answer(layout, approval_id, " ".join(words)))
     if as_json:
-        _print_json({"approval": approval, "outcome": outcome, "say": say})
+        _print_json({"approval": approval, "outcome": outcome, "say": notice})
     else:
-        for line in (say, outcome.text, outcome.error):
+        for line in (notice and say(notice), outcome.text, outcome.error and say(outcome.error)):
             if line:
                 click.echo(clean(line))
     return 0 if outcome.status == "replied" else 1

@@ -11,7 +11,7 @@ from shipmate.approvals.audit import Audit
 from shipmate.approvals.audit_call import AuditCall, fold
 from shipmate.approvals.question import moment
 from shipmate.cli.place import find_layout, parse_thread_id
-from shipmate.cli.terminal.tongue import echo
+from shipmate.cli.terminal.tongue import echo, say
 from shipmate.errors import UserError
 from shipmate.values.message import timestamp
 from shipmate.values.reveal import reveal, reveal_line
@@ -71,12 +71,13 @@ def _verify(layout: Layout, as_json: bool) -> int:
         return 0 if found.holds else 1
     folder = layout.audit.relative_to(layout.root)
     for each in found.breaks:
-        click.echo(reveal(f"✗ {folder}/{each}"))
+        click.echo(reveal(f"✗ {folder}/{say(str(each))}"))
     if found.holds:
         said = f"{found.entries:,} entries, none cut or changed" if found.entries else "nothing recorded yet"
-        click.echo(f"✓ {folder}: {said}")
+        click.echo(f"✓ {folder}: {say(said)}")
     if found.torn:
-        click.echo(f"! {folder}: the last line is unfinished, as a crash leaves it; the next entry mends it")
+        torn = say("the last line is unfinished, as a crash leaves it; the next entry mends it")
+        click.echo(f"! {folder}: {torn}")
     return 0 if found.holds else 1
 
 

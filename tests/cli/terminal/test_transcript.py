@@ -136,6 +136,13 @@ def test_thinking_notices_and_files_are_told_apart() -> None:
     ]
 
 
+def test_a_notice_that_is_told_in_passing_and_kept_is_shown_once() -> None:
+    told = chunks.data("notice", {"text": "Until noon I run it."}, transient=True)
+    kept = chunks.data("notice", {"text": "Until noon I run it."}, "notice-1")
+    assert follow(told, kept) == [Item("notice", "Until noon I run it.")]
+    assert len(follow(told, told)) == len(follow(kept, kept)) == 2
+
+
 def test_a_call_that_a_hand_over_left_open_goes_on_and_is_asked_about() -> None:
     transcript = Transcript()
     transcript.apply(chunks.tool_input_available("c1", "write", {"path": "log.md"}))

@@ -43,6 +43,15 @@ def test_json_tells_sizes_and_reasons(workspace: Path) -> None:
     assert full["sections"][0]["text"].startswith("You are ")
 
 
+def test_u9_it_is_told_in_the_readers_language(workspace: Path) -> None:
+    told = shipmate(workspace, "context", LANG="zh_CN.UTF-8").stdout
+    assert "soul            没有 SOUL.md" in told
+    assert "Agent.md: 文件存在" in told
+    # Names, programs and files are the same in every language.
+    assert re.findall("there|always there|skills fit|built in|stable|slow", told) == []
+    assert "请加上 --thread" in shipmate(workspace, "context", "--turn", "1", LANG="zh_CN.UTF-8").stderr
+
+
 def test_mistakes_are_one_line(workspace: Path) -> None:
     for arguments, words in (
         (["--show", "nope"], "there is no section 'nope'"),

@@ -9,6 +9,7 @@ import { IconButton } from "../ui/IconButton";
 import { sayError } from "../ui/toast";
 import { useVirtual } from "../ui/useVirtual";
 import { link } from "./route";
+import { useMemberName } from "./session";
 
 interface Props {
   threads: Thread[] | undefined;
@@ -90,6 +91,7 @@ interface RowProps {
 function Row({ thread, isCurrent, shelf, onChange }: RowProps) {
   const t = useT();
   const format = useFormat();
+  const member = useMemberName(thread.member);
   const restore = () => {
     const act = shelf === "bin" ? api.restoreThread(thread.id) : api.changeThread(thread.id, { archived: false });
     void act.catch(sayError).then(refreshThreads).then(onChange);
@@ -102,7 +104,7 @@ function Row({ thread, isCurrent, shelf, onChange }: RowProps) {
       </time>
       <span className="thread-sub">
         <Mark thread={thread} isCurrent={isCurrent} />
-        <span className="truncate">{thread.branchOf ? t("branch.of", { title: thread.branchOf.title || t("untitled") }) : thread.member}</span>
+        <span className="truncate">{thread.branchOf ? t("branch.of", { title: thread.branchOf.title || t("untitled") }) : member}</span>
         {thread.platform !== "web" && <Platform name={thread.platform} />}
       </span>
     </>

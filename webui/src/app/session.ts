@@ -21,6 +21,11 @@ export async function loadSession(): Promise<void> {
   }
 }
 
+/** Returns what a member is called; one that is gone goes by its id. */
+export function useMemberName(id: string): string {
+  return useSession().members.find((one) => one.id === id)?.name ?? id;
+}
+
 const SessionContext = createContext<Session | undefined>(undefined);
 export const SessionProvider = SessionContext.Provider;
 

@@ -5,6 +5,7 @@ import { useChange } from "../api/live";
 import { refreshThreads } from "../api/threads";
 import type { Approval, Message } from "../api/types";
 import { useCell, useLoad } from "../api/use";
+import { useMemberName } from "../app/session";
 import { language, useT } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { useReason } from "../i18n/reason";
@@ -104,6 +105,7 @@ interface ChoicesProps {
 /** The answers that would hold: each longer one says exactly what it covers. */
 function Choices({ approval, isSending, showEnd, decide }: ChoicesProps) {
   const t = useT();
+  const member = useMemberName(approval?.member ?? "");
   const [isDenying, setDenying] = useState(false);
   if (isDenying) return <Deny isSending={isSending} onDeny={(reason) => decide(false, undefined, reason)} onCancel={() => setDenying(false)} />;
   const canApprove = Boolean(approval?.preview);
@@ -142,7 +144,7 @@ function Choices({ approval, isSending, showEnd, decide }: ChoicesProps) {
               <button type="button" className="button small" disabled={isLocked} onClick={() => void decide(true, scope)}>
                 {t(`approval.${scope}`)}
               </button>
-              <span className="muted">{t(`approval.covers.${scope}`, { what: covered(rule), member: approval.member })}</span>
+              <span className="muted">{t(`approval.covers.${scope}`, { what: covered(rule), member })}</span>
             </li>
           ))}
         </ul>

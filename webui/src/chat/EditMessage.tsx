@@ -37,6 +37,7 @@ export function EditMessage({ place, text, onSend, onClose }: Props) {
         value={words}
         rows={Math.min(12, words.split("\n").length + 1)}
         autoFocus
+        onFocus={(event) => event.target.setSelectionRange(words.length, words.length)}
         onChange={(event) => write(event.target.value)}
         onKeyDown={(event) => {
           if (event.key === "Escape" && !event.nativeEvent.isComposing) leave();

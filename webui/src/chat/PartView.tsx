@@ -1,6 +1,7 @@
 import { isToolUIPart } from "ai";
 import type { DataParts, Message } from "../api/types";
 import { useT } from "../i18n";
+import { useReason } from "../i18n/reason";
 import { Boundary } from "../ui/Boundary";
 import { Icon } from "../ui/Icon";
 import { Markdown } from "../ui/Markdown";
@@ -73,20 +74,22 @@ export function Reasoning({ text, isOpen }: { text: string; isOpen: boolean }) {
 }
 
 function ErrorNote({ error }: { error: DataParts["error"] }) {
+  const reason = useReason();
   return (
     <div className="note bad" role="alert">
       <Icon name="alert" />
-      <p className="grow">{error.message}</p>
+      <p className="grow">{reason(error.message)}</p>
     </div>
   );
 }
 
 function Notice({ text }: { text: string }) {
+  const reason = useReason();
   return (
     <div className="note">
       <Icon name="info" />
       <div className="grow">
-        <Markdown text={text} />
+        <Markdown text={reason(text)} />
       </div>
     </div>
   );

@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { ContextInfo, ContextRow, RowGroup } from "../api/types";
 import { useT, type Word } from "../i18n";
 import { useFormat } from "../i18n/format";
+import { useReason } from "../i18n/reason";
 import { CopyButton } from "../ui/CopyButton";
 import { Icon } from "../ui/Icon";
 import { sayError } from "../ui/toast";
@@ -35,6 +36,7 @@ function segmentsOf(context: ContextInfo, words: { tools: string; history: strin
 export function ContextView({ context, onEarlier }: { context: ContextInfo; onEarlier: Earlier }) {
   const t = useT();
   const format = useFormat();
+  const reason = useReason();
   const [open, setOpen] = useState<string>();
   const segments = segmentsOf(context, { tools: t("context.tools"), history: t("context.history") });
   const toggle = (key: string) => setOpen((now) => (now === key ? undefined : key));
@@ -88,7 +90,7 @@ export function ContextView({ context, onEarlier }: { context: ContextInfo; onEa
           <ul className="left-out">
             {context.leftOut.map((section) => (
               <li key={section.name}>
-                <strong>{section.title || section.name}</strong> <span className="faint">{section.reason}</span>
+                <strong>{section.title || section.name}</strong> <span className="faint">{reason(section.reason)}</span>
               </li>
             ))}
           </ul>
@@ -100,12 +102,13 @@ export function ContextView({ context, onEarlier }: { context: ContextInfo; onEa
 
 function SectionBody({ section }: { section: ContextRow }) {
   const t = useT();
+  const reason = useReason();
   const format = useFormat();
   return (
     <div className="section-body">
       <dl className="facts">
         <dt>{t("context.reason")}</dt>
-        <dd>{section.reason}</dd>
+        <dd>{reason(section.reason)}</dd>
         {section.source && (
           <>
             <dt>{t("context.source")}</dt>

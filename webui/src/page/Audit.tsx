@@ -3,8 +3,10 @@ import { api } from "../api/api";
 import type { Audit as AuditData, AuditEntry, AuditEvent } from "../api/types";
 import { useLoad } from "../api/use";
 import { link } from "../app/route";
+import { useMemberName } from "../app/session";
 import { useT, type Word } from "../i18n";
 import { useFormat } from "../i18n/format";
+import { useReason } from "../i18n/reason";
 import { Icon } from "../ui/Icon";
 import { IconButton } from "../ui/IconButton";
 import { reveal } from "../ui/reveal";
@@ -86,6 +88,7 @@ function Calls({ first }: { first: AuditData }) {
 function Verified({ verified }: { verified: AuditData["verified"] }) {
   const t = useT();
   const format = useFormat();
+  const reason = useReason();
   if (verified.holds) {
     if (verified.entries === 0) return null;
     return (
@@ -102,7 +105,7 @@ function Verified({ verified }: { verified: AuditData["verified"] }) {
         <ul>
           {verified.breaks.map((found, index) => (
             <li key={index}>
-              <code>{found.line ? `${found.file}:${found.line}` : found.file}</code> {reveal(found.message)}
+              <code>{found.line ? `${found.file}:${found.line}` : found.file}</code> {reveal(reason(found.message))}
             </li>
           ))}
         </ul>
@@ -151,13 +154,14 @@ function Entry({ entry }: { entry: AuditEntry }) {
 
 function Facts({ entry }: { entry: AuditEntry }) {
   const t = useT();
+  const member = useMemberName(entry.member);
   // When it was asked anew with another picture, the newest is what counted.
   const shown = entry.events.map((event) => event.shown).filter(Boolean).at(-1);
   return (
     <>
       <dl className="audit-facts">
         <dt className="faint">{t("audit.member")}</dt>
-        <dd>{entry.member}</dd>
+        <dd>{member}</dd>
         {entry.initiators.length > 0 && (
           <>
             <dt className="faint">{t("audit.initiators")}</dt>

@@ -146,10 +146,10 @@ class ReplyService:
         decision = approval.decision
         if decision is None:
             status = "expired" if approval.is_open else approval.status
-            return self._refuse(f"already-{status}", at=moment(approval.expires_at))
+            return self._refuse(f"already-{status}", at=self._moment(approval.expires_at))
         if _is_decided_by(approval, event):
             return ReplyEffect(decisions=[decision_of(approval)], consumed=True)
-        return self._refuse(f"already-{approval.status}", by=decision.by, at=moment(decision.at))
+        return self._refuse(f"already-{approval.status}", by=decision.by, at=self._moment(decision.at))
 
     async def _repeated(self, event: Event) -> list[DecidedCall]:
         """Find the decisions this very message made before a crash kept the thread from showing them."""
@@ -290,10 +290,16 @@ class ReplyService:
             return [self._say("not-granted", reason=explain(self._language, made))]
         key = "granted-until" if made.expires_at else f"granted-{made.scope}"
         covers = describe_covered(made, self._language)
-        return [self._say(key, covers=covers, id=made.id, until=moment(made.expires_at or ""))]
+        until = self._moment(made.expires_at) if made.expires_at else ""
+        return [self._say(key, covers=covers, id=made.id, until=until)]
 
     def _refuse(self, key: str, **values: object) -> ReplyEffect:
         return ReplyEffect(say=self._say(key, **values), consumed=True)
+
+    def _moment(self, timestamp: str) -> str:
+        from shipmate.context.section import find_zone
+
+        return moment(timestamp, find_zone(self._zone))
 
     def _say(self, key: str, **values: object) -> str:
         return say(self._language, key, **values)

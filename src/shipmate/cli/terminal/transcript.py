@@ -10,6 +10,7 @@ import msgspec
 
 from shipmate.approvals.question import literal
 from shipmate.cli.terminal.card import clean, describe_call, shorten
+from shipmate.cli.terminal.tongue import say
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, tool_name, tool_parts
 
@@ -79,6 +80,8 @@ class Transcript:
         self._left: dict[str, JsonObject] = {}
         self._times: dict[str, int] = {}
         self._error = ""
+        # The last notice that was told before its row was read.
+        self._passing = ""
 
     def apply(self, chunk: Chunk) -> list[Item]:
         """Take a chunk over; give what is finished by it."""
@@ -172,10 +175,16 @@ class Transcript:
         """Read a notice or an error; an error comes as data and as the stream's own, and is shown once."""
         data: JsonObject = chunk["data"] if isinstance(chunk.get("data"), dict) else {}
         if chunk["type"] == "data-notice":
-            return [Item("notice", clean(str(data.get("text", ""))))]
-        words = clean(str(chunk.get("errorText") or data.get("message", "")))
+            return self._take_notice(str(data.get("text", "")), is_passing=bool(chunk.get("transient")))
+        words = clean(say(str(chunk.get("errorText") or data.get("message", ""))))
         told, self._error = self._error, words
         return [Item("error", words)] if words != told else []
+
+    def _take_notice(self, text: str, *, is_passing: bool) -> list[Item]:
+        """Show a notice; one that was told in passing and is kept in the thread too is shown once."""
+        is_told = not is_passing and text == self._passing
+        self._passing = text if is_passing else ""
+        return [] if is_told else [Item("notice", clean(say(text)))]
 
     def _take_times(self, chunk: Chunk) -> list[Item]:
         times = (chunk.get("messageMetadata") or {}).get("toolMs")

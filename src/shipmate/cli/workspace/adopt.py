@@ -81,7 +81,7 @@ def _show(
     for line in _introduce(layout, loaded, found):
         click.echo(loaded.mask(reveal(line)))
     click.echo("\nThe prompt, section by section:")
-    Drawing(loaded.config.language, is_terminal=sys.stdout.isatty()).draw(_build(layout, loaded))
+    Drawing(is_terminal=sys.stdout.isatty()).draw(_build(layout, loaded))
     click.echo("\nNot carried over:" if unused else "\nEverything that was found is used.")
     for each in unused:
         for line in _explain(each):

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from shipmate.cli.place import PLATFORM, find_layout, open_records, parse_thread_id
+from shipmate.cli.terminal import tongue
 from shipmate.cli.workspace.inspection import Drawing, describe, say
 from shipmate.context.budget import fit_tools
 from shipmate.context.builder import ContextBuilder
@@ -20,7 +21,6 @@ from shipmate.context.request import ContextRequest
 from shipmate.errors import NotFoundError, UserError
 from shipmate.store.port import StepUsage
 from shipmate.values.message import UIMessage, metadata_of, text_of
-from shipmate.values.saying import Saying
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.config import ContextSettings
 from shipmate.workspace.crew import Crew
@@ -65,39 +65,32 @@ def command(
     """Show what a model reads, and why: one line for each section, tool and message, with what it costs."""
     layout = find_layout(context)
     loaded = load_config(layout)
-    drawing = Drawing(loaded.config.language, is_terminal=sys.stdout.isatty())
+    drawing = Drawing(is_terminal=sys.stdout.isatty())
     thread_id = parse_thread_id(thread) if thread else None
-    try:
-        if turns and not diff:
-            raise UserError(say("need-diff"))
-        if diff or turn is not None:
-            option = "--diff" if diff else "--turn"
-            if thread_id is None:
-                raise UserError(say("need-thread", option=option))
-            kept = read_kept(layout, thread_id)
-            known = _list_turns(kept, thread_id, loaded.config.context)
-            if diff:
-                _show_difference(drawing, kept, known, thread_id, turns, as_json)
-                return
-            found = _find_turn(known, thread_id, turn or 1)
-            number = step or len(found.places)
-            if number > len(found.places):
-                raise NotFoundError(say("no-step", turn=found.number, last=len(found.places)))
-            account = read_account(kept, found.places[number - 1])
-            asked = kept.steps[found.places[number - 1]]
-            if not (show or as_json or full):
-                used = asyncio.run(_read_usage(layout, thread_id, found.run_id))
-                drawing.draw_turn(found, [kept.steps[place] for place in found.places], number, used)
-            model, window = asked.model, asked.window
-        else:
-            account, model, window = _build(layout, loaded, thread_id, member, profile)
-        _print(
-            drawing, account, model, window, show=show, full=full, as_json=as_json, is_sent=turn is not None
-        )
-    except UserError as error:
-        # Said in the language of the workspace.
-        said = error.args[0]
-        raise type(error)(said.tell(loaded.config.language)) if isinstance(said, Saying) else error from None
+    if turns and not diff:
+        raise UserError(say("need-diff"))
+    if diff or turn is not None:
+        option = "--diff" if diff else "--turn"
+        if thread_id is None:
+            raise UserError(say("need-thread", option=option))
+        kept = read_kept(layout, thread_id)
+        known = _list_turns(kept, thread_id, loaded.config.context)
+        if diff:
+            _show_difference(drawing, kept, known, thread_id, turns, as_json)
+            return
+        found = _find_turn(known, thread_id, turn or 1)
+        number = step or len(found.places)
+        if number > len(found.places):
+            raise NotFoundError(say("no-step", turn=found.number, last=len(found.places)))
+        account = read_account(kept, found.places[number - 1])
+        asked = kept.steps[found.places[number - 1]]
+        if not (show or as_json or full):
+            used = asyncio.run(_read_usage(layout, thread_id, found.run_id))
+            drawing.draw_turn(found, [kept.steps[place] for place in found.places], number, used)
+        model, window = asked.model, asked.window
+    else:
+        account, model, window = _build(layout, loaded, thread_id, member, profile)
+    _print(drawing, account, model, window, show=show, full=full, as_json=as_json, is_sent=turn is not None)
 
 
 def _print(
@@ -141,7 +134,7 @@ def _build(
     chosen = crew.choose(member) if member is not None else crew.find(owner)
     model, lacks = name_model(chosen.config.llm, loaded.environ)
     if lacks:
-        click.echo(f"shipmate: {lacks}", err=True)
+        tongue.complain(lacks)
     choice = ModelChoice(chosen.config.llm, loaded.environ, windows=Windows(layout.windows))
     window = None if lacks else choice.recall_window().tokens
     tools = fit_tools(default_toolset(chosen).specs(), window)
@@ -178,7 +171,7 @@ def _find(account: Account, name: str) -> str:
     if row is not None:
         return row.text if row.is_known else say("gone")
     if left := next((each for each in account.left_out if each.name == name), None):
-        raise NotFoundError(say("row-out", name=name, reason=left.reason))
+        raise NotFoundError(say("row-out", name=name, reason=tongue.say(left.reason)))
     known = [each.name for each in account.rows if each.kind != "message"]
     raise NotFoundError(say("no-row", name=repr(name), known=", ".join(known)))
 

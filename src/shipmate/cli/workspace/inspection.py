@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 import msgspec
 
+from shipmate.approvals.question import moment
+from shipmate.cli.terminal import tongue
 from shipmate.cli.terminal.card import clean, shorten
 from shipmate.context.difference import Difference
 from shipmate.context.kept.account import Account, AccountRow, KeptTurn
@@ -33,15 +35,14 @@ def say(key: str, **values: object) -> Saying:
 
 
 class Drawing:
-    """Draws in one language: in colour for a person, plain for a pipe."""
+    """Draws in the language of who reads: in colour for a person, plain for a pipe."""
 
-    def __init__(self, language: str, *, is_terminal: bool) -> None:
-        self._language = language
+    def __init__(self, *, is_terminal: bool) -> None:
         self._is_terminal = is_terminal
 
     def words(self, key: str, **values: object) -> str:
-        """Return words in the language."""
-        return say(key, **values).tell(self._language)
+        """Return words in the reader's language."""
+        return tongue.say(say(key, **values))
 
     def draw(self, account: Account, model: str = "", window: int | None = None) -> None:
         """Draw the rows of a request, and what they add up to."""
@@ -50,7 +51,7 @@ class Drawing:
         click.echo(self._line(*head, self.words("why")))
         for row in account.of("section"):
             cut = f"{self.words('cut')} " if row.is_cut else ""
-            self._draw_row(row.name, row, total, f"{cut}{row.source}: {row.reason}")
+            self._draw_row(row.name, row, total, f"{cut}{tongue.say(row.source)}: {tongue.say(row.reason)}")
         tools = account.of("tool")
         self._draw_sum(self.words("tools", count=len(tools)), tools, total)
         for row in tools:
@@ -73,7 +74,7 @@ class Drawing:
     def _draw_row(self, name: str, row: AccountRow, total: int, why: str) -> None:
         share = row.tokens / total
         bar = _bar(share) if row.kind == "section" else ""
-        line = self._line(name, f"{row.tokens:,}", f"{share:.0%}", bar, row.stability, clean(why))
+        line = self._line(name, f"{row.tokens:,}", f"{share:.0%}", bar, tongue.say(row.stability), clean(why))
         click.echo(click.style(line, fg=COLOURS.get(row.stability)) if self._is_terminal else line)
 
     def _line(self, name: str, tokens: str, share: str, bar: str, changes: str, why: str) -> str:
@@ -93,7 +94,7 @@ class Drawing:
         if account.left_out:
             yield self.words("left-out")
         for row in account.left_out:
-            yield f"  {row.name:<15} {row.reason}"
+            yield f"  {row.name:<15} {tongue.say(row.reason)}"
 
     def name_turn(self, turn: KeptTurn) -> str:
         """Return what a turn is called: by the words it answered, and which attempt at that it was."""
@@ -109,7 +110,7 @@ class Drawing:
         """Draw what a turn is, and what each of its steps cost as its provider counted."""
         click.echo(self.name_turn(turn))
         step = steps[shown - 1]
-        values = {"at": step.at[:16].replace("T", " "), "model": clean(step.model), "steps": len(steps)}
+        values = {"at": moment(step.at), "model": clean(step.model), "steps": len(steps)}
         click.echo(self.words("step", step=shown, **values))
         click.echo(self.tell_break(turn.broken_by))
         click.echo(" ".join(_pad(word, -8) for word in self.words("costs").split("|")))
