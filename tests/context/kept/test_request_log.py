@@ -85,6 +85,18 @@ def test_u5_secrets_are_masked_in_every_piece_and_in_the_step(tmp_path: Path) ->
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
+def test_u5_masking_hides_digits_and_leaves_roles_and_names_of_sections(tmp_path: Path) -> None:
+    # `postgres://user:…` makes a secret of `user`.
+    log = make_log(tmp_path, "user", "48151623")
+    call = CallBlock("c1", "pay", {"pin": 48151623, "of": "user", "sum": 12})
+    log.write(send(build(tmp_path), [*said("The user is user."), ModelMessage("assistant", [call])]))
+    account = read_account(read_kept(Layout(tmp_path), THREAD), 0)
+    first, second = account.of("message")
+    assert (first.title, first.text) == ("user", "The ••• is •••.")
+    assert second.text == '→ pay {"pin":"•••","of":"•••","sum":12}'
+    assert "user" in {row.name for row in account.left_out}
+
+
 def test_u5_a_secret_that_was_learned_later_is_masked_from_then_on(tmp_path: Path) -> None:
     write_files(tmp_path, Agent="The word is swordfish.")
     log, context = make_log(tmp_path), build(tmp_path)

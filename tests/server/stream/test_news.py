@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -78,6 +79,10 @@ async def test_u7_a_page_is_told_of_threads_runs_approvals_and_files(served: Ser
         await served.client.post(f"/api/approvals/{waiting[0]['id']}", json={"approved": False})
         await page.until("approvals", waiting=0)
         (tmp_path / "memory").mkdir()
+        # A name that no JSON can tell ends no stream.
+        (tmp_path / "memory" / os.fsdecode(b"\xff.md")).write_text("Written elsewhere.\n")
+        while "memory/\ufffd.md" not in (await page.until("files"))["files"]:
+            pass
         (tmp_path / "memory" / "MEMORY.md").write_text("The harbour is north.\n")
         while "memory/MEMORY.md" not in (await page.until("files"))["files"]:
             pass

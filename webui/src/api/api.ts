@@ -89,8 +89,8 @@ export const api = {
   memoryFileHistory: (path: string) =>
     request<{ versions: T.FileVersion[] }>("GET", `/api/memory/file/history${query({ path })}`),
   permissions: () => request<T.Rules & T.RuleNotes>("GET", "/api/permissions"),
-  savePermissions: (rules: T.Rules, sure: boolean) =>
-    request<T.Rules & T.RuleNotes>("PUT", "/api/permissions", { ...rules, sure }),
+  savePermissions: (rules: T.Rules, was: T.Rules, sure: boolean) =>
+    request<T.Rules & T.RuleNotes>("PUT", "/api/permissions", { ...rules, was, sure }),
   tryPermissions: (body: { tool: string; what: string; member?: string; rules?: T.Rules }) =>
     request<T.RuleVerdict>("POST", "/api/permissions/try", body),
   skills: () => request<{ skills: T.Skill[] }>("GET", "/api/skills"),

@@ -46,16 +46,20 @@ function RuleEditor({ stored, reload }: { stored: Rules & RuleNotes; reload: () 
   const reason = useReason();
   // Nothing until somebody writes: then it stays, whatever changes on disk.
   const [own, setOwn] = useState<Draft>();
+  const [was, setWas] = useState<Rules>();
   const [problem, setProblem] = useState<Error>();
   const [isAsking, setAsking] = useState(false);
   const draft = own ?? write(stored);
   const isChanged = JSON.stringify(read(draft)) !== JSON.stringify(read(write(stored)));
-  const change = (part: Partial<Draft>) => setOwn({ ...draft, ...part });
+  const change = (part: Partial<Draft>) => {
+    if (!own) setWas({ mode: stored.mode, deny: stored.deny, ask: stored.ask, allow: stored.allow });
+    setOwn({ ...draft, ...part });
+  };
   const save = async (isSure: boolean) => {
     setAsking(false);
     setProblem(undefined);
     try {
-      await api.savePermissions(read(draft), isSure);
+      await api.savePermissions(read(draft), was ?? read(draft), isSure);
       await Promise.all([reload(), loadSession()]);
       setOwn(undefined);
       say(t("permissions.saved"));

@@ -211,7 +211,7 @@ class RequestLog:
         del held.names[same:], held.messages[same:]
         for message in sent.messages[same:]:
             described = sent.describe(message)
-            held.names.append(_pack(msgspec.json.encode(cover(described, self._mask)), held, new))
+            held.names.append(_pack(msgspec.json.encode(_cover_message(described, self._mask)), held, new))
             # The bytes of files are not held on to.
             held.messages.append(None if _has_file(described) else message)
             if len(held.names) % RECENT == 0:
@@ -267,13 +267,17 @@ class RequestLog:
             )
         kept = KeptPrompt(profile=context.profile, stable_bytes=context.stable_bytes, sections=sections)
         raw = msgspec.json.encode(kept)
-        return self._add(raw, raw, msgspec.to_builtins(kept), held, new)
+        return self._add(raw, raw, kept, held, new)
 
     def _add(self, key: Any, source: Any, value: Any, held: _Held, new: dict[str, bytes]) -> str:
         """Return the digest of what most requests have again and is masked once; `source` stays alive."""
         found = self._texts.pop(key, None)
         if found is None:
-            masked = cover(value, self._mask)
+            masked = (
+                _cover_prompt(value, self._mask)
+                if isinstance(value, KeptPrompt)
+                else cover(value, self._mask)
+            )
             found = (
                 source,
                 masked.encode("utf-8", "surrogatepass")
@@ -309,6 +313,26 @@ def _has_file(message: JsonObject) -> bool:
     return any(block["type"] == "file" for block in message["blocks"])
 
 
+def _cover_message(described: JsonObject, mask: Mask) -> JsonObject:
+    """Mask what a message says; its role, `user`, is no secret even where an address names such a user."""
+    covered = cover(described, mask)
+    blocks = [
+        {**block, "type": plain["type"]}
+        for block, plain in zip(covered["blocks"], described["blocks"], strict=True)
+    ]
+    return {**covered, "role": described["role"], "blocks": blocks}
+
+
+def _cover_prompt(kept: KeptPrompt, mask: Mask) -> JsonObject:
+    covered = cover(msgspec.to_builtins(kept), mask)
+    # Its sections are called as we call them, `user` for one.
+    named = [
+        {**section, "name": plain.name}
+        for section, plain in zip(covered["sections"], kept.sections, strict=True)
+    ]
+    return {**covered, "sections": named}
+
+
 def _describe_tool(tool: ToolDescription) -> JsonObject:
     return {"name": tool.name, "description": tool.description, "schema": tool.schema}
 
@@ -317,6 +341,9 @@ def cover(value: Any, mask: Callable[[str], str]) -> Any:
     """Mask every text of a JSON value before it is encoded: escaping could hide a secret from the mask."""
     if isinstance(value, str):
         return mask(value)
+    if isinstance(value, int | float) and (masked := mask(str(value))) != str(value):
+        # A secret of digits is one as a number too.
+        return masked
     if isinstance(value, dict):
         return {mask(key): cover(inner, mask) for key, inner in value.items()}
     if isinstance(value, list | tuple):

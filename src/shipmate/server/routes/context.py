@@ -154,7 +154,7 @@ async def read_thread_context(
     return Json(
         ThreadContext(
             now=_show_next(ship.equip(info.member), info.thread_id, thread, profile, before),
-            turns=list(map(_show_turn, list_turns(kept))),
+            turns=list(map(_show_turn, await _read(lambda: list_turns(kept)))),
             keeps=settings.keep,
             keep_days=settings.keep_days,
             keep_megabytes=settings.keep_megabytes,
@@ -173,7 +173,7 @@ async def read_turn(
     """Show what the model read at a step of a turn, the last one when `step` is left out."""
     info = await find_thread(ship, thread_id)
     kept = await _read_kept(ship, info.thread_id)
-    found = _find_turn(list_turns(kept), turn)
+    found = _find_turn(await _read(lambda: list_turns(kept)), turn)
     number = len(found.places) if step is None else step
     if number > len(found.places):
         raise ApiError(404, "not-found", f"Turn {turn} has {len(found.places)} steps.", "Name one of them.")
@@ -202,7 +202,7 @@ async def read_difference(
     """Compare the first requests of two turns; the last one is meant when `to` is left out."""
     info = await find_thread(ship, thread_id)
     kept = await _read_kept(ship, info.thread_id)
-    turns = list_turns(kept)
+    turns = await _read(lambda: list_turns(kept))
     first, second = _find_turn(turns, before), _find_turn(turns, len(turns) if after is None else after)
     found = await _read(
         lambda: compare(read_account(kept, first.places[0]), read_account(kept, second.places[0]))

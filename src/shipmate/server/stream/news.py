@@ -160,7 +160,9 @@ def _stamps(layout: Layout, homes: Sequence[Layout]) -> Stamps:
     for path in islice(_written(layout, homes), FILE_LIMIT):
         with contextlib.suppress(OSError):
             status = os.lstat(path)
-            found[layout.name_of(Path(path))] = (status.st_mtime_ns, status.st_size, status.st_ino)
+            # No JSON can tell a name that is not UTF-8.
+            name = os.fsencode(layout.name_of(Path(path))).decode("utf-8", "replace")
+            found[name] = (status.st_mtime_ns, status.st_size, status.st_ino)
     return found
 
 

@@ -75,3 +75,17 @@ async def test_u8_what_would_open_the_workspace_by_mistake_is_not_saved(
     if status == 409:
         assert (await served.client.put("/api/permissions", json={**body, "sure": True})).status_code == 200
         assert (await served.client.get("/api/session")).json()["mode"] == "yolo"
+
+
+async def test_u8_a_rule_that_somebody_added_meanwhile_is_not_overwritten(
+    served: Served, tmp_path: Path
+) -> None:
+    seen = {**ASKING, "allow": ["read"]}
+    # A rule as people write them by hand, with a blank behind it, is the same rule.
+    (tmp_path / "ship.json").write_text('{"permissions": {"allow": ["read "]}}')
+    wanted = {**seen, "ask": ["exec(ls)"], "was": seen}
+    assert (await served.client.put("/api/permissions", json=wanted)).status_code == 200
+    (tmp_path / "ship.json").write_text('{"permissions": {"allow": ["read"], "deny": ["exec(curl *)"]}}')
+    refused = await served.client.put("/api/permissions", json=wanted)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict")
+    assert (await served.client.get("/api/permissions")).json()["deny"] == ["exec(curl *)"]

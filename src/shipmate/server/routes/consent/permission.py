@@ -45,8 +45,9 @@ class RuleSet(ExactShape):
 
 
 class RuleChange(RuleSet):
-    """Rules to save, and whether a mode that asks nobody is meant."""
+    """Rules to save, those they were made from, and whether a mode that asks nobody is meant."""
 
+    was: RuleSet | None = None
     sure: StrictBool = False
 
 
@@ -115,6 +116,9 @@ async def try_permissions(ship: TheShip, body: RuleTrial) -> Response:
 async def write_permissions(ship: TheShip, body: RuleChange) -> Response:
     """Save the rules in ship.json, where every other key stays as it is; they hold from the next call on."""
     wanted = _merge(ship, body)
+    if body.was is not None and not _is_current(ship, body.was):
+        # Else a denial that somebody added meanwhile would be gone, and nobody would know.
+        raise ApiError(409, "conflict", "ship.json was changed meanwhile.", "Load it again and merge.")
     if broken := _broken(wanted):
         raise invalid(f"{broken[0].rule}: {broken[0].problem}", "Mend this rule; nothing was saved.")
     if wanted.mode == "yolo" and _current(ship).mode != "yolo" and not body.sure:
@@ -128,6 +132,14 @@ async def write_permissions(ship: TheShip, body: RuleChange) -> Response:
 
 def _current(ship: Ship) -> Permissions:
     return ship.crew.loaded.config.permissions
+
+
+def _is_current(ship: Ship, rules: RuleSet) -> bool:
+    current = _current(ship)
+    lists = ((getattr(current, name), getattr(rules, name)) for name in ("allow", "ask", "deny"))
+    return current.mode == rules.mode and all(
+        [rule.strip() for rule in stated] == list(seen) for stated, seen in lists
+    )
 
 
 def _stated(ship: Ship) -> JsonObject:
