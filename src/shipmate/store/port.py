@@ -141,7 +141,6 @@ class Inbox(Protocol):
 
     async def load(self) -> None:
         """Read the file anew. Whoever becomes the keeper calls this first; else the first use does."""
-        ...
 
     async def accept(self, event: IngressEvent) -> tuple[InboxRow, bool]:
         """Store an event durably; return its row, and whether it is new.
@@ -169,15 +168,12 @@ class Inbox(Protocol):
 
     async def ask(self, run_id: str, progress: int) -> None:
         """Count an attempt: the run asks a model now, having got as far as `progress`."""
-        ...
 
     async def leave(self, run_id: str) -> None:
         """Take the last attempt back: the run did not break, its process leaves or its disk refused."""
-        ...
 
     async def stop(self, run_id: str) -> None:
         """Put on disk that a person stopped a run."""
-        ...
 
     async def withdraw(self, thread_id: str, message_id: str) -> InboxRow | None:
         """Take back an event that still waits, durably; return its row, or None when it goes on."""
@@ -195,11 +191,9 @@ class Outbox(Protocol):
 
     async def load(self) -> None:
         """Read the file anew, as the inbox does."""
-        ...
 
     async def intend(self, run_id: str, answered: str, messages: Sequence[EgressMessage]) -> None:
         """Note what an answer sends, once; what was shown of it as a preview becomes the whole."""
-        ...
 
     async def preview(self, run_id: str, answered: str, message: EgressMessage) -> OutboxRow | None:
         """Begin to send a preview, durably, or return the one that was; None once the whole is known."""
@@ -207,7 +201,6 @@ class Outbox(Protocol):
 
     async def conclude(self, row: OutboxRow, message: EgressMessage) -> None:
         """Put a last word in the place of a preview whose run came to nothing."""
-        ...
 
     async def threads(self) -> list[str]:
         """List the threads in which something waits to be sent."""
@@ -225,14 +218,12 @@ class Outbox(Protocol):
 
     async def shown(self, row: OutboxRow, receipt: str | None, error: str | None = None) -> None:
         """Record what the platform calls a preview; None when it is not there, or with an error may be."""
-        ...
 
     async def sent(self, row: OutboxRow, receipt: str) -> None: ...
     async def failed(self, row: OutboxRow, error: str, *, retry: bool) -> None: ...
 
     async def mark(self, row: OutboxRow, status: SendStatus, error: str | None = None) -> None:
         """Record how a send stands otherwise; one that waits again is wanted by a person."""
-        ...
 
     async def doubt(self) -> list[OutboxRow]:
         """Mark sends that a dead process left half done as uncertain; they are never repeated blindly."""
@@ -275,11 +266,9 @@ class ThreadIndex(Protocol):
 
     async def refresh(self, thread_id: str) -> None:
         """Bring list and search up to date with a thread's file: there, in the bin, or gone."""
-        ...
 
     async def catch_up(self) -> None:
         """Bring what could not be read when it changed up to date, once it can be."""
-        ...
 
     async def find(self, thread_id: str) -> ThreadInfo | None: ...
     async def list(
@@ -305,7 +294,6 @@ class ThreadIndex(Protocol):
     ) -> None: ...
     async def remove(self, thread_id: str) -> None:
         """Take back the marks of a thread that came to nothing."""
-        ...
 
 
 class Ledger(Protocol):
@@ -328,11 +316,9 @@ class Ledger(Protocol):
     ) -> None: ...
     async def copy_sidecars(self, source: str, target: str, message_ids: Collection[str]) -> None:
         """Put beside the messages of a copied thread what stands beside them in the one it is of."""
-        ...
 
     async def drop_sidecars(self, thread_id: str) -> None:
         """Forget what stands beside the messages of a course that ended."""
-        ...
 
 
 class Consents(Protocol):
@@ -387,7 +373,6 @@ class Store(Protocol):
 
     async def settle(self) -> None:
         """Put on disk what a process wrote that ended before it had waited for it; others build on it now."""
-        ...
 
     async def reconcile(
         self, progress: Callable[[int, int], None] | None = None, *, anew: bool = False
