@@ -6,6 +6,7 @@ from collections import defaultdict
 
 from shipmate.cli.terminal.card import clean
 from shipmate.cli.terminal.tongue import say
+from shipmate.cli.terminal.width import fit
 from shipmate.context.request import ContextRequest
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.store.port import Ledger, StepUsage
@@ -27,7 +28,8 @@ def context_lines(equipment: Equipment, thread_id: ThreadId, model: str | None) 
     built = equipment.context.build(asked)
     lines = [f"{part.tokens:>6}  {part.name}" for part in built.sections if part.included]
     total = say(f"tokens with {len(asked.tools)} tools, before the conversation")
-    return [*lines, f"{built.tokens:>6}  {total}", say("`shipmate context` shows each in full.")]
+    more = say("`shipmate context` shows each in full.")
+    return [*lines, fit(f"{built.tokens:>6}  {total}", " " * 8), fit(more)]
 
 
 async def cost_lines(ledger: Ledger, thread_id: str) -> list[str]:
@@ -39,15 +41,19 @@ async def cost_lines(ledger: Ledger, thread_id: str) -> list[str]:
             by_model[step.model].append(step)
     if not by_model:
         return [say("no model was asked here yet")]
-    lines = [f"{clean(model)}: {_sum(steps)}" for model, steps in by_model.items()]
+    lines = [fit(f"{clean(model)}: {_sum(steps)}", "  ") for model, steps in by_model.items()]
     every = [step for steps in by_model.values() for step in steps]
-    return [*lines, f"{say('together')}: {_sum(every)}"] if len(by_model) > 1 else lines
+    return [*lines, fit(f"{say('together')}: {_sum(every)}", "  ")] if len(by_model) > 1 else lines
 
 
 def _sum(steps: list[StepUsage]) -> str:
     read, written = sum(each.input_tokens for each in steps), sum(each.output_tokens for each in steps)
     cached = sum(each.cache_read_tokens for each in steps)
-    used = say(f"{len(steps):,} requests, {read:,} tokens read ({cached:,} cached), {written:,} written")
+    used = say(
+        f"1 request, {read:,} tokens read ({cached:,} cached), {written:,} written"
+        if len(steps) == 1
+        else f"{len(steps):,} requests, {read:,} tokens read ({cached:,} cached), {written:,} written"
+    )
     costs = [each.cost for each in steps if each.cost is not None]
     # A sum without the steps that have no price would look like the whole.
     price = f"${sum(costs):.4f}" if len(costs) == len(steps) else say("the price is not known")
