@@ -307,3 +307,5 @@ def test_u14_a_typed_command_runs_by_the_same_approvals_and_costs_nothing(worksp
     finally:
         terminal.close()
     assert (workspace / "made.txt").read_text() == "out2\n"
+    # No model read it, so there is no turn of one to open.
+    assert "nothing is kept" in shipmate(workspace, "context", "--thread", "tea", "--turn", "1").stderr

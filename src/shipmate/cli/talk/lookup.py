@@ -10,7 +10,6 @@ from shipmate.cli.terminal.width import fit
 from shipmate.context.request import ContextRequest
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.store.port import Ledger, StepUsage
-from shipmate.values.event import TYPED
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.member import Member
@@ -36,9 +35,7 @@ async def cost_lines(ledger: Ledger, thread_id: str) -> list[str]:
     """Say what the models of a thread used and cost."""
     by_model: dict[str, list[StepUsage]] = defaultdict(list)
     for step in await ledger.usage("", thread_id):
-        # Commands that a person typed were run by no model.
-        if step.model != TYPED:
-            by_model[step.model].append(step)
+        by_model[step.model].append(step)
     if not by_model:
         return [say("no model was asked here yet")]
     lines = [fit(f"{clean(model)}: {_sum(steps)}", "  ") for model, steps in by_model.items()]
