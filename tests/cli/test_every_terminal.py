@@ -46,7 +46,7 @@ def test_u13_a_chat_shows_chinese_whole_at_every_width(workspace: Path, columns:
 
 def test_u13_lists_fit_a_narrow_screen(workspace: Path) -> None:
     shipmate(workspace, "ask", "--thread", "a-name-that-is-wide", "茶" * 60)
-    for arguments in (("threads", "list"), ("doctor",)):
+    for arguments in (("threads", "list"), ("threads", "search", "茶" * 60), ("doctor",)):
         terminal = Terminal(workspace, *arguments, columns=40)
         try:
             assert terminal.finish() == 0
@@ -243,14 +243,14 @@ def test_u14_the_commands_of_a_chat(workspace: Path) -> None:
         terminal.expect("attached: a b.txt")
         terminal.expect("rehearsal model")
         terminal.type("/cost\r")
-        terminal.expect("rehearsal: 1 requests, ")
+        terminal.expect("rehearsal: 1 request, ")
         terminal.type("/approvals\r")
         terminal.expect("nothing waits for an answer")
         terminal.type("/search nobody\r")
         terminal.expect("cli:chat:tea")
         terminal.type("/retry\r")
         terminal.expect("rehearsal model")
-        terminal.repeat_until("/cost\r", "rehearsal: 2 requests, ", "rehearsal: 1 requests")
+        terminal.repeat_until("/cost\r", "rehearsal: 2 requests, ", "rehearsal: 1 request,")
         terminal.type("/edit\r")
         terminal.expect("thread web:room:")
         terminal.expect("here is")
@@ -307,3 +307,5 @@ def test_u14_a_typed_command_runs_by_the_same_approvals_and_costs_nothing(worksp
     finally:
         terminal.close()
     assert (workspace / "made.txt").read_text() == "out2\n"
+    # No model read it, so there is no turn of one to open.
+    assert "nothing is kept" in shipmate(workspace, "context", "--thread", "tea", "--turn", "1").stderr

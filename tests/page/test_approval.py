@@ -293,7 +293,12 @@ def test_u6_the_card_speaks_chinese(open_page: OpenPage) -> None:
     # The workspace speaks English; its reader does not.
     expect(card.locator("p.muted").first).to_have_text(re.compile("[\u4e00-\u9fff]"))
     expect(card.locator(".scopes li")).to_have_text([re.compile("只包括：.*git status")] * 3)
+    # The member goes by its name, here and in the list.
+    expect(card.locator(".scopes li").last).to_contain_text("Captain 的所有对话")
+    expect(watched.page.locator(".thread-sub").first).to_have_text("Captain")
     watched.shoot("approval-zh")
+    say(watched.page, "yes for 10 minutes")
+    expect(watched.page.locator(".message.assistant .note")).to_contain_text("在这个对话里以下操作不再询问")
 
 
 def test_an_answer_s_file_changes_are_undone_and_done_again(watched: Watched, serving: Serving) -> None:

@@ -117,6 +117,9 @@ def test_u5_what_is_not_kept_is_said_with_what_to_do(open_page: OpenPage, servin
     panel.get_by_role("combobox", name="回合").select_option("1")
     expect(panel.get_by_role("region", name="步骤").locator("tbody tr")).to_have_count(1)
     expect(panel.locator(".context-window")).to_contain_text("一次可读的")
+    expect(panel.get_by_role("button", name="核心身份")).to_be_visible()
+    panel.get_by_role("button", name="核心身份").click()
+    expect(panel.locator(".section-body")).to_contain_text("始终都有")
     watched.shoot("context-turn-zh")
 
 

@@ -56,9 +56,8 @@ def list_approvals(context: click.Context, every: bool, as_json: bool) -> None:
         click.echo(reveal(f"{each.id}  {each.status:<10}  {each.thread_id}  {each.tool}: {summarise(each)}"))
         if each.decision is not None:
             words = f" “{each.decision.words}”" if each.decision.words else ""
-            click.echo(
-                reveal(f"    {each.status} by {each.decision.by} on {moment(each.decision.at)}{words}")
-            )
+            decided = say(f"{each.status} by {each.decision.by} on {moment(each.decision.at)}")
+            click.echo(reveal(f"    {decided}{words}"))
 
 
 @command.command()

@@ -73,7 +73,8 @@ def _verify(layout: Layout, as_json: bool) -> int:
     for each in found.breaks:
         click.echo(reveal(f"✗ {folder}/{say(str(each))}"))
     if found.holds:
-        said = f"{found.entries:,} entries, none cut or changed" if found.entries else "nothing recorded yet"
+        counted = "1 entry" if found.entries == 1 else f"{found.entries:,} entries"
+        said = f"{counted}, none cut or changed" if found.entries else "nothing recorded yet"
         click.echo(f"✓ {folder}: {say(said)}")
     if found.torn:
         torn = say("the last line is unfinished, as a crash leaves it; the next entry mends it")

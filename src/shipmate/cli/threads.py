@@ -16,7 +16,7 @@ from shipmate.cli.terminal.card import clean, shorten
 from shipmate.cli.terminal.leaving import run
 from shipmate.cli.terminal.show import local_time, write_markdown
 from shipmate.cli.terminal.tongue import complain, echo, say
-from shipmate.cli.terminal.width import columns, measure, pad
+from shipmate.cli.terminal.width import columns, fit, measure, pad
 from shipmate.errors import NotFoundError, UserError
 from shipmate.store.port import SearchHit, ThreadInfo
 from shipmate.thread.service import Thread
@@ -116,7 +116,7 @@ def format_hits(hits: list[SearchHit], words: str) -> list[str]:
     for hit in hits:
         at = max(0, hit.text.casefold().find(first) - LEAD)
         who = say("You") if hit.role == "user" else say("Member")
-        lines.append(f"{clean(hit.thread_id)}  {local_time(hit.at)}  {who}")
+        lines.append(fit(f"{clean(hit.thread_id)}  {local_time(hit.at)}  {who}", "  "))
         lines.append(f"    {shorten(('…' if at else '') + hit.text[at:], room)}")
     return lines
 
@@ -167,7 +167,8 @@ def export(context: click.Context, thread: str, kind: str, output: Path | None) 
         raise UserError(
             f"cannot write {output}: {error.strerror}. Give another file with --output."
         ) from error
-    echo(f"Wrote {len(found.messages)} messages to {output}.")
+    count = len(found.messages)
+    echo(f"Wrote 1 message to {output}." if count == 1 else f"Wrote {count} messages to {output}.")
 
 
 @command.command()

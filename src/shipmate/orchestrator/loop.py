@@ -29,7 +29,7 @@ from shipmate.store.port import Ledger, StepUsage
 from shipmate.thread.service import Thread
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
-from shipmate.values.event import Outcome
+from shipmate.values.event import TYPED_MODEL, Outcome
 from shipmate.values.message import UIMessage, message_tokens, text_of, timestamp, tool_name
 from shipmate.values.saying import Saying
 from shipmate.workspace.layout import Layout
@@ -242,7 +242,8 @@ class AgentOrchestrator:
         )
 
     def _keep_request(self, turn: Turn, context: Context, request: ModelRequest) -> None:
-        if self._requests is None or not self._requests.is_on:
+        # A command that a person typed is read by no model.
+        if self._requests is None or not self._requests.is_on or turn.model == TYPED_MODEL:
             return
         asked = next((each for each in reversed(request.messages) if each["role"] == "user"), None)
         model = turn.equipment.models.named(turn.model).name
@@ -277,6 +278,8 @@ class AgentOrchestrator:
         model = finish.model or models.named(turn.model).name
         # The thread says so where it is not the member's own.
         turn.answered_by = "" if turn.model is None and model == models.default.name else model
+        if turn.model == TYPED_MODEL:
+            return
         estimated = context.tokens + self._history.tokens(turn.thread)
         turn.equipment.context.calibrate(model, estimated, finish.usage.input_tokens)
         await self._ledger.add_usage(

@@ -18,10 +18,10 @@ const STABILITY: Record<string, Word> = {
 
 type Earlier = (before: number) => Promise<RowGroup>;
 
-function segmentsOf(context: ContextInfo, words: { tools: string; history: string }): Segment[] {
+function segmentsOf(context: ContextInfo, words: { tools: string; history: string }, say: (title: string) => string): Segment[] {
   const sections = context.sections.map((section, index) => ({
     key: `section:${section.name}`,
-    label: section.title || section.name,
+    label: say(section.title || section.name),
     tokens: section.tokens,
     colour: (index % COLOURS) + 1,
   }));
@@ -38,7 +38,7 @@ export function ContextView({ context, onEarlier }: { context: ContextInfo; onEa
   const format = useFormat();
   const reason = useReason();
   const [open, setOpen] = useState<string>();
-  const segments = segmentsOf(context, { tools: t("context.tools"), history: t("context.history") });
+  const segments = segmentsOf(context, { tools: t("context.tools"), history: t("context.history") }, reason);
   const toggle = (key: string) => setOpen((now) => (now === key ? undefined : key));
   const { window: room, totalTokens } = context;
   return (
@@ -90,7 +90,7 @@ export function ContextView({ context, onEarlier }: { context: ContextInfo; onEa
           <ul className="left-out">
             {context.leftOut.map((section) => (
               <li key={section.name}>
-                <strong>{section.title || section.name}</strong> <span className="faint">{reason(section.reason)}</span>
+                <strong>{reason(section.title || section.name)}</strong> <span className="faint">{reason(section.reason)}</span>
               </li>
             ))}
           </ul>

@@ -45,7 +45,7 @@ def check(context: click.Context, scripts: tuple[str, ...], fixes: bool, as_json
     for name, mark in found:
         click.echo(clean(_write(name, mark)))
     if not files:
-        click.echo(NO_SCRIPTS)
+        echo(NO_SCRIPTS)
     elif not mistakes:
         click.echo(f"{len(files)} {'script' if len(files) == 1 else 'scripts'} checked, no mistakes.")
     return 1 if mistakes else 0

@@ -10,6 +10,7 @@ import click
 from shipmate.cli.place import find_layout, open_records, parse_thread_id
 from shipmate.cli.priming.option import JSON, MEMBER, NO_SCRIPTS, REF, check_member, print_json
 from shipmate.cli.terminal.card import clean, shorten
+from shipmate.cli.terminal.show import local_time
 from shipmate.cli.terminal.tongue import complain, echo, say
 from shipmate.priming.export import Saved, ScriptExistsError, offer_name, save_script
 from shipmate.priming.library import Library, Listing
@@ -61,10 +62,10 @@ def _print_listing(found: Listing, empty: str, *, as_json: bool) -> None:
     for problem in found.problems:
         complain(clean(problem))
     if not found.entries:
-        click.echo(empty)
+        echo(empty)
     width = max((len(entry.script_ref) for entry in found.entries), default=0)
     for entry in found.entries:
-        at = (entry.used_at or entry.updated_at)[:16].replace("T", " ")
+        at = local_time(entry.used_at or entry.updated_at)
         title = shorten(entry.title or "", 50)
         click.echo(f"{entry.script_ref:<{width}}  {at}  {entry.records:>5}  {title}".rstrip())
 

@@ -26,7 +26,7 @@ from shipmate.cli.terminal.show import write_message
 from shipmate.cli.terminal.tongue import language, say, say_error
 from shipmate.cli.terminal.transcript import Item, Transcript
 from shipmate.cli.terminal.watching import Watching
-from shipmate.cli.terminal.width import cut, wrap
+from shipmate.cli.terminal.width import cut, fit, wrap
 from shipmate.errors import ShipmateError
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import FeedEvent
@@ -310,7 +310,7 @@ class Conversation:
         equipment = await self.equip()
         model = equipment.models.named(self.model).name
         how = say("/help for help, Ctrl-D to leave")
-        self.screen.list([f"{clean(equipment.member.name)} · {clean(model)} · {how}"], "dim")
+        self.screen.list([fit(f"{clean(equipment.member.name)} · {clean(model)} · {how}")], "dim")
         if self.ship.config.permissions.mode == "yolo":
             self.screen.say(f"⚠ {say(YOLO)}", "bold white on red")
 

@@ -6,10 +6,10 @@ from collections import defaultdict
 
 from shipmate.cli.terminal.card import clean
 from shipmate.cli.terminal.tongue import say
+from shipmate.cli.terminal.width import fit
 from shipmate.context.request import ContextRequest
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.store.port import Ledger, StepUsage
-from shipmate.values.event import TYPED
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.member import Member
@@ -27,27 +27,30 @@ def context_lines(equipment: Equipment, thread_id: ThreadId, model: str | None) 
     built = equipment.context.build(asked)
     lines = [f"{part.tokens:>6}  {part.name}" for part in built.sections if part.included]
     total = say(f"tokens with {len(asked.tools)} tools, before the conversation")
-    return [*lines, f"{built.tokens:>6}  {total}", say("`shipmate context` shows each in full.")]
+    more = say("`shipmate context` shows each in full.")
+    return [*lines, fit(f"{built.tokens:>6}  {total}", " " * 8), fit(more)]
 
 
 async def cost_lines(ledger: Ledger, thread_id: str) -> list[str]:
     """Say what the models of a thread used and cost."""
     by_model: dict[str, list[StepUsage]] = defaultdict(list)
     for step in await ledger.usage("", thread_id):
-        # Commands that a person typed were run by no model.
-        if step.model != TYPED:
-            by_model[step.model].append(step)
+        by_model[step.model].append(step)
     if not by_model:
         return [say("no model was asked here yet")]
-    lines = [f"{clean(model)}: {_sum(steps)}" for model, steps in by_model.items()]
+    lines = [fit(f"{clean(model)}: {_sum(steps)}", "  ") for model, steps in by_model.items()]
     every = [step for steps in by_model.values() for step in steps]
-    return [*lines, f"{say('together')}: {_sum(every)}"] if len(by_model) > 1 else lines
+    return [*lines, fit(f"{say('together')}: {_sum(every)}", "  ")] if len(by_model) > 1 else lines
 
 
 def _sum(steps: list[StepUsage]) -> str:
     read, written = sum(each.input_tokens for each in steps), sum(each.output_tokens for each in steps)
     cached = sum(each.cache_read_tokens for each in steps)
-    used = say(f"{len(steps):,} requests, {read:,} tokens read ({cached:,} cached), {written:,} written")
+    used = say(
+        f"1 request, {read:,} tokens read ({cached:,} cached), {written:,} written"
+        if len(steps) == 1
+        else f"{len(steps):,} requests, {read:,} tokens read ({cached:,} cached), {written:,} written"
+    )
     costs = [each.cost for each in steps if each.cost is not None]
     # A sum without the steps that have no price would look like the whole.
     price = f"${sum(costs):.4f}" if len(costs) == len(steps) else say("the price is not known")

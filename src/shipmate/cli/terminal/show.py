@@ -69,9 +69,9 @@ def _write_data(name: str, data: object) -> str:
         return ""
     match name:
         case "error":
-            return f"**Error:** {data.get('message', '')}"
+            return f"**{say('Error:')}** {say(str(data.get('message', '')))}"
         case "notice":
-            return f"*{data.get('text', '')}*"
+            return f"*{say(str(data.get('text', '')))}*"
         case "course":
             pins = list_pins(pin for each in data.get("pins") or () if (pin := read_pin(each)) is not None)
             words = f"*Course {data.get('course', '')} begins.* {data.get('summary') or ''}".strip()

@@ -323,7 +323,8 @@ def _check_audit(layout: Layout) -> list[Finding]:
     if found.torn:
         said = "the last line is unfinished, as a crash leaves it"
         broken.append(Finding("warn", "audit", said, "nothing to do; the next entry cuts it off and says so"))
-    said = f"{found.entries:,} entries, none cut or changed" if found.entries else "nothing recorded yet"
+    counted = "1 entry" if found.entries == 1 else f"{found.entries:,} entries"
+    said = f"{counted}, none cut or changed" if found.entries else "nothing recorded yet"
     return broken or [Finding("ok", "audit", said)]
 
 
