@@ -310,6 +310,16 @@ def test_u14_a_typed_command_runs_by_the_same_approvals_and_costs_nothing(worksp
         terminal.expect("out2")
         terminal.type("/cost\r")
         terminal.expect("no model was asked here yet")
+        # Words may come while a command waits; its answer asks no model either.
+        terminal.type("!touch second.txt\r")
+        terminal.expect("Why I ask")
+        terminal.type("hello\r")
+        terminal.expect("rehearsal model")
+        terminal.type("yes\r")
+        terminal.expect("✓ exec touch second.txt")
+        terminal.expect("[exit 0]")
+        terminal.type("/cost\r")
+        terminal.expect("rehearsal: 1 requests, ")
         terminal.type("\x04")
         assert terminal.finish() == 0
     finally:
