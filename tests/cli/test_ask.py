@@ -89,6 +89,10 @@ async def test_u14_an_answer_fits_the_schema_or_is_asked_for_once_more(workspace
         assert len(server.requests) == 5
     broken = await asyncio.to_thread(ask, "{broken")
     assert (broken.returncode, "--schema is no JSON" in broken.stderr) == (2, True)
+    endless = await asyncio.to_thread(ask, "/dev/zero")
+    assert (endless.returncode, "larger than any schema" in endless.stderr) == (2, True)
+    hidden = await asyncio.to_thread(ask, "no\x1b[2J.json")
+    assert r"cannot read no\u{1b}[2J.json" in hidden.stderr
 
 
 def test_json_gives_chunks_and_the_outcome_last(workspace: Path) -> None:

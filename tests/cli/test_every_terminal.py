@@ -234,12 +234,19 @@ def test_u9_the_terminal_speaks_chinese_by_the_system_or_the_workspace(workspace
 
 def test_u14_the_commands_of_a_chat(workspace: Path) -> None:
     (workspace / "a b.txt").write_text("tea")
+    (workspace / ".env").write_text("TOKEN=harbour-green-lamp\n")
+    (workspace / "members" / "eve").mkdir(parents=True)
+    # A name that would write into the clipboard of whoever lists the members.
+    (workspace / "members" / "eve" / "Agent.md").write_text('---\nname: "E\\e]52;c;eA==\\ave"\n---\nEve.\n')
     terminal = Terminal(workspace, "chat", "--thread", "tea", columns=160)
     try:
         terminal.expect("/help for help")
         terminal.type("/retry\r")
         terminal.expect("nothing was said here yet")
-        terminal.type('here is @"a b.txt" for @nobody\r')
+        terminal.type("/member\r")
+        terminal.expect(r"E\u{1b}]52;c;eA==\u{7}ve")
+        # Words, pasted ones perhaps, send no secret and nothing from elsewhere.
+        terminal.type('here is @.env and @/etc/passwd and @"a b.txt" for @nobody\r')
         terminal.expect("attached: a b.txt")
         terminal.expect("rehearsal model")
         terminal.type("/cost\r")
@@ -260,6 +267,7 @@ def test_u14_the_commands_of_a_chat(workspace: Path) -> None:
         terminal.close()
     shown = shipmate(workspace, "threads", "show", "tea").stdout
     assert shown.count("(replaced by a later answer)") == 1
+    assert len(list((workspace / ".ship" / "uploads").glob("*.json"))) == 1
     assert "file: a b.txt" in shown
     terminal = Terminal(workspace, "chat", "-c")
     try:
@@ -302,6 +310,16 @@ def test_u14_a_typed_command_runs_by_the_same_approvals_and_costs_nothing(worksp
         terminal.expect("out2")
         terminal.type("/cost\r")
         terminal.expect("no model was asked here yet")
+        # Words may come while a command waits; its answer asks no model either.
+        terminal.type("!touch second.txt\r")
+        terminal.expect("Why I ask")
+        terminal.type("hello\r")
+        terminal.expect("rehearsal model")
+        terminal.type("yes\r")
+        terminal.expect("✓ exec touch second.txt")
+        terminal.expect("[exit 0]")
+        terminal.type("/cost\r")
+        terminal.expect("rehearsal: 1 requests, ")
         terminal.type("\x04")
         assert terminal.finish() == 0
     finally:

@@ -45,3 +45,9 @@ def test_u14_it_finds_what_the_reference_finds(value: Any, schema: dict[str, Any
 )
 def test_u14_it_says_where_and_how(value: Any, misfit: str) -> None:
     assert find_misfit(value, SCHEMAS[0]) == misfit
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
+def test_u14_a_schema_that_names_itself_has_an_end(keyword: str) -> None:
+    assert find_misfit(1, {keyword: [{"$ref": "#"}, {"$ref": "#"}]}) is not None
+    assert find_misfit(10**400, {"type": "integer"}) is None

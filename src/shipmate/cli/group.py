@@ -11,7 +11,7 @@ import click
 
 from shipmate.cli import ABOUT_THE_FOLDER, COMMANDS
 from shipmate.cli.terminal.outlet import abandon, describe_refusal, mend_outlets
-from shipmate.cli.terminal.tongue import complain, look_in, say, say_error, teach_click
+from shipmate.cli.terminal.tongue import complain, look_in, print_trouble, say, say_error, teach_click
 from shipmate.errors import ShipmateError
 
 
@@ -80,7 +80,7 @@ def _run(arguments: list[str]) -> int:
         result = group.main(args=arguments, prog_name="shipmate", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except ShipmateError as error:
-        click.echo(f"shipmate: {say_error(error)}", err=True)
+        print_trouble(say_error(error))
         return error.exit_code
     except click.exceptions.Exit as exit_:
         return exit_.exit_code

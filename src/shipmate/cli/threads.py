@@ -186,7 +186,7 @@ def rename(context: click.Context, thread: str, title: str) -> None:
         await records.store.threads.rename(thread_id, words)
 
     run_opened(context, open_records, work)
-    echo(f"Renamed to “{words}”.")
+    echo(f"Renamed to “{clean(words)}”.")
 
 
 @command.command()

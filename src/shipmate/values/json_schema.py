@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 DEEP = 40
+# How many parts are looked at: some that name one another would have no end.
+MOST = 100_000
 TYPES: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
     "array": lambda value: isinstance(value, list),
@@ -15,7 +18,7 @@ TYPES: dict[str, Callable[[Any], bool]] = {
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "integer": lambda value: _is_number(value) and float(value).is_integer(),
+    "integer": lambda value: _is_number(value) and (isinstance(value, int) or value.is_integer()),
 }
 # What is compared with a bound: the keyword, of which type the value is, what is compared, and how.
 BOUNDS: tuple[tuple[str, str, Callable[[Any], Any], Callable[[Any, Any], bool]], ...] = (
@@ -32,16 +35,21 @@ BOUNDS: tuple[tuple[str, str, Callable[[Any], Any], Callable[[Any, Any], bool]],
 )
 
 
-def find_misfit(value: Any, schema: Any, root: Any = None, place: str = "$", depth: int = 0) -> str | None:
+def find_misfit(value: Any, schema: Any) -> str | None:
     """Return where and how a value does not fit a schema; None when it does."""
-    root = schema if root is None else root
-    if depth > DEEP:
+    return _find_misfit(value, schema, schema, "$", 0, itertools.count())
+
+
+def _find_misfit(
+    value: Any, schema: Any, root: Any, place: str, depth: int, looks: Iterator[int]
+) -> str | None:
+    if depth > DEEP or next(looks) > MOST:
         return f"{place}: nested too deeply"
     if isinstance(schema, bool) or not isinstance(schema, dict):
         return f"{place}: nothing may stand here" if schema is False else None
 
     def look(inner: Any, part: Any, where: str = place) -> str | None:
-        return find_misfit(inner, part, root, where, depth + 1)
+        return _find_misfit(inner, part, root, where, depth + 1, looks)
 
     return next(_find_misfits(value, schema, root, place, look), None)
 

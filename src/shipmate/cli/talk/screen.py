@@ -16,7 +16,7 @@ from rich.text import Text
 
 from shipmate.cli.terminal.tongue import say
 from shipmate.cli.terminal.transcript import Item
-from shipmate.values.reveal import reveal
+from shipmate.values.reveal import reveal, reveal_prose
 
 STYLES = {"thought": "dim italic", "notice": "yellow", "error": "bold red"}
 # A column of a table needs no more room than this to be read.
@@ -94,7 +94,8 @@ class Screen:
     def list(self, lines: Iterable[str], style: str = "") -> None:
         """Print lines as they are; the terminal itself breaks long ones, so that they can be copied."""
         for line in lines:
-            self._write(self._print(Text(line, style), soft_wrap=True))
+            # Names of members, files and threads are others' words.
+            self._write(self._print(Text(reveal_prose(line), style), soft_wrap=True))
             self._last = "line"
 
     def gap(self) -> None:

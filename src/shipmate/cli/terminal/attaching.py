@@ -8,6 +8,7 @@ from pathlib import Path
 
 from shipmate.errors import MediaError
 from shipmate.values.event import Attachment
+from shipmate.workspace.secret.secret import holds_secrets
 from shipmate.workspace.upload import UPLOAD_LIMIT, Upload, Uploads, keep_upload, media_type_of
 
 # A file named in words: behind an @, quoted if its name has spaces.
@@ -27,10 +28,16 @@ def attach_file(uploads: Uploads, path: Path) -> Attachment:
 
 
 def attach_named(uploads: Uploads, root: Path, text: str) -> tuple[Attachment, ...]:
-    """Attach the files that a text names behind an `@`; what is no file there stays mere words."""
+    """Attach the workspace's files that a text names behind an `@`; what is no such file stays mere words."""
     names = dict.fromkeys(found[1] or found[2] for found in NAMED.finditer(text))
-    paths = [root / Path(name).expanduser() for name in names]
-    return tuple(attach_file(uploads, path) for path in paths if path.is_file())
+    paths = [root / name for name in names]
+    return tuple(attach_file(uploads, path) for path in paths if path.is_file() and _is_open(root, path))
+
+
+def _is_open(root: Path, path: Path) -> bool:
+    """Return whether a name in mere words, pasted ones perhaps, is enough to send a file to a model."""
+    home, place = root.resolve(), path.resolve()
+    return place.is_relative_to(home) and not holds_secrets(place.relative_to(home).parts)
 
 
 def attach_piped(uploads: Uploads, data: bytes) -> Attachment | None:

@@ -15,7 +15,9 @@ from shipmate.values.saying import fill, load_sayings
 
 WORDS = Path(__file__).with_name("words")
 # Models like to put JSON into a block of code, whatever they are told.
-BLOCK = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
+BLOCK = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
+# No model reads a longer schema than this.
+SCHEMA_LIMIT = 1_000_000
 
 
 class Shaped(msgspec.Struct, frozen=True):
@@ -42,7 +44,10 @@ class Shaped(msgspec.Struct, frozen=True):
             value = msgspec.json.decode(check_nesting((block[1] if block else text).strip().encode()))
         except (msgspec.DecodeError, msgspec.ValidationError) as error:
             return None, f"it is no JSON: {error}"
-        return value, find_misfit(value, self.schema)
+        try:
+            return value, find_misfit(value, self.schema)
+        except (TypeError, AttributeError, OverflowError, re.error) as error:
+            raise UserError(f"--schema is no JSON schema: {error}. Mend it and try again.") from error
 
 
 def load_schema(given: str, language: str) -> Shaped:
@@ -50,7 +55,7 @@ def load_schema(given: str, language: str) -> Shaped:
     text = given.strip()
     place = "--schema"
     try:
-        data = text.encode() if text.startswith("{") else Path(place := text).read_bytes()
+        data = text.encode() if text.startswith("{") else _read(Path(place := text))
         schema = msgspec.json.decode(check_nesting(data))
     except OSError as error:
         raise UserError(f"cannot read {place}: {error.strerror}. Give a file or the schema.") from error
@@ -59,3 +64,11 @@ def load_schema(given: str, language: str) -> Shaped:
     if not isinstance(schema, dict):
         raise UserError(f"{place} must hold one JSON object.")
     return Shaped(schema, language)
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        data = file.read(SCHEMA_LIMIT + 1)
+    if len(data) > SCHEMA_LIMIT:
+        raise UserError(f"{path} is larger than any schema. Give another file.")
+    return data

@@ -68,7 +68,15 @@ def echo(words: str, *, err: bool = False) -> None:
 
 def complain(words: str) -> None:
     """Print words of Shipmate's own beside the output."""
-    click.echo(f"shipmate: {say(words)}", err=True)
+    print_trouble(say(words))
+
+
+def print_trouble(text: str) -> None:
+    """Print a line beside the output; names that files and people have in it cannot steer the terminal."""
+    # Only now: most commands have no trouble.
+    from shipmate.values.reveal import reveal_prose
+
+    click.echo(f"shipmate: {reveal_prose(text)}", err=True)
 
 
 def teach_click() -> None:

@@ -317,10 +317,12 @@ def options_of(event: IngressEvent) -> RunOptions:
     return event.options if isinstance(event, TextEvent | ToolResultEvent) else RunOptions()
 
 
-def is_typed(thread: Thread, run_id: str) -> bool:
-    """Return whether a run was begun by a command that a person typed; it goes on as one."""
+def is_typed(thread: Thread, run_id: str, answered: str | None) -> bool:
+    """Return whether a run was begun by a command that a person typed, or answers what such a one asked."""
+    asking = None if answered is None else thread.find(answered)
+    runs = {run_id} if asking is None else {run_id, metadata_of(asking).get("runId")}
     said = (metadata_of(each) for each in reversed(thread.messages) if each["role"] == "user")
-    return any(each.get("runId") == run_id and each.get(TYPED) is True for each in said)
+    return any(each.get("runId") in runs and each.get(TYPED) is True for each in said)
 
 
 def member_of(message: UIMessage | None) -> str | None:

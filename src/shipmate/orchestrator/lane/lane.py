@@ -266,7 +266,8 @@ class Lane:
         if not self._owner.is_listed:
             # What was settled for a thread without words shows once it has some.
             await self._owner.look(thread, event)
-        initiators = initiators_of(thread, answered_message(thread, event))
+        answered = answered_message(thread, event)
+        initiators = initiators_of(thread, answered)
         # What was begun goes on with the member that began it, whoever is named beside the answer.
         member = member_of(written) or (event.member if written is None else None) or own
         named = event.model if isinstance(event, TextEvent) else None
@@ -282,7 +283,7 @@ class Lane:
             member=None if member == own else member,
             message=written,
             extra_context=surroundings_of(rows),
-            model=TYPED_MODEL if is_typed(thread, run_id) else named or self._owner.model,
+            model=TYPED_MODEL if is_typed(thread, run_id, answered) else named or self._owner.model,
             options=options_of(event),
             count_attempt=partial(self._store.inbox.ask, run_id),
             abandon=self._approvals.abandon,
