@@ -1,12 +1,15 @@
 """Read and write on the page in Chromium: a thread of 10,000 messages among 5,000 threads, hostile Markdown.
 
 Tasks are told in processor time of the page's main thread, so that a busy machine does not count against it.
+`python -m bench.page 1000 500` tries so many messages and threads.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import statistics
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +17,9 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from bench.__main__ import judge, line
+from shipmate.store.file_store import open_store
+from shipmate.workspace.layout import Layout
 from tests.support.page import CHROMIUM, DESK, FLAGS, Serving, first_scripts, log_in, store_thread
 
 MESSAGES = 10_000
@@ -63,37 +69,52 @@ OPEN = """async (room) => {
 }"""
 
 
-def measure() -> list[dict[str, Any]]:
+def measure(messages: int = MESSAGES, threads: int = THREADS) -> list[dict[str, Any]]:
     """Drive a browser that is served by a real server."""
     rows = [{"name": "first scripts, gzip", "value": first_scripts(), "unit": "bytes", "bar": "<= 180000"}]
-    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        addresses = _fill(folder)
+        addresses = _fill(folder, messages, threads)
+        # A server that begins with all of it new would read it while the page is measured.
+        asyncio.run(_index(folder))
+        rows += _serve(folder, f"{messages:,} messages", addresses)
+    return rows
+
+
+def _serve(folder: Path, size: str, addresses: tuple[str, str, str]) -> list[dict[str, Any]]:
+    with sync_playwright() as playwright:
         serving = Serving(folder)
         browser = playwright.chromium.launch(
             executable_path=CHROMIUM, args=[*FLAGS, "--enable-precise-memory-info"]
         )
         try:
             serving.start()
-            rows += _drive(browser, serving, *addresses)
+            return _drive(browser, serving, size, *addresses)
         finally:
             browser.close()
             serving.leave()
-    return rows
 
 
-def _fill(folder: Path) -> tuple[str, str, str]:
+async def _index(folder: Path) -> None:
+    store = open_store(Layout.at(folder))
+    await store.reconcile()
+    await store.close()
+
+
+def _fill(folder: Path, messages: int, threads: int) -> tuple[str, str, str]:
     (folder / "Agent.md").write_text("# Captain\n")
-    for number in range(THREADS):
+    for number in range(threads):
         store_thread(folder, f"small-{number}", [f"Thread {number}", "Aye."])
-    said = [ANSWER.format(number=n) if n % 2 else f"Sound again, turn {n}." for n in range(MESSAGES)]
+    said = [ANSWER.format(number=n) if n % 2 else f"Sound again, turn {n}." for n in range(messages)]
     long = store_thread(folder, "long", said)
     short = store_thread(folder, "short", said[:60])
     hostile = store_thread(folder, "hostile", [text for each in HOSTILE for text in ("Harm", each)])
     return long, short, hostile
 
 
-def _drive(browser: Browser, serving: Serving, long: str, short: str, hostile: str) -> list[dict[str, Any]]:
+def _drive(
+    browser: Browser, serving: Serving, size: str, long: str, short: str, hostile: str
+) -> list[dict[str, Any]]:
     context = browser.new_context(viewport={"width": DESK[0], "height": DESK[1]})
     log_in(context, serving)
     page = context.new_page()
@@ -114,7 +135,6 @@ def _drive(browser: Browser, serving: Serving, long: str, short: str, hostile: s
         browser, page, lambda: page.get_by_text("Harm").last.wait_for() or page.wait_for_timeout(6000)
     )
     frames = [*up["frames"], *down["frames"]]
-    size = f"{MESSAGES:,} messages"
     return [
         {
             "name": "open a thread, warm, median",
@@ -163,3 +183,8 @@ def _traced(browser: Browser, page: Page, act: Callable[[], Any]) -> tuple[Any, 
         if event.get("ph") == "X" and (event["pid"], event["tid"]) in mains
     ]
     return outcome, max(spent, default=0.0)
+
+
+if __name__ == "__main__":
+    for row in measure(*map(int, sys.argv[1:])):
+        print(line({**row, "holds": judge(row)}))
