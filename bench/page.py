@@ -41,6 +41,8 @@ HOSTILE = (
     "a\n\n" * 50_000,
 )
 
+# What Chromium's main thread does is done in one of these, and none holds another.
+TASKS = ("ThreadControllerImpl::RunTask", "BlinkScheduler_PerformMicrotaskCheckpoint")
 # Scrolls by steps, one a frame, until the end of the list; tells the frames and the most elements.
 SCROLL = """async (by) => {
     const box = document.querySelector(".conversation");
@@ -124,16 +126,17 @@ def _drive(
     opened = [page.evaluate(OPEN, room) for room in ("long", "short") * 8]
     page.goto(f"{serving.address}/{long}")
     page.locator(".message").last.wait_for()
-    up, up_task = _traced(browser, page, lambda: page.evaluate(SCROLL, -1500))
-    down, down_task = _traced(browser, page, lambda: page.evaluate(SCROLL, 1500))
+    up, ups = _traced(browser, page, lambda: page.evaluate(SCROLL, -1500))
+    down, downs = _traced(browser, page, lambda: page.evaluate(SCROLL, 1500))
     _, typing = _traced(
         browser, page, lambda: page.locator("#prompt").press_sequentially("sound the lead " * 6)
     )
     heap = page.evaluate("performance.memory.usedJSHeapSize") / 1e6
     page.goto(f"{serving.address}/{hostile}")
-    _, harm = _traced(
-        browser, page, lambda: page.get_by_text("Harm").last.wait_for() or page.wait_for_timeout(6000)
-    )
+    # The page gives up reading after four seconds, and then draws piece by piece.
+    _, harm = _traced(browser, page, lambda: page.wait_for_timeout(8000))
+    drawn = page.locator(".message .prose").count()
+    assert drawn == len(HOSTILE), f"{drawn} hostile messages were drawn"
     frames = [*up["frames"], *down["frames"]]
     return [
         {
@@ -157,18 +160,24 @@ def _drive(
         },
         {
             "name": f"{size}, scrolling up and loading: longest task",
-            "value": up_task,
+            "value": max(ups),
             "unit": "ms",
             "bar": "<= 50",
         },
-        {"name": f"{size}, scrolling down: longest task", "value": down_task, "unit": "ms", "bar": "<= 50"},
-        {"name": f"{size}, typing: longest task", "value": typing, "unit": "ms", "bar": "<= 50"},
-        {"name": "hostile Markdown: longest task", "value": harm, "unit": "ms", "bar": "<= 200"},
+        {"name": f"{size}, scrolling down: longest task", "value": max(downs), "unit": "ms", "bar": "<= 50"},
+        {
+            "name": f"{size}, scrolling: tasks over 50 ms",
+            "value": sum(spent > 50 for spent in (*ups, *downs)),
+            "unit": f"of {len(frames):,} frames",
+            "bar": None,
+        },
+        {"name": f"{size}, typing: longest task", "value": max(typing), "unit": "ms", "bar": "<= 50"},
+        {"name": "hostile Markdown: longest task", "value": max(harm), "unit": "ms", "bar": "<= 200"},
     ]
 
 
-def _traced(browser: Browser, page: Page, act: Callable[[], Any]) -> tuple[Any, float]:
-    """Do something; return what came of it and the processor time of the page's longest task meanwhile."""
+def _traced(browser: Browser, page: Page, act: Callable[[], Any]) -> tuple[Any, list[float]]:
+    """Do something; return what came of it and the processor time of each of the page's tasks meanwhile."""
     browser.start_tracing(page=page, categories=["toplevel", "__metadata"])
     outcome = act()
     events = json.loads(browser.stop_tracing())["traceEvents"]
@@ -180,9 +189,9 @@ def _traced(browser: Browser, page: Page, act: Callable[[], Any]) -> tuple[Any, 
     spent = [
         event.get("tdur", event.get("dur", 0)) / 1000
         for event in events
-        if event.get("ph") == "X" and (event["pid"], event["tid"]) in mains
+        if event["name"] in TASKS and (event["pid"], event["tid"]) in mains
     ]
-    return outcome, max(spent, default=0.0)
+    return outcome, spent
 
 
 if __name__ == "__main__":
