@@ -30,12 +30,12 @@ export function Conversation({ thread, threadId, memberName }: Props) {
   const { messages, page, isBusy } = thread;
   const first = page.hasMore ? messages[0]?.id : undefined;
   const { box, onScroll, toEnd, isAway, older, isLoadingOlder } = useScroll(first, thread.loadOlder);
-  const waiting = isBusy ? [] : waitingIds(messages);
+  const waiting = useMemo(() => (isBusy ? [] : waitingIds(messages)), [isBusy, messages]);
   const primed = useMemo(() => messages.filter(isPrimed), [messages]);
   const places = useMemo(() => placesOf(messages.filter((message) => !isPrimed(message))), [messages]);
   const keys = useMemo(() => [...(primed.length > 0 ? [PRIMED] : []), ...places.map(({ key }) => key)], [primed, places]);
   const find = useFind(thread, box, places);
-  const asking = places.filter(({ message }) => waitingIds([message]).length > 0).map(({ key }) => key);
+  const asking = useMemo(() => places.filter(({ message }) => waitingIds([message]).length > 0).map(({ key }) => key), [places]);
   const { drawn, isWhole } = useVirtual(keys, box, { guess: 160, gap: 20, pinned: [...asking, ...find.pinned] });
 
   // What a person says is seen as it is sent, wherever they were reading.

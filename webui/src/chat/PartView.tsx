@@ -4,7 +4,7 @@ import { useT } from "../i18n";
 import { useReason } from "../i18n/reason";
 import { Boundary } from "../ui/Boundary";
 import { Icon } from "../ui/Icon";
-import { Markdown } from "../ui/Markdown";
+import { Markdown, Plain } from "../ui/Markdown";
 import { FileView } from "./FileView";
 import { Tool } from "./Tool";
 
@@ -35,7 +35,7 @@ function PartBody({ part, message, plain, follow }: Props) {
   if (!isShowable(part)) return <UnknownPart />;
   if (part.type === "text") {
     if (!part.text) return null;
-    return plain ? <p className="plain">{part.text}</p> : <Markdown text={part.text} />;
+    return plain ? <Plain text={part.text} /> : <Markdown text={part.text} />;
   }
   if (part.type === "reasoning") return <Reasoning text={part.text} isOpen={part.state === "streaming"} />;
   if (part.type === "file") return <FileView file={part} />;

@@ -33,7 +33,11 @@ export function prepend(older: Message[], now: Message[]): Message[] {
 /** Finds the last message that says something: what pins a fact stands aside. */
 export function lastSaid(messages: Message[]): Message | undefined {
   const isPin = (message: Message) => message.parts.some((part) => part.type === "data-pin" || part.type === "data-unpin");
-  return messages.filter((message) => !isPin(message)).at(-1);
+  for (let at = messages.length - 1; at >= 0; at--) {
+    const message = messages[at];
+    if (message && !isPin(message)) return message;
+  }
+  return undefined;
 }
 
 export function signature(thread: Thread | undefined): string {

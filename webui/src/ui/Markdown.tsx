@@ -2,9 +2,9 @@ import type { Token, Tokens } from "marked";
 import { Fragment, Suspense, createContext, lazy, memo, useContext, useId, useMemo, type ReactNode } from "react";
 import { useT } from "../i18n";
 import { CodeBlock } from "./CodeBlock";
-import type { FootnoteToken, LexedBlock, MathsToken } from "./lex";
+import { asWritten, type FootnoteToken, type LexedBlock, type MathsToken, type PlainToken } from "./lex";
 import { Maths } from "./Maths";
-import { useBlocks } from "./useBlocks";
+import { useBlocks, useShown } from "./useBlocks";
 
 const Diagram = lazy(() => import("./Diagram"));
 
@@ -24,6 +24,18 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
         <Footnotes />
       </div>
     </Notes>
+  );
+});
+
+/** Shows a text as it was written. */
+export const Plain = memo(function Plain({ text }: { text: string }) {
+  const shown = useShown(useMemo(() => asWritten(text), [text]));
+  return (
+    <div>
+      {shown.map(({ token }, index) => (
+        <Block key={index} raw={token.raw} token={token} />
+      ))}
+    </div>
   );
 });
 
@@ -115,7 +127,7 @@ function renderBlock(token: Token): ReactNode {
     case "footnote":
       return null;
     case "plain":
-      return <p className="plain">{token.raw}</p>;
+      return <p className={(token as unknown as PlainToken).isRest ? "plain rest" : "plain"}>{token.raw}</p>;
     case "text":
       return (token as Tokens.Text).tokens ? inline((token as Tokens.Text).tokens) : (token as Tokens.Text).text;
     default:

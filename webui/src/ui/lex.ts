@@ -20,6 +20,13 @@ export interface FootnoteToken {
   tokens: Token[];
 }
 
+/** Text that is shown as it was written; `isRest` when it goes on where the block before it ends. */
+export interface PlainToken {
+  type: "plain";
+  raw: string;
+  isRest: boolean;
+}
+
 // A block of more is shown as it was written: drawing it would hold the page up.
 const BLOCK_LIMIT = 3000;
 const DEPTH_LIMIT = 40;
@@ -29,11 +36,22 @@ const COUNT_LIMIT = 3000;
 export function lex(text: string): LexedBlock[] {
   const tokens = Lexer.lex(text, options());
   const rest = tokens.splice(COUNT_LIMIT).map(({ raw }) => raw);
-  if (rest.length > 0) tokens.push({ type: "plain", raw: rest.join("") });
-  return tokens.map((token) => {
+  const blocks = tokens.flatMap((token) => {
     const size = count(token, 0);
-    const isDrawn = size < BLOCK_LIMIT || token.type === "code";
-    return { token: isDrawn ? token : { type: "plain", raw: token.raw }, size: isDrawn ? size : 1 };
+    return size < BLOCK_LIMIT || token.type === "code" ? [{ token, size }] : asWritten(token.raw);
+  });
+  return [...blocks, ...asWritten(rest.join(""))];
+}
+
+// As much as is laid out in a dozen milliseconds, to the end of a line if there is one.
+const PIECE = /[^]{1,4000}(?:\n|$)|[^]{1,4000}/gu;
+const TOKEN_CHARACTERS = 8;
+
+/** Gives a text unread, in pieces: the browser lays out a block in one go, however long it is. */
+export function asWritten(text: string): LexedBlock[] {
+  return (text.match(PIECE) ?? []).map((raw, at) => {
+    const token: PlainToken = { type: "plain", raw, isRest: at > 0 };
+    return { token, size: Math.ceil(raw.length / TOKEN_CHARACTERS) };
   });
 }
 

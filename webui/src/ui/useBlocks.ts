@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "react";
-import { isHeavy, lex, type LexedBlock } from "./lex";
+import { asWritten, isHeavy, lex, type LexedBlock } from "./lex";
 
 const PATIENCE_MS = 4000;
 const KEPT = 300;
@@ -10,8 +10,6 @@ let count = 0;
 const waiting = new Map<number, (blocks: LexedBlock[] | undefined) => void>();
 // A message that is scrolled back into view is not read again.
 const known = new Map<string, LexedBlock[]>();
-
-const asWritten = (text: string): LexedBlock[] => [{ token: { type: "plain", raw: text }, size: 1 }];
 
 function remember(text: string, blocks: LexedBlock[]): LexedBlock[] {
   known.set(text, blocks);
@@ -50,7 +48,7 @@ function lexAside(text: string): Promise<LexedBlock[]> {
   });
 }
 
-/** Gives the blocks of a text, as many at a time as can be drawn without holding the page up. */
+/** Gives the blocks of a text. */
 export function useBlocks(text: string): LexedBlock[] {
   const here = useMemo(() => known.get(text) ?? (isHeavy(text) ? undefined : lexHere(text)), [text]);
   const [aside, setAside] = useState<LexedBlock[]>();
@@ -71,8 +69,11 @@ export function useBlocks(text: string): LexedBlock[] {
     };
     void read();
   }, [here, text]);
-  const blocks = here ?? aside ?? asWritten(text.slice(0, 20_000));
+  return useShown(here ?? aside ?? asWritten(text.slice(0, 20_000)));
+}
 
+/** Shows as many blocks at a time as can be drawn without holding the page up. */
+export function useShown(blocks: LexedBlock[]): LexedBlock[] {
   const [budget, setBudget] = useState(STEP);
   let size = 0;
   const shown = blocks.filter((block) => {

@@ -1,7 +1,10 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from "react";
+import { flushSync } from "react-dom";
 
 // So few are drawn whole, and the browser's own search finds all of them.
 const WHOLE = 100;
+// A list that opens is seen at once: what is near the view first, the others of a short one when that is on the screen.
+const NEWEST = 16;
 const MARGIN_PX = 400;
 
 /** What is drawn: a row by its place, or the room of rows that are not drawn. */
@@ -31,9 +34,12 @@ export function useVirtual(keys: string[], box: RefObject<HTMLElement | null>, {
   const [range, setRange] = useState<Range>({ from: undefined, to: undefined, held: undefined });
   const places = useMemo(() => new Map(keys.map((key, place) => [key, place])), [keys]);
   const isWhole = keys.length <= WHOLE;
-  const first = isWhole ? 0 : (places.get(range.from ?? "") ?? Math.max(0, keys.length - WHOLE / 2));
+  const [isOpen, setOpen] = useState(false);
+  const hasRows = keys.length > 0;
+  const isAll = isWhole && isOpen;
+  const first = isAll ? 0 : (places.get(range.from ?? "") ?? Math.max(0, keys.length - NEWEST));
   // What was added at the end since belongs to what is drawn there.
-  const last = isWhole ? keys.length - 1 : Math.max(first, places.get(range.to ?? "") ?? keys.length - 1);
+  const last = isAll ? keys.length - 1 : Math.max(first, places.get(range.to ?? "") ?? keys.length - 1);
 
   const heightOf = (key: string) => (heights.current.get(key) ?? guess) + gap;
 
@@ -68,9 +74,16 @@ export function useVirtual(keys: string[], box: RefObject<HTMLElement | null>, {
 
   useLayoutEffect(look);
   useEffect(() => {
+    if (!hasRows) return;
+    const frame = requestAnimationFrame(() => setOpen(true));
+    return () => cancelAnimationFrame(frame);
+  }, [hasRows]);
+  useEffect(() => {
     const element = box.current;
-    element?.addEventListener("scroll", look, { passive: true });
-    return () => element?.removeEventListener("scroll", look);
+    // Drawn before the frame is shown: a frame later the view may be elsewhere, and all would be drawn twice.
+    const onScroll = () => flushSync(look);
+    element?.addEventListener("scroll", onScroll, { passive: true });
+    return () => element?.removeEventListener("scroll", onScroll);
   });
 
   const drawn: Drawn[] = [];
