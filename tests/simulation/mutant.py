@@ -34,7 +34,8 @@ from shipmate.store.index import Index
 from shipmate.store.journal import outbox as outboxes
 from shipmate.store.journal.inbox import JournalInbox, Line, StopLine
 from shipmate.store.journal.lines import LineFile
-from shipmate.store.journal.outbox import Intend, JournalOutbox, Revise
+from shipmate.store.journal.outbox import JournalOutbox
+from shipmate.store.journal.outbox_line import Intend, Revise
 from shipmate.store.port import InboxRow, OutboxRow
 from shipmate.values.event import ApprovalReplyEvent, Outcome, TextEvent
 from shipmate.workspace.disk import disk as disks

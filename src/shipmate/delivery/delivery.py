@@ -21,7 +21,7 @@ from shipmate.delivery.splitting import clip
 from shipmate.errors import ConfigError, StorageError
 from shipmate.orchestrator.feed import LocalFeed
 from shipmate.orchestrator.lane.outlet import CommandAnswer
-from shipmate.store.port import InboxRow, Outbox, OutboxRow
+from shipmate.store.port import InboxRow, Outbox, OutboxRow, answered_by
 from shipmate.thread.service import Thread
 from shipmate.values.event import AdapterCapabilities, EgressMessage, IngressEvent, Outcome
 from shipmate.values.thread_id import ThreadId
@@ -107,7 +107,7 @@ class Delivery:
         preview = Preview(
             thread_id,
             run_id,
-            f"{rows[0].seq}",
+            answered_by(rows),
             _reply_to(rows, thread_id),
             outbox=self._outbox,
             sender=self._sender,
@@ -127,26 +127,24 @@ class Delivery:
         self, thread: Thread, rows: Sequence[InboxRow], outcome: Outcome
     ) -> Sequence[EgressMessage]:
         """Make what an outcome sends, from the rows of its thread alone."""
-        return await self._compose(thread, _reply_to(rows, str(thread.id)), outcome)
-
-    async def _compose(self, thread: Thread, reply_to: str | None, outcome: Outcome) -> list[EgressMessage]:
         if thread.id.platform not in self._platforms:
             return []
         thread_id, capabilities = str(thread.id), self._capabilities(thread.id)
         message = thread.find(outcome.message_id) if outcome.message_id else None
         sends = compose_answer(thread_id, message, outcome, capabilities, self._language)
         known = await self._outbox.in_thread(thread_id)
-        await self._conclude(known, outcome.run_id if sends else "")
+        has_words = any(send.extra.get("name") == "words.0" for send in sends)
+        await self._conclude(known, answered_by(rows) if has_words else "")
         sends += await self._questions(thread_id, known, capabilities)
-        if sends and reply_to is not None:
+        if sends and (reply_to := _reply_to(rows, thread_id)) is not None:
             sends[0] = replace(sends[0], reply_to_message_id=reply_to)
         await self._close_decided(known)
         return sends
 
-    async def _conclude(self, known: Sequence[OutboxRow], run_id: str) -> None:
-        """Say of previews that nothing follows: all but that of the run whose words are known now."""
+    async def _conclude(self, known: Sequence[OutboxRow], answered: str) -> None:
+        """Say of previews that nothing follows: all but that of the answer whose words are known now."""
         for row in known:
-            if not row.is_preview or row.run_id == run_id or row.status != "shown":
+            if not row.is_preview or row.answered == answered or row.status != "shown":
                 continue
             if row.receipt is None:
                 await self._outbox.mark(row, "dropped")

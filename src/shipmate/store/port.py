@@ -28,6 +28,11 @@ class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome | None = None
 
 
+def answered_by(rows: Sequence[InboxRow]) -> str:
+    """Name what is answered by the run that took rows, or at once; the same whoever answers it."""
+    return f"{rows[0].seq} {rows[0].event.message_id}"
+
+
 SendStatus = Literal["waiting", "sending", "shown", "sent", "uncertain", "held", "failed", "dropped"]
 
 
@@ -36,6 +41,8 @@ class OutboxRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     id: int
     run_id: str
+    # What it answers, as `answered_by` names it.
+    answered: str = ""
     segment: int
     platform: str
     message: EgressMessage
@@ -173,7 +180,7 @@ class Inbox(Protocol):
         ...
 
     async def withdraw(self, thread_id: str, message_id: str) -> InboxRow | None:
-        """Take back an event that still waits, durably; return its row, or None when it does not wait."""
+        """Take back an event that still waits, durably; return its row, or None when it goes on."""
         ...
 
     async def finish(

