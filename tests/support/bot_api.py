@@ -74,8 +74,6 @@ class BotApi:
         self.files: dict[str, bytes] = {}
         self.answered: list[Json] = []
         self.changed = asyncio.Event()
-        # How long Telegram holds a question, at most.
-        self.longest_hold = 50.0
         self._count = 100
         self._server = RawServer(self._serve)
 
@@ -155,6 +153,11 @@ class BotApi:
             while not is_so():
                 await self.changed.wait()
 
+    def drop_connections(self) -> None:
+        """End every connection, as a network does that goes away."""
+        for visit in self._server.visits:
+            visit.writer.transport.abort()
+
     def _note(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
@@ -226,12 +229,11 @@ class BotApi:
             bot.updates = [each for each in bot.updates if each["update_id"] >= offset]
             bot.confirmed = offset
         if not bot.updates and values.get("timeout"):
-            bot.held = asyncio.get_running_loop().create_future()
+            held = bot.held = asyncio.get_running_loop().create_future()
             self._note()
-            await asyncio.wait([bot.held], timeout=min(values["timeout"], self.longest_hold))
-            if bot.held.done():
-                bot.held.result()
-            bot.held = None
+            await asyncio.wait([held], timeout=values["timeout"])
+            if held.done():
+                held.result()
         allowed = values.get("allowed_updates") or []
         return [each for each in bot.updates if not allowed or set(each) & set(allowed)][:100]
 

@@ -6,23 +6,24 @@ The token is part of every address, so no address ever reaches an error or a log
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
 
+from shipmate.adapters.telegram.telegram_form import make_form
+from shipmate.delivery.adapter import OutgoingFile
 from shipmate.errors import ShipmateError
 from shipmate.models.wire.client import HttpClient
 from shipmate.models.wire.http.http_answer import HttpAnswer
-from shipmate.models.wire.http.outgoing import Patience
+from shipmate.models.wire.http.outgoing import Patience, StreamedContent
 from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wire.wire_json import decode_json
 
 API_URL = "https://api.telegram.org"
 ANSWER_LIMIT = 16 * 1024 * 1024
 PATIENCE = Patience(connect=20.0, write=60.0, first=60.0, stall=60.0)
-JSON = {"content-type": "application/json"}
 TOO_MANY = 429
 
 
@@ -60,14 +61,15 @@ class TelegramApi:
 
     async def call(self, method: str, *, patience: Patience | None = None, **values: Any) -> Any:
         """Call a method; return its result, raise TelegramError when there is none."""
-        given = {name: value for name, value in values.items() if value is not None}
-        body = msgspec.json.encode(given)
-        async with self._ask("POST", f"bot{self._token}/{method}", JSON, body, patience) as answer:
-            return self._read(answer.status, await answer.read(ANSWER_LIMIT))
+        return await self._post(method, "application/json", msgspec.json.encode(_given(values)), patience)
+
+    async def upload(self, method: str, field: str, file: OutgoingFile, **values: Any) -> Any:
+        """Call a method that takes a file."""
+        return await self._post(method, *make_form(field, file, _given(values)), None)
 
     async def download(self, path: str) -> AsyncGenerator[bytes]:
         """Go over the bytes of a file whose path `getFile` told."""
-        async with self._ask("GET", f"file/bot{self._token}/{path}", {}, None, None) as answer:
+        async with self._ask("GET", f"file/bot{self._token}/{path}") as answer:
             if answer.status != 200:
                 raise TelegramError("the file is not there any more", code=answer.status)
             async for piece in answer.pieces():
@@ -77,14 +79,17 @@ class TelegramApi:
         """Let go of connections."""
         await self._client.close()
 
+    async def _post(
+        self, method: str, media_type: str, content: bytes | StreamedContent, patience: Patience | None
+    ) -> Any:
+        more = {"headers": {"content-type": media_type}, "content": content, "patience": patience}
+        async with self._ask("POST", f"bot{self._token}/{method}", **more) as answer:
+            return self._read(answer.status, await answer.read(ANSWER_LIMIT))
+
     @asynccontextmanager
-    async def _ask(
-        self, method: str, path: str, headers: dict[str, str], body: bytes | None, patience: Patience | None
-    ) -> AsyncGenerator[HttpAnswer]:
+    async def _ask(self, method: str, path: str, **more: Any) -> AsyncGenerator[HttpAnswer]:
         try:
-            async with self._client.send(
-                method, f"{self._url}/{path}", headers=headers, content=body, patience=patience
-            ) as answer:
+            async with self._client.send(method, f"{self._url}/{path}", **more) as answer:
                 yield answer
         except HttpFault as fault:
             raise TelegramError(self._mask(fault.words), is_unsent=fault.is_unsent) from None
@@ -109,3 +114,7 @@ class TelegramApi:
 
     def _mask(self, words: str) -> str:
         return words.replace(self._token, "***")
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
