@@ -23,6 +23,7 @@ async def open_bot(
     tools: Sequence[Tool[Any]] = (),
     *,
     names: Sequence[str] = ("helper",),
+    config: dict[str, Any] | None = None,
     **settings: Any,
 ) -> AsyncGenerator[Shipmate]:
     """Open a workspace with a bot of Telegram for each name, to which everybody may talk, and listen."""
@@ -32,7 +33,7 @@ async def open_bot(
     common = {"kind": "telegram", "apiUrl": telegram.url, "open": True, **settings}
     environ = {f"TOKEN_{number}": bot.token for number, bot in enumerate(telegram.bots.values())}
     adapters = {name: {**common, "token": f"${{TOKEN_{number}}}"} for number, name in enumerate(names)}
-    (folder / "ship.json").write_text(json.dumps({"adapters": adapters}))
+    (folder / "ship.json").write_text(json.dumps({"adapters": adapters, **(config or {})}))
     ship = await Shipmate.open(folder, model=model, environ=environ, toolset=Toolset(tools))
     ship.listen()
     try:

@@ -25,11 +25,11 @@ from tests.support.raw_server import RawServer, Visit
 
 PATH = re.compile(r"POST /bot([^/ ]+)/(\w+) ")
 FILE = re.compile(r"GET /file/bot([^/ ]+)/(\S+) ")
-PERSON = {"id": 1, "is_bot": False, "first_name": "Ann", "last_name": "Lee", "username": "ann"}
-PRIVATE = {"id": 1, "type": "private", "first_name": "Ann"}
-GROUP = {"id": -100200, "type": "supergroup", "title": "Harbour", "is_forum": True}
-CHANNEL = {"id": -100300, "type": "channel", "title": "News"}
 Json = dict[str, Any]
+PERSON: Json = {"id": 1, "is_bot": False, "first_name": "Ann", "last_name": "Lee", "username": "ann"}
+PRIVATE: Json = {"id": 1, "type": "private", "first_name": "Ann"}
+GROUP: Json = {"id": -100200, "type": "supergroup", "title": "Harbour", "is_forum": True}
+CHANNEL: Json = {"id": -100300, "type": "channel", "title": "News"}
 
 
 class RefusedError(Exception):
@@ -46,6 +46,10 @@ class LostError(Exception):
     """The connection ends before the answer."""
 
 
+class HungError(LostError):
+    """Nobody answers, for as long as somebody waits."""
+
+
 @dataclass
 class Bot:
     """One bot: who it is, and what waits for it."""
@@ -53,10 +57,11 @@ class Bot:
     token: str
     me: Json
     updates: list[Json] = field(default_factory=list)
+    # All that was ever there for it.
+    history: list[Json] = field(default_factory=list)
     # What it told to have.
     confirmed: int = 0
     webhook: Json = field(default_factory=dict)
-    commands: list[Json] = field(default_factory=list)
     # The question that is held; another one ends it.
     held: asyncio.Future[None] | None = None
 
@@ -127,6 +132,7 @@ class BotApi:
         self._count += 1
         for bot in self.bots.values():
             bot.updates.append({"update_id": self._count, **values})
+            bot.history.append(bot.updates[-1])
             if bot.held and not bot.held.done():
                 bot.held.set_result(None)
 
@@ -176,7 +182,10 @@ class BotApi:
             body: Json = {"ok": True, "result": result}
         except RefusedError as error:
             body = error.body
-        except LostError:
+        except LostError as error:
+            if isinstance(error, HungError):
+                self._note()
+                await visit.reader.read()
             visit.writer.transport.abort()
             return
         finally:
