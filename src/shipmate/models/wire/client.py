@@ -21,7 +21,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from shipmate.models.wire.http.address import Address, read_address
-from shipmate.models.wire.http.outgoing import Outgoing, Patience
+from shipmate.models.wire.http.outgoing import Outgoing, Patience, StreamedContent
 from shipmate.models.wire.http.proxy import find_proxy
 from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wording import say
@@ -77,7 +77,7 @@ class HttpClient:
         url: str,
         *,
         headers: Mapping[str, str] | None = None,
-        content: bytes | None = None,
+        content: bytes | StreamedContent | None = None,
         patience: Patience | None = None,
         may_repeat: bool = False,
         takes_redirects: bool = False,
@@ -159,12 +159,13 @@ def is_sendable(value: str) -> bool:
 
 
 def _list_headers(
-    address: Address, headers: Mapping[str, str], content: bytes | None
+    address: Address, headers: Mapping[str, str], content: bytes | StreamedContent | None
 ) -> list[tuple[bytes, bytes]]:
     wanted = {"host": address.authority, "accept-encoding": "identity", **address.headers}
     wanted |= {name.lower(): value for name, value in headers.items() if name.lower() not in FRAMING}
     if content is not None:
-        wanted["content-length"] = str(len(content))
+        size = content.size if isinstance(content, StreamedContent) else len(content)
+        wanted["content-length"] = str(size)
     return [_encode_header(name, value) for name, value in wanted.items()]
 
 

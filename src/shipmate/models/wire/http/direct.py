@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 
 import httptools
 
 from shipmate.models.wire.http.network import Network, NetworkStream
-from shipmate.models.wire.http.outgoing import Outgoing
+from shipmate.models.wire.http.outgoing import Outgoing, StreamedContent
 from shipmate.models.wire.http.trouble import HttpFault, explain_late
 from shipmate.models.wording import say
 
@@ -185,7 +186,13 @@ class DirectResponse:
         head = b"".join((start, *lines, b"\r\n"))
         request.is_asked = True
         try:
-            await self._stream.send(head + (request.content or b""), request.patience.write)
+            if isinstance(request.content, StreamedContent):
+                await self._stream.send(head, request.patience.write)
+                async with aclosing(request.content.open()) as pieces:
+                    async for piece in pieces:
+                        await self._stream.send(piece, request.patience.write)
+            else:
+                await self._stream.send(head + (request.content or b""), request.patience.write)
         except TimeoutError:
             raise HttpFault("timeout", say("not-taken", host=self._host)) from None
         except OSError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable
+
 import msgspec
 
 from shipmate.models.wire.http.address import Address
@@ -24,13 +26,20 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
         return self.connect if self.first is None else min(self.connect, self.first)
 
 
+class StreamedContent(msgspec.Struct, frozen=True):
+    """A body that is read while it is sent, from its beginning at each attempt: `size` bytes of `open`."""
+
+    size: int
+    open: Callable[[], AsyncGenerator[bytes]]
+
+
 class Outgoing(msgspec.Struct, eq=False):
     """What is sent, and how far it came."""
 
     method: str
     address: Address
     lines: list[tuple[bytes, bytes]]
-    content: bytes | None
+    content: bytes | StreamedContent | None
     patience: Patience
     # Whether a connection was made for it; nothing of it has left before it is asked.
     is_fresh: bool = False

@@ -11,7 +11,7 @@ import httpcore2
 
 from shipmate.models.wire.http.address import PORTS, read_address
 from shipmate.models.wire.http.network import Network
-from shipmate.models.wire.http.outgoing import Outgoing
+from shipmate.models.wire.http.outgoing import Outgoing, StreamedContent
 from shipmate.models.wire.http.trouble import HttpFault, explain_late
 from shipmate.models.wording import say
 
@@ -115,8 +115,10 @@ def _make_request(request: Outgoing, extensions: dict[str, Any]) -> httpcore2.Re
     address = request.address
     port = None if address.port == PORTS[address.scheme] else address.port
     target = httpcore2.URL(scheme=address.scheme, host=address.host, port=port, target=address.target)
+    content = request.content
+    body = content.open() if isinstance(content, StreamedContent) else content
     return httpcore2.Request(
-        request.method, target, headers=request.lines, content=request.content, extensions=extensions
+        request.method, target, headers=request.lines, content=body, extensions=extensions
     )
 
 

@@ -1,0 +1,1 @@
+"""Telegram, spoken directly: the Bot API over HTTP."""
