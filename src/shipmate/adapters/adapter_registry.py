@@ -18,7 +18,10 @@ from shipmate.workspace.finding import Finding
 from shipmate.workspace.load import unknown_keys
 
 # Where each kind stands; a module is loaded when its platform is spoken to.
-BUILT_IN = {"memory": "shipmate.adapters.memory_platform:MemoryAdapter"}
+BUILT_IN = {
+    "feishu": "shipmate.adapters.feishu.feishu:FeishuAdapter",
+    "memory": "shipmate.adapters.memory_platform:MemoryAdapter",
+}
 GROUP = "shipmate.adapters"
 # Words that mean something else in front of an id.
 RESERVED = frozenset({name for name, surface in SURFACES.items() if surface.is_owner} | {"api", "person"})
