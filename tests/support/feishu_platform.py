@@ -28,8 +28,11 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
 
 from shipmate.adapters.feishu.feishu import FeishuSettings
+from shipmate.adapters.feishu.feishu_frame import Frame, read_frame, write_frame
 from shipmate.delivery.adapter import HookRequest
 
 APP_ID, APP_SECRET = "cli_a1", "the-app-secret"
@@ -111,6 +114,12 @@ class FeishuPlatform:
         self.faults: deque[Response | None] = deque()
         self.uploads: list[tuple[str, Json, bytes]] = []
         self.changed = asyncio.Event()
+        # The long connections there are, those there have been, and what came over them.
+        self.connections: list[ServerConnection] = []
+        self.connected = 0
+        self.pings = 0
+        self.pace = {"PingInterval": 60, "ReconnectInterval": 0, "ReconnectNonce": 0, "ReconnectCount": -1}
+        self._answers: dict[str, asyncio.Future[Json]] = {}
         self._count = 0
 
     async def __aenter__(self) -> Self:
@@ -120,6 +129,7 @@ class FeishuPlatform:
         base = "/open-apis/im/v1"
         routes = [
             Route("/open-apis/auth/v3/tenant_access_token/internal", self._sign_in, methods=["POST"]),
+            Route("/callback/ws/endpoint", self._tell_endpoint, methods=["POST"]),
             Route("/open-apis/bot/v3/info", self._tell_bot),
             Route("/open-apis/contact/v3/users/{id}", self._tell_person),
             Route(f"{base}/chats/{{id}}", self._tell_chat),
@@ -139,9 +149,12 @@ class FeishuPlatform:
         self._server = _Server(config)
         self._task = asyncio.create_task(self._server.serve(sockets=[listening]))
         await self._server.begun.wait()
+        self._sockets = await serve(self._connect, "127.0.0.1", 0)
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._sockets.close()
+        await self._sockets.wait_closed()
         self._server.should_exit = True
         await self._task
 
@@ -226,6 +239,69 @@ class FeishuPlatform:
             "tenant_key": "t1",
         }
         return {"schema": "2.0", "header": header, "event": event}
+
+    # The long connection.
+
+    async def deliver(self, payload: Json, pieces: int = 1) -> Json:
+        """Deliver an event over a long connection until it is taken; return what is answered."""
+        while True:
+            answer = await self.offer(payload, pieces)
+            if answer.get("code") == 200:
+                data = answer.get("data")
+                return json.loads(base64.b64decode(data)) if data else {}
+
+    async def offer(self, payload: Json, pieces: int = 1) -> Json:
+        """Deliver an event once; return the answer, an empty one when the connection ended."""
+        while not self.connections:
+            await self.changed.wait()
+        self._count += 1
+        name, body = f"msg{self._count}", json.dumps(payload).encode()
+        size = -(-len(body) // pieces)
+        answer = self._answers[name] = asyncio.get_running_loop().create_future()
+        for place in range(pieces):
+            headers = [("type", "event"), ("message_id", name), ("sum", str(pieces)), ("seq", str(place))]
+            piece = body[place * size : (place + 1) * size]
+            frame = Frame(seq=self._count, log=2**63 + 1, service=7, method=1, headers=headers, payload=piece)
+            await self.connections[-1].send(write_frame(frame))
+        return await answer
+
+    async def _tell_endpoint(self, request: Request) -> Response:
+        if await request.json() != {"AppID": APP_ID, "AppSecret": APP_SECRET}:
+            return refuse(514, "app_id or app_secret is invalid", 200)
+        port = self._sockets.sockets[0].getsockname()[1]
+        url = f"ws://127.0.0.1:{port}/ws/v2?device_id=1&service_id=7&ticket=the-ticket"
+        return JSONResponse({"code": 0, "msg": "", "data": {"URL": url, "ClientConfig": self.pace}})
+
+    async def _connect(self, connection: ServerConnection) -> None:
+        self.connections.append(connection)
+        self.connected += 1
+        self._note()
+        try:
+            async for data in connection:
+                assert isinstance(data, bytes)
+                await self._take_frame(connection, data)
+        except ConnectionClosed:
+            pass
+        finally:
+            self.connections.remove(connection)
+            for answer in self._answers.values():
+                if not answer.done():
+                    answer.set_result({})
+
+    async def _take_frame(self, connection: ServerConnection, data: bytes) -> None:
+        frame = read_frame(data)
+        if frame.method == 0:
+            assert frame.headers == [("type", "ping")]
+            assert frame.service == 7
+            self.pings += 1
+            pong = Frame(headers=[("type", "pong")], payload=json.dumps(self.pace).encode())
+            await connection.send(write_frame(pong))
+            self._note()
+        else:
+            assert frame.find("biz_rt").isdecimal()
+            answer = self._answers[frame.find("message_id")]
+            if not answer.done():
+                answer.set_result(json.loads(frame.payload))
 
     # What the app asks for.
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from shipmate.adapters.feishu.feishu_api import FeishuApi, FeishuRefusedError, encode
 from shipmate.adapters.feishu.feishu_card import make_card, make_post, needs_card
+from shipmate.adapters.feishu.feishu_connection import LongConnection
 from shipmate.adapters.feishu.feishu_event import (
     CLICKED,
     PRESS,
@@ -25,9 +26,18 @@ from shipmate.adapters.feishu.feishu_event import (
     read_message,
     read_recall,
 )
+from shipmate.adapters.feishu.feishu_file import upload_file
 from shipmate.adapters.feishu.feishu_hook import CHALLENGE, FeishuHook
 from shipmate.adapters.feishu.feishu_name import FeishuNames
-from shipmate.delivery.adapter import Adapter, Hear, HookAnswer, HookRequest, OutgoingMessage
+from shipmate.adapters.feishu.feishu_pace import FeishuPace
+from shipmate.delivery.adapter import (
+    Adapter,
+    Hear,
+    HookAnswer,
+    HookRequest,
+    OutgoingFile,
+    OutgoingMessage,
+)
 from shipmate.errors import ConfigError, EditGoneError, SendError
 from shipmate.values.adapter_event import AdapterEvent, Chat, HeardEvent, RemoteFile, Speaker
 from shipmate.values.event import AdapterCapabilities
@@ -77,6 +87,9 @@ class FeishuAdapter(Adapter):
             supports_rich_cards=True,
             supports_threaded_replies=True,
             supports_edits=True,
+            supports_files=True,
+            supports_voice=True,
+            max_file_bytes=FILE_BYTES,
             max_message_chars=MESSAGE_BYTES,
             counts="bytes",
             keeps_keys_seconds=KEY_SECONDS,
@@ -90,14 +103,16 @@ class FeishuAdapter(Adapter):
             if settings.mode == "webhook"
             else None
         )
+        self._sends, self._edits = FeishuPace(), FeishuPace()
         self._bot = ""
         self._recent: OrderedDict[str, tuple[Chat, Speaker]] = OrderedDict()
         self._clicks: set[asyncio.Task[HeardEvent]] = set()
 
     async def listen(self, hear: Hear) -> None:
         """Hear the platform over the long connection; a webhook is heard by the server."""
-        del hear
-        await asyncio.get_running_loop().create_future()
+        if self._hook is not None:
+            await asyncio.get_running_loop().create_future()
+        await LongConnection(self._api, lambda payload: self.take(payload, hear)).run()
 
     async def answer_hook(self, request: HookRequest, hear: Hear) -> HookAnswer:
         """Take an event; whatever is not surely the platform's own is refused."""
@@ -130,7 +145,10 @@ class FeishuAdapter(Adapter):
         return {}
 
     async def send(self, message: OutgoingMessage) -> str:
-        """Send words as a post, and what changes or asks as a card."""
+        """Send words as a post, what changes or asks as a card, and files as what they are."""
+        self._sends.step()
+        if message.file is not None:
+            return await self._send_file(message, message.file)
         try:
             return await self._post(message, *_render(message))
         except FeishuRefusedError as error:
@@ -229,6 +247,13 @@ class FeishuAdapter(Adapter):
         items = (found.get("data") or {}).get("items") or ()
         return any((each.get("sender") or {}).get("id") == self._app_id for each in items)
 
+    async def _send_file(self, message: OutgoingMessage, file: OutgoingFile) -> str:
+        kind, content = await upload_file(self._api, file, message.text)
+        if message.text and kind != "post":
+            # Files have no words of their own here.
+            await self._post(replace(message, key=f"{message.key}-words"), "post", make_post(message.text))
+        return await self._post(message, kind, content)
+
     async def _post(self, message: OutgoingMessage, kind: str, content: str) -> str:
         body: dict[str, Any] = {"msg_type": kind, "content": content, "uuid": message.key}
         topic = message.thread_id.topic
@@ -257,6 +282,7 @@ class FeishuAdapter(Adapter):
         raise FeishuRefusedError(BAD_PARAMETER, "the topic holds no message")
 
     async def _change(self, sent_id: str, message: OutgoingMessage, *, is_plain: bool) -> None:
+        self._edits.step()
         path = f"{MESSAGES}/{quote(sent_id, safe='')}"
         try:
             await self._api.call("PATCH", path, {"content": make_card(message, is_plain=is_plain)})

@@ -57,6 +57,11 @@ class FeishuApi:
         self._token = ""
         self._good_until = 0.0
 
+    @property
+    def is_encrypted(self) -> bool:
+        """Return whether the platform is spoken to over TLS."""
+        return self._base.startswith("https:")
+
     async def call(
         self, method: str, path: str, body: JsonObject | None = None, query: Mapping[str, str] | None = None
     ) -> JsonObject:
