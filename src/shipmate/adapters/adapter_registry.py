@@ -19,6 +19,7 @@ from shipmate.workspace.load import unknown_keys
 
 # Where each kind stands; a module is loaded when its platform is spoken to.
 BUILT_IN = {
+    "feishu": "shipmate.adapters.feishu.feishu:FeishuAdapter",
     "memory": "shipmate.adapters.memory_platform:MemoryAdapter",
     "telegram": "shipmate.adapters.telegram.telegram_adapter:TelegramAdapter",
 }

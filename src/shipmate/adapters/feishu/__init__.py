@@ -1,0 +1,1 @@
+"""Feishu, and Lark, which is Feishu abroad."""

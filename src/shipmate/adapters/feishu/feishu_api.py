@@ -1,0 +1,198 @@
+"""Ask Feishu's open platform: sign in, keep the token, and tell a limit from a refusal and from silence."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from shipmate.errors import NotFoundError, SendError, SendLaterError, SendRefusedError
+from shipmate.models.wire.client import HttpClient
+from shipmate.models.wire.http.http_answer import HttpAnswer
+from shipmate.models.wire.http.outgoing import Patience
+from shipmate.models.wire.http.trouble import HttpFault
+from shipmate.values.message import JsonObject
+
+DOMAINS = {"feishu": "https://open.feishu.cn", "lark": "https://open.larksuite.com"}
+PATIENCE = Patience(connect=10.0, first=30.0, stall=30.0)
+ANSWER_LIMIT = 2_000_000
+# So long before its end a token is renewed; Feishu gives another one within the last half hour.
+RENEW_SECONDS = 300.0
+# The token is not, or no longer, good: nothing was done.
+TOKEN_CODES = frozenset({99991661, 99991663, 99991664, 99991665, 99991668, 99991671, 99991677})
+# Too much at once: of the whole app, or in one chat.
+APP_LIMIT_CODES = frozenset({99991400, 11232, 11247})
+CHAT_LIMIT_CODES = frozenset({230020, 11233, 11248})
+# The same message is on its way: nobody knows yet.
+UNDER_WAY = 230049
+RESET_HEADER = "x-ogw-ratelimit-reset"
+LONGEST_REASON = 300
+
+
+class FeishuRefusedError(SendRefusedError):
+    """Feishu refused this. Look its code up in the documentation of the open platform."""
+
+    def __init__(self, code: int, words: str) -> None:
+        super().__init__(f"Feishu refused it: {words[:LONGEST_REASON]} ({code})")
+        self.code = code
+        self.words = words
+
+
+class FeishuApi:
+    """The open platform, as one app speaks to it."""
+
+    def __init__(
+        self, domain: str, app_id: str, app_secret: str, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._base = DOMAINS.get(domain, domain).rstrip("/")
+        self._app = {"app_id": app_id, "app_secret": app_secret}
+        self._client = HttpClient(os.environ, PATIENCE)
+        self._clock = clock
+        self._lock = asyncio.Lock()
+        self._token = ""
+        self._good_until = 0.0
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Return whether the platform is spoken to over TLS."""
+        return self._base.startswith("https:")
+
+    async def call(
+        self, method: str, path: str, body: JsonObject | None = None, query: Mapping[str, str] | None = None
+    ) -> JsonObject:
+        """Ask for something; return the answer when its code is 0.
+
+        Raise SendLaterError or FeishuRefusedError when surely nothing was done, SendError when nobody knows.
+        """
+        content = None if body is None else encode(body)
+        return await self._ask(method, path, query, content, "application/json; charset=utf-8")
+
+    async def upload(
+        self, path: str, fields: Mapping[str, str], name: str, filename: str, data: bytes
+    ) -> Any:
+        """Upload a file; return the `data` of the answer."""
+        mark = secrets.token_hex(16)
+        lines = [
+            f'--{mark}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'
+            for key, value in fields.items()
+        ]
+        plain = "".join("_" if char in '"\\' or not char.isprintable() else char for char in filename)
+        lines.append(
+            f'--{mark}\r\nContent-Disposition: form-data; name="{name}"; filename="{plain}"\r\n'
+            "Content-Type: application/octet-stream\r\n\r\n"
+        )
+        content = b"".join(("".join(lines).encode(), data, f"\r\n--{mark}--\r\n".encode()))
+        return (await self._ask("POST", path, None, content, f"multipart/form-data; boundary={mark}"))["data"]
+
+    async def pieces(self, path: str, query: Mapping[str, str]) -> AsyncIterator[bytes]:
+        """Go over the bytes of something; raise NotFoundError when it cannot be had."""
+        headers = {"authorization": f"Bearer {await self._sign_in()}"}
+        async with self._client.send("GET", self._url(path, query), headers=headers) as answer:
+            if answer.status != 200:
+                words = _read(await answer.read(ANSWER_LIMIT, cut=True)).get("msg")
+                raise NotFoundError(f"Feishu does not hand it out: {words or answer.status}.")
+            async for piece in answer.pieces():
+                yield piece
+
+    async def endpoint(self) -> JsonObject:
+        """Return where the long connection is to be made, and at which pace."""
+        body = {"AppID": self._app["app_id"], "AppSecret": self._app["app_secret"]}
+        return (await self._exchange("POST", self._url("/callback/ws/endpoint"), {}, encode(body)))["data"]
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self._client.close()
+
+    async def _ask(
+        self, method: str, path: str, query: Mapping[str, str] | None, content: bytes | None, kind: str
+    ) -> JsonObject:
+        url = self._url(path, query)
+        for is_last in (False, True):
+            token = await self._sign_in()
+            headers = {"authorization": f"Bearer {token}", "content-type": kind}
+            try:
+                return await self._exchange(method, url, headers, content)
+            except FeishuRefusedError as error:
+                if is_last or error.code not in TOKEN_CODES:
+                    raise
+                if token == self._token:
+                    self._good_until = 0.0
+        raise AssertionError("the second answer is returned or raised")
+
+    async def _sign_in(self) -> str:
+        """Return a token that is good for a while."""
+        async with self._lock:
+            if self._clock() < self._good_until:
+                return self._token
+            url = self._url("/open-apis/auth/v3/tenant_access_token/internal")
+            try:
+                answer = await self._exchange("POST", url, {}, encode(self._app))
+            except FeishuRefusedError as error:
+                words = f"Feishu does not let the app in ({error.code}). Check appId and appSecret."
+                raise SendLaterError(words, everywhere=True) from None
+            except SendLaterError:
+                raise
+            except SendError as error:
+                # Nothing but a token was asked for.
+                raise SendLaterError(str(error)) from None
+            seconds = float(answer.get("expire") or 0)
+            self._token = str(answer.get("tenant_access_token") or "")
+            self._good_until = self._clock() + max(seconds - RENEW_SECONDS, seconds / 2)
+            return self._token
+
+    async def _exchange(
+        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None
+    ) -> JsonObject:
+        headers = {"content-type": "application/json; charset=utf-8", **headers}
+        try:
+            async with self._client.send(method, url, headers=headers, content=content) as answer:
+                found = _read(await answer.read(ANSWER_LIMIT))
+        except HttpFault as fault:
+            if fault.is_unsent:
+                raise SendLaterError(fault.words) from None
+            raise SendError(fault.words) from None
+        if answer.status < 300 and found.get("code") == 0:
+            return found
+        raise _explain(answer, found)
+
+    def _url(self, path: str, query: Mapping[str, str] | None = None) -> str:
+        return f"{self._base}{path}{f'?{urlencode(query)}' if query else ''}"
+
+
+def encode(value: Any) -> bytes:
+    """Write JSON as short as it can be: the platform counts its bytes."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _read(body: bytes) -> JsonObject:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _explain(answer: HttpAnswer, found: JsonObject) -> SendError:
+    """Return what an answer that is no success means."""
+    code = found.get("code")
+    if answer.status == 429 or code in APP_LIMIT_CODES or code in CHAT_LIMIT_CODES:
+        return SendLaterError(
+            "Feishu takes no more for now",
+            retry_after=_read_seconds(answer.headers.get(RESET_HEADER) or answer.headers.get("retry-after")),
+            everywhere=code not in CHAT_LIMIT_CODES,
+        )
+    if answer.status >= 500 or not isinstance(code, int) or code in (0, UNDER_WAY):
+        return SendError(f"Feishu answered {answer.status}, and nobody knows what came of it")
+    return FeishuRefusedError(code, str(found.get("msg") or ""))
+
+
+def _read_seconds(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
