@@ -22,6 +22,7 @@ from email.parser import BytesParser
 from typing import Any, Self
 
 from tests.support.raw_server import RawServer, Visit
+from tests.support.wait import LONG
 
 PATH = re.compile(r"POST /bot([^/ ]+)/(\w+) ")
 FILE = re.compile(r"GET /file/bot([^/ ]+)/(\S+) ")
@@ -155,7 +156,7 @@ class BotApi:
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Wait until something is so."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(LONG):
             while not is_so():
                 await self.changed.wait()
 

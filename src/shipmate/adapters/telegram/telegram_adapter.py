@@ -104,7 +104,8 @@ class TelegramAdapter(Adapter):
             await self._know_me()
             if self._webhook is not None:
                 await self._webhook.announce(self._api)
-            await self._poller.poll(lambda updates: self._take(updates, hear))
+            else:
+                await self._poller.poll(lambda updates: self._take(updates, hear))
         except TelegramError as fault:
             if fault.code in UNAUTHORIZED:
                 raise ConfigError(
