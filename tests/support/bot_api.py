@@ -22,6 +22,7 @@ from email.parser import BytesParser
 from typing import Any, Self
 
 from tests.support.raw_server import RawServer, Visit
+from tests.support.wait import LONG
 
 PATH = re.compile(r"POST /bot([^/ ]+)/(\w+) ")
 FILE = re.compile(r"GET /file/bot([^/ ]+)/(\S+) ")
@@ -155,7 +156,7 @@ class BotApi:
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Wait until something is so."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(LONG):
             while not is_so():
                 await self.changed.wait()
 
@@ -191,7 +192,7 @@ class BotApi:
         finally:
             self._note()
         code = body.get("error_code", 200)
-        await visit.answer(json.dumps(body), status=f"{code} X", kind="application/json")
+        await visit.answer(json.dumps(body, default=str), status=f"{code} X", kind="application/json")
 
     async def _hand_out(self, visit: Visit, token: str, path: str) -> None:
         if token not in self.bots or path not in self.files:
@@ -336,8 +337,10 @@ def _read_body(visit: Visit) -> Json:
         name = str(part.get_param("name", header="content-disposition"))
         data = part.get_payload(decode=True)
         assert isinstance(data, bytes)
-        if filename := part.get_filename():
-            found[name] = {"name": filename, "data": data, "type": part.get_content_type()}
+        raw = dict(part.raw_items())["content-disposition"]
+        if filename := re.search(r'filename="([^"]*)"', raw):
+            shown = filename[1].encode("utf-8", "surrogateescape").decode()
+            found[name] = {"name": shown, "data": data, "type": part.get_content_type()}
         else:
             found[name] = json.loads(data) if data[:1] in (b"{", b"[") else data.decode()
             if name in ("message_thread_id",):

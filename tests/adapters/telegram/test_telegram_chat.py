@@ -19,6 +19,7 @@ from shipmate.values.message import text_of
 from shipmate.values.thread_id import ThreadId
 from tests.support.bot import open_bot
 from tests.support.bot_api import GROUP, PERSON, PRIVATE, BotApi, LostError, RefusedError
+from tests.support.chat import until_begun
 from tests.support.server import make_site, make_workspace, opener_for, serving
 from tests.support.workspace import Probe
 
@@ -202,3 +203,23 @@ async def test_telegram_calls_at_the_hook_of_the_server(tmp_path: Path) -> None:
             await telegram.wait("Aye.")
             await served.idle()
         assert telegram.texts() == ["Aye."]
+
+
+async def test_an_edit_counts_while_its_message_waits_and_commands_are_commands(tmp_path: Path) -> None:
+    rest = asyncio.Event()
+    model = ScriptedModel([[hold(rest), say("One.")], "Two."])
+    async with BotApi() as telegram, open_bot(tmp_path, model, telegram) as ship:
+        [bot] = telegram.bots.values()
+        async with until_begun(ship, "helper:dm:1"):
+            first = telegram.say("first")
+        waiting = telegram.say("secnod")
+        telegram.update(edited_message={**waiting, "text": "second", "edit_date": waiting["date"] + 1})
+        telegram.update(edited_message={**first, "text": "late", "edit_date": first["date"] + 1})
+        await telegram.until(lambda: not bot.updates)
+        rest.set()
+        await telegram.wait("One.", "Two.")
+        telegram.say("/help")
+        await telegram.wait("/new")
+        thread = await ship.threads.read(ThreadId("helper", "dm", "1"))
+    said = [text_of(row) for row in thread.messages if row["role"] == "user"]
+    assert said == ["first", "second"]

@@ -7,7 +7,7 @@ import bisect
 
 import pytest
 
-from shipmate.adapters.telegram.telegram_pace import Pace
+from shipmate.adapters.telegram.telegram_pace import TelegramPace
 from shipmate.errors import SendLaterError
 
 
@@ -27,7 +27,7 @@ class Clock:
 
 async def test_fifty_chats_that_show_answers_never_take_more_than_thirty_messages_a_second() -> None:
     clock = Clock()
-    pace = Pace(clock, clock.sleep)
+    pace = TelegramPace(clock, clock.sleep)
     sent: list[float] = []
     shown: dict[int, int] = {}
     pauses: set[float | None] = set()
@@ -49,7 +49,7 @@ async def test_fifty_chats_that_show_answers_never_take_more_than_thirty_message
 
 async def test_in_a_group_previews_leave_room_and_words_go_at_once() -> None:
     clock = Clock()
-    pace = Pace(clock, clock.sleep)
+    pace = TelegramPace(clock, clock.sleep)
     await pace.keep("-1", is_preview=True)
     clock.now = 1.0
     with pytest.raises(SendLaterError) as later:

@@ -17,6 +17,7 @@ import pytest
 
 from shipmate.models.wire.client import HttpClient, Patience
 from shipmate.models.wire.http.address import read_address
+from shipmate.models.wire.http.outgoing import StreamedContent
 from shipmate.models.wire.http.trouble import HttpFault
 from tests.support.raw_server import Certificates, RawServer, Serve, Visit
 
@@ -596,3 +597,20 @@ async def test_a_proxy_that_is_away_is_not_taken_for_the_server(scheme: str) -> 
     assert caught.value.kind == "proxy"
     assert caught.value.is_unsent
     assert caught.value.words == f"the proxy cannot be reached (nothing answers at 127.0.0.1:{port})"
+
+
+@pytest.mark.parametrize("is_proxied", [False, True])
+async def test_a_body_that_is_read_while_it_is_sent_arrives_whole(is_proxied: bool) -> None:
+    async def read() -> AsyncGenerator[bytes]:
+        for number in range(50):
+            await asyncio.sleep(0)
+            yield bytes([number]) * 10_000
+
+    async with RawServer(hello) as server:
+        host = "http://far.example" if is_proxied else server.url
+        async with client({"http_proxy": server.url} if is_proxied else {}) as asker:
+            for _ in range(2):
+                async with asker.send("POST", host, content=StreamedContent(500_000, read)) as answer:
+                    assert await answer.read(10) == b"hello"
+    whole = b"".join([piece async for piece in read()])
+    assert [visit.body == whole for visit in server.visits] == [True, True]

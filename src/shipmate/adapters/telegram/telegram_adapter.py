@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from shipmate.adapters.telegram.telegram_api import API_URL, TelegramApi, TelegramError
 from shipmate.adapters.telegram.telegram_markup import render
-from shipmate.adapters.telegram.telegram_pace import Pace
+from shipmate.adapters.telegram.telegram_pace import TelegramPace
 from shipmate.adapters.telegram.telegram_poller import Poller
 from shipmate.adapters.telegram.telegram_update import (
     TelegramUpdate,
@@ -95,7 +95,7 @@ class TelegramAdapter(Adapter):
         self._poller = Poller(name, self._api)
         is_called = settings.mode == "webhook"
         self._webhook = Webhook(name, settings.webhook_url, settings.secret) if is_called else None
-        self._pace = Pace()
+        self._pace = TelegramPace()
         self._me: TelegramUser | None = None
 
     async def listen(self, hear: Hear) -> None:
@@ -104,7 +104,8 @@ class TelegramAdapter(Adapter):
             await self._know_me()
             if self._webhook is not None:
                 await self._webhook.announce(self._api)
-            await self._poller.poll(lambda updates: self._take(updates, hear))
+            else:
+                await self._poller.poll(lambda updates: self._take(updates, hear))
         except TelegramError as fault:
             if fault.code in UNAUTHORIZED:
                 raise ConfigError(

@@ -19,7 +19,7 @@ GROUP_PREVIEW_SECONDS = 4.0
 GROUP_COUNT = 1_000
 
 
-class Pace:
+class TelegramPace:
     """The pace of one bot."""
 
     def __init__(

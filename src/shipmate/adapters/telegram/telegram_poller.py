@@ -41,7 +41,8 @@ class Poller:
             except TelegramError as fault:
                 if not fault.is_passing:
                     raise
-                log.warning("%s hears nothing for now: %s", self._name, fault)
+                if pause == FIRST_PAUSE_SECONDS:
+                    log.warning("%s hears nothing for now: %s", self._name, fault)
                 await asyncio.sleep(fault.retry_after or pause)
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
                 continue
