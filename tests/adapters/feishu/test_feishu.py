@@ -163,7 +163,7 @@ async def test_answers_are_replies_and_stay_in_their_topic() -> None:
     ]
 
 
-async def test_a_token_is_kept_and_renewed_before_and_when_it_ends() -> None:
+async def test_a_token_is_kept_and_renewed_when_it_is_not_taken_any_more() -> None:
     async with by_webhook() as counterpart:
         adapter, platform = counterpart.adapter, counterpart.platform
         for number in range(3):

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
 from shipmate.adapters.feishu import feishu
 from shipmate.adapters.feishu.feishu import FeishuAdapter
+from shipmate.app import Shipmate
+from shipmate.delivery import preview
 from shipmate.delivery.adapter import Button, OutgoingMessage
 from shipmate.errors import SendError
+from shipmate.models.port import Model
+from shipmate.models.scripted import ScriptedModel, call, hold, say
+from shipmate.tools.toolset import Toolset
 from shipmate.values.adapter_event import AdapterEvent, HeardEvent
 from shipmate.values.thread_id import ThreadId
 from tests.support.conformance import (
@@ -22,7 +29,8 @@ from tests.support.conformance import (
     listening,
     tells_that_something_arrived_only_once_it_is_kept,
 )
-from tests.support.feishu_platform import APP_SECRET, CHAT, FeishuPlatform
+from tests.support.feishu_platform import APP_ID, APP_SECRET, BOT, CHAT, GROUP, FeishuPlatform, words_of
+from tests.support.workspace import Probe
 
 
 class ConnectedCounterpart:
@@ -111,3 +119,58 @@ async def test_a_connection_that_cannot_be_made_says_so_without_its_ticket() -> 
     assert "514" in str(refused.value)
     assert "wrong-secret" not in str(refused.value)
     assert APP_SECRET not in str(refused.value)
+
+
+@asynccontextmanager
+async def sailing(
+    folder: Path, platform: FeishuPlatform, model: Model, tools: list[Probe]
+) -> AsyncGenerator[Shipmate]:
+    """Open a workspace that hears the platform over a long connection."""
+    (folder / "Agent.md").write_text("# Captain\n")
+    settings = {"domain": platform.url, "appId": APP_ID, "appSecret": APP_SECRET, "open": True}
+    (folder / "ship.json").write_text(json.dumps({"adapters": {"feishu": settings}}))
+    ship = await Shipmate.open(folder, model=model, environ={}, toolset=Toolset(tools))
+    ship.listen()
+    try:
+        yield ship
+    finally:
+        await ship.close()
+
+
+async def test_a_question_in_a_group_is_answered_by_a_click_after_a_restart(tmp_path: Path) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[say("May I?"), call("act", mark="x")], "Done."])
+    mentions = [{"key": "@_user_1", "id": {"open_id": BOT}, "name": "Mate"}]
+    async with FeishuPlatform() as platform, asyncio.timeout(2 * LONG):
+        async with sailing(tmp_path, platform, model, [act]):
+            await platform.deliver(
+                platform.say("@_user_1 go", chat=GROUP, mentions=mentions, message_id="om_1")
+            )
+            await platform.wait("act")
+        words, card = platform.in_chat(GROUP)
+        assert (words.kind, words.text, words.reply_to) == ("post", "May I?", "om_1")
+        assert card.kind == "interactive"
+        async with sailing(tmp_path, platform, model, [act]):
+            click = platform.click(card, "✅ Yes, once")
+            assert await platform.deliver(click) == {"toast": {"type": "info", "content": "Got it."}}
+            await platform.deliver(click)
+            await platform.wait("Done.", "Allowed.")
+        assert act.marks == ["x"]
+        assert card.buttons == []
+
+
+async def test_an_answer_is_one_card_that_changes_while_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview, "FIRST_SECONDS", 0.0)
+    hold_on = asyncio.Event()
+    model = ScriptedModel([[say("First words. "), hold(hold_on), say("Last words.")]])
+    async with FeishuPlatform() as platform, asyncio.timeout(2 * LONG):
+        async with sailing(tmp_path, platform, model, []):
+            await platform.deliver(platform.say("go"))
+            await platform.wait("First words.")
+            hold_on.set()
+            await platform.wait("Last words.")
+        (card,) = platform.in_chat()
+        assert card.kind == "interactive"
+        assert [words_of(each) for each in card.history] == ["First words. …", "First words. Last words."]

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from msgspec import Meta
 from msgspec.structs import replace
 
-from shipmate.adapters.feishu.feishu_api import FeishuApi, FeishuRefusedError, encode
+from shipmate.adapters.feishu.feishu_api import FeishuApi, FeishuPace, FeishuRefusedError, encode
 from shipmate.adapters.feishu.feishu_card import make_card, make_post, needs_card
 from shipmate.adapters.feishu.feishu_connection import LongConnection
 from shipmate.adapters.feishu.feishu_event import (
@@ -29,7 +29,6 @@ from shipmate.adapters.feishu.feishu_event import (
 from shipmate.adapters.feishu.feishu_file import upload_file
 from shipmate.adapters.feishu.feishu_hook import CHALLENGE, FeishuHook
 from shipmate.adapters.feishu.feishu_name import FeishuNames
-from shipmate.adapters.feishu.feishu_pace import FeishuPace
 from shipmate.delivery.adapter import (
     Adapter,
     Hear,

@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
@@ -32,6 +33,8 @@ CHAT_LIMIT_CODES = frozenset({230020, 11233, 11248})
 UNDER_WAY = 230049
 RESET_HEADER = "x-ogw-ratelimit-reset"
 LONGEST_REASON = 300
+# How often one call may be made in a second and a minute; the platform's own limits are 50 and 1000.
+SECOND, MINUTE = 45, 950
 
 
 class FeishuRefusedError(SendRefusedError):
@@ -41,6 +44,25 @@ class FeishuRefusedError(SendRefusedError):
         super().__init__(f"Feishu refused it: {words[:LONGEST_REASON]} ({code})")
         self.code = code
         self.words = words
+
+
+class FeishuPace:
+    """The calls of one kind in the last minute."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._times: deque[float] = deque(maxlen=MINUTE)
+
+    def step(self) -> None:
+        """Count a call; raise SendLaterError with how long to wait when it would be one too many."""
+        now = self._clock()
+        wait = 0.0
+        for count, seconds in ((SECOND, 1.0), (MINUTE, 60.0)):
+            if len(self._times) >= count:
+                wait = max(wait, self._times[-count] + seconds - now)
+        if wait > 0:
+            raise SendLaterError("Feishu takes no more for now", retry_after=wait)
+        self._times.append(now)
 
 
 class FeishuApi:
