@@ -250,13 +250,18 @@ def test_u6_several_are_approved_in_one_step_by_keyboard(watched: Watched, servi
     say(page, "write alpha to a.txt and write beta to b.txt and write gamma to c.txt")
     cards = page.locator(".confirmation")
     expect(cards).to_have_count(3)
+    expect(page.get_by_role("button", name="Approve all 3")).to_be_enabled()
     watched.shoot("approval-several")
-    cards.first.get_by_role("button", name="Approve", exact=True).press("Enter")
+    approve = cards.first.get_by_role("button", name="Approve", exact=True)
+    expect(approve).to_be_enabled()
+    approve.press("Enter")
     expect(cards).to_have_count(2)
     # The next card as a whole, so that a key held down approves nothing unseen.
     expect(cards.first).to_be_focused()
+    both = page.get_by_role("button", name="Approve all 2")
+    expect(both).to_be_enabled()
     with page.expect_request(lambda request: request.method == "POST") as sent:
-        page.get_by_role("button", name="Approve all 2").press("Enter")
+        both.press("Enter")
     shown = page.request.get(f"{serving.address}/api/approvals").json()["approvals"]
     ids: list[str] = (sent.value.post_data_json or {})["ids"]
     assert len(ids) == 2

@@ -22,10 +22,11 @@ DAY = 86_400
 
 def keep(layout: Layout, name: str, *, has_thread: bool = True, days: float = 0, words: str = "hi") -> Path:
     thread_id = ThreadId("web", "room", name)
+    layout.threads.mkdir(parents=True, exist_ok=True)
+    layout.thread(thread_id).touch()
     make_log(layout.root).write(send(build(layout.root), said(words), thread_id=str(thread_id)))
-    if has_thread:
-        layout.threads.mkdir(parents=True, exist_ok=True)
-        layout.thread(thread_id).touch()
+    if not has_thread:
+        layout.thread(thread_id).unlink()
     path = layout.kept_requests(str(thread_id))
     at = time.time() - days * DAY
     os.utime(path, (at, at))

@@ -25,6 +25,7 @@ from shipmate.models.neutral import (
     ResultBlock,
     TextBlock,
 )
+from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
 from tests.support.kept import THREAD, TOOLS, build, make_log, said, send
 from tests.support.prompt import write_files
@@ -83,6 +84,13 @@ def test_u5_secrets_are_masked_in_every_piece_and_in_the_step(tmp_path: Path) ->
     assert "The word is •••." in read_account(kept, 0).system
     path = Layout(tmp_path).kept_requests(THREAD)
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+def test_u5_nothing_is_kept_of_a_thread_that_was_deleted_meanwhile(tmp_path: Path) -> None:
+    log, sent = make_log(tmp_path), send(build(tmp_path), said("Hello."))
+    Layout(tmp_path).thread(ThreadId.parse(THREAD)).unlink()
+    log.write(sent)
+    assert not Layout(tmp_path).kept_requests(THREAD).exists()
 
 
 def test_u5_masking_hides_digits_and_leaves_roles_and_names_of_sections(tmp_path: Path) -> None:

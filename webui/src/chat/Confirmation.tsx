@@ -14,7 +14,7 @@ import { Icon } from "../ui/Icon";
 import { say, sayError } from "../ui/toast";
 import { Data } from "./Data";
 import { isToolPart } from "./toolPart";
-import { unreadCards, useReadToEnd } from "./useReadToEnd";
+import { readCards, useFresh, useReadToEnd } from "./useReadToEnd";
 
 // A longer rule would hide the buttons; what it says is shown whole above them.
 const RULE_LIMIT = 80;
@@ -107,9 +107,10 @@ function Choices({ approval, isSending, showEnd, decide }: ChoicesProps) {
   const t = useT();
   const member = useMemberName(approval?.member ?? "");
   const [isDenying, setDenying] = useState(false);
+  const isFresh = useFresh(approval?.id ?? "");
   if (isDenying) return <Deny isSending={isSending} onDeny={(reason) => decide(false, undefined, reason)} onCancel={() => setDenying(false)} />;
   const canApprove = Boolean(approval?.preview);
-  const isLocked = isSending || showEnd !== undefined;
+  const isLocked = isFresh || isSending || showEnd !== undefined;
   const covered = (rule: string | null) => {
     if (rule === null) return t("approval.call");
     if (approval?.tool === "write" || approval?.tool === "edit") return t("approval.anything", { rule });
@@ -228,9 +229,11 @@ export function ApproveAll({ ids, onDecided }: { ids: string[]; onDecided: () =>
     handFocusTo(null);
     void decide(async () => ({ say: null, ...(await api.decideAll(ids, approved)) }));
   };
-  const unread = useCell(unreadCards);
+  const read = useCell(readCards);
+  // A question that came just now may stand where the button stood.
+  const isFresh = useFresh(ids.join());
   if (!isShown) return null;
-  const isUnread = ids.some((id) => unread.has(id));
+  const isUnread = isFresh || !ids.every((id) => read.has(id));
   return (
     <div className="approve-all row wrap" role="group" aria-label={t("approval.several", { n: ids.length })}>
       <span className="grow">{t("approval.several", { n: ids.length })}</span>

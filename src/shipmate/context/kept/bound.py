@@ -54,7 +54,7 @@ def sweep(layout: Layout, settings: ContextSettings, folder: int) -> None:
     limit = settings.keep_megabytes * 1_000_000
     for file in sorted(files, reverse=True):
         is_old = now - file.at > settings.keep_days * DAY_SECONDS
-        if is_old or file.size > limit or not _has_thread(layout, file.name):
+        if is_old or file.size > limit or not has_thread(layout, file.name):
             _remove(folder, file)
         else:
             limit -= file.size
@@ -67,7 +67,8 @@ def _remove(folder: int, file: _File) -> None:
         os.unlink(file.name, dir_fd=folder)
 
 
-def _has_thread(layout: Layout, name: str) -> bool:
+def has_thread(layout: Layout, name: str) -> bool:
+    """Return whether the thread of a file is there, in the bin at least."""
     try:
         thread_id = ThreadId.decode(name.removesuffix(ENDING))
     except ShipmateError:

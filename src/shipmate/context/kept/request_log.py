@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from shipmate.context.kept.bound import rewrite, sweep
+from shipmate.context.kept.bound import has_thread, rewrite, sweep
 from shipmate.context.kept.kept_file import (
     FLAGS,
     KeptPrompt,
@@ -148,6 +148,9 @@ class RequestLog:
     def write(self, sent: SentRequest) -> None:
         """Append a request to its thread's file, and what of it is new."""
         path = self._layout.kept_requests(sent.thread_id)
+        if not has_thread(self._layout, path.name):
+            # Deleted for good since it was sent.
+            return
         make_private(path.parent)
         folder = open_folder(path.parent)
         try:
