@@ -31,7 +31,7 @@ REQUEST_BYTES = 1 << 20
 IMPORTED = (
     *(
         f"shipmate.cli.{name}"
-        for name in ("approvals", "ask", "chat", "terminal.conversation", "group", "serve")
+        for name in ("approvals", "ask", "chat", "talk.conversation", "group", "serve")
     ),
     *("shipmate.app", "shipmate.server.web", "tests.support.sailor", "tests.support.stamp"),
 )

@@ -125,7 +125,7 @@ async def test_u7_what_other_processes_do_is_told_whoever_keeps(tmp_path: Path) 
             await keeper.wait()
             # The next keeper is this process; its pages hear on.
             await chat(served.client, "later", user("u9", "count slowly"))
-            assert (await page.until("runs"))["runs"] == ["web:room:later"]
+            await page.until("runs", runs=["web:room:later"])
     finally:
         if keeper.returncode is None:
             keeper.kill()

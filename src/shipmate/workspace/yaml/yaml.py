@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 
 from shipmate.values.message import JsonObject
 from shipmate.workspace.yaml.scalar import DEPTH, ODD, NotSimpleError, YamlError, read_simple, unify_breaks
-from shipmate.workspace.yaml.slow import build_slowly
 
 # ruamel reads about 150 KB a second: past this one text would hold everything up.
 SLOW_LIMIT = 64 * 1024
@@ -36,6 +35,9 @@ def read_yaml(text: str) -> tuple[Any, bool]:
         raise YamlError(
             0, f"over {SLOW_LIMIT // 1024} KB of metadata; write nested values as JSON on one line"
         )
+    # The library takes longer to load than most workspaces take to open.
+    from shipmate.workspace.yaml.slow import build_slowly
+
     return build_slowly(text), True
 
 

@@ -14,6 +14,7 @@ option that is not there is not known, and what is not known is covered by no op
     whole -p | always         content of the whole workspace is shown
     default .                 the path that is read when none is given
     words                     options are whole words with one dash (`find`)
+    first                     options count only in front of the other words (`xxd`)
     literal                   every word is text (`echo`)
     apart                     the value of an option with one dash is the next word, never joined to it
     digits                    a number with a dash is an option (`head -5`)
@@ -42,7 +43,7 @@ Times = Literal["one", "maybe", "many"]
 
 DATA = Path(__file__).parent / "data" / "grammar.txt"
 ALWAYS = "always"
-PLAIN_DIRECTIVES = ("words", "literal", "apart", "digits", "repository")
+PLAIN_DIRECTIVES = ("words", "first", "literal", "apart", "digits", "repository")
 LISTS = ("needs", "below", "follows", "whole")
 
 
@@ -75,6 +76,7 @@ class Grammar(msgspec.Struct):
     default: str | None = None
     refuses: str | None = None
     words: bool = False
+    first: bool = False
     literal: bool = False
     apart: bool = False
     digits: bool = False

@@ -113,6 +113,9 @@ class _Reader:
         return self._place(slots)
 
     def _take(self, word: str, rest: Iterator[str]) -> bool:
+        if self.grammar.first and self.operands and word.startswith("-"):
+            # The program takes it for a file.
+            return False
         if self.grammar.words:
             return self._take_whole(word, rest)
         if word.startswith("--"):
