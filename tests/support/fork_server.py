@@ -29,10 +29,7 @@ from tests.support.warm import take_over
 REPOSITORY = Path(__file__).parents[2]
 REQUEST_BYTES = 1 << 20
 IMPORTED = (
-    *(
-        f"shipmate.cli.{name}"
-        for name in ("approvals", "ask", "chat", "talk.conversation", "group", "serve")
-    ),
+    *(f"shipmate.cli.{name}" for name in ("approvals", "ask", "chat", "talk.conversation", "group", "serve")),
     *("shipmate.app", "shipmate.server.web", "tests.support.sailor", "tests.support.stamp"),
 )
 
