@@ -259,7 +259,13 @@ class FeishuPlatform:
         size = -(-len(body) // pieces)
         answer = self._answers[name] = asyncio.get_running_loop().create_future()
         for place in range(pieces):
-            headers = [("type", "event"), ("message_id", name), ("sum", str(pieces)), ("seq", str(place))]
+            headers = [
+                ("type", "event"),
+                ("message_id", name),
+                ("sum", str(pieces)),
+                ("seq", str(place)),
+                ("trace_id", "t1"),
+            ]
             piece = body[place * size : (place + 1) * size]
             frame = Frame(seq=self._count, log=2**63 + 1, service=7, method=1, headers=headers, payload=piece)
             await self.connections[-1].send(write_frame(frame))

@@ -37,7 +37,7 @@ from shipmate.delivery.adapter import (
     OutgoingFile,
     OutgoingMessage,
 )
-from shipmate.errors import ConfigError, EditGoneError, SendError
+from shipmate.errors import ConfigError, EditGoneError, SendError, SendLaterError
 from shipmate.values.adapter_event import AdapterEvent, Chat, HeardEvent, RemoteFile, Speaker
 from shipmate.values.event import AdapterCapabilities
 from shipmate.values.message import JsonObject, timestamp
@@ -46,6 +46,8 @@ from shipmate.workspace.config import AdapterSettings
 MESSAGES = "/open-apis/im/v1/messages"
 # A click has to be answered within 3 seconds, and is never delivered again.
 CLICK_SECONDS = 2.0
+# So long what an event needs may take; it is delivered again when it is not confirmed within 3 seconds.
+READ_SECONDS = 2.5
 # A request holds 30 KB, in which a character is written with up to four bytes for one.
 MESSAGE_BYTES = 7_000
 FILE_BYTES = 30 * 1024 * 1024
@@ -132,7 +134,7 @@ class FeishuAdapter(Adapter):
         """Pass an event on; return what the platform is answered. What is raised has not arrived."""
         match kind_of(payload):
             case kind if kind == RECEIVED:
-                event = await self._read(payload)
+                event = await self._read_in_time(payload)
             case kind if kind == RECALLED:
                 event = self._read_recall(payload)
             case kind if kind == CLICKED:
@@ -180,6 +182,15 @@ class FeishuAdapter(Adapter):
         await asyncio.gather(*self._clicks, return_exceptions=True)
         await self._api.close()
 
+    async def _read_in_time(self, payload: JsonObject) -> AdapterEvent | None:
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                return await self._read(payload)
+        except TimeoutError:
+            raise SendLaterError(
+                "Feishu does not say in time what a message needs to be understood"
+            ) from None
+
     async def _read(self, payload: JsonObject) -> AdapterEvent | None:
         """Read a message, and find out who said it, where, and whether the bot was meant."""
         event = read_message(self.name, payload, await self._bot_id())
@@ -188,7 +199,7 @@ class FeishuAdapter(Adapter):
         if not event.is_addressed and event.reply_to is not None:
             event = replace(event, is_addressed=await self._is_ours(event.reply_to))
         is_group = event.chat.kind != "dm"
-        name = await self._names.person(event.speaker.id)
+        name = "" if event.speaker.is_bot else await self._names.person(event.speaker.id)
         title = await self._names.chat(event.chat.id) if is_group else ""
         event = replace(
             event, speaker=replace(event.speaker, name=name), chat=replace(event.chat, title=title)

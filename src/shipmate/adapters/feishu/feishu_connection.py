@@ -28,7 +28,11 @@ CONNECT_SECONDS = 20.0
 FRAME_LIMIT = 4_000_000
 # Events that come in pieces, and of how many pieces each may be.
 OPEN_EVENTS, PIECES = 64, 256
+# Whatever the platform says, it is not asked more often than this.
+LEAST_SECONDS = 0.1
 log = logging.getLogger(__name__)
+# What the library notes holds the ticket of the address.
+quiet = logging.Logger(__name__, logging.CRITICAL)
 
 
 class ConnectionPace(msgspec.Struct, frozen=True, rename="pascal"):
@@ -55,7 +59,8 @@ class LongConnection:
         """Hear events until cancelled; raise SendError when no connection can be had."""
         await self._talk()
         while True:
-            await asyncio.sleep(random.random() * self._pace.reconnect_nonce)  # noqa: S311  (no secret)
+            part = random.random() * self._pace.reconnect_nonce  # noqa: S311  (no secret)
+            await asyncio.sleep(max(part, LEAST_SECONDS))
             await self._come_back()
 
     async def _come_back(self) -> None:
@@ -68,7 +73,7 @@ class LongConnection:
                 if 0 <= self._pace.reconnect_count <= tries:
                     raise
                 log.warning("Feishu cannot be reached: %s", error)
-            await asyncio.sleep(self._pace.reconnect_interval)
+            await asyncio.sleep(max(self._pace.reconnect_interval, LEAST_SECONDS))
 
     async def _talk(self) -> None:
         """Connect, and answer what comes until the connection ends."""
@@ -81,7 +86,7 @@ class LongConnection:
         if self._api.is_encrypted and not url.startswith("wss://"):
             raise SendError("the long connection would not be encrypted")
         try:
-            socket = await connect(url, open_timeout=CONNECT_SECONDS, max_size=FRAME_LIMIT)
+            socket = await connect(url, open_timeout=CONNECT_SECONDS, max_size=FRAME_LIMIT, logger=quiet)
         # The address holds a ticket, and so may what the library says.
         except (OSError, TimeoutError, ValueError, WebSocketException) as error:
             raise SendError(f"the long connection was not made ({type(error).__name__})") from None
@@ -104,7 +109,7 @@ class LongConnection:
         with suppress(ConnectionClosed):
             while True:
                 await socket.send(write_frame(Frame(service=service, headers=[("type", "ping")])))
-                await asyncio.sleep(self._pace.ping_interval)
+                await asyncio.sleep(max(self._pace.ping_interval, LEAST_SECONDS))
 
     async def _hear(self, socket: ClientConnection, data: bytes) -> None:
         try:
