@@ -319,7 +319,7 @@ def test_u14_a_typed_command_runs_by_the_same_approvals_and_costs_nothing(worksp
         terminal.expect("✓ exec touch second.txt")
         terminal.expect("[exit 0]")
         terminal.type("/cost\r")
-        terminal.expect("rehearsal: 1 requests, ")
+        terminal.expect("rehearsal: 1 request, ")
         terminal.type("\x04")
         assert terminal.finish() == 0
     finally:

@@ -94,7 +94,7 @@ def test_c19_literal_keys_and_loose_modes_are_named_with_their_fix(workspace: Pa
 
 def test_a_changed_audit_log_is_an_error(workspace: Path) -> None:
     Audit(Layout(workspace)).append(AuditEntry(event="refused", tool="exec", what="rm x"))
-    assert "✓ audit: 1 entries, none cut or changed" in shipmate(workspace, "doctor").stdout
+    assert "✓ audit: 1 entry, none cut or changed" in shipmate(workspace, "doctor").stdout
     (path,) = Layout(workspace).audit.glob("*.jsonl")
     path.write_bytes(path.read_bytes().replace(b"rm x", b"ls x"))
     done = shipmate(workspace, "doctor")
