@@ -325,5 +325,7 @@ def test_u14_a_typed_command_runs_by_the_same_approvals_and_costs_nothing(worksp
     finally:
         terminal.close()
     assert (workspace / "made.txt").read_text() == "out2\n"
-    # No model read it, so there is no turn of one to open.
-    assert "nothing is kept" in shipmate(workspace, "context", "--thread", "tea", "--turn", "1").stderr
+    # No model read the commands, so the one turn to open is that of the words.
+    opened = shipmate(workspace, "context", "--thread", "tea", "--turn", "1").stdout
+    assert opened.startswith("turn 1: hello")
+    assert "turn 2" in shipmate(workspace, "context", "--thread", "tea", "--turn", "2").stderr

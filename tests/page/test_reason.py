@@ -84,7 +84,7 @@ BARE = ("{}: {}", "{}:{}: {}", "{}.", "{} {}{}", "edit {}", "ship.json: {}", "ch
 def test_u9_what_doctor_says_has_its_chinese() -> None:
     found = sorted({text for text in doctor_sentences() if text not in BARE})
     assert len(found) > 50
-    assert [text for text in found if not is_told(text)] == [], "add them to webui/src/i18n/reason.zh.json"
+    assert [text for text in found if not is_told(text)] == [], "add them to values/words/reason.zh.json"
 
 
 def test_each_chinese_sentence_holds_the_values_of_the_english() -> None:

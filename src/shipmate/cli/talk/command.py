@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from shipmate.approvals.question import summarise
 from shipmate.cli.place import new_thread_id, parse_thread_id
 from shipmate.cli.talk.lookup import context_lines, cost_lines, member_lines
@@ -100,17 +98,16 @@ async def _retry(talk: Conversation) -> None:
 
 async def _edit(talk: Conversation) -> None:
     """Let the last words be said in another way: in a new thread that has all that was said before them."""
-    from shipmate.server.routes.chat.branch import Branch, branch_thread
+    from shipmate.server.routes.chat.branch import Branch, make_branch
 
     is_there = await talk.ship.threads.exists(talk.thread_id)
     messages = (await talk.ship.threads.read(talk.thread_id)).messages if is_there else []
     said = next((each for each in reversed(messages) if each["role"] == "user"), None)
     if said is None:
         raise NotFoundError("nothing was said here yet")
-    made = await branch_thread(talk.ship, str(talk.thread_id), Branch(message_id=said["id"]))
-    branch = msgspec.json.decode(bytes(made.body))
-    await talk.enter(ThreadId.parse(branch["threadId"]))
-    talk.draft = branch["text"]
+    branch = await make_branch(talk.ship, str(talk.thread_id), Branch(message_id=said["id"]))
+    await talk.enter(ThreadId.parse(branch.thread_id))
+    talk.draft = branch.text or ""
 
 
 async def _rewind(talk: Conversation, wanted: str) -> None:

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from shipmate.server.guard.error import missing
+from shipmate.server.port import Ship
 from shipmate.server.routes.thread import BRANCH, ThreadMade, find_thread
 from shipmate.server.shape import Json, Shape, Slot, Words, tells
 from shipmate.server.site import TheShip, new_room
@@ -34,6 +35,11 @@ class Branch(Shape):
 @router.post("/api/threads/{thread_id}/branch", status_code=201, openapi_extra=tells(ThreadMade))
 async def branch_thread(ship: TheShip, thread_id: str, body: Branch) -> Response:
     """Make a new thread with the history before a message, to say something else there."""
+    return Json(await make_branch(ship, thread_id, body), 201)
+
+
+async def make_branch(ship: Ship, thread_id: str, body: Branch) -> ThreadMade:
+    """Make the thread, and return it with the words that were said at its end."""
     info = await find_thread(ship, thread_id)
     thread = await ship.threads.read(ThreadId.parse(info.thread_id))
     message = thread.find(body.message_id)
@@ -54,7 +60,7 @@ async def branch_thread(ship: TheShip, thread_id: str, body: Branch) -> Response
     await ship.threads.create(target, rows)
     await ship.store.ledger.copy_sidecars(info.thread_id, str(target), {row["id"] for row in rows})
     await ship.store.threads.note(str(target), rows, member=info.member)
-    return Json(ThreadMade(thread_id=str(target), messages=len(rows), text=text), 201)
+    return ThreadMade(thread_id=str(target), messages=len(rows), text=text)
 
 
 def _first_line(text: str) -> str:
