@@ -17,6 +17,8 @@ from shipmate.approvals.service import ApprovalService
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.kept.request_log import RequestLog
 from shipmate.context.trace import Trace
+from shipmate.crew.ask_member import AskMember
+from shipmate.crew.relay import Relay
 from shipmate.delivery.command_answer import Commands
 from shipmate.delivery.delivery import Delivery
 from shipmate.delivery.reception.chat_command import read_command
@@ -45,7 +47,7 @@ from shipmate.thread.log import FileLog
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.change.changeset import recover
-from shipmate.tools.toolset import Toolset, default_servers, default_toolset
+from shipmate.tools.toolset import AnyTool, Toolset, default_servers, default_toolset
 from shipmate.values.adapter_event import AdapterEvent, HeardEvent
 from shipmate.values.event import IngressEvent, surface_of
 from shipmate.values.thread_id import ThreadId
@@ -102,11 +104,13 @@ class Shipmate:
             current=lambda: self.crew.loaded.config.permissions,
             disk=disk,
         )
+        self.keeper = Keeping(socket or UnixSocket(layout), self._begin_to_keep)
         self.requests = RequestLog(layout, self.config.context, loaded.mask)
         self.uploads: Uploads = UploadFolder(layout)
         self.orchestrator = AgentOrchestrator(
             layout=layout,
-            toolset=toolset or default_toolset(captain_of(layout, self.config), sandbox, self._servers),
+            toolset=toolset
+            or default_toolset(captain_of(layout, self.config), sandbox, self._servers, self._crew_tools()),
             approvals=self.approvals,
             ledger=store.ledger,
             uploads=self.uploads,
@@ -115,7 +119,6 @@ class Shipmate:
         )
         self.adapters = AdapterRegistry(self.config.adapters)
         self.people = People(layout, self.config.people, disk)
-        self.keeper = Keeping(socket or UnixSocket(layout), self._begin_to_keep)
         self._reception = Reception(
             Gate(self.people, self._would_answer),
             self.people,
@@ -179,7 +182,9 @@ class Shipmate:
     def _make_equipment(self, member: Member) -> Equipment:
         given = self._model if member.settings.model is None else None
         if self._toolset is None:
-            toolset = default_toolset(member, self.sandbox, self._servers)
+            toolset = default_toolset(
+                member, self.sandbox, self._servers, self._crew_tools() if len(self.crew.ids()) > 1 else ()
+            )
         else:
             toolset = self._toolset.limited_to(member.tools)
         environ = self.crew.loaded.environ
@@ -189,6 +194,13 @@ class Shipmate:
             toolset,
             ContextBuilder(member, environ=environ),
         )
+
+    def _crew_tools(self) -> list[AnyTool]:
+        """Return the tools for working with other members."""
+        return [AskMember(self.crew, self.threads, self.keeper.receive, self._is_tainted)]
+
+    def _is_tainted(self, thread: Thread) -> bool:
+        return self.orchestrator.is_tainted(thread)
 
     @property
     def model(self) -> Model:
@@ -251,6 +263,7 @@ class Shipmate:
             approvals=self.approvals,
             feed=feed,
             outlet=delivery,
+            messenger=Relay(self.crew, self.keeper.receive, self.keeper.stop, self._is_tainted),
             settings=lambda: self.crew.loaded,
         )
         self._reconciling = asyncio.create_task(self._reconcile())

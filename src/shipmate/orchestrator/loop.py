@@ -26,6 +26,7 @@ from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
 from shipmate.store.port import Ledger, StepUsage
+from shipmate.thread.errand import errand_of
 from shipmate.thread.service import Thread
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
@@ -280,6 +281,7 @@ class AgentOrchestrator:
         turn.answered_by = "" if turn.model is None and model == models.default.name else model
         if turn.model == TYPED_MODEL:
             return
+        errand = errand_of(turn.thread)
         estimated = context.tokens + self._history.tokens(turn.thread)
         turn.equipment.context.calibrate(model, estimated, finish.usage.input_tokens)
         await self._ledger.add_usage(
@@ -292,6 +294,8 @@ class AgentOrchestrator:
                 model=model,
                 estimated_tokens=estimated,
                 milliseconds=milliseconds,
+                asker=errand.chain[0] if errand else "",
+                payer=errand.payer if errand else "",
                 **msgspec.structs.asdict(finish.usage),
             )
         )

@@ -39,6 +39,9 @@ class Taint:
     def _taints(self, message: UIMessage) -> bool:
         if message["role"] == "system":
             return any(map(_says_tainted, message["parts"]))
+        if (errand := metadata_of(message).get("errand")) is not None:
+            # A member that read strangers' words may repeat them.
+            return not isinstance(errand, dict) or bool(errand.get("isTainted"))
         # What a program's own tools bring nobody here can vouch for, whatever they are called.
         theirs = metadata_of(message).get("clientCalls") or {}
         for part in tool_parts(message):
@@ -55,6 +58,8 @@ class Taint:
             # A tool that is gone can no longer vouch for what it brought in; its absence we tell ourselves.
             told = str(part.get("errorText"))
             return "output" in part or not (told == tell_gone(tool_name(part)) or NEVER_THERE.fullmatch(told))
+        if tool.vouches(part.get("output")):
+            return False
         try:
             return tool.labels_for(tool.parse(part.get("input") or {})).reads_untrusted
         except ToolError:

@@ -63,7 +63,7 @@ def _carry_marks(marks: MarkFiles, connection: sqlite3.Connection) -> None:
 def _carry_usage(layout: Layout, disk: Disk, connection: sqlite3.Connection) -> None:
     months: defaultdict[str, list[bytes]] = defaultdict(list)
     for row in connection.execute("SELECT * FROM usage ORDER BY id"):
-        step = StepUsage(**{key: row[key] for key in StepUsage.__struct_fields__})
+        step = StepUsage(**{key: row[key] for key in StepUsage.__struct_fields__ if key in row.keys()})  # noqa: SIM118  (a row goes over its values)
         months[step.at[:7]].append(msgspec.json.encode(step) + b"\n")
     for month, lines in months.items():
         path = layout.usage / f"{month}.jsonl"

@@ -100,6 +100,9 @@ class StepUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     cost: float | None
     estimated_tokens: int
     milliseconds: int
+    # Where a colleague worked for another member: whoever asked first, and the thread they were asked in.
+    asker: str = ""
+    payer: str = ""
 
 
 class GrantRow(msgspec.Struct, frozen=True, kw_only=True):

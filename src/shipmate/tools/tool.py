@@ -123,6 +123,10 @@ class Tool(ABC, Generic[Arguments]):
         """Return the labels of one call, where they depend on its arguments."""
         return self.labels
 
+    def vouches(self, output: Any) -> bool:
+        """Return whether an output of a tool that may bring strangers' text surely holds none."""
+        return False
+
     async def meaning(self) -> str | None:
         """Return a hash of what a foreign tool says it is by now: grants are bound to it beside the call."""
         return None

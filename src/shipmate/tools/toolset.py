@@ -109,9 +109,12 @@ class Toolset:
 
 
 def default_toolset(
-    member: Member, sandbox: Sandbox | None = None, servers: McpServers | None = None
+    member: Member,
+    sandbox: Sandbox | None = None,
+    servers: McpServers | None = None,
+    further: Iterable[AnyTool] = (),
 ) -> Toolset:
-    """Make the tools of a member; all members share the servers of foreign ones."""
+    """Make the tools of a member, with those of rooms below; all share the servers of foreign ones."""
     layout, config, jobs, trials = member.layout, member.config, Jobs(), None
     if config.permissions.mode == "preview":
         from shipmate.tools.exec.preview.trial import Trials
@@ -119,7 +122,7 @@ def default_toolset(
         trials = Trials(layout, config.language)
     run = Exec(sandbox or Sandbox(layout), jobs, config.env, config.permissions.network, trials)
     files: list[AnyTool] = [Read(), Glob(), Grep(), Write(), Edit()]
-    tools = [*files, run, JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert()]
+    tools = [*files, run, JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert(), *further]
     return Toolset(tools, servers or default_servers(member), member.tools)
 
 

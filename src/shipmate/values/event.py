@@ -41,6 +41,24 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     offers_tools: bool = True
 
 
+class Errand(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What one member asks of another: no person said it, so it decides nothing."""
+
+    # Who asked whom up to here, ids of members; the last of them asks.
+    chain: tuple[str, ...]
+    # Where the asker was asked, and by which run.
+    thread_id: str
+    run_id: str
+    # The thread of a person in which it all began: what it costs is booked there.
+    payer: str
+    # Strangers may have written what the asker read.
+    is_tainted: bool = False
+    # The asker waits for the answer; otherwise it comes as words of their own.
+    is_awaited: bool = True
+    # These words are the answer to such a question.
+    is_answer: bool = False
+
+
 class _Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", omit_defaults=True):
     """What every platform event has."""
 
@@ -69,6 +87,8 @@ class TextEvent(_Event, frozen=True, kw_only=True, tag="text"):
     # Words that were heard, not typed: a yes among them is put back as a question.
     spoken: bool = False
     options: RunOptions = RunOptions()
+    # Set when a member says it.
+    errand: Errand | None = None
 
 
 class VoiceEvent(_Event, frozen=True, kw_only=True, tag="voice"):

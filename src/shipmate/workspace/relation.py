@@ -1,4 +1,4 @@
-"""Read RELATIONS.md, a table in one of three shapes, and write the six-column one."""
+"""Read RELATIONS.md, a table in one of three shapes, write the six-column one, and keep both sides in step."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 INVERSE = {"上级": "下级", "下级": "上级", "superior": "subordinate", "subordinate": "superior"}
+FILE = "RELATIONS.md"
+# Where later versions of ZyHive keep the file.
+MOVED = f"network/{FILE}"
 HEADER = ("成员ID", "成员名称", "类型", "关系类型", "关系程度", "说明")
 
 _RULE = re.compile(r":?-+:?")
@@ -91,3 +94,31 @@ def write_relations(relations: Iterable[Relation]) -> str:
 
 def _escape(cell: str) -> str:
     return " ".join(cell.split()).replace("|", "\\|")
+
+
+def with_relation(text: str, relation: Relation, owner: Sequence[str]) -> str:
+    """Return a RELATIONS.md with this row in place of the one about the same member."""
+    kept = [each for each in read_relations(text, owner) if each.subject or not _is_about(each, relation)]
+    return _put_table(text, [*kept, relation])
+
+
+def without_relation(text: str, target: Sequence[str], owner: Sequence[str]) -> str:
+    """Return a RELATIONS.md without rows about a member of this id or name."""
+    rows = read_relations(text, owner)
+    kept = [each for each in rows if not {each.target_id, each.target_name, each.subject} & set(target)]
+    return text if len(kept) == len(rows) else _put_table(text, kept)
+
+
+def _is_about(one: Relation, other: Relation) -> bool:
+    return one.target_id in (other.target_id, other.target_name)
+
+
+def _put_table(text: str, relations: Sequence[Relation]) -> str:
+    """Put all rows into one table where the first one stood; other words stay."""
+    lines = text.splitlines()
+    place = next((at for at, line in enumerate(lines) if _cells(line)), len(lines))
+    words = [line for line in lines[place:] if not _cells(line)]
+    before = "\n".join(lines[:place]).rstrip("\n")
+    after = "\n".join(words).strip("\n")
+    pieces = [before, write_relations(relations).rstrip("\n"), after]
+    return "\n\n".join(piece for piece in pieces if piece) + "\n"

@@ -18,12 +18,13 @@ from shipmate.context.section import (
 )
 from shipmate.context.style import word
 from shipmate.workspace.file import FileText
+from shipmate.workspace.relation import FILE
+from shipmate.workspace.relation import MOVED as MOVED_FILE
 
 # Files about the place rather than the member: a member without its own gets the workspace's.
 AGENT = "Agent.md"
 SHARED = frozenset({"USER.md", "TOOLS.md"})
-# Where later versions of ZyHive keep a file.
-MOVED = {"RELATIONS.md": "network/RELATIONS.md"}
+MOVED = {FILE: MOVED_FILE}
 
 AGENTS = "AGENTS.md"
 # What a line with a path means by itself: document 003.

@@ -23,6 +23,9 @@ async def read_answer(approvals: ApprovalService, thread: Thread, row: InboxRow)
     event = row.event
     if not isinstance(event, TextEvent | ApprovalReplyEvent):
         return ReplyEffect()
+    # A member's words never count.
+    if isinstance(event, TextEvent) and event.errand is not None:
+        return ReplyEffect()
     if not thread.waiting and isinstance(event, TextEvent):
         return ReplyEffect()
     pending = await approvals.pending(str(thread.id))

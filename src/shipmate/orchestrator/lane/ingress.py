@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from shipmate.approvals.value import DecidedCall
 from shipmate.errors import ShipmateError
 from shipmate.orchestrator.lane.note import NoteEvent, outcome_of_note
@@ -72,7 +74,10 @@ def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread,
         metadata["correlationId"] = event.correlation_id
     if _is_command(event):
         metadata[TYPED] = True
-    if event.speaker and thread.id.scope_type != PRIVATE:
+    if isinstance(event, TextEvent) and event.errand is not None:
+        metadata["sourceTag"] = f"member:{event.errand.chain[-1]}"
+        metadata["errand"] = msgspec.to_builtins(event.errand)
+    if event.speaker and (thread.id.scope_type != PRIVATE or "errand" in metadata):
         metadata["speaker"] = event.speaker
     return {"id": user_message_id(event), "role": "user", "metadata": metadata, "parts": parts}
 

@@ -39,7 +39,7 @@ from shipmate.orchestrator.lane.ingress import (
     user_row,
 )
 from shipmate.orchestrator.lane.note import NoteEvent, make_note
-from shipmate.orchestrator.lane.outlet import Outlet
+from shipmate.orchestrator.lane.outlet import Messenger, Outlet
 from shipmate.orchestrator.lane.owner import Switch, ThreadOwner
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.orchestrator.run_wording import say as tell_run
@@ -80,6 +80,7 @@ class Lane:
         approvals: ApprovalService,
         feed: Feed,
         outlet: Outlet,
+        messenger: Messenger,
         finished: Callable[[Sequence[InboxRow], Outcome], None],
         settings: Callable[[], Loaded],
     ) -> None:
@@ -91,12 +92,13 @@ class Lane:
         self._approvals = approvals
         self._feed = feed
         self._outlet = outlet
+        self._messenger = messenger
         self._finished = finished
         self._settings = settings
+        self._owner = ThreadOwner(store, str(thread_id))
         self._turn: Turn | None = None
         self._run: asyncio.Task[Outcome] | None = None
         self._is_leaving = False
-        self._owner = ThreadOwner(store, str(thread_id))
 
     async def drain(self) -> None:
         """Take turns until nothing waits."""
@@ -388,6 +390,7 @@ class Lane:
     ) -> None:
         """Store the outcome and what must be sent, then bring lists and search up to date."""
         sends = await self._outlet.compose(thread, rows, outcome) if sends is None else sends
+        await self._messenger.pass_on(thread, await self._owner.member(thread), rows, outcome)
         await self._store.inbox.finish(rows, outcome, sends)
         if sends:
             self._outlet.wake(str(self.thread_id))

@@ -1,4 +1,4 @@
-"""Define what a lane asks of delivery, which lies below it: files brought, commands answered, sends made."""
+"""Define what a lane asks of rooms below it: files brought, commands answered, sends made, words passed on."""
 
 from __future__ import annotations
 
@@ -43,4 +43,12 @@ class Outlet(Protocol):
 
     def wake(self, thread_id: str) -> None:
         """Hear that something may wait to be sent."""
+        ...
+
+
+class Messenger(Protocol):
+    """What carries words of members from one thread to another."""
+
+    async def pass_on(self, thread: Thread, member: str, rows: Sequence[InboxRow], outcome: Outcome) -> None:
+        """Hear how a run ended, before that is stored; after a crash the same is told again."""
         ...

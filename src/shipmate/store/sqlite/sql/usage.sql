@@ -1,15 +1,19 @@
 -- name: add
 INSERT INTO usage (file, at, thread_id, member, run_id, step, model, input_tokens, output_tokens,
-                   cache_read_tokens, cache_write_tokens, cost, estimated_tokens, milliseconds)
+                   cache_read_tokens, cache_write_tokens, cost, estimated_tokens, milliseconds,
+                   asker, payer)
 VALUES (:file, :at, :thread_id, :member, :run_id, :step, :model, :input_tokens, :output_tokens,
-        :cache_read_tokens, :cache_write_tokens, :cost, :estimated_tokens, :milliseconds);
+        :cache_read_tokens, :cache_write_tokens, :cost, :estimated_tokens, :milliseconds,
+        :asker, :payer);
 
 -- name: list
 SELECT * FROM usage WHERE at >= :since ORDER BY file, id;
 
 -- name: list_thread
--- Found by the thread alone: by its time, all there is since then would be looked at.
-SELECT * FROM usage WHERE thread_id = :thread_id AND +at >= :since AND (:run_id IS NULL OR run_id = :run_id)
+-- Found by the thread alone: by its time, all there is since then would be looked at. What colleagues used who
+-- were asked in it is booked to it; of one run, only its own steps are wanted.
+SELECT * FROM usage
+WHERE (thread_id = :thread_id OR payer = :thread_id) AND +at >= :since AND (:run_id IS NULL OR run_id = :run_id)
 ORDER BY file, id;
 
 -- name: files

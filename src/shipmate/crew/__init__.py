@@ -1,0 +1,1 @@
+"""Members together: who may ask whom, and how their words reach each other."""

@@ -1,0 +1,149 @@
+"""Who stands to whom how: the relations of members, kept in step on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from shipmate.errors import NotFoundError, UserError
+from shipmate.workspace.crew import Crew
+from shipmate.workspace.disk.private import write_private
+from shipmate.workspace.finding import Finding
+from shipmate.workspace.layout import CAPTAIN
+from shipmate.workspace.member import Member
+from shipmate.workspace.relation import (
+    FILE,
+    INVERSE,
+    MOVED,
+    Relation,
+    read_relations,
+    with_relation,
+    without_relation,
+)
+
+# A person whom members know, not a member.
+CONTACT = "contact"
+
+
+class Roster:
+    """The relations of one crew, read from the files of its members each time."""
+
+    def __init__(self, crew: Crew) -> None:
+        self._crew = crew
+
+    def relations(self, member: Member) -> list[Relation]:
+        """List how a member stands to others: by its own file, and by the workspace's where that names it."""
+        own = read_relations(_text(_place(member)), _names(member))
+        found = [each for each in own if not each.subject]
+        if member.id != CAPTAIN:
+            captain = self._crew.find(CAPTAIN)
+            shared = read_relations(_text(_place(captain)), _names(captain))
+            told = [each for each in shared if each.subject in _names(member)]
+            known = {name for each in found for name in (each.target_id, each.target_name)}
+            found += [each for each in told if each.target_id not in known]
+        return found
+
+    def colleagues(self, member: Member) -> list[Member]:
+        """List the members that a member may ask."""
+        named = {
+            name
+            for each in self.relations(member)
+            if each.kind.casefold() != CONTACT
+            for name in (each.target_id, each.target_name)
+        }
+        return [each for each in self._crew.list() if each.id != member.id and named & set(_names(each))]
+
+    def relate(self, one: str, other: str, relation: str, strength: str = "", note: str = "") -> None:
+        """Write how the other stands to the one into both their files."""
+        first, second = self._crew.choose(one), self._crew.choose(other)
+        if first.id == second.id:
+            raise UserError(f"{first.id} cannot have a relation to itself.")
+        inverse = INVERSE.get(relation, relation)
+        for owner, target, word in ((first, second, relation), (second, first, inverse)):
+            row = Relation(
+                target_id=target.id, target_name=target.name, relation=word, strength=strength, note=note
+            )
+            place = _place(owner)
+            write_private(place, with_relation(_text(place), row, _names(owner)).encode())
+
+    def part(self, one: str, other: str) -> None:
+        """Take the relation of two members out of both their files; the other may be gone already."""
+        first = self._crew.choose(one)
+        try:
+            second = self._crew.choose(other)
+        except NotFoundError:
+            second = None
+        names = _names(second) if second else (other,)
+        pairs = [(first, names)] + ([(second, _names(first))] if second else [])
+        changed = False
+        for owner, target in pairs:
+            place = _place(owner)
+            before = _text(place)
+            after = without_relation(before, target, _names(owner))
+            if after != before:
+                changed = True
+                write_private(place, after.encode())
+        if not changed:
+            raise NotFoundError(f"{first.id} has no relation to {other!r}.")
+
+    def mend(self) -> list[str]:
+        """Write the rows that only one side has into the other's file; return what was written."""
+        written: list[str] = []
+        for owner, target, row in self._one_sided():
+            place = _place(target)
+            back = Relation(
+                target_id=owner.id,
+                target_name=owner.name,
+                relation=INVERSE.get(row.relation, row.relation),
+                strength=row.strength,
+                note=row.note,
+            )
+            write_private(place, with_relation(_text(place), back, _names(target)).encode())
+            written.append(f"{target.id} → {owner.id}: {back.relation}")
+        return written
+
+    def findings(self) -> list[Finding]:
+        """Say which relations lead nowhere, and which only one side knows."""
+        members = self._crew.list()
+        known = {name for each in members for name in _names(each)}
+        found: list[Finding] = []
+        for member in members:
+            for row in self.relations(member):
+                if row.kind.casefold() != CONTACT and not known & {row.target_id, row.target_name}:
+                    words = f"a relation to {row.target_id!r}, and there is no such member"
+                    fix = f"take it out: shipmate members unrelate {member.id} {row.target_id}"
+                    found.append(Finding("warn", f"member {member.id}", words, fix))
+        for owner, target, row in self._one_sided():
+            words = f"{owner.id} calls it {row.relation or 'a relation'}, and its own file does not know"
+            fix = "write it: shipmate members relate --mend"
+            found.append(Finding("warn", f"member {target.id}", words, fix))
+        return found
+
+    def _one_sided(self) -> Iterator[tuple[Member, Member, Relation]]:
+        members = self._crew.list()
+        for owner in members:
+            for row in self.relations(owner):
+                target = next((e for e in members if {row.target_id, row.target_name} & set(_names(e))), None)
+                if target is None or target.id == owner.id or row.kind.casefold() == CONTACT:
+                    continue
+                back = self.relations(target)
+                if not any({each.target_id, each.target_name} & set(_names(owner)) for each in back):
+                    yield owner, target, row
+
+
+def _names(member: Member) -> Sequence[str]:
+    alias = member.layout.captain_alias if member.id == CAPTAIN else ""
+    return [name for name in dict.fromkeys((member.id, member.name, alias)) if name]
+
+
+def _place(member: Member) -> Path:
+    """Return where a member's relations stand: in its own file, or where ZyHive moved it."""
+    own, moved = member.own.bootstrap(FILE), member.own.root / MOVED
+    return moved if moved.is_file() and not own.is_file() else own
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""
