@@ -22,6 +22,7 @@ from shipmate.models.to_model import messages_of
 from shipmate.orchestrator.carried_file import Attachments
 from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
+from shipmate.orchestrator.seat import take_seat
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
@@ -234,7 +235,7 @@ class AgentOrchestrator:
     async def _request(self, turn: Turn, context: Context) -> ModelRequest:
         return ModelRequest(
             system=context.lasting,
-            messages=self._attachments.show(turn.thread),
+            messages=take_seat(self._attachments.show(turn.thread), turn.equipment.member.id, turn.owner),
             tools=_offer(turn),
             sidecars=await self._ledger.sidecars(turn.thread_id),
             zone=context.zone,

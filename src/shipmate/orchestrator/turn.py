@@ -29,6 +29,7 @@ from shipmate.values.message import (
     tool_parts,
 )
 from shipmate.values.saying import tell_error
+from shipmate.workspace.layout import CAPTAIN
 
 Ending = Literal["replied", "stopped", "steered", "failed"]
 NOT_RUN = "the run failed before this call; it did not run"
@@ -63,6 +64,7 @@ class Turn:
         language: str = "en",
         # Who answers, when it is not the member the thread belongs to.
         member: str | None = None,
+        owner: str = CAPTAIN,
         message: UIMessage | None = None,
         notice: str | None = None,
         extra_context: str | None = None,
@@ -81,6 +83,7 @@ class Turn:
         self.equip = equip
         self._language = language
         self._member = member
+        self.owner = owner
         self.extra_context = extra_context
         self.control = control or Control()
         # The model that answers, when the question named one.
@@ -116,6 +119,7 @@ class Turn:
             initiators=initiators,
             equip=equip,
             language=self._language,
+            owner=self.owner,
             message=message,
             control=self.control,
             abandon=self._abandon,

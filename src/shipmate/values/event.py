@@ -148,6 +148,14 @@ class ModelSwitchEvent(_Event, frozen=True, kw_only=True, tag="model"):
     scope: Literal["thread", "member"] = "thread"
 
 
+class HandoffEvent(_Event, frozen=True, kw_only=True, tag="handoff"):
+    """The word passed to `member` in the same thread: it answers what was said last."""
+
+    # Who passes it, and how that was written.
+    giver: str
+    marker: str
+
+
 class CommandEvent(_Event, frozen=True, kw_only=True, tag="command"):
     """A person's command that no member answers."""
 
@@ -169,6 +177,7 @@ IngressEvent: TypeAlias = (
     | PinEvent
     | ModelSwitchEvent
     | CommandEvent
+    | HandoffEvent
 )
 
 

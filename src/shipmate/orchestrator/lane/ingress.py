@@ -20,6 +20,7 @@ from shipmate.values.event import (
     ApprovalReplyEvent,
     Attachment,
     CommandEvent,
+    HandoffEvent,
     IngressEvent,
     ModelSwitchEvent,
     Outcome,
@@ -41,9 +42,9 @@ from shipmate.values.message import (
 )
 
 # What makes a turn of its own, with nothing beside it.
-ALONE = RetryEvent | NoteEvent | ModelSwitchEvent | ToolResultEvent | CommandEvent
+ALONE = RetryEvent | NoteEvent | ModelSwitchEvent | ToolResultEvent | CommandEvent | HandoffEvent
 # What becomes a message of the thread.
-SAID = TextEvent | VoiceEvent | ApprovalReplyEvent
+SAID = TextEvent | VoiceEvent | ApprovalReplyEvent | HandoffEvent
 # Where nobody has to be told who speaks.
 PRIVATE = "dm"
 
@@ -52,13 +53,19 @@ class GaveUpError(ShipmateError):
     """This run broke off five times at one point, so it was given up. Send the message anew."""
 
 
-def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread, run_id: str) -> UIMessage:
+def user_row(
+    event: TextEvent | VoiceEvent | ApprovalReplyEvent | HandoffEvent, thread: Thread, run_id: str
+) -> UIMessage:
     """Make the user message of an event. Its id follows from the event, so that it is stored once.
 
     It names the run that answers it: after a crash that run goes on, and a repeat finds its answer.
     """
     parts = [_file_part(attachment) for attachment in _attached(event)]
-    text = "" if isinstance(event, VoiceEvent) else event.text
+    text = event.text if isinstance(event, TextEvent | ApprovalReplyEvent) else ""
+    if isinstance(event, HandoffEvent):
+        # People see who passed the word to whom; no model reads it.
+        passed = {"from": event.giver, "to": event.member, "marker": event.marker}
+        parts.append(data_part("handoff", passed, "handoff"))
     if text or not parts:
         parts.append({"type": "text", "text": text})
     metadata: JsonObject = {
@@ -74,7 +81,9 @@ def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread,
         metadata["correlationId"] = event.correlation_id
     if _is_command(event):
         metadata[TYPED] = True
-    if isinstance(event, TextEvent) and event.errand is not None:
+    if isinstance(event, HandoffEvent):
+        metadata["sourceTag"] = f"member:{event.giver}"
+    elif isinstance(event, TextEvent) and event.errand is not None:
         metadata["sourceTag"] = f"member:{event.errand.chain[-1]}"
         metadata["errand"] = msgspec.to_builtins(event.errand)
     if event.speaker and (thread.id.scope_type != PRIVATE or "errand" in metadata):
@@ -82,13 +91,13 @@ def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread,
     return {"id": user_message_id(event), "role": "user", "metadata": metadata, "parts": parts}
 
 
-def _attached(event: TextEvent | VoiceEvent | ApprovalReplyEvent) -> tuple[Attachment, ...]:
+def _attached(event: TextEvent | VoiceEvent | ApprovalReplyEvent | HandoffEvent) -> tuple[Attachment, ...]:
     match event:
         case TextEvent():
             return event.attachments
         case VoiceEvent():
             return (event.audio,)
-        case ApprovalReplyEvent():
+        case ApprovalReplyEvent() | HandoffEvent():
             return ()
 
 
@@ -334,6 +343,14 @@ def member_of(message: UIMessage | None) -> str | None:
     """Return whose message it is, when it is not of the member the thread belongs to."""
     found = metadata_of(message).get("member") if message is not None else None
     return found if isinstance(found, str) else None
+
+
+def split_overtaken(rows: list[InboxRow]) -> tuple[list[InboxRow], list[InboxRow]]:
+    """Return the rows that pass the word to members while a person has spoken since, and the others."""
+    if not any(isinstance(row.event, TextEvent) and row.event.errand is None for row in rows):
+        return [], rows
+    overtaken = [row for row in rows if isinstance(row.event, HandoffEvent)]
+    return overtaken, [row for row in rows if row not in overtaken]
 
 
 def one_turn(rows: list[InboxRow]) -> list[InboxRow]:

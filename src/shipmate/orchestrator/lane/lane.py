@@ -14,30 +14,8 @@ from shipmate.errors import ModelStreamError, StorageError
 from shipmate.models.wording import say as tell_model
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed, Run
+from shipmate.orchestrator.lane import ingress
 from shipmate.orchestrator.lane.decided import asks_to_stop, read_answer, settle_decided
-from shipmate.orchestrator.lane.ingress import (
-    SAID,
-    GaveUpError,
-    answered_message,
-    decision_rows,
-    initiators_of,
-    is_kept,
-    is_outdated,
-    is_typed,
-    member_of,
-    one_turn,
-    options_of,
-    outcome_of,
-    replaced_row,
-    reply_row,
-    result_row,
-    run_of,
-    run_to_resume,
-    speaker_of,
-    surroundings_of,
-    user_message_id,
-    user_row,
-)
 from shipmate.orchestrator.lane.note import NoteEvent, make_note
 from shipmate.orchestrator.lane.outlet import Messenger, Outlet
 from shipmate.orchestrator.lane.owner import Switch, ThreadOwner
@@ -59,7 +37,7 @@ from shipmate.values.event import (
     TextEvent,
     ToolResultEvent,
 )
-from shipmate.values.message import UIMessage, new_id
+from shipmate.values.message import UIMessage, data_part, new_id
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.load import Loaded
 
@@ -135,7 +113,11 @@ class Lane:
         await settle_decided(self._approvals, thread)
         if await self._go_on(thread, rows):
             return
-        rows = one_turn(rows)
+        overtaken, rows = ingress.split_overtaken(rows)
+        if overtaken:
+            # People can always cut in.
+            await self._finish(thread, overtaken, Outcome(run_id="", status="stopped"), ())
+        rows = ingress.one_turn(rows)
         for row in rows:
             if await self._take_alone(thread, row):
                 return
@@ -158,7 +140,7 @@ class Lane:
                 await self._bring(thread, row, event)
             case ModelSwitchEvent() as event:
                 await self._switch(thread, row, event)
-            case event if is_outdated(thread, event):
+            case event if ingress.is_outdated(thread, event):
                 await self._finish(thread, [row], self._refuse("outdated"))
             case event:
                 answered = await self._outlet.answer(thread, event)
@@ -170,7 +152,7 @@ class Lane:
     async def _go_on(self, thread: Thread, rows: list[InboxRow]) -> bool:
         """Go on with a run that a process left unfinished; tell whether there was one."""
         # The row, or what the thread keeps of its event, names the run.
-        begun = [(row, run_id) for row in rows if (run_id := row.run_id or run_of(thread, row.event))]
+        begun = [(row, run_id) for row in rows if (run_id := row.run_id or ingress.run_of(thread, row.event))]
         if begun:
             # Tools act on what stands there, and the process that wrote it may not have waited for the disk.
             await thread.settle()
@@ -180,7 +162,7 @@ class Lane:
             await self._converse(thread, own, run_id, stopped=is_stopped)
             return True
         for row in rows:
-            if (outcome := outcome_of(thread, row.event)) is not None:
+            if (outcome := ingress.outcome_of(thread, row.event)) is not None:
                 await thread.settle()
                 await self._finish(thread, [row], outcome)
                 return True
@@ -197,7 +179,7 @@ class Lane:
         """Open a course or change the pins: one row and words back, no run."""
         await self._owner.look(thread, event)
         tainted = self._orchestrator.is_tainted(thread)
-        row_id = user_message_id(event)
+        row_id = ingress.user_message_id(event)
         note = make_note(thread, event, row_id, tainted=tainted, language=self._approvals.language)
         if note.row is not None:
             await thread.append(note.row)
@@ -210,7 +192,7 @@ class Lane:
         outcome = await Switch(self._store, equipment, self._approvals.language).answer(
             event, self._settings()
         )
-        self._tell(user_message_id(event), outcome.text)
+        self._tell(ingress.user_message_id(event), outcome.text)
         await self._finish(thread, [row], outcome)
 
     def _tell(self, message_id: str, words: str | None) -> None:
@@ -227,10 +209,10 @@ class Lane:
         here = [each.message_id for each in answer.decisions if thread.find(each.message_id) is not None]
         words = say(self._approvals.language, "elsewhere") if answer.decisions and not here else answer.say
         about = here[-1] if here else next(reversed(thread.waiting), None)
-        run_id = run_to_resume(thread, about)
+        run_id = ingress.run_to_resume(thread, about)
         if about is not None:
-            kept = reply_row(about, event, words, run_id if here else None)
-            await thread.append(*decision_rows(thread, answer.decisions), kept)
+            kept = ingress.reply_row(about, event, words, run_id if here else None)
+            await thread.append(*ingress.decision_rows(thread, answer.decisions), kept)
         self._tell(about or "", words)
         if here:
             await self._converse(thread, [row], run_id)
@@ -239,8 +221,8 @@ class Lane:
 
     async def _bring(self, thread: Thread, row: InboxRow, event: ToolResultEvent) -> None:
         """Put what a program's tools brought into the thread, and go on with the run that called them."""
-        run_id = run_to_resume(thread, thread.messages[-1]["id"] if thread.messages else None)
-        kept = result_row(thread, event, run_id)
+        run_id = ingress.run_to_resume(thread, thread.messages[-1]["id"] if thread.messages else None)
+        kept = ingress.result_row(thread, event, run_id)
         if kept is None:
             await self._finish(thread, [row], self._refuse("not-waited-for"))
             return
@@ -268,25 +250,27 @@ class Lane:
         if not self._owner.is_listed:
             # What was settled for a thread without words shows once it has some.
             await self._owner.look(thread, event)
-        answered = answered_message(thread, event)
-        initiators = initiators_of(thread, answered)
+        answered = ingress.answered_message(thread, event)
+        initiators = ingress.initiators_of(thread, answered)
         # What was begun goes on with the member that began it, whoever is named beside the answer.
-        member = member_of(written) or (event.member if written is None else None) or own
-        named = event.model if isinstance(event, TextEvent) else None
+        named = event.member or self._messenger.addressed(event)
+        member = ingress.member_of(written) or (named if written is None else None) or own
+        wanted = event.model if isinstance(event, TextEvent) else None
         turn = Turn(
             thread,
             self._feed,
             run_id,
-            user_id=speaker_of(thread) or event.user_id,
+            user_id=ingress.speaker_of(thread) or event.user_id,
             initiators=initiators,
             notice=notice,
             equip=partial(self._equip, member),
             language=self._approvals.language,
             member=None if member == own else member,
+            owner=own,
             message=written,
-            extra_context=surroundings_of(rows),
-            model=TYPED_MODEL if is_typed(thread, run_id, answered) else named or self._owner.model,
-            options=options_of(event),
+            extra_context=ingress.surroundings_of(rows),
+            model=TYPED_MODEL if ingress.is_typed(thread, run_id, answered) else wanted or self._owner.model,
+            options=ingress.options_of(event),
             count_attempt=partial(self._store.inbox.ask, run_id),
             abandon=self._approvals.abandon,
         )
@@ -298,7 +282,7 @@ class Lane:
         if stopped and turn.ending is None:
             outcome = await self._stop(turn)
         elif turn.ending is None and max(row.attempts for row in rows) >= MAX_ATTEMPTS:
-            outcome = await turn.fail(GaveUpError(tell_run("gave-up")), UNKNOWN)
+            outcome = await turn.fail(ingress.GaveUpError(tell_run("gave-up")), UNKNOWN)
         else:
             outcome = await self._run_turn(turn)
         await self._finish(thread, rows, outcome)
@@ -308,10 +292,10 @@ class Lane:
         for row in rows:
             if isinstance(row.event, RetryEvent):
                 said += await self._replace_last(thread, run_id, row.event)
-            elif isinstance(row.event, SAID) and not is_kept(thread, row.event):
+            elif isinstance(row.event, ingress.SAID) and not ingress.is_kept(thread, row.event):
                 event = await self._outlet.bring(row.event)
-                assert isinstance(event, SAID), "what was said stays what was said"
-                said.append(user_row(event, thread, run_id))
+                assert isinstance(event, ingress.SAID), "what was said stays what was said"
+                said.append(ingress.user_row(event, thread, run_id))
         if said:
             # The inbox tells these again until the answer, which waits for the disk, stands behind them.
             await thread.append(*said, waits=False)
@@ -321,7 +305,7 @@ class Lane:
 
     async def _replace_last(self, thread: Thread, run_id: str, event: RetryEvent) -> list[UIMessage]:
         """Replace the last answer for a retry; what it asked is asked no more."""
-        replaced = replaced_row(thread, message_id_of(run_id), event.message_id)
+        replaced = ingress.replaced_row(thread, message_id_of(run_id), event.message_id)
         for row in replaced:
             await self._approvals.supersede(str(thread.id), row["id"])
             await settle_decided(self._approvals, thread)
@@ -373,13 +357,21 @@ class Lane:
         opened = [
             turn.open_earlier(
                 message,
-                equip=partial(self._equip, member_of(message) or own),
-                initiators=initiators_of(turn.thread, message["id"]),
+                equip=partial(self._equip, ingress.member_of(message) or own),
+                initiators=ingress.initiators_of(turn.thread, message["id"]),
             )
             for message in found
             if message is not None
         ]
         return [earlier for earlier in opened if earlier.is_decided]
+
+    async def _pass_on(self, thread: Thread, rows: list[InboxRow], outcome: Outcome) -> None:
+        """Let other members hear of an outcome, and say here what stands in the way."""
+        told = await self._messenger.pass_on(thread, await self._owner.member(thread), rows, outcome)
+        if told and outcome.message_id:
+            notice = data_part("notice", {"text": told}, f"handoff-{outcome.run_id}")
+            await thread.append({"id": outcome.message_id, "role": "assistant", "parts": [notice]})
+            self._tell(outcome.message_id, told)
 
     async def _finish(
         self,
@@ -390,7 +382,7 @@ class Lane:
     ) -> None:
         """Store the outcome and what must be sent, then bring lists and search up to date."""
         sends = await self._outlet.compose(thread, rows, outcome) if sends is None else sends
-        await self._messenger.pass_on(thread, await self._owner.member(thread), rows, outcome)
+        await self._pass_on(thread, rows, outcome)
         await self._store.inbox.finish(rows, outcome, sends)
         if sends:
             self._outlet.wake(str(self.thread_id))

@@ -49,6 +49,13 @@ class Outlet(Protocol):
 class Messenger(Protocol):
     """What carries words of members from one thread to another."""
 
-    async def pass_on(self, thread: Thread, member: str, rows: Sequence[InboxRow], outcome: Outcome) -> None:
-        """Hear how a run ended, before that is stored; after a crash the same is told again."""
+    async def pass_on(self, thread: Thread, member: str, rows: Sequence[InboxRow], outcome: Outcome) -> str:
+        """Hear how a run ended, before that is stored; after a crash the same is told again.
+
+        Return what people should know of it, if anything.
+        """
+        ...
+
+    def addressed(self, event: IngressEvent) -> str | None:
+        """Return the member that a person's words call upon."""
         ...
