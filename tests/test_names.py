@@ -19,6 +19,7 @@ NAMED_AFTER_A_THING = (
     "cli/talk",
     "cli/terminal",
     "cli/workspace",
+    "cli/aboard",
     "server/routes",
     "server/routes/chat",
     "store/sqlite",

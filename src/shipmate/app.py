@@ -18,7 +18,7 @@ from shipmate.context.builder import ContextBuilder
 from shipmate.context.kept.request_log import RequestLog
 from shipmate.context.trace import Trace
 from shipmate.crew.ask_member import AskMember
-from shipmate.crew.relay import Relay
+from shipmate.crew.coordinator import Coordinator
 from shipmate.delivery.command_answer import Commands
 from shipmate.delivery.delivery import Delivery
 from shipmate.delivery.reception.chat_command import read_command
@@ -263,7 +263,7 @@ class Shipmate:
             approvals=self.approvals,
             feed=feed,
             outlet=delivery,
-            messenger=Relay(self.crew, self.keeper.receive, self.keeper.stop, self._is_tainted),
+            messenger=Coordinator(self.crew, self.keeper.receive, self.keeper.stop, self._is_tainted),
             settings=lambda: self.crew.loaded,
         )
         self._reconciling = asyncio.create_task(self._reconcile())

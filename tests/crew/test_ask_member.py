@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shipmate.app import Shipmate
-from shipmate.models.scripted import ScriptedModel, Script, call
+from shipmate.models.scripted import Hold, Script, ScriptedModel, call
 from shipmate.thread.errand import read_errand
 from shipmate.values.event import Outcome
 from shipmate.values.message import JsonObject, metadata_of, text_of, tool_parts
@@ -123,7 +124,9 @@ async def test_an_answer_that_waited_for_a_person_comes_as_a_message_once(tmp_pa
         ("assistant", "Nina has written it."),
     ]
     errand = read_errand(thread.messages[2])
-    assert errand is not None and errand.is_answer and metadata_of(thread.messages[2])["speaker"] == "Nina"
+    assert errand is not None
+    assert errand.is_answer
+    assert metadata_of(thread.messages[2])["speaker"] == "Nina"
 
 
 async def test_work_in_the_background_returns_as_a_turn_and_a_yes_of_a_member_decides_nothing(
@@ -164,11 +167,7 @@ async def test_strangers_words_taint_whoever_is_told_them(tmp_path: Path) -> Non
 
 
 async def test_who_is_stopped_stops_whoever_was_asked(tmp_path: Path) -> None:
-    from asyncio import Event
-
-    from shipmate.models.scripted import Hold
-
-    held = Event()
+    held = asyncio.Event()
     script = {
         "plan": [call("ask_member", member="nina", message="count"), "x"],
         "count": [["1 ", Hold(held), "2"]],
@@ -176,7 +175,7 @@ async def test_who_is_stopped_stops_whoever_was_asked(tmp_path: Path) -> None:
     async with open_crew(tmp_path, script) as app:
         receipt = await app.receive(said("plan"))
         while len(app.keeper.runs()) < 2:
-            await __import__("asyncio").sleep(0.01)
+            await asyncio.sleep(0.01)
         (asked,) = [each for each in app.keeper.runs() if each != ROOM]
         await app.keeper.stop(ROOM)
         outcome = await receipt.outcome()

@@ -16,6 +16,7 @@ COMMANDS = {
     "context": "Show what goes into the prompt, and why.",
     "approvals": "List and answer what waits for a person.",
     "outbox": "List what was not sent to platforms, or may not have been; send or forget it.",
+    "members": "List, add, rename and remove members; say who stands to whom how.",
     "people": "List who may talk from platforms; let somebody in by a code.",
     "audit": "List what acted and what was refused; check that the log is whole.",
     "priming": "Check, search, save and rehearse priming scripts.",
@@ -23,8 +24,11 @@ COMMANDS = {
     "doctor": "Check the workspace and say what to mend.",
     "reindex": "Make the index of threads and search anew.",
 }
-# The commands that stand in `cli/workspace/`.
-ABOUT_THE_FOLDER = {"init", "adopt", "context", "doctor", "reindex"}
+# The commands that stand in inner rooms.
+ROOMS = {
+    **dict.fromkeys(("init", "adopt", "context", "doctor", "reindex"), "workspace"),
+    **dict.fromkeys(("members", "people", "outbox"), "aboard"),
+}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from shipmate.cli import ABOUT_THE_FOLDER, COMMANDS
+from shipmate.cli import COMMANDS, ROOMS
 from shipmate.cli.terminal.outlet import abandon, describe_refusal, mend_outlets
 from shipmate.cli.terminal.tongue import complain, look_in, print_trouble, say, say_error, teach_click
 from shipmate.errors import ShipmateError
@@ -24,7 +24,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        room = "shipmate.cli.workspace" if cmd_name in ABOUT_THE_FOLDER else "shipmate.cli"
+        room = f"shipmate.cli.{ROOMS[cmd_name]}" if cmd_name in ROOMS else "shipmate.cli"
         command: click.Command = importlib.import_module(f"{room}.{cmd_name}").command
         return command
 

@@ -43,7 +43,7 @@ class AskMember(Tool[AskMemberArguments]):
 
     name = "ask_member"
     description = (
-        "Ask a colleague of RELATIONS.md; it sees only this message. thread goes on where it answered before; "
+        "Ask a colleague of RELATIONS.md; it sees only this message. thread goes on where it answered; "
         "background returns at once, and the answer comes as a message."
     )
     arguments = AskMemberArguments
@@ -114,7 +114,8 @@ class AskMember(Tool[AskMemberArguments]):
         if not found:
             known = ", ".join(each.id for each in colleagues) or "nobody yet"
             raise ToolError(
-                f"RELATIONS.md of {asker.id} names no member {name[:64]!r}. It may ask: {known}. Nobody was asked."
+                f"RELATIONS.md of {asker.id} names no member {name[:64]!r}. It may ask: {known}. "
+                "Nobody was asked."
             )
         return found[0]
 
@@ -128,8 +129,12 @@ class AskMember(Tool[AskMemberArguments]):
             known, thread_id = None, ThreadId(CREW, ASK, "none")
         first = next((each for each in known.messages if each["role"] == "user"), None) if known else None
         errand = read_errand(first)
-        is_same = errand is not None and errand.thread_id == context.thread_id
-        if thread_id.platform != CREW or not is_same or errand.chain[-1] != context.member.id:
+        is_ours = (
+            errand is not None
+            and errand.thread_id == context.thread_id
+            and errand.chain[-1] == context.member.id
+        )
+        if thread_id.platform != CREW or not is_ours:
             raise ToolError(f"{arguments.thread!r} is no thread in which {asked.name} answered here before.")
         return thread_id
 
@@ -137,7 +142,7 @@ class AskMember(Tool[AskMemberArguments]):
         answer = outcome.text or outcome.error or ""
         if outcome.status == "suspended":
             answer = (
-                f"{asked.name} waits until a person has allowed what it wants to do, in the thread {thread_id}. "
+                f"{asked.name} waits until a person has allowed what it wants to do, in {thread_id}. "
                 "The answer comes as a message after that."
             )
         if len(answer) > ANSWER_LIMIT:

@@ -1,4 +1,4 @@
-"""Find whom a finished message hands over to: `@name` at the start of a line, `[NEXT: name, …]`; not in code."""
+"""Find whom a message hands over to: `@name` at the start of a line, `[NEXT: name, …]`; not in code."""
 
 from __future__ import annotations
 

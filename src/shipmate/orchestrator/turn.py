@@ -86,7 +86,6 @@ class Turn:
         self.owner = owner
         self.extra_context = extra_context
         self.control = control or Control()
-        # The model that answers, when the question named one.
         self.model = model
         self.options = options or RunOptions()
         # Tools of the program that asks: it makes their calls, nothing runs here.

@@ -22,6 +22,11 @@ MEMBER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CAPTAIN = "captain"
 
 
+def _in_ship(*names: str) -> cached_property[Path]:
+    """Make a property of a layout: a path in the folder of what is kept."""
+    return cached_property(lambda layout: layout.ship.joinpath(*names))
+
+
 @dataclass(frozen=True)
 class Layout:
     """The paths of one workspace; nothing is created by asking."""
@@ -101,15 +106,10 @@ class Layout:
     def config(self) -> Path:
         return self.root / "ship.json"
 
-    @cached_property
-    def schema(self) -> Path:
-        """Return where the schema of ship.json lies for editors."""
-        return self.ship / "ship.schema.json"
-
-    @cached_property
-    def windows(self) -> Path:
-        """Return where it is kept how much models read at once, as their servers told."""
-        return self.ship / "windows.json"
+    # Where the schema of ship.json lies for editors.
+    schema = _in_ship("ship.schema.json")
+    # Where it is kept how much models read at once, as their servers told.
+    windows = _in_ship("windows.json")
 
     @cached_property
     def env(self) -> Path:
@@ -180,43 +180,23 @@ class Layout:
     def ship(self) -> Path:
         return self.root / SHIP
 
-    @cached_property
-    def state(self) -> Path:
-        return self.ship / "state.db"
-
-    @cached_property
-    def damaged(self) -> Path:
-        """Return the folder of what could not be read and was set aside."""
-        return self.ship / "damaged"
-
-    @cached_property
-    def inbox(self) -> Path:
-        return self.ship / "inbox.jsonl"
-
-    @cached_property
-    def outbox(self) -> Path:
-        return self.ship / "outbox.jsonl"
-
-    @cached_property
-    def people(self) -> Path:
-        return self.ship / "people.json"
-
-    @cached_property
-    def marks(self) -> Path:
-        """Return the folder of what people and members decided about threads."""
-        return self.ship / "marks"
+    state = _in_ship("state.db")
+    # The folder of what could not be read and was set aside.
+    damaged = _in_ship("damaged")
+    inbox = _in_ship("inbox.jsonl")
+    outbox = _in_ship("outbox.jsonl")
+    people = _in_ship("people.json")
+    # The folder of members that were removed.
+    removed = _in_ship("removed")
+    # The folder of what people and members decided about threads.
+    marks = _in_ship("marks")
 
     def mark(self, thread_id: ThreadId) -> Path:
         return _thread_file(self.marks, thread_id, ".json")
 
-    @cached_property
-    def usage(self) -> Path:
-        """Return the folder of what runs used, a file a month."""
-        return self.ship / "usage"
-
-    @cached_property
-    def grants(self) -> Path:
-        return self.ship / "grants"
+    # The folder of what runs used, a file a month.
+    usage = _in_ship("usage")
+    grants = _in_ship("grants")
 
     def grant(self, grant_id: str) -> Path:
         return self.grants / f"{_file_name(grant_id)}.json"
@@ -225,22 +205,11 @@ class Layout:
         """Return how a file is named to people: by its place in the workspace."""
         return name_of(path, self.root)
 
-    @cached_property
-    def keeper_lock(self) -> Path:
-        """Return the file whose lock says which process keeps the workspace."""
-        return self.ship / "keeper.lock"
-
-    @cached_property
-    def keeper_socket(self) -> Path:
-        return self.ship / "keeper.sock"
-
-    @cached_property
-    def threads(self) -> Path:
-        return self.ship / "threads"
-
-    @cached_property
-    def bin(self) -> Path:
-        return self.ship / "bin"
+    # The file whose lock says which process keeps the workspace.
+    keeper_lock = _in_ship("keeper.lock")
+    keeper_socket = _in_ship("keeper.sock")
+    threads = _in_ship("threads")
+    bin = _in_ship("bin")
 
     def sidecar(self, thread_id: ThreadId) -> Path:
         """Return where lies what belongs to the messages of a thread and is in no row."""
@@ -252,77 +221,52 @@ class Layout:
     def thread_bin(self, thread_id: ThreadId) -> Path:
         return _thread_file(self.bin, thread_id, ".jsonl")
 
-    @cached_property
-    def locks(self) -> Path:
-        return self.ship / "locks"
+    locks = _in_ship("locks")
 
     def thread_lock(self, thread_id: ThreadId) -> Path:
         return _thread_file(self.locks, thread_id, ".lock")
 
-    @cached_property
-    def approvals(self) -> Path:
-        return self.ship / "approvals"
+    approvals = _in_ship("approvals")
 
     def approval(self, approval_id: str) -> Path:
         return self.approvals / f"{_file_name(approval_id)}.json"
 
-    @cached_property
-    def trials(self) -> Path:
-        """Return the folder of tried commands whose effects wait for an answer."""
-        return self.ship / "trials"
+    # The folder of tried commands whose effects wait for an answer.
+    trials = _in_ship("trials")
 
     def trial(self, trial_id: str) -> Path:
         return self.trials / _file_name(trial_id)
 
-    @cached_property
-    def rooms(self) -> Path:
-        """Return the folder that says what was locked when each command that runs now began."""
-        return self.ship / "rooms"
-
-    @cached_property
-    def rewinds(self) -> Path:
-        """Return the folder that keeps what files held before runs changed them."""
-        return self.ship / "rewind"
+    # The folder that says what was locked when each command that runs now began.
+    rooms = _in_ship("rooms")
+    # The folder that keeps what files held before runs changed them.
+    rewinds = _in_ship("rewind")
 
     def rewind(self, run_id: str) -> Path:
         return self.rewinds / _file_name(run_id)
 
-    @cached_property
-    def changes_lock(self) -> Path:
-        return self.ship / "changes.lock"
+    changes_lock = _in_ship("changes.lock")
 
     @cached_property
     def joint_decisions(self) -> Path:
         """Decisions about several approvals at once, until each is in its own file."""
         return self.approvals / "joint"
 
-    @cached_property
-    def audit(self) -> Path:
-        """Return the folder of the chained log of acting calls."""
-        return self.ship / "audit"
-
-    @cached_property
-    def rehearsals(self) -> Path:
-        """Return the folder of what came of the last rehearsal of each script."""
-        return self.ship / "rehearsals"
+    # The folder of the chained log of acting calls.
+    audit = _in_ship("audit")
+    # The folder of what came of the last rehearsal of each script.
+    rehearsals = _in_ship("rehearsals")
 
     def rehearsal(self, ref: str) -> Path:
         return self.rehearsals / f"{ref}.json"
 
-    @cached_property
-    def project_memory(self) -> Path:
-        return self.ship / "memory" / "project.md"
+    project_memory = _in_ship("memory", "project.md")
 
     def user_memory(self, user_key: str) -> Path:
         return self.ship / "memory" / "users" / f"{_file_name(user_key)}.md"
 
-    @cached_property
-    def tasks(self) -> Path:
-        return self.ship / "tasks"
-
-    @cached_property
-    def logs(self) -> Path:
-        return self.ship / "logs"
+    tasks = _in_ship("tasks")
+    logs = _in_ship("logs")
 
     def call_log(self, thread_id: str, call_id: str) -> Path:
         """Return where the whole output of one tool call is kept."""
@@ -351,9 +295,7 @@ class Layout:
         """Return where a thread's logs are kept: two files, and the folder of what its calls printed."""
         return self.trace(thread_id), self.kept_requests(thread_id), self.call_log(thread_id, "call").parent
 
-    @cached_property
-    def uploads(self) -> Path:
-        return self.ship / "uploads"
+    uploads = _in_ship("uploads")
 
     def upload(self, upload_id: str) -> Path:
         return self.uploads / _file_name(upload_id)
@@ -362,22 +304,15 @@ class Layout:
         """Return the folder that keeps a document's earlier texts."""
         return self.ship / "revisions" / _file_name(relative)
 
-    @cached_property
-    def scratch(self) -> Path:
-        """Return the folder members may write without asking."""
-        return self.ship / "scratch"
+    # The folder members may write without asking.
+    scratch = _in_ship("scratch")
 
     def refused(self, call_id: str) -> Path:
         """Return where lies what a command made and may not make."""
         return self.ship / "refused" / _file_name(call_id)
 
-    @cached_property
-    def token(self) -> Path:
-        return self.ship / "token"
-
-    @cached_property
-    def history(self) -> Path:
-        return self.ship / "chat-history"
+    token = _in_ship("token")
+    history = _in_ship("chat-history")
 
 
 def _checked(member_id: str) -> str:

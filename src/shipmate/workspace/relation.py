@@ -1,4 +1,4 @@
-"""Read RELATIONS.md, a table in one of three shapes, write the six-column one, and keep both sides in step."""
+"""Read RELATIONS.md, a table in one of three shapes; change rows of it and write the six-column one."""
 
 from __future__ import annotations
 

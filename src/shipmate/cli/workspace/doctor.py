@@ -17,6 +17,7 @@ from shipmate import __version__
 from shipmate.cli.place import find_layout, open_records
 from shipmate.cli.terminal.tongue import language, say
 from shipmate.cli.terminal.width import fit
+from shipmate.crew.roster import Roster
 from shipmate.errors import ShipmateError
 from shipmate.thread.row import RowProblem
 from shipmate.values.reveal import reveal
@@ -193,7 +194,7 @@ def _check_adapters(layout: Layout, loaded: Loaded) -> list[Finding]:
     if not loaded.config.adapters:
         return []
     from shipmate.adapters.adapter_registry import AdapterRegistry
-    from shipmate.cli.outbox import is_open, look
+    from shipmate.cli.aboard.outbox import is_open, look
     from shipmate.delivery.reception.people import People
 
     registry = AdapterRegistry(loaded.config.adapters)
@@ -241,7 +242,8 @@ def _check_context(layout: Layout, loaded: Loaded) -> list[Finding]:
     builders = [ContextBuilder(member, environ=loaded.environ) for member in crew.list()]
     skills = builders[0].skills.find().skills if builders else ()
     usable = sum(skill.is_available for skill in skills)
-    found = {(each.subject, each.message): each for each in crew.findings()}
+    told = [*crew.findings(), *Roster(crew).findings()]
+    found = {(each.subject, each.message): each for each in told}
     for builder in builders:
         for each in builder.findings():
             # What all share is said once; what is a member's own names the member, or a path of its folder.

@@ -1,4 +1,4 @@
-"""Define what a lane asks of rooms below it: files brought, commands answered, sends made, words passed on."""
+"""Define what a lane asks of rooms below: files brought, commands answered, sends made, words passed on."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ MAX_HOPS = 8
 OVER = ("replied", "failed", "stopped")
 
 
-class Relay:
+class Coordinator:
     """What hears of every outcome before it is stored: one that is told twice is passed on once."""
 
     def __init__(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.app import Shipmate
-from shipmate.crew import relay
+from shipmate.crew import coordinator
 from shipmate.crew.mention import find_mentions
 from shipmate.models.scripted import Hold, ScriptedModel, call
 from shipmate.values.message import metadata_of, text_of
@@ -90,7 +90,7 @@ async def test_the_word_goes_round_and_each_hears_the_others_from_its_own_seat(t
 async def test_members_stop_passing_the_word_until_a_person_speaks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relay, "MAX_HOPS", 3)
+    monkeypatch.setattr(coordinator, "MAX_HOPS", 3)
     async with open_crew(tmp_path, ["@nina", "@bob", "@captain", "@nina", "never"]) as app:
         await tell(app, "begin")
         await app.keeper.idle()

@@ -1,0 +1,1 @@
+"""Who is aboard, who may talk, and what was not sent to them."""
