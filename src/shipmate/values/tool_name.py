@@ -16,6 +16,10 @@ ALIASES = {
     "edit_file": "edit",
     "list_dir": "glob",
     "exec_shell": "exec",
+    "project_read": "read",
+    "project_write": "write",
+    "project_edit": "edit",
+    "project_glob": "glob",
 }
 
 

@@ -11,6 +11,7 @@ from shipmate.tools.file.change.replace import replace_bytes
 from shipmate.tools.file.change.rewind import keep_before
 from shipmate.tools.file.confine import locate
 from shipmate.tools.file.diff import unified
+from shipmate.tools.file.project import in_project
 from shipmate.tools.file.protection import refuse_change
 from shipmate.tools.file.target import FileState, approved_path, check_target, file_target, read_state
 from shipmate.tools.file.write import encode
@@ -49,6 +50,10 @@ class Edit(Tool[EditArguments]):
     arguments = EditArguments
     synonyms = SYNONYMS
     labels = Labels(acts=True)
+
+    def translate(self, arguments: JsonObject) -> JsonObject:
+        return in_project(super().translate(arguments))
+
     budget = 4_000
 
     async def picture(self, arguments: EditArguments, context: ToolContext) -> Picture:

@@ -14,11 +14,13 @@ from msgspec import Meta
 
 from shipmate.skills.location import resolve
 from shipmate.tools.file.confine import open_file
+from shipmate.tools.file.project import in_project
 from shipmate.tools.file.protection import names_state
 from shipmate.tools.file.search.tree import list_folder
 from shipmate.tools.file.target import check_target, real_path
 from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
+from shipmate.values.message import JsonObject
 
 IMAGE_STARTS = {b"\x89PNG\r\n": "PNG", b"\xff\xd8\xff": "JPEG", b"GIF8": "GIF", b"RIFF": "WebP"}
 UTF16_LIMIT = 4_000_000
@@ -47,6 +49,9 @@ class Read(Tool[ReadArguments]):
     arguments = ReadArguments
     synonyms = {"file_path": "path"}  # noqa: RUF012
     labels = Labels(reads_private=True)
+
+    def translate(self, arguments: JsonObject) -> JsonObject:
+        return in_project(super().translate(arguments))
 
     def labels_for(self, arguments: ReadArguments) -> Labels:
         return labels_by_path(arguments.path)

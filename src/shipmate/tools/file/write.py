@@ -11,9 +11,11 @@ from shipmate.tools.file.change.replace import replace_bytes
 from shipmate.tools.file.change.rewind import keep_before
 from shipmate.tools.file.confine import locate
 from shipmate.tools.file.diff import summary, unified
+from shipmate.tools.file.project import in_project
 from shipmate.tools.file.protection import refuse_change
 from shipmate.tools.file.target import FileState, approved_path, check_target, file_target, read_state
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
+from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
 
 COMPARE_LIMIT = 5_000_000
@@ -32,6 +34,9 @@ class Write(Tool[WriteArguments]):
     arguments = WriteArguments
     synonyms = {"file_path": "path"}  # noqa: RUF012
     labels = Labels(acts=True)
+
+    def translate(self, arguments: JsonObject) -> JsonObject:
+        return in_project(super().translate(arguments))
 
     async def picture(self, arguments: WriteArguments, context: ToolContext) -> Picture:
         return await asyncio.to_thread(_picture, arguments, context)

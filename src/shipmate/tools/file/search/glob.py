@@ -10,6 +10,7 @@ import msgspec
 
 from shipmate.errors import ToolError
 from shipmate.tools.file.confine import open_file
+from shipmate.tools.file.project import in_project
 from shipmate.tools.file.read import describe_folder, labels_by_path
 from shipmate.tools.file.search.tree import files_below, list_folder
 from shipmate.tools.file.search.wildcard import Wildcard
@@ -34,6 +35,9 @@ class Glob(Tool[GlobArguments]):
     description = "List files matching a pattern such as src/**/*.py, sorted."
     arguments = GlobArguments
     labels = Labels(reads_private=True)
+
+    def translate(self, arguments: JsonObject) -> JsonObject:
+        return in_project(super().translate(arguments))
 
     def parse(self, arguments: JsonObject) -> GlobArguments:
         # `list_dir` gives a folder and no pattern.
