@@ -6,6 +6,8 @@ import asyncio
 import sys
 from pathlib import Path
 
+import pytest
+
 from shipmate.server.routes import ROUTERS
 from tests.support.search import EXAMPLES, examples
 from tests.support.server import Served
@@ -25,7 +27,23 @@ CHECKS = (
 SAME_EACH_TIME = () if EXAMPLES else ("--generation-deterministic",)
 
 
-async def test_the_api_keeps_to_its_description(served: Served, tmp_path: Path) -> None:
+# Every case of it is a run, so it gets examples and not each of the hundreds of cases its body has.
+RUNNING = "/v1/chat/completions"
+# What never ends.
+ENDLESS = "/api/events"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--phases", "examples,coverage,fuzzing", "--exclude-path", ENDLESS, "--exclude-path", RUNNING),
+        ("--phases", "examples,fuzzing", "--include-path", RUNNING),
+    ],
+    ids=["cases", "runs"],
+)
+async def test_the_api_keeps_to_its_description(
+    served: Served, tmp_path: Path, options: tuple[str, ...]
+) -> None:
     # Strangers are to be seen refused, not told to wait.
     served.site.failures.burst = 1_000_000
     await chat(served.client, "room", user("u1", "hello"))
@@ -35,12 +53,10 @@ async def test_the_api_keeps_to_its_description(served: Served, tmp_path: Path) 
         "run",
         f"{served.address}/openapi.json",
         *("--header", f"Authorization:{served.bearer['authorization']}"),
-        *("--phases", "examples,coverage,fuzzing"),
+        *options,
         *("--max-examples", str(examples(4))),
         *("--checks", ",".join(CHECKS)),
         *("--workers", "1"),
-        # It never ends.
-        *("--exclude-path", "/api/events"),
         *SAME_EACH_TIME,
         *("--rate-limit", "150/s"),
         "--continue-on-failure",
