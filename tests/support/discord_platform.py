@@ -6,7 +6,7 @@
         discord.say("hello")          # told to each session, and told again until it was heard
         await discord.wait("You said")
 
-It refuses what Discord refuses: empty and long texts, wrong tokens, sequences and sessions that it does not know.
+It refuses what Discord refuses: empty and long texts, wrong tokens, sessions that it does not know.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.parser import BytesParser
@@ -166,7 +167,13 @@ class DiscordPlatform:
         number = self.count()
         guild = CHANNELS[message["channel_id"]].get("guild_id")
         who = {"member": {"user": user, "nick": "Annie"}, "guild_id": guild} if guild else {"user": user}
-        value = {"id": number, "token": f"press-{number}", "application_id": "77", "type": 3, "message": message}
+        value = {
+            "id": number,
+            "token": f"press-{number}",
+            "application_id": "77",
+            "type": 3,
+            "message": message,
+        }
         self.tell("INTERACTION_CREATE", {**value, **who, "data": {"component_type": 2, "custom_id": data}})
         return f"press-{number}"
 
@@ -298,7 +305,8 @@ class DiscordPlatform:
         try:
             if path.startswith("/cdn/"):
                 assert "authorization" not in visit.headers
-                return await visit.answer(self.files[path.removeprefix("/cdn/")], kind="application/x")
+                await visit.answer(self.files[path.removeprefix("/cdn/")], kind="application/x")
+                return
             bot = self.bots.get(visit.headers.get("authorization", "").removeprefix("Bot "))
             if bot is None:
                 raise RefusedError(401, "401: Unauthorized")
@@ -308,7 +316,8 @@ class DiscordPlatform:
         except RefusedError as error:
             value, status = error.body, error.status
         except LostError:
-            return visit.writer.transport.abort()
+            visit.writer.transport.abort()
+            return
         finally:
             self._note()
         more = "".join(f"{name}: {told}\r\n" for name, told in self.headers.items())
@@ -424,7 +433,5 @@ def _find(known: dict[str, Json], key: str, words: str, code: int) -> Json:
 
 
 async def _write(connection: ServerConnection, frame: Json) -> None:
-    try:
+    with suppress(ConnectionClosed):
         await connection.send(json.dumps(frame))
-    except ConnectionClosed:
-        pass
