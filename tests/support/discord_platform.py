@@ -94,6 +94,8 @@ class DiscordPlatform:
         self.headers: dict[str, str] = {}
         self.beat_milliseconds = 40_000
         self.is_deaf = False
+        # What bots may be told.
+        self.intents = WANTED
         self.files: dict[str, bytes] = {}
         self.pressed: list[tuple[str, Json]] = []
         self.changed = asyncio.Event()
@@ -226,6 +228,11 @@ class DiscordPlatform:
                 session.connection.transport.abort()
                 session.connection = None
 
+    def cut_all(self) -> None:
+        """End also connections of sessions that are forgotten."""
+        for connection in self._gateway.connections:
+            connection.transport.abort()
+
     async def send_to_all(self, frame: Json) -> None:
         """Tell every connection something about itself."""
         for session in self.sessions.values():
@@ -268,7 +275,7 @@ class DiscordPlatform:
         if asked["token"] not in self.bots:
             await connection.close(4004, "Authentication failed.")
             return None
-        if asked["intents"] & WANTED != WANTED:
+        if asked["intents"] & WANTED != self.intents:
             await connection.close(4014, "Disallowed intent(s).")
             return None
         bot = self.bots[asked["token"]]
@@ -291,8 +298,10 @@ class DiscordPlatform:
             await _write(connection, {"op": 9, "d": False})
             return None
         session.resumed_after.append(asked["seq"])
-        for frame in session.events[asked["seq"] :]:
-            await _write(connection, frame)
+        told = asked["seq"]
+        while told < len(session.events):
+            await _write(connection, session.events[told])
+            told += 1
         session.connection = connection
         await session.tell("RESUMED", {})
         return session
