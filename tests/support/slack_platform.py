@@ -181,6 +181,7 @@ class SlackPlatform:
         app = self.apps[int(connection.request.path.rpartition("=")[2])]
         app.connections.append(connection)
         app.connected += 1
+        self._note()
         await connection.send(json.dumps({"type": "hello", "num_connections": len(app.connections)}))
         for number, envelope in enumerate([*app.pending.values()]):
             again = {"retry_attempt": number + 1, "retry_reason": "timeout"}
@@ -229,12 +230,12 @@ class SlackPlatform:
                 assert secret in {app.token for app in self.apps}
                 await visit.answer(self.files[path.removeprefix("/download/")]["content"])
                 return
-            method, values = path.removeprefix("/api/"), _read_form(visit.body)
+            method, values = path.removeprefix("/api/"), _read_values(visit)
             self.calls.append((method, values))
             app = next((each for each in self.apps if secret in (each.token, each.app_token)), None)
             if app is None or method.startswith("apps.") != (secret == app.app_token):
                 raise RefusedError("invalid_auth")
-            body = json.dumps({"ok": True, **self._answer(app, method, values)})
+            body = json.dumps({"ok": True, **self._answer(app, method, values)}, default=str)
         except RefusedError as error:
             status, more, body = error.status, error.more, json.dumps(error.body)
         except LostError:
@@ -332,8 +333,10 @@ class SlackPlatform:
         self.changed = asyncio.Event()
 
 
-def _read_form(body: bytes) -> Json:
-    return dict(parse_qsl(body.decode(), strict_parsing=bool(body)))
+def _read_values(visit: Visit) -> Json:
+    if visit.headers.get("content-type", "").startswith("application/json"):
+        return json.loads(visit.body or b"{}")
+    return dict(parse_qsl(visit.body.decode(), strict_parsing=bool(visit.body)))
 
 
 def _check_blocks(blocks: list[Json]) -> list[Json]:
