@@ -134,7 +134,7 @@ class DiscordPlatform:
     def make_message(self, text: str, channel: str, user: Json, **values: Any) -> Json:
         """Keep a message without telling anybody."""
         users = {each["id"]: each for each in (ANN, *(bot.user for bot in self.bots.values()))}
-        message = {
+        message: Json = {
             "id": self.count(),
             "channel_id": channel,
             "author": user,
@@ -344,7 +344,7 @@ class DiscordPlatform:
                 return bot.user
             case ["GET", "oauth2", "applications", "@me"]:
                 about = {"name": "x", "icon": None, "description": "", "bot_public": True}
-                return {"id": "77", **about, "bot_require_code_grant": False, "verify_key": "", "flags": 0}
+                return {"id": "77", **about, "bot_require_code_grant": False, "verify_key": "", "owner": ANN}
             case ["GET", "channels", channel]:
                 return _find(CHANNELS, channel, "Unknown Channel", 10003)
             case ["GET", "channels", channel, "messages"]:

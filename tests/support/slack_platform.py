@@ -100,7 +100,12 @@ class SlackPlatform:
 
     def settings(self, app: App, **values: Any) -> SlackSettings:
         """Return the settings of an app."""
-        given = {"token": app.token, "app_token": app.app_token, "signing_secret": SIGNING_SECRET, **values}
+        given: Json = {
+            "token": app.token,
+            "app_token": app.app_token,
+            "signing_secret": SIGNING_SECRET,
+            **values,
+        }
         return SlackSettings(api_url=self.url, **given)
 
     # What people do.
