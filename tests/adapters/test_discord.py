@@ -292,7 +292,7 @@ async def test_two_bots_in_one_room_answer_people_and_never_each_other(
     (tmp_path / "map.txt").write_text("here")
     act, aye = Probe("act", acts=True), "Aye <@8000> <@8001>."
     acting = [say("May I?"), call("act", mark="x"), call("send_file", path="map.txt")]
-    model = ScriptedModel([aye, aye, acting, "Done.", "Last."])
+    model = ScriptedModel(["In an hour.", aye, aye, acting, "Done.", "Last."])
     async with DiscordPlatform() as platform:
         adapters = {
             name: {"kind": "discord", "apiUrl": platform.url, "token": platform.add_bot(name).token}
@@ -301,6 +301,10 @@ async def test_two_bots_in_one_room_answer_people_and_never_each_other(
         rules = {"allow": ["send_file(*)"]}
         async with open_platforms(tmp_path, model, adapters, [act, SendFile()], permissions=rules) as ship:
             await platform.listened(2)
+            # A chat that has to wait holds up no other.
+            platform.troubles.append(RefusedError(429, LIMITED, retry_after=3600, **{"global": False}))
+            platform.tell("MESSAGE_CREATE", platform.make_message("hi", DM, ANN), to="cook")
+            await platform.until(lambda: not platform.troubles)
             ahoy = platform.say("<@8000> <@8001> ahoy", ROOM)
             for _ in range(3):
                 platform.tell("MESSAGE_CREATE", {**ahoy, "guild_id": "9"})
@@ -313,8 +317,12 @@ async def test_two_bots_in_one_room_answer_people_and_never_each_other(
             await platform.wait("Done.", "Allowed.")
             await platform.until(lambda: "map.txt" in platform.files)
             assert (act.marks, question["components"]) == (["x"], [])
+            # Whether it arrived nobody knows; Discord knows its key.
+            platform.troubles.append(LostError())
             platform.say("<@8001> anything left?", ROOM)
-            await platform.wait("Last.")
+            again = lambda each: each[0] == "PATCH" and each[2]["content"] == "Last."  # noqa: E731
+            await platform.until(lambda: any(map(again, platform.calls)))
+            assert (platform.texts(ROOM).count("Last."), platform.texts()) == (1, [])
             said: dict[str, list[str]] = {}
             for name in adapters:
                 thread = await ship.threads.read(ThreadId(name, "group", ROOM))

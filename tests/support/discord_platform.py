@@ -179,9 +179,11 @@ class DiscordPlatform:
         self.tell("INTERACTION_CREATE", {**value, **who, "data": {"component_type": 2, "custom_id": data}})
         return f"press-{number}"
 
-    def tell(self, kind: str, value: Json) -> None:
-        """Let something happen, for every session."""
+    def tell(self, kind: str, value: Json, *, to: str = "") -> None:
+        """Let something happen, for every session or that of one bot."""
         for session in self.sessions.values():
+            if to not in ("", session.bot.user["username"]):
+                continue
             task = asyncio.get_running_loop().create_task(session.tell(kind, value))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
