@@ -125,6 +125,8 @@ async def test_whatever_ends_a_connection_nothing_is_lost_or_heard_twice() -> No
             await counterpart.say("seven")
             await hears("seven")
             assert len(platform.sessions) == 1
+            # Where to come back to was told; only who begins anew asks.
+            assert [path for _, path, _ in platform.calls].count("/gateway/bot") == 2
 
 
 async def test_it_hears_who_says_what_where_and_to_whom() -> None:

@@ -166,6 +166,7 @@ class DiscordAdapter(Adapter):
         self._resume_url = ""
         # Beats of Discord's own tell whether anybody is there.
         socket = await self._link.connect(f"{url.rstrip('/')}/?v=10&encoding=json", ping_interval=None)
+        self._resume_url = url
         beat: asyncio.Task[None] | None = None
         try:
             async for frame in socket.frames():
