@@ -19,8 +19,10 @@ from shipmate.workspace.load import unknown_keys
 
 # Where each kind stands; a module is loaded when its platform is spoken to.
 BUILT_IN = {
+    "discord": "shipmate.adapters.discord:DiscordAdapter",
     "feishu": "shipmate.adapters.feishu.feishu:FeishuAdapter",
     "memory": "shipmate.adapters.memory_platform:MemoryAdapter",
+    "slack": "shipmate.adapters.slack:SlackAdapter",
     "telegram": "shipmate.adapters.telegram.telegram_adapter:TelegramAdapter",
 }
 GROUP = "shipmate.adapters"
