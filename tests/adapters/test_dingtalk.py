@@ -10,6 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from dingtalk_stream import (  # pyright: ignore[reportMissingTypeStubs]
+    AckMessage,
+    ChatbotHandler,
+    ChatbotMessage,
+    Credential,
+    DingTalkStreamClient,
+)
 
 from shipmate.adapters import dingtalk
 from shipmate.adapters.dingtalk import LIMIT_SECONDS, TOPIC, DingTalkAdapter
@@ -18,7 +25,7 @@ from shipmate.errors import ConfigError, NotFoundError, SendError, SendLaterErro
 from shipmate.values.adapter_event import AdapterEvent
 from shipmate.values.thread_id import ThreadId
 from tests.support.conformance import CHECKS, LONG, Check, Heard, listening
-from tests.support.dingtalk_platform import GROUP, PERSON, SECRET, DingTalkPlatform, refuse
+from tests.support.dingtalk_platform import CLIENT, GROUP, PERSON, SECRET, DingTalkPlatform, refuse
 
 THREAD = ThreadId("dingtalk", "dm", PERSON)
 
@@ -160,3 +167,28 @@ async def test_who_is_not_let_in_is_told_so_and_no_secret_is() -> None:
             await wrong.listen(Heard().hear)
         assert SECRET not in str(caught.value) + str(refused.value)
         await wrong.close()
+
+
+async def test_the_official_client_hears_the_same_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The platform of these tests speaks as DingTalk's own library understands it."""
+    said: list[str] = []
+
+    class Handler(ChatbotHandler):
+        async def process(self, callback: Any) -> tuple[int, str]:
+            message: Any = ChatbotMessage.from_dict(callback.data)
+            said.append(message.text.content)
+            return AckMessage.STATUS_OK, "OK"
+
+    async with DingTalkPlatform() as platform:
+        client = DingTalkStreamClient(Credential(CLIENT, SECRET))
+        client.register_callback_handler(TOPIC, Handler())
+        place = f"{platform.url}/v1.0/gateway/connections/open"
+        monkeypatch.setattr(DingTalkStreamClient, "OPEN_CONNECTION_API", place)
+        opened = await asyncio.to_thread(client.open_connection)
+        # It would ask without letting anybody else work.
+        client.open_connection = lambda: opened
+        task = asyncio.create_task(client.start())
+        await asyncio.wait_for(platform.deliver(platform.message(text={"content": "ahoy"})), LONG)
+        ping = await asyncio.wait_for(platform.tell("SYSTEM", "ping", '{"opaque": "o1"}'), LONG)
+        assert (said, json.loads(ping["data"])) == (["ahoy"], {"opaque": "o1"})
+        task.cancel()

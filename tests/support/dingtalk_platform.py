@@ -66,7 +66,12 @@ class DingTalkPlatform:
 
     def settings(self, **values: Any) -> DingTalkSettings:
         """Return settings of the robot."""
-        common = {"client_id": CLIENT, "client_secret": SECRET, "api_url": self.url, "media_url": self.url}
+        common: Json = {
+            "client_id": CLIENT,
+            "client_secret": SECRET,
+            "api_url": self.url,
+            "media_url": self.url,
+        }
         return DingTalkSettings(**(common | values))
 
     def message(self, kind: str = "text", **values: Any) -> Json:
