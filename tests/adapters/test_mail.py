@@ -230,9 +230,12 @@ async def test_without_proof_nobody_approves_and_settings_that_are_unsafe_are_re
         ]:
             with pytest.raises(ConfigError, match=words):
                 MailAdapter("mail", server.settings(**values))
+        # Strangers are not told a code: it would go to whomever a forger names.
+        stranger = server.deliver(server.write("spam", From="bo@home.example", Authentication_Results=""))
         server.deliver(server.write("hello", Authentication_Results=""))
-        async with heard_by(server, authserv="", approvals=False) as (_, heard):
+        async with heard_by(server, authserv="", approvals=False, allow_from=(PERSON,)) as (_, heard):
             assert (await take(heard)).text == "hello"
+            assert stranger.flags
         wrong = MailAdapter("mail", server.settings(password="not it"))
         with pytest.raises(ConnectionError) as caught:
             await wrong.listen(Heard().hear)

@@ -238,7 +238,7 @@ class MailAdapter(Adapter):
                 log.warning("%s: %s writes too much; it is heard later", self.name, mail.address)
                 self._waiting[uid] = time.monotonic() + wait
                 return
-            if mail.is_proven:
+            if mail.is_proven and self._may_hear(mail.address):
                 self._remember(mail)
                 await hear(self._make_event(mail, f"{box.validity}.{uid}", found[0]))
             else:
@@ -270,6 +270,11 @@ class MailAdapter(Adapter):
 
     def _read(self, raw: bytes) -> Mail | None:
         return read_mail(raw, self._own, self._settings.authserv)
+
+    def _may_hear(self, address: str) -> bool:
+        """Return whether a stranger there may be answered; where From is not proven that could be anybody."""
+        settings = self._settings
+        return bool(settings.authserv or settings.open or address in settings.allow_from)
 
     def _hurry(self, address: str) -> float:
         """Return how long the next mail of a correspondent has to wait."""
