@@ -4,41 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import random
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 from urllib.parse import quote
 
 import msgspec
 from msgspec import Meta
 
-from shipmate.adapters.telegram.telegram_form import make_form
+from shipmate.adapters.file_form import make_form
+from shipmate.adapters.passing_token import PassingToken
+from shipmate.adapters.platform_link import PlatformLink, PlatformSocket, check_sockets
 from shipmate.delivery.adapter import Adapter, Hear, OutgoingFile, OutgoingMessage
 from shipmate.errors import ConfigError, NotFoundError, SendError, SendLaterError, SendRefusedError
-from shipmate.models.wire.client import HttpClient
-from shipmate.models.wire.http.outgoing import Patience, StreamedContent
-from shipmate.models.wire.http.trouble import HttpFault
+from shipmate.models.wire.http.outgoing import StreamedContent
 from shipmate.models.wire.wire_json import decode_json
 from shipmate.values.adapter_event import AdapterEvent, Chat, RemoteFile, Speaker
 from shipmate.values.event import AdapterCapabilities
 from shipmate.values.message import JsonObject, timestamp
 from shipmate.workspace.config import AdapterSettings
 
-if TYPE_CHECKING:
-    from websockets.asyncio.client import ClientConnection
-
 API_URL, MEDIA_URL = "https://api.dingtalk.com", "https://oapi.dingtalk.com"
 TOPIC = "/v1.0/im/bot/messages/get"
-PATIENCE = Patience(connect=10.0, first=30.0, stall=30.0)
-CONNECT_SECONDS = 20.0
-ANSWER_LIMIT, FRAME_LIMIT = 2_000_000, 4_000_000
 MESSAGE_BYTES, FILE_BYTES = 5000, 20 * 1024 * 1024
 TITLE_CHARS = 20
-RENEW_SECONDS = 300.0
 # How long whoever was sent away waits before it comes back, so that not all come at once.
 BACK_SECONDS = 1.0
 # Where DingTalk says that it is too much, but not for how long.
@@ -52,8 +42,6 @@ FILES = {
     "file": ("file", "application/octet-stream"),
 }
 log = logging.getLogger(__name__)
-# What the library notes holds the ticket of the address.
-quiet = logging.Logger(__name__, logging.CRITICAL)
 
 
 class DingTalkSettings(AdapterSettings, frozen=True, kw_only=True):
@@ -79,8 +67,7 @@ class DingTalkAdapter(Adapter):
         )
         if not (settings.client_id and settings.client_secret):
             raise ConfigError(f"adapters.{name}: clientId and clientSecret must not be empty.")
-        if find_spec("websockets") is None:
-            raise ConfigError(f"adapters.{name}: websockets is missing. Install shipmate[dingtalk].")
+        check_sockets(name)
         self._robot = settings.robot_code or settings.client_id
         self._api = DingTalkApi(settings)
 
@@ -98,12 +85,7 @@ class DingTalkAdapter(Adapter):
 
     async def fetch(self, file: RemoteFile) -> AsyncIterator[bytes]:
         """Go over the bytes of what came with a message."""
-        body = {"downloadCode": file.id, "robotCode": self._robot}
-        try:
-            found = await self._api.call("/v1.0/robot/messageFiles/download", body)
-        except SendError as error:
-            raise NotFoundError(f"DingTalk does not hand it out: {error}.") from None
-        async for piece in self._api.download(str(found.get("downloadUrl") or "")):
+        async for piece in self._api.download(file.id, self._robot):
             yield piece
 
     async def close(self) -> None:
@@ -112,30 +94,19 @@ class DingTalkAdapter(Adapter):
 
     async def _talk(self, hear: Hear) -> None:
         """Connect, and answer what comes until the connection ends."""
-        from websockets.asyncio.client import connect
-        from websockets.exceptions import ConnectionClosed, WebSocketException
-
-        url = await self._api.open_stream()
+        socket = await self._api.open_stream()
         try:
-            socket = await connect(url, open_timeout=CONNECT_SECONDS, max_size=FRAME_LIMIT, logger=quiet)
-        # The address holds a ticket, and so may what the library says.
-        except (OSError, TimeoutError, ValueError, WebSocketException) as error:
-            raise SendError(f"the stream was not opened ({type(error).__name__})") from None
-        async with socket:
-            try:
-                async for data in socket:
-                    if not await self._answer(socket, data, hear):
-                        return
-            except ConnectionClosed:
-                return
+            async for frame in socket.frames():
+                if not await self._answer(socket, frame, hear):
+                    return
+        finally:
+            await socket.close()
 
-    async def _answer(self, socket: ClientConnection, data: str | bytes, hear: Hear) -> bool:
+    async def _answer(self, socket: PlatformSocket, frame: JsonObject, hear: Hear) -> bool:
         """Take one frame and tell that it arrived; return whether others follow."""
-        frame = _read(data if isinstance(data, bytes) else data.encode())
         headers = _object(frame, "headers")
-        topic, message_id = headers.get("topic"), headers.get("messageId")
         code, answer = 200, '{"response": null}'
-        match frame.get("type"), topic:
+        match frame.get("type"), headers.get("topic"):
             case "SYSTEM", "disconnect":
                 return False
             case "SYSTEM", _:
@@ -145,9 +116,8 @@ class DingTalkAdapter(Adapter):
                 code = await self._take(_read(str(frame.get("data") or "").encode()), hear)
             case _:
                 code = 404
-        kind = "application/json"
-        ack = {"code": code, "headers": {"contentType": kind, "messageId": message_id}, "message": "OK"}
-        await socket.send(msgspec.json.encode({**ack, "data": answer}).decode())
+        told = {"contentType": "application/json", "messageId": headers.get("messageId")}
+        await socket.say({"code": code, "headers": told, "message": "OK", "data": answer})
         return True
 
     async def _take(self, said: JsonObject, hear: Hear) -> int:
@@ -203,28 +173,25 @@ class DingTalkAdapter(Adapter):
 class DingTalkApi:
     """DingTalk's API, as one app speaks to it."""
 
-    def __init__(self, settings: DingTalkSettings, clock: Callable[[], float] = time.monotonic) -> None:
-        self._base, self._media = settings.api_url.rstrip("/"), settings.media_url.rstrip("/")
+    def __init__(self, settings: DingTalkSettings) -> None:
+        self._media = settings.media_url.rstrip("/")
         self._id, self._secret = settings.client_id, settings.client_secret
-        self._client = HttpClient(os.environ, PATIENCE)
-        self._clock = clock
-        self._lock = asyncio.Lock()
-        self._token, self._good_until = "", 0.0
+        self._link = PlatformLink(settings.api_url)
+        self._token = PassingToken(self._sign_in)
 
-    async def open_stream(self) -> str:
-        """Return where the stream is to be opened; its ticket serves once."""
+    async def open_stream(self) -> PlatformSocket:
+        """Open the stream; its ticket serves once."""
         body: JsonObject = {"clientId": self._id, "clientSecret": self._secret, "ua": "shipmate"}
         body["subscriptions"] = [{"type": "CALLBACK", "topic": TOPIC}]
-        found = await self._exchange("/v1.0/gateway/connections/open", {}, body)
-        endpoint = str(found.get("endpoint") or "")
-        if self._base.startswith("https:") and not endpoint.startswith("wss://"):
-            raise SendError("the stream would not be encrypted")
-        return f"{endpoint}?ticket={quote(str(found.get('ticket') or ''), safe='')}"
+        found = await self._post("/v1.0/gateway/connections/open", {}, body)
+        return await self._link.connect(
+            f"{found.get('endpoint')}?ticket={quote(str(found.get('ticket')), safe='')}"
+        )
 
     async def call(self, path: str, body: JsonObject) -> JsonObject:
         """Ask for something; raise SendError with what is known of it when it was not done."""
         return await self._renewing(
-            lambda token: self._exchange(path, {"x-acs-dingtalk-access-token": token}, body)
+            lambda token: self._post(path, {"x-acs-dingtalk-access-token": token}, body)
         )
 
     async def upload(self, kind: str, file: OutgoingFile) -> str:
@@ -240,70 +207,54 @@ class DingTalkApi:
 
         return str((await self._renewing(bring)).get("media_id") or "")
 
-    async def download(self, url: str) -> AsyncIterator[bytes]:
-        """Go over the bytes of a file at the address DingTalk named."""
-        if self._base.startswith("https:") and not url.startswith("https://"):
-            raise NotFoundError("DingTalk names no address that could be trusted.")
-        async with self._client.send("GET", url) as answer:
-            if answer.status != 200:
-                raise NotFoundError(f"DingTalk does not hand it out ({answer.status}).")
-            async for piece in answer.pieces():
-                yield piece
+    async def download(self, code: str, robot: str) -> AsyncIterator[bytes]:
+        """Go over the bytes of a file."""
+        try:
+            body = {"downloadCode": code, "robotCode": robot}
+            found = await self.call("/v1.0/robot/messageFiles/download", body)
+        except SendError as error:
+            raise NotFoundError(f"DingTalk does not hand it out: {error}.") from None
+        async for piece in self._link.pieces(str(found.get("downloadUrl"))):
+            yield piece
 
     async def close(self) -> None:
         """Let go of connections."""
-        await self._client.close()
+        await self._link.close()
 
-    async def _renewing(self, ask: Callable[[str], Any]) -> JsonObject:
+    async def _renewing(self, ask: Callable[[str], Awaitable[JsonObject]]) -> JsonObject:
         """Ask with a token; once more with another one, when it is no longer good."""
-        token = await self._sign_in()
+        token = await self._token.get()
         try:
             return await ask(token)
         except DingTalkRefusedError as error:
             if error.code not in TOKEN_CODES:
                 raise
-        if token == self._token:
-            self._good_until = 0.0
-        return await ask(await self._sign_in())
+        self._token.drop(token)
+        return await ask(await self._token.get())
 
-    async def _sign_in(self) -> str:
-        async with self._lock:
-            if self._clock() < self._good_until:
-                return self._token
-            body = {"appKey": self._id, "appSecret": self._secret}
-            try:
-                answer = await self._exchange("/v1.0/oauth2/accessToken", {}, body)
-            except DingTalkRefusedError as error:
-                words = f"DingTalk does not let the app in ({error.code}). Check clientId and clientSecret."
-                raise SendLaterError(words, everywhere=True) from None
-            except SendLaterError:
-                raise
-            except SendError as error:
-                # Nothing but a token was asked for.
-                raise SendLaterError(str(error)) from None
-            seconds = float(answer.get("expireIn") or 0)
-            self._token = str(answer.get("accessToken") or "")
-            self._good_until = self._clock() + max(seconds - RENEW_SECONDS, seconds / 2)
-            return self._token
+    async def _sign_in(self) -> tuple[str, float]:
+        body = {"appKey": self._id, "appSecret": self._secret}
+        try:
+            answer = await self._post("/v1.0/oauth2/accessToken", {}, body)
+        except DingTalkRefusedError as error:
+            words = f"DingTalk does not let the app in ({error.code}). Check clientId and clientSecret."
+            raise SendLaterError(words, everywhere=True) from None
+        return str(answer.get("accessToken") or ""), float(answer.get("expireIn") or 0)
 
-    async def _exchange(self, path: str, headers: Mapping[str, str], body: JsonObject) -> JsonObject:
+    async def _post(self, path: str, headers: Mapping[str, str], body: JsonObject) -> JsonObject:
         headers = {"content-type": "application/json", "accept": "application/json", **headers}
-        return await self._send(f"{self._base}{path}", headers, msgspec.json.encode(body))
+        return await self._send(path, headers, msgspec.json.encode(body))
 
     async def _send(
-        self, url: str, headers: Mapping[str, str], content: bytes | StreamedContent
+        self, place: str, headers: Mapping[str, str], content: bytes | StreamedContent
     ) -> JsonObject:
-        try:
-            async with self._client.send("POST", url, headers=headers, content=content) as answer:
-                found = _read(await answer.read(ANSWER_LIMIT))
-        except HttpFault as fault:
-            raise (SendLaterError if fault.is_unsent else SendError)(fault.words) from None
+        answer = await self._link.ask("POST", place, headers, content)
+        found = answer.value if isinstance(answer.value, dict) else {}
         if answer.status < 300:
             return found
         code = str(found.get("code") or "")
         if answer.status == 429 or "QpsLimit" in code or code.startswith("Throttling"):
-            wait = answer.headers.get("retry-after", "")
-            seconds = float(wait) if wait.isdigit() else LIMIT_SECONDS
+            seconds = LIMIT_SECONDS if answer.retry_after is None else answer.retry_after
             raise SendLaterError("DingTalk takes no more for now", retry_after=seconds)
         if answer.status >= 500 or not code:
             raise SendError(f"DingTalk answered {answer.status}, and nobody knows what came of it")

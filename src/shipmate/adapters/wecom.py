@@ -8,7 +8,6 @@ import binascii
 import hashlib
 import hmac
 import logging
-import os
 import re
 import time
 from collections import OrderedDict
@@ -21,7 +20,9 @@ from urllib.parse import quote, urlencode
 import msgspec
 from msgspec import Meta
 
-from shipmate.adapters.telegram.telegram_form import make_form
+from shipmate.adapters.file_form import make_form
+from shipmate.adapters.passing_token import PassingToken
+from shipmate.adapters.platform_link import PlatformLink
 from shipmate.delivery.adapter import (
     Adapter,
     Hear,
@@ -31,9 +32,7 @@ from shipmate.delivery.adapter import (
     OutgoingMessage,
 )
 from shipmate.errors import ConfigError, NotFoundError, SendError, SendLaterError, SendRefusedError
-from shipmate.models.wire.client import HttpClient
-from shipmate.models.wire.http.outgoing import Patience, StreamedContent
-from shipmate.models.wire.http.trouble import HttpFault
+from shipmate.models.wire.http.outgoing import StreamedContent
 from shipmate.models.wire.wire_json import decode_json
 from shipmate.values.adapter_event import AdapterEvent, Chat, RemoteFile, Speaker
 from shipmate.values.event import AdapterCapabilities
@@ -41,8 +40,6 @@ from shipmate.values.message import JsonObject, timestamp
 from shipmate.workspace.config import AdapterSettings
 
 API_URL = "https://qyapi.weixin.qq.com"
-PATIENCE = Patience(connect=10.0, first=30.0, stall=30.0)
-ANSWER_LIMIT = 2_000_000
 # A message holds 2048 bytes, files 20 MB, pictures 10 MB of two kinds.
 MESSAGE_BYTES, FILE_BYTES, PICTURE_BYTES = 2000, 20 * 1024 * 1024, 10 * 1024 * 1024
 PICTURES = frozenset({"image/png", "image/jpeg"})
@@ -56,7 +53,7 @@ TOKEN_CODES = frozenset({40001, 40014, 42001, 42007, 42009})
 LIMIT_CODES = frozenset({45009, 45011, 45033, 45047})
 LIMIT_SECONDS = 60.0
 BUSY = -1
-RENEW_SECONDS = 300.0
+REFUSAL = b'{"errcode"'
 NESTING = 8
 MARKUP = re.compile(r"(?m)\*\*\S|`|^#{1,6} |^> |\[[^\]\n]+\]\(")
 # What is not words, and what it is called.
@@ -220,13 +217,10 @@ class WecomSeal:
 class WecomApi:
     """WeCom's API, as one app speaks to it. Its token stands in addresses, which no error names."""
 
-    def __init__(self, settings: WecomSettings, clock: Callable[[], float] = time.monotonic) -> None:
-        self._base = settings.api_url.rstrip("/")
+    def __init__(self, settings: WecomSettings) -> None:
         self._app = {"corpid": settings.corp_id, "corpsecret": settings.secret}
-        self._client = HttpClient(os.environ, PATIENCE)
-        self._clock = clock
-        self._lock = asyncio.Lock()
-        self._token, self._good_until = "", 0.0
+        self._link = PlatformLink(settings.api_url)
+        self._token = PassingToken(self._sign_in)
 
     async def call(self, path: str, body: JsonObject) -> JsonObject:
         """Ask for something; raise SendError with what is known of it when it was not done."""
@@ -235,75 +229,62 @@ class WecomApi:
     async def upload(self, kind: str, file: OutgoingFile) -> str:
         """Upload a file; return under which id it can be sent."""
         answer = await self._ask("/cgi-bin/media/upload", {"type": kind}, *make_form("media", file, {}))
-        return str(answer["media_id"])
+        return str(answer.get("media_id") or "")
 
     async def download(self, media_id: str) -> AsyncIterator[bytes]:
         """Go over the bytes of a file; raise NotFoundError when it cannot be had."""
-        url = self._url("/cgi-bin/media/get", {"access_token": await self._sign_in(), "media_id": media_id})
-        async with self._client.send("GET", url) as answer:
-            if answer.status != 200 or "json" in answer.headers.get("content-type", ""):
-                found = _read(await answer.read(ANSWER_LIMIT, cut=True))
-                raise NotFoundError(f"WeCom does not hand it out: {found.get('errmsg') or answer.status}.")
-            async for piece in answer.pieces():
-                yield piece
+        query = {"access_token": await self._token.get(), "media_id": media_id}
+        is_first = True
+        async for piece in self._link.pieces(_place("/cgi-bin/media/get", query)):
+            # A refusal comes as if it were the file.
+            if is_first and piece.startswith(REFUSAL) and (found := _read(piece)).get("errcode"):
+                raise NotFoundError(f"WeCom does not hand it out: {found.get('errmsg')}.")
+            is_first = False
+            yield piece
 
     async def close(self) -> None:
         """Let go of connections."""
-        await self._client.close()
+        await self._link.close()
 
     async def _ask(
         self, path: str, query: Mapping[str, str], kind: str, content: bytes | StreamedContent
     ) -> JsonObject:
         for is_last in (False, True):
-            token = await self._sign_in()
-            url = self._url(path, {"access_token": token, **query})
-            answer = await self._exchange("POST", url, {"content-type": kind}, content)
-            code = answer.get("errcode", 0)
+            token = await self._token.get()
+            place = _place(path, {"access_token": token, **query})
+            answer = await self._exchange("POST", place, {"content-type": kind}, content)
+            code = answer["errcode"]
             if code == 0:
                 return answer
+            if code == BUSY:
+                break
             if code not in TOKEN_CODES or is_last:
-                raise _explain(code, str(answer.get("errmsg") or ""))
-            if token == self._token:
-                self._good_until = 0.0
-        raise AssertionError("the second answer is returned or raised")
+                raise SendRefusedError(f"WeCom refuses it: {str(answer.get('errmsg'))[:300]} ({code})")
+            self._token.drop(token)
+        raise SendError("WeCom is busy, and nobody knows what came of it")
 
-    async def _sign_in(self) -> str:
-        async with self._lock:
-            if self._clock() < self._good_until:
-                return self._token
-            try:
-                answer = await self._exchange("GET", self._url("/cgi-bin/gettoken", self._app), {}, None)
-            except SendLaterError:
-                raise
-            except SendError as error:
-                # Nothing but a token was asked for.
-                raise SendLaterError(str(error)) from None
-            if not answer.get("access_token"):
-                words = f"WeCom does not let the app in ({answer.get('errcode')}). Check corpId and secret."
-                raise SendLaterError(words, everywhere=True)
-            seconds = float(answer.get("expires_in") or 0)
-            self._token = str(answer["access_token"])
-            self._good_until = self._clock() + max(seconds - RENEW_SECONDS, seconds / 2)
-            return self._token
+    async def _sign_in(self) -> tuple[str, float]:
+        answer = await self._exchange("GET", _place("/cgi-bin/gettoken", self._app), {}, None)
+        if not answer.get("access_token"):
+            words = f"WeCom does not let the app in ({answer['errcode']}). Check corpId and secret."
+            raise SendLaterError(words, everywhere=True)
+        return str(answer["access_token"]), float(answer.get("expires_in") or 0)
 
     async def _exchange(
-        self, method: str, url: str, headers: Mapping[str, str], content: bytes | StreamedContent | None
+        self, method: str, place: str, headers: Mapping[str, str], content: bytes | StreamedContent | None
     ) -> JsonObject:
-        try:
-            async with self._client.send(method, url, headers=headers, content=content) as answer:
-                found = _read(await answer.read(ANSWER_LIMIT))
-        except HttpFault as fault:
-            raise (SendLaterError if fault.is_unsent else SendError)(fault.words) from None
-        wait = answer.headers.get("retry-after", "")
-        if answer.status == 429 or (found.get("errcode") in LIMIT_CODES):
-            seconds = float(wait) if wait.isdigit() else LIMIT_SECONDS
+        answer = await self._link.ask(method, place, headers, content)
+        found = answer.value if isinstance(answer.value, dict) else {}
+        if answer.status == 429 or found.get("errcode") in LIMIT_CODES:
+            seconds = LIMIT_SECONDS if answer.retry_after is None else answer.retry_after
             raise SendLaterError("WeCom takes no more for now", retry_after=seconds)
         if answer.status >= 300 or "errcode" not in found:
             raise SendError(f"WeCom answered {answer.status}, and nobody knows what came of it")
         return found
 
-    def _url(self, path: str, query: Mapping[str, str]) -> str:
-        return f"{self._base}{path}?{urlencode(query, quote_via=quote)}"
+
+def _place(path: str, query: Mapping[str, str]) -> str:
+    return f"{path}?{urlencode(query, quote_via=quote)}"
 
 
 def read_xml(data: bytes) -> dict[str, str]:
@@ -380,9 +361,3 @@ def _read(body: bytes) -> JsonObject:
     except msgspec.DecodeError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _explain(code: Any, words: str) -> SendError:
-    if code == BUSY:
-        return SendError(f"WeCom is busy, and nobody knows what came of it: {words[:300]}")
-    return SendRefusedError(f"WeCom refuses it: {words[:300]} ({code})")

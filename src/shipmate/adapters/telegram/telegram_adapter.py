@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from msgspec import Meta
 
+from shipmate.adapters.entity_markup import render
 from shipmate.adapters.telegram.telegram_api import API_URL, TelegramApi, TelegramError
-from shipmate.adapters.telegram.telegram_markup import render
 from shipmate.adapters.telegram.telegram_pace import TelegramPace
 from shipmate.adapters.telegram.telegram_poller import Poller
 from shipmate.adapters.telegram.telegram_update import (

@@ -1,4 +1,4 @@
-"""Write a form with one file as Telegram takes it, reading the file while it is sent."""
+"""Write a form with one file as platforms take it, reading the file while it is sent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def make_form(name: str, file: OutgoingFile, values: Mapping[str, Any]) -> tuple
 
     async def read() -> AsyncGenerator[bytes]:
         yield start
-        async for piece in _read_file(file):
+        async for piece in read_pieces(file):
             yield piece
         yield end
 
@@ -38,7 +38,7 @@ def make_form(name: str, file: OutgoingFile, values: Mapping[str, Any]) -> tuple
     return f"multipart/form-data; boundary={boundary}", StreamedContent(size, read)
 
 
-async def _read_file(file: OutgoingFile) -> AsyncGenerator[bytes]:
+async def read_pieces(file: OutgoingFile) -> AsyncGenerator[bytes]:
     """Go over a file, which must have the size that was told."""
     left = file.size
     try:
@@ -47,7 +47,7 @@ async def _read_file(file: OutgoingFile) -> AsyncGenerator[bytes]:
                 left -= len(piece)
                 yield piece
     except OSError as error:
-        # Half of a form is none: Telegram drops it.
+        # Half of a form is none: every platform drops it.
         raise SendRefusedError(f"{file.filename} cannot be read: {error.strerror}") from None
     if left:
         raise SendRefusedError(f"{file.filename} changed while it was sent")

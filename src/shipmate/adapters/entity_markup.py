@@ -1,4 +1,4 @@
-"""Turn Markdown into what Telegram shows: plain words, and entities that say which of them look how.
+"""Turn Markdown into plain words, and entities that say which of them look how: as Telegram takes both.
 
 Entities need no escaping, so nothing that a model writes can be refused or become markup of its own.
 """
@@ -54,7 +54,7 @@ def render(markdown: str) -> tuple[str, list[dict[str, Any]]]:
 
 
 class _Page:
-    """Words as they are put down, counted as Telegram counts."""
+    """Words as they are put down, counted as Telegram counts: in UTF-16."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shipmate.adapters.telegram.telegram_markup import render
+from shipmate.adapters.entity_markup import render
 
 
 def looks(markdown: str) -> tuple[str, list[tuple[str, str]]]:
