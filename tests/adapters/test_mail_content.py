@@ -31,6 +31,8 @@ def read(raw: bytes) -> Mail | None:
         ("是\n\n发件人： Mate\n发送时间： 2026年\n\n可以吗？", "是"),
         ("Yes\n-- \nAnn, mate of the Sea", "Yes"),
         ("> Shall I?\n\nYes, and\n\n> when?\n\nnow", "> Shall I?\n\nYes, and\n\n> when?\n\nnow"),
+        ("yes\n\nSent from my telephone\n\n> Shall I?", "yes"),
+        ("好\n发自我的手机", "好"),
         ("> only this", "> only this"),
         ("On Monday Bo wrote: hi", "On Monday Bo wrote: hi"),
         ("From: the sea\nI greet you", "From: the sea\nI greet you"),

@@ -176,8 +176,9 @@ def settings(url: str = "http://127.0.0.1:1", **values: Any) -> WecomSettings:
         "secret": SECRET,
         "token": TOKEN,
         "encoding_aes_key": AES_KEY,
+        "api_url": url,
     }
-    return WecomSettings(**(common | {"api_url": url} | values))
+    return WecomSettings(**(common | values))
 
 
 @asynccontextmanager
@@ -205,6 +206,10 @@ async def test_the_address_is_tried_with_a_get() -> None:
         method="GET", headers={}, query={**sign(sealed, token="x"), "echostr": sealed}, body=b""
     )
     assert (await adapter.answer_hook(forged, heard.hear)).status == 403
+    # A message that somebody caught on its way is not opened for them.
+    caught = seal(WecomPlatform().message("private"))
+    asked = HookRequest(method="GET", headers={}, query={**sign(caught), "echostr": caught}, body=b"")
+    assert (await adapter.answer_hook(asked, heard.hear)).body == b""
 
 
 async def test_a_library_of_others_seals_what_is_heard() -> None:

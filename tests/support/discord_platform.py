@@ -166,7 +166,13 @@ class DiscordPlatform:
         number = self.count()
         guild = CHANNELS[message["channel_id"]].get("guild_id")
         who = {"member": {"user": user, "nick": "Annie"}, "guild_id": guild} if guild else {"user": user}
-        value = {"id": number, "token": f"press-{number}", "application_id": "77", "type": 3, "message": message}
+        value = {
+            "id": number,
+            "token": f"press-{number}",
+            "application_id": "77",
+            "type": 3,
+            "message": message,
+        }
         self.tell("INTERACTION_CREATE", {**value, **who, "data": {"component_type": 2, "custom_id": data}})
         return f"press-{number}"
 

@@ -30,7 +30,7 @@ from shipmate.values.message import timestamp
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.config import AdapterSettings
 
-CONNECT_SECONDS, ANSWER_SECONDS, IDLE_SECONDS = 20.0, 60.0, 9 * 60.0
+CONNECT_SECONDS, ANSWER_SECONDS, FETCH_SECONDS, IDLE_SECONDS = 20.0, 60.0, 600.0, 540.0
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 # Marks what was heard; `\\Seen` where a mailbox takes no marks of one's own.
 MARK, SEEN = "$ShipmateHeard", "\\Seen"
@@ -38,7 +38,7 @@ MARK, SEEN = "$ShipmateHeard", "\\Seen"
 MAIL_BYTES, LINE_BYTES, HEADER_BYTES = 26_000_000, 4_000_000, 64_000
 FILE_BYTES, MESSAGE_CHARS = 15_000_000, 100_000
 # So many mails of one correspondent are heard in an hour; others wait, so that no loop runs fast.
-RATE, RATE_SECONDS = 30, 3600.0
+RATE, RATE_SECONDS, CORRESPONDENTS = 30, 3600.0, 10_000
 # The conversations that are remembered, the mails looked through for one, and those marked with one command.
 KNOWN, SEARCHED, MARKED_AT_ONCE = 1000, 30, 500
 LITERAL = re.compile(rb"\{(\d{1,12})\}$")
@@ -86,12 +86,12 @@ class Mailbox:
             if "[PERMANENTFLAGS" in line and ("\\*" in line or MARK in line):
                 self.mark = MARK
 
-    async def ask(self, command: str) -> list[list[bytes]]:
-        """Give a command; return what came, line by line, literals apart."""
+    async def ask(self, command: str, seconds: float = ANSWER_SECONDS) -> list[list[bytes]]:
+        """Send a command; return what came, line by line, literals apart."""
         self._count += 1
         tag = f"a{self._count} ".encode()
         found: list[list[bytes]] = []
-        async with asyncio.timeout(ANSWER_SECONDS):
+        async with asyncio.timeout(seconds):
             self._writer.write(tag + command.encode() + b"\r\n")
             await self._writer.drain()
             while not (answer := await self._read())[0].startswith(tag):
@@ -109,7 +109,8 @@ class Mailbox:
 
     async def fetch(self, uid: int, what: str, size: int) -> tuple[str, bytes] | None:
         """Return when a mail arrived and its first bytes; None when it is gone."""
-        for each in await self.ask(f"UID FETCH {uid} (INTERNALDATE BODY.PEEK[{what}]<0.{size}>)"):
+        command = f"UID FETCH {uid} (INTERNALDATE BODY.PEEK[{what}]<0.{size}>)"
+        for each in await self.ask(command, FETCH_SECONDS):
             if len(each) > 1 and b" FETCH " in each[0].upper():
                 found = re.search(rb'INTERNALDATE "([^"]{1,40})"', b" ".join((each[0], *each[2:])))
                 return (found[1].decode("latin-1") if found else ""), each[1]
@@ -233,18 +234,18 @@ class MailAdapter(Adapter):
     async def _take(self, box: Mailbox, uid: int, hear: Hear) -> None:
         found = await box.fetch(uid, "", MAIL_BYTES)
         mail = await asyncio.to_thread(self._read, found[1]) if found else None
-        if found and mail:
-            if not mail.is_machine and (wait := self._hurry(mail.address)):
-                log.warning("%s: %s writes too much; it is heard later", self.name, mail.address)
-                self._waiting[uid] = time.monotonic() + wait
-                return
-            if mail.is_proven and self._may_hear(mail.address):
-                self._remember(mail)
-                await hear(self._make_event(mail, f"{box.validity}.{uid}", found[0]))
-            else:
-                log.warning("%s: a mail is not proven to be from %s, and not heard", self.name, mail.address)
-        elif found:
+        if mail is None:
             log.warning("%s: a mail cannot be read", self.name)
+        elif not (mail.is_proven and self._may_hear(mail.address)):
+            log.warning("%s: a mail is not proven to be from %s, and not heard", self.name, mail.address)
+        elif not mail.is_machine and (wait := self._hurry(mail.address)) > 0:
+            log.warning("%s: %s writes too much; it is heard later", self.name, mail.address)
+            self._waiting[uid] = time.monotonic() + wait
+            return
+        else:
+            self._remember(mail)
+            await hear(self._make_event(mail, f"{box.validity}.{uid}", found[0] if found else ""))
+            self._count(mail)
         await box.note([uid])
 
     def _make_event(self, mail: Mail, place: str, arrived: str) -> AdapterEvent:
@@ -278,11 +279,14 @@ class MailAdapter(Adapter):
 
     def _hurry(self, address: str) -> float:
         """Return how long the next mail of a correspondent has to wait."""
-        times, now = self._times[address], time.monotonic()
-        if len(times) == RATE and now - times[0] < RATE_SECONDS:
-            return times[0] + RATE_SECONDS - now
-        times.append(now)
-        return 0.0
+        times = self._times.get(address, ())
+        return times[0] + RATE_SECONDS - time.monotonic() if len(times) == RATE else 0.0
+
+    def _count(self, mail: Mail) -> None:
+        if len(self._times) > CORRESPONDENTS:
+            self._times.clear()
+        if not mail.is_machine:
+            self._times[mail.address].append(time.monotonic())
 
     def _remember(self, mail: Mail) -> None:
         self._last[mail.address, mail.topic] = msgspec.structs.replace(mail, text="", files=())

@@ -54,7 +54,7 @@ INTRO = re.compile(r"(?i)(?:on |am |le |el |在|于).{0,300}(?:wrote|schrieb|éc
 ORIGINAL = re.compile(r"(?i)-{2,} ?(?:original message|原始邮件|原邮件) ?-{2,}|_{20,}")
 OUTLOOK = re.compile(r"(?i)\**(?:from|von|de|发件人)[:：]\** ?\S")
 SENT = re.compile(r"(?i)\**(?:sent|date|gesendet|envoyé|发送时间|日期)[:：]")
-SIGNATURE = "-- "
+SIGNATURE = re.compile(r"-- |(?i:sent from my |get outlook for |发自我的|从我的).{0,80}")
 ANSWERED = re.compile(r"(?i)(?:re|aw|sv|回复|答复) ?[:：]")
 # The longest a header with references becomes: a line of a mail holds no more.
 REFERENCE_CHARS = 900
@@ -178,7 +178,7 @@ def write_mail(own: str, message: OutgoingMessage, message_id: str, last: Mail |
 
 
 def _ends_words(lines: list[str], place: int, line: str) -> bool:
-    if line == SIGNATURE or (len(line) < 200 and ORIGINAL.fullmatch(line.strip())):
+    if SIGNATURE.fullmatch(line) or (len(line) < 200 and ORIGINAL.fullmatch(line.strip())):
         return True
     following = lines[place + 1 : place + 3]
     return OUTLOOK.match(line) is not None and any(SENT.match(each) for each in following)

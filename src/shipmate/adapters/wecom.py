@@ -55,6 +55,7 @@ LIMIT_SECONDS = 60.0
 BUSY = -1
 REFUSAL = b'{"errcode"'
 NESTING = 8
+TRIAL = re.compile(rb"[0-9A-Za-z_-]{1,64}")
 MARKUP = re.compile(r"(?m)\*\*\S|`|^#{1,6} |^> |\[[^\]\n]+\]\(")
 # What is not words, and what it is called.
 MEDIA = {
@@ -102,7 +103,8 @@ class WecomAdapter(Adapter):
         is_trial = request.method == "GET"
         sealed = request.query.get("echostr", "") if is_trial else read_xml(request.body).get("Encrypt", "")
         found = self._seal.open(request.query, sealed)
-        if found is None:
+        # Nothing but the digits of a trial is ever handed back: what people wrote is sealed in the same way.
+        if found is None or (is_trial and not TRIAL.fullmatch(found)):
             return HookAnswer(status=403)
         if not is_trial:
             event = read_event(self.name, read_xml(found))
@@ -291,7 +293,7 @@ def read_xml(data: bytes) -> dict[str, str]:
     """Return the texts of a flat document; nothing of what is no such, or defines anything."""
     from xml.parsers import expat
 
-    found: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
     path: list[str] = []
 
     def begin(name: str, _attributes: Any) -> None:
@@ -301,7 +303,7 @@ def read_xml(data: bytes) -> dict[str, str]:
 
     def say(text: str) -> None:
         if len(path) == 2:
-            found[path[1]] = found.get(path[1], "") + text
+            found.setdefault(path[1], []).append(text)
 
     def refuse(*_: Any) -> None:
         raise ValueError("definitions have no place here")
@@ -316,7 +318,7 @@ def read_xml(data: bytes) -> dict[str, str]:
         parser.Parse(data.decode(), True)
     except (expat.ExpatError, ValueError):
         return {}
-    return found
+    return {name: "".join(texts) for name, texts in found.items()}
 
 
 def read_event(platform: str, found: Mapping[str, str]) -> AdapterEvent | None:
