@@ -6,7 +6,7 @@
         discord.say("hello")          # told to each session, and told again until it was heard
         await discord.wait("You said")
 
-It refuses what Discord refuses: empty and long texts, wrong tokens, sequences and sessions that it does not know.
+It refuses what Discord refuses: empty and long texts, wrong tokens, sessions that it does not know.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.parser import BytesParser
@@ -93,6 +94,8 @@ class DiscordPlatform:
         self.headers: dict[str, str] = {}
         self.beat_milliseconds = 40_000
         self.is_deaf = False
+        # What bots may be told.
+        self.intents = WANTED
         self.files: dict[str, bytes] = {}
         self.pressed: list[tuple[str, Json]] = []
         self.changed = asyncio.Event()
@@ -131,7 +134,7 @@ class DiscordPlatform:
     def make_message(self, text: str, channel: str, user: Json, **values: Any) -> Json:
         """Keep a message without telling anybody."""
         users = {each["id"]: each for each in (ANN, *(bot.user for bot in self.bots.values()))}
-        message = {
+        message: Json = {
             "id": self.count(),
             "channel_id": channel,
             "author": user,
@@ -225,6 +228,11 @@ class DiscordPlatform:
                 session.connection.transport.abort()
                 session.connection = None
 
+    def cut_all(self) -> None:
+        """End also connections of sessions that are forgotten."""
+        for connection in self._gateway.connections:
+            connection.transport.abort()
+
     async def send_to_all(self, frame: Json) -> None:
         """Tell every connection something about itself."""
         for session in self.sessions.values():
@@ -267,7 +275,7 @@ class DiscordPlatform:
         if asked["token"] not in self.bots:
             await connection.close(4004, "Authentication failed.")
             return None
-        if asked["intents"] & WANTED != WANTED:
+        if asked["intents"] & WANTED != self.intents:
             await connection.close(4014, "Disallowed intent(s).")
             return None
         bot = self.bots[asked["token"]]
@@ -290,8 +298,10 @@ class DiscordPlatform:
             await _write(connection, {"op": 9, "d": False})
             return None
         session.resumed_after.append(asked["seq"])
-        for frame in session.events[asked["seq"] :]:
-            await _write(connection, frame)
+        told = asked["seq"]
+        while told < len(session.events):
+            await _write(connection, session.events[told])
+            told += 1
         session.connection = connection
         await session.tell("RESUMED", {})
         return session
@@ -304,7 +314,8 @@ class DiscordPlatform:
         try:
             if path.startswith("/cdn/"):
                 assert "authorization" not in visit.headers
-                return await visit.answer(self.files[path.removeprefix("/cdn/")], kind="application/x")
+                await visit.answer(self.files[path.removeprefix("/cdn/")], kind="application/x")
+                return
             bot = self.bots.get(visit.headers.get("authorization", "").removeprefix("Bot "))
             if bot is None:
                 raise RefusedError(401, "401: Unauthorized")
@@ -314,7 +325,8 @@ class DiscordPlatform:
         except RefusedError as error:
             value, status = error.body, error.status
         except LostError:
-            return visit.writer.transport.abort()
+            visit.writer.transport.abort()
+            return
         finally:
             self._note()
         more = "".join(f"{name}: {told}\r\n" for name, told in self.headers.items())
@@ -332,7 +344,7 @@ class DiscordPlatform:
                 return bot.user
             case ["GET", "oauth2", "applications", "@me"]:
                 about = {"name": "x", "icon": None, "description": "", "bot_public": True}
-                return {"id": "77", **about, "bot_require_code_grant": False, "verify_key": "", "flags": 0}
+                return {"id": "77", **about, "bot_require_code_grant": False, "verify_key": "", "owner": ANN}
             case ["GET", "channels", channel]:
                 return _find(CHANNELS, channel, "Unknown Channel", 10003)
             case ["GET", "channels", channel, "messages"]:
@@ -430,7 +442,5 @@ def _find(known: dict[str, Json], key: str, words: str, code: int) -> Json:
 
 
 async def _write(connection: ServerConnection, frame: Json) -> None:
-    try:
+    with suppress(ConnectionClosed):
         await connection.send(json.dumps(frame))
-    except ConnectionClosed:
-        pass

@@ -371,6 +371,8 @@ class DiscordAdapter(Adapter):
         words = f"Discord refused it: {value.get('message') or answer.status} ({value.get('code', 0)})"
         if answer.status == 404:
             raise DiscordGoneError(words)
+        if answer.status == 401:
+            words = FATAL_CODES[4004].format(name=self.name)
         # A limit that comes without words is one of the whole machine.
         is_global = bool(value.get("global", not value))
         raise answer.trouble(words, retry_after=value.get("retry_after"), everywhere=is_global)

@@ -5,6 +5,8 @@ const NAMES: Record<string, Word> = {
   cli: "platform.cli",
   telegram: "platform.telegram",
   feishu: "platform.feishu",
+  discord: "platform.discord",
+  slack: "platform.slack",
   api: "platform.api",
 };
 

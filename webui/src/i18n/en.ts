@@ -86,6 +86,8 @@ export const en = {
   "platform.cli": "Terminal",
   "platform.telegram": "Telegram",
   "platform.feishu": "Feishu",
+  "platform.discord": "Discord",
+  "platform.slack": "Slack",
   "platform.api": "API",
 
   "home.title": "What shall {name} do?",

@@ -88,6 +88,8 @@ export const zh: Record<keyof typeof en, string> = {
   "platform.cli": "终端",
   "platform.telegram": "Telegram",
   "platform.feishu": "飞书",
+  "platform.discord": "Discord",
+  "platform.slack": "Slack",
   "platform.api": "API",
 
   "home.title": "让 {name} 做点什么？",
