@@ -114,7 +114,11 @@ async def test_everything_people_send_is_heard_and_files_are_had() -> None:
             assert (await say("audio", content={"downloadCode": "CODE"})).voice is not None
             assert (await say("somethingNew", content={})).text == ""
             assert (await say(senderId="$:LWCP_v1:$robot")).speaker.is_bot
-            odd = [{"senderStaffId": None, "senderId": None}, {"msgId": ""}, {"conversationId": None}]
+            odd: list[dict[str, Any]] = [
+                {"senderStaffId": None, "senderId": None},
+                {"msgId": ""},
+                {"conversationId": None},
+            ]
             for values in odd:
                 await platform.deliver(platform.message(**values))
             assert heard.events.empty()
@@ -174,9 +178,9 @@ async def test_the_official_client_hears_the_same_stream(monkeypatch: pytest.Mon
     said: list[str] = []
 
     class Handler(ChatbotHandler):
-        async def process(self, callback: Any) -> tuple[int, str]:
-            message: Any = ChatbotMessage.from_dict(callback.data)
-            said.append(message.text.content)
+        async def process(self, message: Any) -> Any:
+            heard: Any = ChatbotMessage.from_dict(message.data)
+            said.append(heard.text.content)
             return AckMessage.STATUS_OK, "OK"
 
     async with DingTalkPlatform() as platform:

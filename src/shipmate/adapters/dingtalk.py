@@ -7,7 +7,7 @@ import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeGuard
 from urllib.parse import quote
 
 import msgspec
@@ -310,7 +310,7 @@ def read_said(platform: str, said: JsonObject) -> AdapterEvent | None:
     )
 
 
-def _is_moment(value: Any) -> bool:
+def _is_moment(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and 0 < value < 10**13
 
 
