@@ -301,7 +301,9 @@ async def test_two_bots_in_one_room_answer_people_and_never_each_other(
         rules = {"allow": ["send_file(*)"]}
         async with open_platforms(tmp_path, model, adapters, [act, SendFile()], permissions=rules) as ship:
             await platform.listened(2)
-            platform.say("<@8000> <@8001> ahoy", ROOM)
+            ahoy = platform.say("<@8000> <@8001> ahoy", ROOM)
+            for _ in range(3):
+                platform.tell("MESSAGE_CREATE", {**ahoy, "guild_id": "9"})
             await platform.until(lambda: len(platform.by_bots(ROOM)) == 2)
             platform.troubles.append(RefusedError(429, LIMITED, retry_after=0.01, **{"global": False}))
             platform.say("<@8000> act, and bring the map", ROOM)

@@ -8,7 +8,7 @@ import hmac
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal
@@ -77,7 +77,7 @@ class SlackAdapter(Adapter):
     kind: ClassVar[str] = "slack"
     settings_type: ClassVar[type[AdapterSettings]] = SlackSettings
 
-    def __init__(self, name: str, settings: SlackSettings, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, name: str, settings: SlackSettings) -> None:
         super().__init__(name, settings)
         is_webhook = settings.mode == "webhook"
         more = {"signingSecret": settings.signing_secret} if is_webhook else {"appToken": settings.app_token}
@@ -104,7 +104,6 @@ class SlackAdapter(Adapter):
         )
         self._settings = settings
         self._link = PlatformLink(settings.api_url)
-        self._clock = clock
         self._me = ""
         self._names = NameBook()
         # Signatures of late, and when they were heard.
@@ -135,7 +134,7 @@ class SlackAdapter(Adapter):
             return HookAnswer(body=msgspec.json.encode({"challenge": payload.get("challenge")}))
         await self._take(payload, hear)
         # Only now: what could not be taken may come again as it is.
-        now = self._clock()
+        now = time.time()
         kept = {each: at for each, at in self._heard.items() if now - at < 2 * SIGNATURE_SECONDS}
         self._heard = {**kept, signature: now}
         return HookAnswer()
@@ -210,8 +209,8 @@ class SlackAdapter(Adapter):
         return is_greeted
 
     def _is_signed(self, request: HookRequest, signature: str) -> bool:
-        """Tell whether a request is Slack's, of now, and was not heard before."""
-        at, now = request.headers.get("x-slack-request-timestamp", ""), self._clock()
+        """Return whether a request is Slack's, of now, and was not heard before."""
+        at, now = request.headers.get("x-slack-request-timestamp", ""), time.time()
         signed = b"v0:%b:%b" % (at.encode("utf-8", "replace"), request.body)
         made = f"v0={hmac.new(self._settings.signing_secret.encode(), signed, hashlib.sha256).hexdigest()}"
         if not hmac.compare_digest(made.encode(), signature.encode("utf-8", "replace")):
