@@ -11,6 +11,7 @@ TESTS = Path(__file__).parent
 ROOMS = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
 # Tests of what several modules do together, each in the room whose behaviour it is.
 CROSSING = {
+    "adapters/test_small_platform.py": "people who write mail, or to WeCom, through the product",
     "adapters/telegram/test_telegram_kill.py": "a server that is killed between what it hears and says",
     "adapters/telegram/test_telegram_chat.py": "people who talk to members on Telegram, through the product",
     "models/provider/test_loading.py": "what is loaded for which provider",

@@ -19,11 +19,14 @@ from shipmate.workspace.load import unknown_keys
 
 # Where each kind stands; a module is loaded when its platform is spoken to.
 BUILT_IN = {
+    "dingtalk": "shipmate.adapters.dingtalk:DingTalkAdapter",
     "discord": "shipmate.adapters.discord:DiscordAdapter",
     "feishu": "shipmate.adapters.feishu.feishu:FeishuAdapter",
+    "mail": "shipmate.adapters.mail:MailAdapter",
     "memory": "shipmate.adapters.memory_platform:MemoryAdapter",
     "slack": "shipmate.adapters.slack:SlackAdapter",
     "telegram": "shipmate.adapters.telegram.telegram_adapter:TelegramAdapter",
+    "wecom": "shipmate.adapters.wecom:WecomAdapter",
 }
 GROUP = "shipmate.adapters"
 # Words that mean something else in front of an id.

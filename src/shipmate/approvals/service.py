@@ -103,7 +103,7 @@ class ApprovalService:
             suggest=suggest,
             allowed=lambda event, approval: may_decide(permissions, event, approval),
             deciders=permissions.deciders,
-            shown_on=config.adapters if config is not None else (),
+            shown_on={} if config is None else {name: _shows(raw) for name, raw in config.adapters.items()},
         )
 
     async def judge(self, call: Call) -> Verdict:
@@ -380,3 +380,8 @@ def _is_about(approval: Approval, call: Call) -> bool:
     """Return whether an approval is about this very call, whatever has become of its target."""
     asked = (approval.thread_id, approval.message_id, approval.call_id, approval.call_digest)
     return asked == (call.context.thread_id, call.message_id, call.call_id, call.call_digest)
+
+
+def _shows(raw: object) -> bool:
+    """Return whether people may approve on an adapter's platform, as its settings say."""
+    return isinstance(raw, dict) and raw.get("approvals", True) is True

@@ -61,6 +61,8 @@ class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
 class HookRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request that a platform made at `/hooks/<adapter>`, its body unread."""
 
+    # Some platforms try an address with a GET before they use it.
+    method: Literal["GET", "POST"] = "POST"
     # By lower-case name.
     headers: Mapping[str, str]
     query: Mapping[str, str]

@@ -13,7 +13,7 @@ from shipmate.server.site import TheShip
 router = APIRouter(tags=["hooks"])
 
 
-@router.post("/hooks/{name}", include_in_schema=False)
+@router.api_route("/hooks/{name}", methods=["GET", "POST"], include_in_schema=False)
 async def take_hook(ship: TheShip, name: str, request: Request) -> Response:
     """Hand a platform's request to its adapter."""
     if name not in ship.adapters.names:
@@ -23,7 +23,10 @@ async def take_hook(ship: TheShip, name: str, request: Request) -> Response:
     except ConfigError as error:
         raise missing("such adapter") from error
     asked = HookRequest(
-        headers=dict(request.headers), query=dict(request.query_params), body=await request.body()
+        method="GET" if request.method == "GET" else "POST",
+        headers=dict(request.headers),
+        query=dict(request.query_params),
+        body=await request.body(),
     )
     answer = await adapter.answer_hook(asked, ship.hear)
     return Response(answer.body, answer.status, media_type=answer.media_type)

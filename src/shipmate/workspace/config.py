@@ -186,6 +186,7 @@ class AdapterSettings(_Section, frozen=True, kw_only=True):
     groups: Annotated[Literal["mention", "all", "off"], Meta(description="what it answers in groups")] = (
         "mention"
     )
+    approvals: Annotated[bool, Meta(description="false: people refuse calls here, and approve none")] = True
 
 
 class Config(_Section, frozen=True, kw_only=True):

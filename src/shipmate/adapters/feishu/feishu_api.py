@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import secrets
@@ -12,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
+from shipmate.adapters.passing_token import PassingToken
 from shipmate.errors import NotFoundError, SendError, SendLaterError, SendRefusedError
 from shipmate.models.wire.client import HttpClient
 from shipmate.models.wire.http.http_answer import HttpAnswer
@@ -22,8 +22,6 @@ from shipmate.values.message import JsonObject
 DOMAINS = {"feishu": "https://open.feishu.cn", "lark": "https://open.larksuite.com"}
 PATIENCE = Patience(connect=10.0, first=30.0, stall=30.0)
 ANSWER_LIMIT = 2_000_000
-# So long before its end a token is renewed; Feishu gives another one within the last half hour.
-RENEW_SECONDS = 300.0
 # The token is not, or no longer, good: nothing was done.
 TOKEN_CODES = frozenset({99991661, 99991663, 99991664, 99991665, 99991668, 99991671, 99991677})
 # Too much at once: of the whole app, or in one chat.
@@ -74,10 +72,7 @@ class FeishuApi:
         self._base = DOMAINS.get(domain, domain).rstrip("/")
         self._app = {"app_id": app_id, "app_secret": app_secret}
         self._client = HttpClient(os.environ, PATIENCE)
-        self._clock = clock
-        self._lock = asyncio.Lock()
-        self._token = ""
-        self._good_until = 0.0
+        self._token = PassingToken(self._sign_in, clock)
 
     @property
     def is_encrypted(self) -> bool:
@@ -113,7 +108,7 @@ class FeishuApi:
 
     async def pieces(self, path: str, query: Mapping[str, str]) -> AsyncIterator[bytes]:
         """Go over the bytes of something; raise NotFoundError when it cannot be had."""
-        headers = {"authorization": f"Bearer {await self._sign_in()}"}
+        headers = {"authorization": f"Bearer {await self._token.get()}"}
         async with self._client.send("GET", self._url(path, query), headers=headers) as answer:
             if answer.status != 200:
                 words = _read(await answer.read(ANSWER_LIMIT, cut=True)).get("msg")
@@ -135,37 +130,24 @@ class FeishuApi:
     ) -> JsonObject:
         url = self._url(path, query)
         for is_last in (False, True):
-            token = await self._sign_in()
+            token = await self._token.get()
             headers = {"authorization": f"Bearer {token}", "content-type": kind}
             try:
                 return await self._exchange(method, url, headers, content)
             except FeishuRefusedError as error:
                 if is_last or error.code not in TOKEN_CODES:
                     raise
-                if token == self._token:
-                    self._good_until = 0.0
+                self._token.drop(token)
         raise AssertionError("the second answer is returned or raised")
 
-    async def _sign_in(self) -> str:
-        """Return a token that is good for a while."""
-        async with self._lock:
-            if self._clock() < self._good_until:
-                return self._token
-            url = self._url("/open-apis/auth/v3/tenant_access_token/internal")
-            try:
-                answer = await self._exchange("POST", url, {}, encode(self._app))
-            except FeishuRefusedError as error:
-                words = f"Feishu does not let the app in ({error.code}). Check appId and appSecret."
-                raise SendLaterError(words, everywhere=True) from None
-            except SendLaterError:
-                raise
-            except SendError as error:
-                # Nothing but a token was asked for.
-                raise SendLaterError(str(error)) from None
-            seconds = float(answer.get("expire") or 0)
-            self._token = str(answer.get("tenant_access_token") or "")
-            self._good_until = self._clock() + max(seconds - RENEW_SECONDS, seconds / 2)
-            return self._token
+    async def _sign_in(self) -> tuple[str, float]:
+        url = self._url("/open-apis/auth/v3/tenant_access_token/internal")
+        try:
+            answer = await self._exchange("POST", url, {}, encode(self._app))
+        except FeishuRefusedError as error:
+            words = f"Feishu does not let the app in ({error.code}). Check appId and appSecret."
+            raise SendLaterError(words, everywhere=True) from None
+        return str(answer.get("tenant_access_token") or ""), float(answer.get("expire") or 0)
 
     async def _exchange(
         self, method: str, url: str, headers: Mapping[str, str], content: bytes | None

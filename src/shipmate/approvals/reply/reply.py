@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 
 import msgspec
@@ -54,8 +54,8 @@ class ReplyService:
         suggest: Callable[[str, Sequence[Approval]], Awaitable[Suggestion | None]] | None,
         allowed: Callable[[Event, Approval], bool],
         deciders: str,
-        # The platforms, by the names of their adapters, on which people are shown the calls.
-        shown_on: Collection[str] = (),
+        # Whether people are shown the calls and may approve them, by the names of adapters.
+        shown_on: Mapping[str, bool] = {},
     ) -> None:
         self._records = records
         self._consents = consents
@@ -281,7 +281,7 @@ class ReplyService:
 
     def _shows_calls(self, event: Event) -> bool:
         """Return whether an event comes from where calls are shown, so that it can approve one."""
-        return event.platform in self._shown_on or surface_of(event.platform).shows_calls
+        return self._shown_on.get(event.platform, surface_of(event.platform).shows_calls)
 
     def _about_grant(self, made: Grant | Why | None) -> list[str]:
         if made is None:
