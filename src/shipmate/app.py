@@ -124,9 +124,7 @@ class Shipmate:
             self.keeper.withdraw,
             self.config.language,
         )
-        self._listening = Listening(
-            layout, self.adapters.names, self.adapters.find, self._reception.hear, loaded.mask
-        )
+        self.listening = Listening(layout, self.adapters.names, self.adapters.find, self.hear, loaded.mask)
         self._reconciling: asyncio.Task[None] | None = None
 
     @classmethod
@@ -203,13 +201,15 @@ class Shipmate:
 
     async def hear(self, event: AdapterEvent) -> HeardEvent:
         """Take in what an adapter heard; when this returns it is on disk, or nothing has to come of it."""
-        return await self._reception.hear(event)
+        heard = await self._reception.hear(event)
+        self.listening.note(event.platform)
+        return heard
 
     def listen(self) -> Listening:
         """Listen at every platform of ship.json, as soon as no other process does."""
         _warn(self.adapters.check(self.people))
-        self._listening.begin()
-        return self._listening
+        self.listening.begin()
+        return self.listening
 
     async def _would_answer(self, thread_id: ThreadId, text: str) -> bool:
         """Return whether words would answer a question that waits in a thread."""
@@ -221,7 +221,7 @@ class Shipmate:
 
     async def close(self, *, finish: bool = False) -> None:
         """End cleanly; runs in flight go on with the next keeper. `finish` works them off first."""
-        await self._listening.close()
+        await self.listening.close()
         try:
             await self.keeper.close(finish=finish)
         finally:

@@ -8,13 +8,8 @@ import msgspec
 from shipmate.cli.place import PLATFORM, find_layout
 from shipmate.cli.ship import local_user, open_ship
 from shipmate.cli.terminal.leaving import run
-from shipmate.errors import NotFoundError, UserError
-from shipmate.store.journal.outbox import JournalOutbox
-from shipmate.store.port import OutboxRow
-from shipmate.values.event import CommandEvent
-from shipmate.values.message import new_id, timestamp
+from shipmate.delivery.settling import find, is_open, look, settle
 from shipmate.values.reveal import reveal_line
-from shipmate.workspace.disk.disk import DISK
 from shipmate.workspace.layout import Layout
 
 WIDTH = 60
@@ -62,30 +57,7 @@ def drop(context: click.Context, send_id: int) -> None:
     click.echo(f"{send_id} is not sent any more.")
 
 
-def look(layout: Layout) -> list[OutboxRow]:
-    """Return all sends, whichever process keeps the workspace."""
-    return JournalOutbox(layout, DISK).look()
-
-
-def is_open(row: OutboxRow) -> bool:
-    """Return whether somebody may want to know of a send: it is not out, or nobody knows."""
-    return row.status not in ("sent", "dropped") or row.has_stray
-
-
 async def _settle(layout: Layout, send_id: int, name: str) -> None:
-    row = next((row for row in look(layout) if row.id == send_id), None)
-    if row is None:
-        raise NotFoundError(f"there is no send {send_id}. `shipmate outbox --all` lists them.")
+    row = find(layout, send_id)
     async with open_ship(layout, finishes=True) as ship:
-        event = CommandEvent(
-            platform=PLATFORM,
-            thread_id=row.message.thread_id,
-            user_id=local_user(),
-            message_id=new_id("send"),
-            timestamp=timestamp(),
-            name=name,
-            text=str(send_id),
-        )
-        outcome = await (await ship.receive(event)).outcome()
-        if outcome.error:
-            raise UserError(outcome.error)
+        await settle(ship.receive, row, name, PLATFORM, local_user())

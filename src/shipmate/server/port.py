@@ -7,6 +7,8 @@ from typing import Protocol
 from shipmate.adapters.adapter_registry import AdapterRegistry
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.kept.request_log import RequestLog
+from shipmate.delivery.reception.listening import Listening
+from shipmate.delivery.reception.people import People
 from shipmate.errors import NotFoundError
 from shipmate.models.port import Model
 from shipmate.orchestrator.equipment import Equipment
@@ -53,6 +55,10 @@ class Ship(Protocol):
     def keeper(self) -> Keeper: ...
     @property
     def adapters(self) -> AdapterRegistry: ...
+    @property
+    def people(self) -> People: ...
+    @property
+    def listening(self) -> Listening: ...
     async def hear(self, event: AdapterEvent) -> HeardEvent: ...
     async def close(self) -> None: ...
 

@@ -515,7 +515,7 @@ export interface Upload {
   bytes: number;
 }
 
-export type Topic = "threads" | "approvals" | "runs" | "files";
+export type Topic = "threads" | "approvals" | "runs" | "platforms" | "files";
 
 /** What changed since the last one; each connection begins with one that names everything. */
 export interface Change {
@@ -551,4 +551,50 @@ export interface RuleVerdict {
   why: Localized;
   rule: string | null;
   broken: { rule: string; problem: string }[];
+}
+
+/** An adapter of ship.json, and how it stands with its platform. */
+export interface Adapter {
+  name: string;
+  kind: string;
+  member: string;
+  state: "listening" | "trouble" | "elsewhere" | "off";
+  since: string | null;
+  trouble: string | null;
+  lastEventAt: string | null;
+}
+
+/** A message that must be sent to a platform, or may have been. */
+export interface Send {
+  id: number;
+  status: "waiting" | "sending" | "shown" | "sent" | "uncertain" | "held" | "failed" | "dropped";
+  platform: string;
+  threadId: string;
+  text: string;
+  createdAt: string;
+  attempts: number;
+  error: string | null;
+  hasStray: boolean;
+}
+
+/** Somebody who was let in by a code. */
+export interface Paired {
+  id: string;
+  name: string;
+  person: string | null;
+  at: string;
+}
+
+export interface WaitingCode {
+  code: string;
+  id: string;
+  name: string;
+  at: string;
+  expiresAt: string;
+}
+
+export interface People {
+  people: { person: string; ids: string[] }[];
+  paired: Paired[];
+  waiting: WaitingCode[];
 }
