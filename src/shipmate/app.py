@@ -45,6 +45,7 @@ from shipmate.thread.log import FileLog
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.change.changeset import recover
+from shipmate.tools.file.sharing import Shares
 from shipmate.tools.toolset import Toolset, default_servers, default_toolset
 from shipmate.values.adapter_event import AdapterEvent, HeardEvent
 from shipmate.values.event import IngressEvent, surface_of
@@ -104,6 +105,8 @@ class Shipmate:
         )
         self.requests = RequestLog(layout, self.config.context, loaded.mask)
         self.uploads: Uploads = UploadFolder(layout)
+        self.adapters = AdapterRegistry(self.config.adapters)
+        self.shares = Shares(layout, self.config.server, self.adapters.file_limit)
         self.orchestrator = AgentOrchestrator(
             layout=layout,
             toolset=toolset or default_toolset(captain_of(layout, self.config), sandbox, self._servers),
@@ -112,8 +115,8 @@ class Shipmate:
             uploads=self.uploads,
             trace=Trace(layout, loaded.environ, loaded.mask),
             requests=self.requests,
+            shares=self.shares,
         )
-        self.adapters = AdapterRegistry(self.config.adapters)
         self.people = People(layout, self.config.people, disk)
         self.keeper = Keeping(socket or UnixSocket(layout), self._begin_to_keep)
         self._reception = Reception(
@@ -264,6 +267,7 @@ class Shipmate:
             outbox,
             find,
             self.uploads,
+            self.shares,
             language=language,
             oldest=timedelta(minutes=self.config.delivery.ask_after_minutes),
             mask=mask,

@@ -136,13 +136,16 @@ async def test_m8_files_leave_as_attachments_or_say_why_not(tmp_path: Path) -> N
     )
     permissions = {"allow": ["send_file(*)"], "mode": "yolo"}
     async with open_chat(tmp_path, model, [SendFile()], adapter=adapter, permissions=permissions) as (
-        _,
+        ship,
         platform,
     ):
         await platform.say("send them")
-        await asyncio.wait_for(platform.wait("Sent.", "too large"), LONG)
+        await asyncio.wait_for(platform.wait("Sent."), LONG)
+        await ship.keeper.idle()
         files = [each for each in platform.in_chat("1") if each.filename]
     assert [(each.filename, each.content) for each in files] == [("small.txt", b"small")]
+    # The member is told, and can do otherwise.
+    assert "large.txt has 2,000 bytes; memory takes 1,000 at most" in repr(model.requests[-1])
 
 
 async def test_files_of_people_are_fetched_and_what_cannot_be_had_is_said(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ from shipmate.cli.place import PLATFORM, find_layout
 from shipmate.cli.ship import local_user, open_ship
 from shipmate.cli.terminal.leaving import run
 from shipmate.delivery.settling import find, is_open, look, settle
+from shipmate.tools.file.sharing import Shares
 from shipmate.values.reveal import reveal_line
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.load import load_config
 
 WIDTH = 60
 STRAY = "sent; a half-written preview may stand there besides"
@@ -55,6 +57,33 @@ def drop(context: click.Context, send_id: int) -> None:
     """Forget ID: it is not sent any more."""
     run(_settle(find_layout(context), send_id, "forget"))
     click.echo(f"{send_id} is not sent any more.")
+
+
+@command.command()
+@click.pass_context
+def shared(context: click.Context) -> None:
+    """List the files that can be fetched by an address, because they were too large for a platform."""
+    found = _shares(find_layout(context)).list()
+    if not found:
+        click.echo("Nothing is shared.")
+    for each in found:
+        size = f"{each.size:,} bytes"
+        click.echo(
+            f"{each.id}  until {each.expires_at}  {each.thread_id}  {reveal_line(each.path, WIDTH)}  {size}"
+        )
+
+
+@command.command()
+@click.argument("share_id", metavar="ID")
+@click.pass_context
+def revoke(context: click.Context, share_id: str) -> None:
+    """Take the address of a shared file back: nobody can fetch by it any more."""
+    _shares(find_layout(context)).revoke(share_id)
+    click.echo(f"{share_id} leads nowhere any more.")
+
+
+def _shares(layout: Layout) -> Shares:
+    return Shares(layout, load_config(layout).config.server)
 
 
 async def _settle(layout: Layout, send_id: int, name: str) -> None:

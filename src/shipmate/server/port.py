@@ -17,6 +17,7 @@ from shipmate.orchestrator.keeper.port import Keeper
 from shipmate.store.port import Store
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.tools.file.sharing import Shares
 from shipmate.values.adapter_event import AdapterEvent, HeardEvent
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.config import Config
@@ -55,6 +56,8 @@ class Ship(Protocol):
     def keeper(self) -> Keeper: ...
     @property
     def adapters(self) -> AdapterRegistry: ...
+    @property
+    def shares(self) -> Shares: ...
     @property
     def people(self) -> People: ...
     @property

@@ -139,6 +139,8 @@ export interface Approval {
   preview: string | null;
   folder: string;
   leadsTo: string | null;
+  /** A file too large to be sent gets an address that holds for so long. */
+  sharedHours: number | null;
   length: { lines: number; characters: number };
   scopes: { scope: "10m" | "thread" | "always"; covers: string; rule: string | null }[];
   member: string;
@@ -597,4 +599,14 @@ export interface People {
   people: { person: string; ids: string[] }[];
   paired: Paired[];
   waiting: WaitingCode[];
+}
+
+/** A file that can be fetched by an address, which its message alone tells. */
+export interface Shared {
+  id: string;
+  path: string;
+  bytes: number;
+  threadId: string;
+  createdAt: string;
+  expiresAt: string;
 }

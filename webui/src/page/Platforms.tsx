@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { api } from "../api/api";
 import { useChange } from "../api/live";
-import type { Adapter, Send } from "../api/types";
+import type { Adapter, Send, Shared } from "../api/types";
 import { useLoad } from "../api/use";
 import { link } from "../app/route";
 import { useT } from "../i18n";
@@ -23,9 +23,10 @@ export default function Platforms() {
   const t = useT();
   const adapters = useLoad(() => api.adapters(), "adapters");
   const sends = useLoad(() => api.outbox(), "outbox");
+  const shared = useLoad(() => api.shared(), "shared");
   const people = useLoad(() => api.people(), "people");
   const reload = async () => {
-    await Promise.all([adapters.reload(), sends.reload(), people.reload()]);
+    await Promise.all([adapters.reload(), sends.reload(), shared.reload(), people.reload()]);
   };
   useChange(["platforms"], () => void reload());
   return (
@@ -33,6 +34,7 @@ export default function Platforms() {
       <Show from={adapters}>{(data) => <Adapters items={data.adapters} />}</Show>
       <h2>{t("outbox")}</h2>
       <Show from={sends}>{(data) => <Sends items={data.sends} onSettled={() => void sends.reload()} />}</Show>
+      <Show from={shared}>{(data) => <SharedFiles items={data.shared} onChange={() => void shared.reload()} />}</Show>
       <Show from={people}>{(data) => <PlatformPeople known={data} onChange={() => void people.reload()} />}</Show>
     </Page>
   );
@@ -133,5 +135,33 @@ function SendCard({ send, onRetry, onDrop }: { send: Send; onRetry: () => void; 
         </p>
       )}
     </li>
+  );
+}
+
+/** What anyone can fetch who has its address. */
+function SharedFiles({ items, onChange }: { items: Shared[]; onChange: () => void }) {
+  const t = useT();
+  const format = useFormat();
+  if (items.length === 0) return null;
+  return (
+    <>
+      <h2>{t("shared")}</h2>
+      <ul className="cards">
+        {items.map((one) => (
+          <li key={one.id} className="card row wrap">
+            <div className="grow">
+              <strong className="mono">{one.path}</strong>
+              <p className="faint">
+                {t("shared.until", { size: format.bytes(one.bytes), at: format.full(one.expiresAt) })} ·{" "}
+                <a href={link("t", one.threadId)}>{one.threadId}</a>
+              </p>
+            </div>
+            <button type="button" className="button small danger" onClick={() => void api.revokeShared(one.id).catch(sayError).then(onChange)}>
+              {t("shared.revoke")}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }

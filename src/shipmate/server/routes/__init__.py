@@ -22,7 +22,7 @@ from shipmate.server.routes import (
 )
 from shipmate.server.routes.chat import branch, chat
 from shipmate.server.routes.consent import approval, permission
-from shipmate.server.routes.reach import adapter, outbox, people
+from shipmate.server.routes.reach import adapter, outbox, people, shared
 from shipmate.server.routes.v1 import completion
 
 # Requests are matched in this order: what is asked most comes first.
@@ -49,6 +49,7 @@ ROUTERS = (
     adapter.router,
     outbox.router,
     people.router,
+    shared.router,
     system.router,
     hook.router,
     system.page_router,

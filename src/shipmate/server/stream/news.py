@@ -136,12 +136,15 @@ class _Sight:
         moved = {thread_id for thread_id, _ in runs ^ self._runs}
         files = await self._look_at_files(ship) if with_files else set[str]()
         # The index does not say what of it was written; which lists show it is for the page to know.
-        topics: list[Topic] = ["threads", "approvals"] if revision != self._revision else []
-        topics += ["runs"] if moved else []
-        topics += ["platforms"] if platforms != self._platforms else []
-        topics += ["files"] if files else []
+        changes: tuple[tuple[Topic, bool], ...] = (
+            ("threads", revision != self._revision),
+            ("approvals", revision != self._revision),
+            ("runs", bool(moved)),
+            ("platforms", platforms != self._platforms),
+            ("files", bool(files)),
+        )
         self._revision, self._runs, self._platforms = revision, runs, platforms
-        return topics, moved, files
+        return [topic for topic, has_changed in changes if has_changed], moved, files
 
     async def _look_at_files(self, ship: Ship) -> set[str]:
         """Name the files that were made, changed or taken away."""
@@ -159,7 +162,7 @@ def _platforms(ship: Ship) -> tuple[object, ...]:
     heard = [
         (each.state, each.since, each.last_event_at) for each in map(ship.listening.look, ship.adapters.names)
     ]
-    return *map(_stamp, (ship.layout.outbox, ship.layout.people)), *heard
+    return *map(_stamp, (ship.layout.outbox, ship.layout.people, ship.shares.folder)), *heard
 
 
 def _homes(ship: Ship) -> list[Layout]:
