@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from shipmate.adapters.telegram.telegram_form import make_form
+from shipmate.adapters.upload_form import make_form
 from shipmate.delivery.adapter import OutgoingFile
 from shipmate.errors import ShipmateError
 from shipmate.models.wire.client import HttpClient

@@ -1,4 +1,4 @@
-"""Write a form with one file as Telegram takes it, reading the file while it is sent."""
+"""Write a form with one file, reading the file while it is sent: none is ever whole in memory."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def _read_file(file: OutgoingFile) -> AsyncGenerator[bytes]:
                 left -= len(piece)
                 yield piece
     except OSError as error:
-        # Half of a form is none: Telegram drops it.
+        # Half of a form is none: platforms drop it.
         raise SendRefusedError(f"{file.filename} cannot be read: {error.strerror}") from None
     if left:
         raise SendRefusedError(f"{file.filename} changed while it was sent")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.adapters.telegram import telegram_form
+from shipmate.adapters import upload_form
 from shipmate.adapters.telegram.telegram_adapter import TelegramAdapter, TelegramSettings
 from shipmate.delivery.adapter import OutgoingFile, OutgoingMessage
 from shipmate.errors import SendRefusedError
@@ -37,7 +37,7 @@ def message(path: Path, size: int, media_type: str = "text/plain", **more: bool)
 async def test_a_file_arrives_whole_with_its_words_and_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telegram_form, "PIECE_BYTES", 1000)
+    monkeypatch.setattr(upload_form, "PIECE_BYTES", 1000)
     data = bytes(range(256)) * 100
     (tmp_path / "a").write_bytes(data)
     async with a_bot() as (telegram, adapter):
