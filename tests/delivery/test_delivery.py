@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -264,6 +265,32 @@ async def test_an_answer_given_in_the_terminal_and_an_expiry_reach_the_chat(
         path.write_text(path.read_text().replace(approval.expires_at, "2026-01-01T00:00:00.000Z"))
         await asyncio.wait_for(platform.wait("Nobody answered in time"), LONG)
         assert platform.in_chat("1")[-1].buttons == ()
+
+
+async def test_a_question_that_expired_in_a_crash_is_told_of_once_where_nothing_can_be_changed(
+    tmp_path: Path,
+) -> None:
+    plain = {"capabilities": {"supportsEdits": False}}
+    model, tools = ScriptedModel([[call("act", mark="y")]]), [Probe("act", acts=True)]
+    async with open_chat(tmp_path, model, tools, adapter=plain) as (ship, platform):
+        await platform.say("do it")
+        await asyncio.wait_for(platform.wait('"y"'), LONG)
+        await ship.keeper.idle()
+        (approval,) = await ship.approvals.pending()
+        path = ship.layout.approval(approval.id)
+        path.write_text(path.read_text().replace(approval.expires_at, "2026-01-01T00:00:00.000Z"))
+        # Whoever closes it dies before anything is to be sent: only the file of the question tells.
+        assert [each.id for each in await ship.approvals.expire()] == [approval.id]
+    assert not [each for each in platform.in_chat("1") if "Nobody answered" in each.text]
+    for _ in range(2):
+        async with open_chat(tmp_path, model, tools, adapter=plain, platform=platform) as (ship, _again):
+            await asyncio.wait_for(platform.wait("Nobody answered in time"), LONG)
+            await ship.keeper.idle()
+    told = [each.text for each in platform.in_chat("1")]
+    assert len([text for text in told if "Nobody answered" in text]) == 1
+    # It is known for as long as the question is, or it would be told again.
+    days = JournalOutbox(ship.layout, DISK, lambda: datetime.now(UTC) + timedelta(days=29))
+    assert [row.message.extra.get("closes") for row in await days.list()][-1] == approval.id
 
 
 async def test_a_process_that_ends_lets_a_send_come_to_its_end(
