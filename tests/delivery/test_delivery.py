@@ -11,11 +11,14 @@ import pytest
 from msgspec.structs import replace
 
 from shipmate.adapters.memory_platform import MemoryAdapter
+from shipmate.cli.terminal.show import write_message
+from shipmate.cli.terminal.watching import Watching
 from shipmate.delivery import delivery, preview
 from shipmate.delivery.adapter import OutgoingMessage
 from shipmate.errors import SendLaterError
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, TextDelta, Usage
 from shipmate.models.scripted import ScriptedModel, call, hold, say
+from shipmate.server.routes.thread import page_of
 from shipmate.store.journal.outbox import JournalOutbox
 from shipmate.tools.file.send_file import SendFile
 from shipmate.values.adapter_event import Chat, RemoteFile
@@ -147,6 +150,28 @@ async def test_m8_files_leave_as_attachments_or_say_why_not(tmp_path: Path) -> N
     assert [(each.filename, each.content) for each in files] == [("small.txt", b"small")]
     # The member is told, and can do otherwise.
     assert "large.txt has 2,000 bytes; memory takes 1,000 at most" in repr(model.requests[-1])
+
+
+async def test_every_surface_shows_the_same_words_and_the_thread_keeps_what_was_said(tmp_path: Path) -> None:
+    said = "<thinking>hm</thinking>Low water is at `<s>` 14:20.<|im_end|>"
+    shown = "Low water is at `<s>` 14:20."
+    thread_id = ThreadId.parse("memory:dm:1")
+    async with open_chat(tmp_path, ScriptedModel([say(said)])) as (ship, platform):
+        async with ship.keeper.watch(str(thread_id)) as queue:
+            await platform.say("when?")
+            await asyncio.wait_for(platform.wait(shown), LONG)
+            await ship.keeper.idle()
+            told = [queue.get_nowait() for _ in range(queue.qsize())]
+        # What a terminal and a page are told while it happens, and what they read afterwards.
+        watching = Watching()
+        live = [chunk for event in told for chunk in watching.take(event)]
+        assert "".join(chunk["delta"] for chunk in live if chunk["type"] == "text-delta") == shown
+        thread = await ship.threads.read(thread_id)
+        assert write_message(thread.messages[-1]).endswith(f"\n\n{shown}")
+        page = await page_of(ship, thread_id, None, 50)
+        assert text_of(page.messages[-1]) == shown
+    assert [each.text for each in platform.in_chat("1")] == [shown]
+    assert text_of(thread.messages[-1]) == said
 
 
 async def test_files_of_people_are_fetched_and_what_cannot_be_had_is_said(tmp_path: Path) -> None:
