@@ -12,9 +12,13 @@ from playwright.sync_api import expect
 from shipmate.delivery.reception.people import People
 from shipmate.store.journal.outbox_line import Intend
 from shipmate.store.port import OutboxRow, SendStatus
+from shipmate.tools.file.sharing import Shares
+from shipmate.tools.tool import ToolContext
 from shipmate.values.event import EgressMessage
 from shipmate.values.message import timestamp
+from shipmate.workspace.config import Server
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.member import captain_of
 from tests.support.page import PHONE, OpenPage, Serving, violations
 
 pytestmark = pytest.mark.browser
@@ -49,12 +53,18 @@ def folder(tmp_path: Path) -> Path:
         "pigeon": {"kind": "telegram", "member": "captain"},
         "quiet": {"kind": "memory", "enabled": False},
     }
-    (tmp_path / "ship.json").write_text(json.dumps({"adapters": adapters, "people": PERSON}))
+    server = {"publicUrl": "https://ship.example"}
+    config = {"adapters": adapters, "people": PERSON, "server": server}
+    (tmp_path / "ship.json").write_text(json.dumps(config))
     (tmp_path / ".ship").mkdir()
     store_send(tmp_path, 1, "uncertain", "Low water is at 14:20.", "the process ended while sending")
     store_send(tmp_path, 2, "failed", "High water <b>is</b> at 20:40.", "they take no letters from us")
-    people = People(Layout.at(tmp_path), PERSON)
+    layout = Layout.at(tmp_path)
+    people = People(layout, PERSON)
     people.pair(people.offer("memory", "2", "Bob"))
+    (tmp_path / "film.bin").write_bytes(b"x" * 2_000)
+    context = ToolContext(member=captain_of(layout), thread_id=THREAD, run_id="run_1", call_id="c1")
+    Shares(layout, Server(public_url="https://ship.example")).share(context, "film.bin")
     return tmp_path
 
 
@@ -87,6 +97,10 @@ def test_platforms_are_seen_their_sends_settled_and_their_people_let_in(
     refused.get_by_role("button", name="Forget").click()
     page.get_by_role("dialog").get_by_role("button", name="Forget").click()
     expect(page.get_by_text("Everything was sent.")).to_be_visible()
+    shared = page.locator(".card", has_text="film.bin")
+    expect(shared).to_contain_text("2 KB")
+    shared.get_by_role("button", name="Take back").click()
+    expect(shared).to_have_count(0)
     stranger.get_by_label("Who they are").select_option("ann")
     stranger.get_by_role("button", name="Let in").click()
     expect(stranger.get_by_role("button", name="Shut out")).to_be_visible()

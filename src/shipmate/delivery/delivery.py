@@ -24,6 +24,7 @@ from shipmate.orchestrator.lane.outlet import CommandAnswer
 from shipmate.store.port import InboxRow, Outbox, OutboxRow, answered_by
 from shipmate.thread.service import Thread
 from shipmate.values.event import AdapterCapabilities, EgressMessage, IngressEvent, Outcome
+from shipmate.values.message import JsonObject
 from shipmate.values.thread_id import ThreadId
 
 # How long a process that ends waits for what it still has to send.
@@ -188,7 +189,7 @@ class Delivery:
         thread_id, told = row.message.thread_id, say(self._language, f"decided-{approval.status}")
         if capabilities.supports_edits:
             text = clip(f"{told}\n\n{row.message.text}", capabilities)
-            extra = {"edits": row.receipt, "closes": approval.id}
+            extra: JsonObject = {"edits": row.receipt, "closes": approval.id}
             return make_send(thread_id, f"closed.{approval.id}", "question", text, **extra)
         if approval.status != "expired":
             return None

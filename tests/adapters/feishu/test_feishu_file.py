@@ -45,10 +45,8 @@ async def test_pictures_recordings_and_files_are_sent_with_their_words(
             assert await adapter.send(message) == sent_id
             await adapter.edit(sent_id, message)
         monkeypatch.undo()
-        for wrong in (
-            OutgoingFile(path=tmp_path / "gone", filename="a", media_type="", size=5),
-            replace(file, size=9_000),
-        ):
+        gone = OutgoingFile(path=tmp_path / "gone", filename="a", media_type="", size=5)
+        for wrong in (gone, replace(gone, path=path, size=9_000)):
             with pytest.raises(SendRefusedError):
                 await adapter.send(OutgoingMessage(thread_id=THREAD, file=wrong, key="9" * 32))
         await adapter.close()

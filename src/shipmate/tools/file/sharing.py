@@ -10,6 +10,7 @@ import hmac
 import os
 import re
 import secrets
+import stat
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
@@ -68,6 +69,8 @@ class Shares:
         self._server = server
         self._limit = limit
         self._clock = clock
+        # The digest of a file that looks other than when it was shared: read once, however often it is asked.
+        self._compared: dict[tuple[int, ...], str] = {}
 
     def is_needed(self, context: ToolContext, path: str, most: int) -> bool:
         """Return whether a file is too large to be sent itself; raise when it cannot be shared either.
@@ -148,14 +151,20 @@ class Shares:
         except (ToolError, OSError) as error:
             raise NotFoundError(f"{share.filename} is not there any more.") from error
         try:
-            is_same = _stamp(os.fstat(handle)) == share.stamp or file_digest(handle) == share.sha256
-        except BaseException:
+            if self._is_same(handle, share):
+                return os.dup(handle)
+        finally:
             os.close(handle)
-            raise
-        if not is_same:
-            os.close(handle)
-            raise NotFoundError(f"{share.filename} has changed since it was shared.")
-        return handle
+        raise NotFoundError(f"{share.filename} has changed since it was shared.")
+
+    def _is_same(self, handle: int, share: Share) -> bool:
+        status = os.fstat(handle)
+        stamp = _stamp(status)
+        if stamp == share.stamp or status.st_size != share.size or not stat.S_ISREG(status.st_mode):
+            return stamp == share.stamp
+        if stamp not in self._compared:
+            self._compared = {stamp: file_digest(handle)}
+        return self._compared[stamp] == share.sha256
 
     def _look(self, context: ToolContext, path: str) -> tuple[JsonObject, int, tuple[int, ...]]:
         with locate(context.folder, path, expected=approved_path(context)) as place:
