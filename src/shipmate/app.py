@@ -47,6 +47,7 @@ from shipmate.thread.log import FileLog
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.change.changeset import recover
+from shipmate.tools.file.sharing import Shares
 from shipmate.tools.toolset import AnyTool, Toolset, default_servers, default_toolset
 from shipmate.values.adapter_event import AdapterEvent, HeardEvent
 from shipmate.values.event import IngressEvent, surface_of
@@ -107,6 +108,8 @@ class Shipmate:
         self.keeper = Keeping(socket or UnixSocket(layout), self._begin_to_keep)
         self.requests = RequestLog(layout, self.config.context, loaded.mask)
         self.uploads: Uploads = UploadFolder(layout)
+        self.adapters = AdapterRegistry(self.config.adapters)
+        self.shares = Shares(layout, self.config.server, self.adapters.file_limit)
         self.orchestrator = AgentOrchestrator(
             layout=layout,
             toolset=toolset
@@ -116,8 +119,8 @@ class Shipmate:
             uploads=self.uploads,
             trace=Trace(layout, loaded.environ, loaded.mask),
             requests=self.requests,
+            shares=self.shares,
         )
-        self.adapters = AdapterRegistry(self.config.adapters)
         self.people = People(layout, self.config.people, disk)
         self._reception = Reception(
             Gate(self.people, self._would_answer),
@@ -127,9 +130,7 @@ class Shipmate:
             self.keeper.withdraw,
             self.config.language,
         )
-        self._listening = Listening(
-            layout, self.adapters.names, self.adapters.find, self._reception.hear, loaded.mask
-        )
+        self.listening = Listening(layout, self.adapters.names, self.adapters.find, self.hear, loaded.mask)
         self._reconciling: asyncio.Task[None] | None = None
 
     @classmethod
@@ -215,13 +216,15 @@ class Shipmate:
 
     async def hear(self, event: AdapterEvent) -> HeardEvent:
         """Take in what an adapter heard; when this returns it is on disk, or nothing has to come of it."""
-        return await self._reception.hear(event)
+        heard = await self._reception.hear(event)
+        self.listening.note(event.platform)
+        return heard
 
     def listen(self) -> Listening:
         """Listen at every platform of ship.json, as soon as no other process does."""
         _warn(self.adapters.check(self.people))
-        self._listening.begin()
-        return self._listening
+        self.listening.begin()
+        return self.listening
 
     async def _would_answer(self, thread_id: ThreadId, text: str) -> bool:
         """Return whether words would answer a question that waits in a thread."""
@@ -233,7 +236,7 @@ class Shipmate:
 
     async def close(self, *, finish: bool = False) -> None:
         """End cleanly; runs in flight go on with the next keeper. `finish` works them off first."""
-        await self._listening.close()
+        await self.listening.close()
         try:
             await self.keeper.close(finish=finish)
         finally:
@@ -277,6 +280,7 @@ class Shipmate:
             outbox,
             find,
             self.uploads,
+            self.shares,
             language=language,
             oldest=timedelta(minutes=self.config.delivery.ask_after_minutes),
             mask=mask,

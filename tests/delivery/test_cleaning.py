@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from itertools import cycle
 
-from shipmate.delivery.cleaning import clean
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shipmate.delivery.cleaning import CleanChunks, CleanStream, clean, remove
+from shipmate.values import chunk as chunks
 
 
 @pytest.mark.parametrize(
@@ -27,3 +32,60 @@ from shipmate.delivery.cleaning import clean
 )
 def test_artefacts_go_and_code_stays(text: str, cleaned: str) -> None:
     assert clean(text) == cleaned
+
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "Hello. ",
+            "a < b, ",
+            "[that](x) ",
+            "\n\n",
+            "`<s>` ",
+            "```\n<think>x</think>\n```\n",
+            "<b>bold</b> ",
+            "你好。",
+        ),
+        *(
+            "<|im_end|>",
+            "[/INST]",
+            "</think>",
+            "<think>hm ",
+            "</s>",
+            '<tool_call>{"a": 1}</tool_call>',
+            "Assistant: ",
+        ),
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=8).map("".join), st.lists(st.integers(1, 7), min_size=1))
+def test_words_are_cleaned_while_they_are_written_as_when_they_are_whole(
+    text: str, lengths: list[int]
+) -> None:
+    stream, told, rest = CleanStream(), "", text
+    for length in cycle(lengths):
+        if not rest:
+            break
+        told += stream.push(rest[:length])
+        rest = rest[length:]
+    assert told + stream.end() == remove(text)
+
+
+def test_words_are_not_held_up() -> None:
+    stream = CleanStream()
+    assert [stream.push(each) for each in ("Look", ": a ", "< b, [x](y) <", "b>")] == [
+        "Look",
+        ": a ",
+        "< b, [x](y) ",
+        "<b>",
+    ]
+    message = [
+        chunks.start("m", {}),
+        chunks.text("text-start", "1"),
+        chunks.text("text-delta", "1", "It is <thi"),
+        chunks.text("text-delta", "1", "nk>a secret</think>done.<|im_"),
+        chunks.text("text-end", "1"),
+    ]
+    told = [chunk.get("delta", chunk["type"]) for chunk in CleanChunks().take(message)]
+    assert told == ["start", "text-start", "It is ", "done.", "<|im_", "text-end"]

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from shipmate.adapters.memory_platform import MemoryAdapter
+from shipmate.cli.terminal.show import write_message
+from shipmate.cli.terminal.watching import Watching
 from shipmate.delivery import delivery, preview
 from shipmate.delivery.adapter import OutgoingMessage
 from shipmate.errors import SendLaterError
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, TextDelta, Usage
 from shipmate.models.scripted import ScriptedModel, call, hold, say
+from shipmate.server.routes.thread import page_of
 from shipmate.store.journal.outbox import JournalOutbox
 from shipmate.tools.file.send_file import SendFile
 from shipmate.values.adapter_event import Chat, RemoteFile
@@ -136,13 +140,38 @@ async def test_m8_files_leave_as_attachments_or_say_why_not(tmp_path: Path) -> N
     )
     permissions = {"allow": ["send_file(*)"], "mode": "yolo"}
     async with open_chat(tmp_path, model, [SendFile()], adapter=adapter, permissions=permissions) as (
-        _,
+        ship,
         platform,
     ):
         await platform.say("send them")
-        await asyncio.wait_for(platform.wait("Sent.", "too large"), LONG)
+        await asyncio.wait_for(platform.wait("Sent."), LONG)
+        await ship.keeper.idle()
         files = [each for each in platform.in_chat("1") if each.filename]
     assert [(each.filename, each.content) for each in files] == [("small.txt", b"small")]
+    # The member is told, and can do otherwise.
+    assert "large.txt has 2,000 bytes; memory takes 1,000 at most" in repr(model.requests[-1])
+
+
+async def test_every_surface_shows_the_same_words_and_the_thread_keeps_what_was_said(tmp_path: Path) -> None:
+    said = "<thinking>hm</thinking>Low water is at `<s>` 14:20.<|im_end|>"
+    shown = "Low water is at `<s>` 14:20."
+    thread_id = ThreadId.parse("memory:dm:1")
+    async with open_chat(tmp_path, ScriptedModel([say(said)])) as (ship, platform):
+        async with ship.keeper.watch(str(thread_id)) as queue:
+            await platform.say("when?")
+            await asyncio.wait_for(platform.wait(shown), LONG)
+            await ship.keeper.idle()
+            told = [queue.get_nowait() for _ in range(queue.qsize())]
+        # What a terminal and a page are told while it happens, and what they read afterwards.
+        watching = Watching()
+        live = [chunk for event in told for chunk in watching.take(event)]
+        assert "".join(chunk["delta"] for chunk in live if chunk["type"] == "text-delta") == shown
+        thread = await ship.threads.read(thread_id)
+        assert write_message(thread.messages[-1]).endswith(f"\n\n{shown}")
+        page = await page_of(ship, thread_id, None, 50)
+        assert text_of(page.messages[-1]) == shown
+    assert [each.text for each in platform.in_chat("1")] == [shown]
+    assert text_of(thread.messages[-1]) == said
 
 
 async def test_files_of_people_are_fetched_and_what_cannot_be_had_is_said(tmp_path: Path) -> None:
@@ -261,6 +290,32 @@ async def test_an_answer_given_in_the_terminal_and_an_expiry_reach_the_chat(
         path.write_text(path.read_text().replace(approval.expires_at, "2026-01-01T00:00:00.000Z"))
         await asyncio.wait_for(platform.wait("Nobody answered in time"), LONG)
         assert platform.in_chat("1")[-1].buttons == ()
+
+
+async def test_a_question_that_expired_in_a_crash_is_told_of_once_where_nothing_can_be_changed(
+    tmp_path: Path,
+) -> None:
+    plain = {"capabilities": {"supportsEdits": False}}
+    model, tools = ScriptedModel([[call("act", mark="y")]]), [Probe("act", acts=True)]
+    async with open_chat(tmp_path, model, tools, adapter=plain) as (ship, platform):
+        await platform.say("do it")
+        await asyncio.wait_for(platform.wait('"y"'), LONG)
+        await ship.keeper.idle()
+        (approval,) = await ship.approvals.pending()
+        path = ship.layout.approval(approval.id)
+        path.write_text(path.read_text().replace(approval.expires_at, "2026-01-01T00:00:00.000Z"))
+        # Whoever closes it dies before anything is to be sent: only the file of the question tells.
+        assert [each.id for each in await ship.approvals.expire()] == [approval.id]
+    assert not [each for each in platform.in_chat("1") if "Nobody answered" in each.text]
+    for _ in range(2):
+        async with open_chat(tmp_path, model, tools, adapter=plain, platform=platform) as (ship, _again):
+            await asyncio.wait_for(platform.wait("Nobody answered in time"), LONG)
+            await ship.keeper.idle()
+    told = [each.text for each in platform.in_chat("1")]
+    assert len([text for text in told if "Nobody answered" in text]) == 1
+    # It is known for as long as the question is, or it would be told again.
+    days = JournalOutbox(ship.layout, DISK, lambda: datetime.now(UTC) + timedelta(days=29))
+    assert [row.message.extra.get("closes") for row in await days.list()][-1] == approval.id
 
 
 async def test_a_process_that_ends_lets_a_send_come_to_its_end(

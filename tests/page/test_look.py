@@ -20,6 +20,7 @@ VIEWS = (
     "memory",
     "skills",
     "priming",
+    "platforms",
     "usage",
     "audit",
     "permissions",

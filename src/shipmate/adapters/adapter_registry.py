@@ -12,7 +12,7 @@ from shipmate.delivery.adapter import Adapter
 from shipmate.delivery.reception.people import People
 from shipmate.errors import ConfigError, ShipmateError
 from shipmate.values.event import SURFACES
-from shipmate.values.thread_id import WORD
+from shipmate.values.thread_id import WORD, ThreadId
 from shipmate.workspace.config import AdapterSettings
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.load import unknown_keys
@@ -55,6 +55,16 @@ class AdapterRegistry:
             kind, settings = self._read(name)
             self._made[name] = kind(name, settings)
         return self._made[name]
+
+    def file_limit(self, thread_id: ThreadId) -> int | None:
+        """Return the largest file a thread's platform takes, 0 when none; None where there is no adapter."""
+        if thread_id.platform not in self._settings:
+            return None
+        try:
+            capabilities = self.find(thread_id.platform).capabilities
+        except ConfigError:
+            return None
+        return capabilities.max_file_bytes if capabilities.supports_files else 0
 
     def settings(self, name: str) -> AdapterSettings:
         """Return the settings of an adapter."""

@@ -78,6 +78,8 @@ def _notes(approval: Approval, language: str) -> list[str]:
     if (real := leads_to(approval)) is not None:
         written = inline(names_of(approval)[0])
         notes.append(say(language, "ask-leads", path=written, real=inline(real)))
+    if (hours := approval.target.get("sharedHours")) is not None:
+        notes.append(say(language, "ask-shared", hours=hours))
     return notes
 
 

@@ -19,6 +19,7 @@ from shipmate.cli.terminal.leaving import is_leaving, run
 from shipmate.cli.terminal.shaped import Shaped, load_schema
 from shipmate.cli.terminal.tongue import complain, language
 from shipmate.cli.terminal.transcript import Transcript
+from shipmate.delivery.cleaning import remove
 from shipmate.errors import UserError
 from shipmate.values.chunk import Chunk
 from shipmate.values.event import Attachment, Outcome, TextEvent
@@ -177,7 +178,7 @@ class _Printer:
         elif self.has_printed:
             self._write("\n")
         elif outcome.text:
-            self._write(self._fit(outcome.text) + "\n")
+            self._write(self._fit(remove(outcome.text)) + "\n")
 
     def _fit(self, text: str) -> str:
         # A pipe gets the answer as it is; a screen must not be steered by it.

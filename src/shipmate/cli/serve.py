@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 
@@ -70,4 +71,7 @@ async def _serve(
         if opens and has_screen():
             click.launch(link)
 
-    await serve(site, where, settings.port if port is None else port, names=names, ready=tell)
+    # Who comes from outside asks for the name that others know.
+    public = urlsplit(settings.public_url or "").hostname
+    known = (*names, public) if public else names
+    await serve(site, where, settings.port if port is None else port, names=known, ready=tell)

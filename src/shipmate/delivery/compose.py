@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shipmate.approvals.question import describe, offer_scopes
 from shipmate.approvals.value import Approval
 from shipmate.delivery.cleaning import clean
-from shipmate.delivery.delivery_wording import say
+from shipmate.delivery.delivery_wording import say, tell
 from shipmate.delivery.press import approve_data, command_data, deny_data
 from shipmate.delivery.splitting import split
 from shipmate.orchestrator.turn import since_answer
@@ -30,14 +30,15 @@ def compose_answer(
     """Return the words and files of an answer, in the order they leave."""
     parts = since_answer(message)["parts"] if message is not None else []
     words = words_of(message, outcome)
-    notices = [_notice(part) for part in parts if part.get("type") == "data-notice"]
+    notices = [tell(language, _notice(part)) for part in parts if part.get("type") == "data-notice"]
     sends = page_out(thread_id, words, capabilities, language, message_id=outcome.message_id)
     for place, text in enumerate(filter(None, notices)):
         sends.append(make_send(thread_id, f"notice.{place}", "notice", text))
     for place, part in enumerate(part for part in parts if part.get("type") == "file"):
         sends.append(make_file(thread_id, place, part))
     if outcome.error:
-        sends.append(make_send(thread_id, "error", "failure", say(language, "failed", why=outcome.error)))
+        failure = say(language, "failed", why=tell(language, outcome.error))
+        sends.append(make_send(thread_id, "error", "failure", failure))
     return sends
 
 

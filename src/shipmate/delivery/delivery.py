@@ -24,6 +24,7 @@ from shipmate.orchestrator.lane.outlet import CommandAnswer
 from shipmate.store.port import InboxRow, Outbox, OutboxRow, answered_by
 from shipmate.thread.service import Thread
 from shipmate.values.event import AdapterCapabilities, EgressMessage, IngressEvent, Outcome
+from shipmate.values.message import JsonObject
 from shipmate.values.thread_id import ThreadId
 
 # How long a process that ends waits for what it still has to send.
@@ -72,7 +73,7 @@ class Delivery:
             # A disk that refuses is asked again the next time.
             with suppress(StorageError):
                 await self._sender.sweep()
-                await self._tell_expired(await self._approvals.expire())
+                await self._approvals.expire()
                 await self._close_decided(await self._outbox.list())
             await asyncio.sleep(SWEEP_SECONDS)
 
@@ -162,36 +163,37 @@ class Delivery:
         pending = [each for each in await self._approvals.pending(thread_id) if each.id not in asked]
         return [send for each in pending for send in make_question(each, capabilities, self._language)]
 
-    async def _tell_expired(self, expired: Sequence[Approval]) -> None:
-        """Say that nobody answered in time, where the question itself cannot be changed."""
-        for approval in expired:
-            thread_id = ThreadId.parse(approval.thread_id)
-            if thread_id.platform in self._platforms and not self._capabilities(thread_id).supports_edits:
-                words = say(self._language, "decided-expired")
-                send = make_send(str(thread_id), f"expired.{approval.id}", "notice", words)
-                await self._outbox.intend("", "closed", [send])
-                self.wake(str(thread_id))
-
     async def _close_decided(self, known: Sequence[OutboxRow]) -> None:
-        """Take the buttons from questions that are decided, and say how."""
+        """Take the buttons from questions that are decided, and say how.
+
+        What was asked and how it stands is on disk, so a crash or another process loses nothing of it.
+        """
         closed = {row.message.extra.get("closes") for row in known}
         for row in known:
             approval_id = row.message.extra.get("approval")
             if not approval_id or approval_id in closed or row.receipt is None:
                 continue
-            thread_id = ThreadId.parse(row.message.thread_id)
-            capabilities = self._capabilities(thread_id)
-            if not capabilities.supports_edits:
-                continue
             approval = await self._approvals.get(approval_id)
-            if approval.is_open:
-                continue
-            told = say(self._language, f"decided-{approval.status}")
+            capabilities = self._capabilities(ThreadId.parse(row.message.thread_id))
+            send = self._close(row, approval, capabilities)
+            if send is not None:
+                await self._outbox.intend("", "closed", [send])
+                self.wake(send.thread_id)
+
+    def _close(
+        self, row: OutboxRow, approval: Approval, capabilities: AdapterCapabilities
+    ) -> EgressMessage | None:
+        """Return what closes a question; None while it is open, or when people see for themselves."""
+        if approval.is_open:
+            return None
+        thread_id, told = row.message.thread_id, say(self._language, f"decided-{approval.status}")
+        if capabilities.supports_edits:
             text = clip(f"{told}\n\n{row.message.text}", capabilities)
-            extra = {"edits": row.receipt, "closes": approval_id}
-            send = make_send(str(thread_id), f"closed.{approval_id}", "question", text, **extra)
-            await self._outbox.intend("", "closed", [send])
-            self.wake(str(thread_id))
+            extra: JsonObject = {"edits": row.receipt, "closes": approval.id}
+            return make_send(thread_id, f"closed.{approval.id}", "question", text, **extra)
+        if approval.status != "expired":
+            return None
+        return make_send(thread_id, f"expired.{approval.id}", "notice", told, closes=approval.id)
 
     def wake(self, thread_id: str) -> None:
         """Hear that something waits to be sent."""

@@ -26,6 +26,7 @@ from shipmate.errors import (
 )
 from shipmate.orchestrator.lane.ingress import PRIVATE
 from shipmate.store.port import Outbox, OutboxRow
+from shipmate.tools.file.sharing import SHARE_ID, Shares
 from shipmate.values.event import Attachment
 from shipmate.values.message import timestamp
 from shipmate.values.thread_id import ThreadId
@@ -55,6 +56,7 @@ class Sender:
         outbox: Outbox,
         find: Callable[[str], Adapter],
         uploads: Uploads,
+        shares: Shares,
         *,
         language: str,
         oldest: timedelta,
@@ -64,6 +66,7 @@ class Sender:
         self._outbox = outbox
         self._find = find
         self._uploads = uploads
+        self._shares = shares
         self._language = language
         self._oldest = oldest
         self._mask = mask
@@ -299,7 +302,10 @@ class Sender:
         return outgoing
 
     def _attach(self, outgoing: OutgoingMessage, attachment: Attachment, adapter: Adapter) -> OutgoingMessage:
-        found = self._uploads.find(attachment.url.removeprefix(ADDRESS))
+        file_id = attachment.url.removeprefix(ADDRESS)
+        if SHARE_ID.fullmatch(file_id):
+            return msgspec.structs.replace(outgoing, text=self._tell_share(file_id, attachment))
+        found = self._uploads.find(file_id)
         name = attachment.filename or (found[0].filename if found else "file")
         capabilities, size = adapter.capabilities, found[0].bytes if found else 0
         if found is None or not capabilities.supports_files:
@@ -312,6 +318,18 @@ class Sender:
             return msgspec.structs.replace(outgoing, text=words)
         file = OutgoingFile(path=found[1], filename=name, media_type=found[0].media_type, size=size)
         return msgspec.structs.replace(outgoing, file=file)
+
+    def _tell_share(self, share_id: str, attachment: Attachment) -> str:
+        """Say where a shared file is fetched: here alone its address is written."""
+        share = self._shares.find(share_id)
+        address = self._shares.address(share) if share else None
+        if share is None or address is None:
+            return say(self._language, "file-unshared", name=attachment.filename or "file")
+        until = f"{share.expires_at[:16].replace('T', ' ')} UTC"
+        size = f"{share.size / MEGABYTE:.1f}"
+        return say(
+            self._language, "file-shared", name=share.filename, size=size, address=address, until=until
+        )
 
 
 def key_of(row: OutboxRow) -> str:

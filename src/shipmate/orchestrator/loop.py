@@ -29,6 +29,7 @@ from shipmate.orchestrator.work import Worker
 from shipmate.store.port import Ledger, StepUsage
 from shipmate.thread.errand import errand_of
 from shipmate.thread.service import Thread
+from shipmate.tools.file.sharing import Shares
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import TYPED_MODEL, Outcome
@@ -90,13 +91,15 @@ class AgentOrchestrator:
         requests: RequestLog | None,
         # Told with results; those of the workspace's folders unless said otherwise.
         guides: Guides | None = None,
+        # Without, files that are too large to be sent are refused.
+        shares: Shares | None = None,
     ) -> None:
         self._attachments = Attachments(layout, uploads)
         self._ledger = ledger
         self._trace = trace
         self._requests = requests
         self._history = TokenCount()
-        self._worker = Worker(toolset, approvals, uploads, guides)
+        self._worker = Worker(toolset, approvals, uploads, guides, shares)
 
     async def run(self, turn: Turn) -> Outcome:
         """Run a turn to its end; what it had said or done before trouble is kept."""

@@ -16,6 +16,7 @@ from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.taint import Taint, tell_gone
 from shipmate.orchestrator.turn import INTERRUPTED, Turn
 from shipmate.thread.service import Thread
+from shipmate.tools.file.sharing import Shares
 from shipmate.tools.tool import ToolContext, ToolResult
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
@@ -35,8 +36,10 @@ class Worker:
         approvals: ApprovalService,
         uploads: Uploads,
         guides: Guides | None = None,
+        shares: Shares | None = None,
     ) -> None:
         self._uploads = uploads
+        self._shares = shares
         self._approvals = approvals
         self._audit = approvals.audit
         self._taint = Taint(toolset)
@@ -190,6 +193,7 @@ class Worker:
             run_id=turn.run_id,
             call_id=part["toolCallId"],
             files=self._uploads,
+            sharing=self._shares,
             user_id=turn.user_id,
             initiators=turn.initiators,
         )

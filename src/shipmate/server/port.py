@@ -7,6 +7,8 @@ from typing import Protocol
 from shipmate.adapters.adapter_registry import AdapterRegistry
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.kept.request_log import RequestLog
+from shipmate.delivery.reception.listening import Listening
+from shipmate.delivery.reception.people import People
 from shipmate.errors import NotFoundError
 from shipmate.models.port import Model
 from shipmate.orchestrator.equipment import Equipment
@@ -15,6 +17,7 @@ from shipmate.orchestrator.keeper.port import Keeper
 from shipmate.store.port import Store
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.tools.file.sharing import Shares
 from shipmate.values.adapter_event import AdapterEvent, HeardEvent
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.config import Config
@@ -53,6 +56,12 @@ class Ship(Protocol):
     def keeper(self) -> Keeper: ...
     @property
     def adapters(self) -> AdapterRegistry: ...
+    @property
+    def shares(self) -> Shares: ...
+    @property
+    def people(self) -> People: ...
+    @property
+    def listening(self) -> Listening: ...
     async def hear(self, event: AdapterEvent) -> HeardEvent: ...
     async def close(self) -> None: ...
 

@@ -23,7 +23,7 @@ from shipmate import __version__
 from shipmate.errors import ShipmateError, UserError
 from shipmate.server.describe import describe
 from shipmate.server.guard.access_token import check_reach
-from shipmate.server.guard.edge import Edge, log, unforeseen
+from shipmate.server.guard.edge import Edge, log, loggable, unforeseen
 from shipmate.server.guard.error import CLIENT_PATHS, ApiError, invalid, respond, translate
 from shipmate.server.guard.host import AllowedHosts, is_loopback
 from shipmate.server.guard.security import Guard, is_guarded
@@ -117,7 +117,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
     known = translate(error, str(get_site(request).layout.root))
     if known is None:
         error_id = new_id("err")
-        log.error("%s %s %s", error_id, request.method, request.url.path, exc_info=error)
+        log.error("%s %s %s", error_id, request.method, loggable(path), exc_info=error)
         return respond(unforeseen(error_id), path)
     return respond(known, path)
 

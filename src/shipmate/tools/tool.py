@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
@@ -14,9 +14,13 @@ from shipmate.errors import ToolInputError
 from shipmate.models.port import ToolSpec
 from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
+from shipmate.workspace.config import Server
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.member import Member
 from shipmate.workspace.upload import UploadFolder, Uploads
+
+if TYPE_CHECKING:
+    from shipmate.tools.file.sharing import Shares
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
@@ -53,6 +57,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     forbids: Callable[[Sequence[str]], bool] | None = None
     # Where files that come out of a call are kept; in the workspace's own folder when nobody says.
     files: Uploads | None = None
+    # Where files get an address that are too large for the thread's platform; without, none does.
+    sharing: Shares | None = None
 
     @property
     def layout(self) -> Layout:
@@ -62,6 +68,13 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     def uploads(self) -> Uploads:
         """Return where files that come out of the call are kept."""
         return self.files or UploadFolder(self.layout)
+
+    @property
+    def shares(self) -> Shares:
+        """Return what shares files that are too large to be sent."""
+        from shipmate.tools.file.sharing import Shares
+
+        return self.sharing or Shares(self.layout, Server())
 
     @property
     def folder(self) -> Path:

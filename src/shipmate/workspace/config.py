@@ -160,6 +160,13 @@ class Server(_Section, frozen=True, kw_only=True):
 
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535)] = 7447
+    public_url: Annotated[
+        Annotated[str, Meta(pattern=r"^https?://[^\s?#@]+$")] | None,
+        Meta(
+            description="where others reach this server; files too large for a platform get an address there"
+        ),
+    ] = None
+    share_hours: Annotated[int, Meta(ge=1, le=720, description="for how long such an address holds")] = 24
 
 
 class DeliverySettings(_Section, frozen=True, kw_only=True):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from shipmate.adapters import file_form
 from shipmate.adapters.feishu.feishu import FeishuAdapter
 from shipmate.delivery.adapter import OutgoingFile, OutgoingMessage
-from shipmate.errors import NotFoundError
+from shipmate.errors import NotFoundError, SendRefusedError
 from shipmate.values.adapter_event import AdapterEvent, HeardEvent
 from shipmate.values.thread_id import ThreadId
 from tests.support.feishu_platform import CHAT, FeishuPlatform, push
@@ -16,7 +18,12 @@ from tests.support.feishu_platform import CHAT, FeishuPlatform, push
 THREAD = ThreadId("feishu", "dm", CHAT)
 
 
-async def test_pictures_recordings_and_files_are_sent_with_their_words(tmp_path: Path) -> None:
+async def test_pictures_recordings_and_files_are_sent_with_their_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Files leave piece by piece, and none is read whole.
+    monkeypatch.setattr(file_form, "PIECE_BYTES", 1000)
+    monkeypatch.setattr(Path, "read_bytes", None)
     path = tmp_path / "data"
     path.write_bytes(b"\x00\r\n--x" * 1000)
     async with FeishuPlatform() as platform:
@@ -37,6 +44,11 @@ async def test_pictures_recordings_and_files_are_sent_with_their_words(tmp_path:
             sent_id = await adapter.send(message)
             assert await adapter.send(message) == sent_id
             await adapter.edit(sent_id, message)
+        monkeypatch.undo()
+        gone = OutgoingFile(path=tmp_path / "gone", filename="a", media_type="", size=5)
+        for wrong in (gone, replace(gone, path=path, size=9_000)):
+            with pytest.raises(SendRefusedError):
+                await adapter.send(OutgoingMessage(thread_id=THREAD, file=wrong, key="9" * 32))
         await adapter.close()
     assert [each.kind for each in platform.in_chat()] == ["image", "post", "post", "file", "audio", "file"]
     assert [each.text for each in platform.in_chat()][1:3] == ["See **this**", "Words"]
@@ -48,7 +60,7 @@ async def test_pictures_recordings_and_files_are_sent_with_their_words(tmp_path:
         "opus",
         "stream",
     ]
-    assert platform.uploads[4][0] == "报告__.pdf"
+    assert platform.uploads[4][0] == "报告%22_.pdf"
 
 
 async def test_what_comes_in_is_named_and_fetched(tmp_path: Path) -> None:

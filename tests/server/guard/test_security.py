@@ -149,8 +149,9 @@ async def test_strangers_are_refused_everywhere(
 
 async def test_only_the_page_login_and_health_are_open(served: Served, every: list[tuple[str, str]]) -> None:
     open_paths = {path for _, path in every if not is_guarded(path)}
-    # A platform has no session with us: its adapter checks what it signed.
-    assert open_paths == {"/healthz", "/api/login", "/docs.css", "/", "/hooks/x"}
+    # A platform has no session with us: its adapter checks what it signed. Shared files have addresses that
+    # nobody can guess.
+    assert open_paths == {"/healthz", "/api/login", "/docs.css", "/", "/hooks/x", "/shared/x"}
 
 
 async def test_a_guesser_never_locks_the_owner_out(served: Served) -> None:

@@ -58,7 +58,7 @@ async def hearing(served: Served) -> AsyncGenerator[Hearing]:
         heard = Hearing(response)
         assert await heard.change() == {
             "type": "change",
-            "changed": ["threads", "approvals", "runs", "files"],
+            "changed": ["threads", "approvals", "runs", "platforms", "files"],
             "runs": [],
             "files": [],
             "waiting": 0,

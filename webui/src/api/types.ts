@@ -139,6 +139,8 @@ export interface Approval {
   preview: string | null;
   folder: string;
   leadsTo: string | null;
+  /** A file too large to be sent gets an address that holds for so long. */
+  sharedHours: number | null;
   length: { lines: number; characters: number };
   scopes: { scope: "10m" | "thread" | "always"; covers: string; rule: string | null }[];
   member: string;
@@ -515,7 +517,7 @@ export interface Upload {
   bytes: number;
 }
 
-export type Topic = "threads" | "approvals" | "runs" | "files";
+export type Topic = "threads" | "approvals" | "runs" | "platforms" | "files";
 
 /** What changed since the last one; each connection begins with one that names everything. */
 export interface Change {
@@ -551,4 +553,60 @@ export interface RuleVerdict {
   why: Localized;
   rule: string | null;
   broken: { rule: string; problem: string }[];
+}
+
+/** An adapter of ship.json, and how it stands with its platform. */
+export interface Adapter {
+  name: string;
+  kind: string;
+  member: string;
+  state: "listening" | "trouble" | "elsewhere" | "off";
+  since: string | null;
+  trouble: string | null;
+  lastEventAt: string | null;
+}
+
+/** A message that must be sent to a platform, or may have been. */
+export interface Send {
+  id: number;
+  status: "waiting" | "sending" | "shown" | "sent" | "uncertain" | "held" | "failed" | "dropped";
+  platform: string;
+  threadId: string;
+  text: string;
+  createdAt: string;
+  attempts: number;
+  error: string | null;
+  hasStray: boolean;
+}
+
+/** Somebody who was let in by a code. */
+export interface Paired {
+  id: string;
+  name: string;
+  person: string | null;
+  at: string;
+}
+
+export interface WaitingCode {
+  code: string;
+  id: string;
+  name: string;
+  at: string;
+  expiresAt: string;
+}
+
+export interface People {
+  people: { person: string; ids: string[] }[];
+  paired: Paired[];
+  waiting: WaitingCode[];
+}
+
+/** A file that can be fetched by an address, which its message alone tells. */
+export interface Shared {
+  id: string;
+  path: string;
+  bytes: number;
+  threadId: string;
+  createdAt: string;
+  expiresAt: string;
 }

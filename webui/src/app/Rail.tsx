@@ -13,6 +13,7 @@ const LINKS: { page: PageName | ""; icon: IconName; word: Word }[] = [
   { page: "memory", icon: "book", word: "nav.memory" },
   { page: "skills", icon: "spark", word: "nav.skills" },
   { page: "priming", icon: "script", word: "nav.priming" },
+  { page: "platforms", icon: "signal", word: "nav.platforms" },
   { page: "usage", icon: "chart", word: "nav.usage" },
   { page: "audit", icon: "list", word: "nav.audit" },
 ];

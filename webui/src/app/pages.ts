@@ -9,6 +9,7 @@ export const pages = {
   memory: lazy(() => import("../page/Memory")),
   skills: lazy(() => import("../page/Skills")),
   priming: lazy(() => import("../page/Priming")),
+  platforms: lazy(() => import("../page/Platforms")),
   usage: lazy(() => import("../page/Usage")),
   audit: lazy(() => import("../page/Audit")),
   permissions: lazy(() => import("../page/Permissions")),

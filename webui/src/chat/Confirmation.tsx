@@ -285,6 +285,7 @@ export function Preview({ approval, input }: { approval: Approval | undefined; i
   return (
     <>
       {approval.leadsTo && <p className="warning">{t("approval.leads", { path: approval.leadsTo })}</p>}
+      {approval.sharedHours && <p className="warning">{t("approval.shared", { n: approval.sharedHours })}</p>}
       {looksLikeDiff(preview) ? (
         <Diff text={preview} />
       ) : (

@@ -44,7 +44,10 @@ function make(chosen: Language): Format {
     full: (iso) => (iso && valid(iso) ? full.format(new Date(iso)) : "–"),
     number: (value) => number.format(value),
     compact: (value) => compact.format(value),
-    bytes: (value) => (value < 1000 ? `${number.format(value)} B` : `${number.format(Math.round(value / 100) / 10)} KB`),
+    bytes: (value) => {
+      const [size, unit] = value < 1000 ? [value, "B"] : value < 1_000_000 ? [value / 1000, "KB"] : [value / 1_000_000, "MB"];
+      return `${number.format(Math.round(size * 10) / 10)} ${unit}`;
+    },
     money: (value) => (value === null || value === undefined ? "–" : `$${value.toFixed(value !== 0 && value < 0.1 ? 4 : 2)}`),
     duration: (ms) => {
       if (ms < 1) return translate(chosen, "unit.ms", { n: "<1" });

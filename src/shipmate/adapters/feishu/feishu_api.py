@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
+from shipmate.adapters.file_form import make_form
 from shipmate.adapters.passing_token import PassingToken
+from shipmate.delivery.adapter import OutgoingFile
 from shipmate.errors import NotFoundError, SendError, SendLaterError, SendRefusedError
 from shipmate.models.wire.client import HttpClient
 from shipmate.models.wire.http.http_answer import HttpAnswer
-from shipmate.models.wire.http.outgoing import Patience
+from shipmate.models.wire.http.outgoing import Patience, StreamedContent
 from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.values.message import JsonObject
 
@@ -31,6 +32,7 @@ CHAT_LIMIT_CODES = frozenset({230020, 11233, 11248})
 UNDER_WAY = 230049
 RESET_HEADER = "x-ogw-ratelimit-reset"
 LONGEST_REASON = 300
+Content: TypeAlias = bytes | StreamedContent | None
 # How often one call may be made in a second and a minute; the platform's own limits are 50 and 1000.
 SECOND, MINUTE = 45, 950
 
@@ -89,22 +91,10 @@ class FeishuApi:
         content = None if body is None else encode(body)
         return await self._ask(method, path, query, content, "application/json; charset=utf-8")
 
-    async def upload(
-        self, path: str, fields: Mapping[str, str], name: str, filename: str, data: bytes
-    ) -> Any:
-        """Upload a file; return the `data` of the answer."""
-        mark = secrets.token_hex(16)
-        lines = [
-            f'--{mark}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'
-            for key, value in fields.items()
-        ]
-        plain = "".join("_" if char in '"\\' or not char.isprintable() else char for char in filename)
-        lines.append(
-            f'--{mark}\r\nContent-Disposition: form-data; name="{name}"; filename="{plain}"\r\n'
-            "Content-Type: application/octet-stream\r\n\r\n"
-        )
-        content = b"".join(("".join(lines).encode(), data, f"\r\n--{mark}--\r\n".encode()))
-        return (await self._ask("POST", path, None, content, f"multipart/form-data; boundary={mark}"))["data"]
+    async def upload(self, path: str, fields: Mapping[str, str], name: str, file: OutgoingFile) -> Any:
+        """Upload a file, read while it is sent; return the `data` of the answer."""
+        media_type, content = make_form(name, file, fields)
+        return (await self._ask("POST", path, None, content, media_type))["data"]
 
     async def pieces(self, path: str, query: Mapping[str, str]) -> AsyncIterator[bytes]:
         """Go over the bytes of something; raise NotFoundError when it cannot be had."""
@@ -126,7 +116,7 @@ class FeishuApi:
         await self._client.close()
 
     async def _ask(
-        self, method: str, path: str, query: Mapping[str, str] | None, content: bytes | None, kind: str
+        self, method: str, path: str, query: Mapping[str, str] | None, content: Content, kind: str
     ) -> JsonObject:
         url = self._url(path, query)
         for is_last in (False, True):
@@ -150,7 +140,7 @@ class FeishuApi:
         return str(answer.get("tenant_access_token") or ""), float(answer.get("expire") or 0)
 
     async def _exchange(
-        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None
+        self, method: str, url: str, headers: Mapping[str, str], content: Content
     ) -> JsonObject:
         headers = {"content-type": "application/json; charset=utf-8", **headers}
         try:

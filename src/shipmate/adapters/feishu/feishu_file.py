@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from shipmate.adapters.feishu.feishu_api import FeishuApi, encode
 from shipmate.adapters.feishu.feishu_card import make_post
 from shipmate.delivery.adapter import OutgoingFile
@@ -29,11 +27,10 @@ async def upload_file(api: FeishuApi, file: OutgoingFile, text: str) -> tuple[st
 
     Nothing is sent by this, whatever becomes of it.
     """
-    data = await asyncio.to_thread(file.path.read_bytes)
     try:
-        if file.media_type in PICTURES and len(data) <= PICTURE_BYTES:
+        if file.media_type in PICTURES and file.size <= PICTURE_BYTES:
             fields = {"image_type": "message"}
-            found = await api.upload("/open-apis/im/v1/images", fields, "image", file.filename, data)
+            found = await api.upload("/open-apis/im/v1/images", fields, "image", file)
             key = found["image_key"]
             if text:
                 return "post", make_post(text, image_key=key)
@@ -42,7 +39,7 @@ async def upload_file(api: FeishuApi, file: OutgoingFile, text: str) -> tuple[st
         ending = file.filename.rpartition(".")[2].lower()
         sort = "opus" if is_recording else SORTS.get(ending, "stream")
         fields = {"file_type": sort, "file_name": file.filename}
-        found = await api.upload("/open-apis/im/v1/files", fields, "file", file.filename, data)
+        found = await api.upload("/open-apis/im/v1/files", fields, "file", file)
         return "audio" if is_recording else "file", encode({"file_key": found["file_key"]}).decode()
     except (SendLaterError, SendRefusedError):
         raise

@@ -8,14 +8,11 @@ import msgspec
 from shipmate.cli.place import PLATFORM, find_layout
 from shipmate.cli.ship import local_user, open_ship
 from shipmate.cli.terminal.leaving import run
-from shipmate.errors import NotFoundError, UserError
-from shipmate.store.journal.outbox import JournalOutbox
-from shipmate.store.port import OutboxRow
-from shipmate.values.event import CommandEvent
-from shipmate.values.message import new_id, timestamp
+from shipmate.delivery.settling import find, is_open, look, settle
+from shipmate.tools.file.sharing import Shares
 from shipmate.values.reveal import reveal_line
-from shipmate.workspace.disk.disk import DISK
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.load import load_config
 
 WIDTH = 60
 STRAY = "sent; a half-written preview may stand there besides"
@@ -62,30 +59,34 @@ def drop(context: click.Context, send_id: int) -> None:
     click.echo(f"{send_id} is not sent any more.")
 
 
-def look(layout: Layout) -> list[OutboxRow]:
-    """Return all sends, whichever process keeps the workspace."""
-    return JournalOutbox(layout, DISK).look()
+@command.command()
+@click.pass_context
+def shared(context: click.Context) -> None:
+    """List the files that can be fetched by an address, because they were too large for a platform."""
+    found = _shares(find_layout(context)).list()
+    if not found:
+        click.echo("Nothing is shared.")
+    for each in found:
+        size = f"{each.size:,} bytes"
+        click.echo(
+            f"{each.id}  until {each.expires_at}  {each.thread_id}  {reveal_line(each.path, WIDTH)}  {size}"
+        )
 
 
-def is_open(row: OutboxRow) -> bool:
-    """Return whether somebody may want to know of a send: it is not out, or nobody knows."""
-    return row.status not in ("sent", "dropped") or row.has_stray
+@command.command()
+@click.argument("share_id", metavar="ID")
+@click.pass_context
+def revoke(context: click.Context, share_id: str) -> None:
+    """Take the address of a shared file back: nobody can fetch by it any more."""
+    _shares(find_layout(context)).revoke(share_id)
+    click.echo(f"{share_id} leads nowhere any more.")
+
+
+def _shares(layout: Layout) -> Shares:
+    return Shares(layout, load_config(layout).config.server)
 
 
 async def _settle(layout: Layout, send_id: int, name: str) -> None:
-    row = next((row for row in look(layout) if row.id == send_id), None)
-    if row is None:
-        raise NotFoundError(f"there is no send {send_id}. `shipmate outbox --all` lists them.")
+    row = find(layout, send_id)
     async with open_ship(layout, finishes=True) as ship:
-        event = CommandEvent(
-            platform=PLATFORM,
-            thread_id=row.message.thread_id,
-            user_id=local_user(),
-            message_id=new_id("send"),
-            timestamp=timestamp(),
-            name=name,
-            text=str(send_id),
-        )
-        outcome = await (await ship.receive(event)).outcome()
-        if outcome.error:
-            raise UserError(outcome.error)
+        await settle(ship.receive, row, name, PLATFORM, local_user())

@@ -45,6 +45,16 @@ def pair(context: click.Context, code: str, person: str | None) -> None:
 
 
 @command.command()
+@click.argument("code", metavar="CODE")
+@click.pass_context
+def refuse(context: click.Context, code: str) -> None:
+    """Forget CODE: it lets nobody in any more."""
+    layout = find_layout(context)
+    stranger = People(layout, load_config(layout).config.people).refuse(code)
+    click.echo(f"{stranger.id} ({reveal_line(stranger.name, NAME_LENGTH)}) stays outside.")
+
+
+@command.command()
 @click.argument("user", metavar="PLATFORM:ID")
 @click.pass_context
 def part(context: click.Context, user: str) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from shipmate.approvals.question import fence, literal
 from shipmate.cli.terminal.card import describe_call, shorten
 from shipmate.cli.terminal.tongue import say
+from shipmate.delivery.cleaning import remove_from
 from shipmate.models.rehearsal.outcome import text_output
 from shipmate.thread.pin import list_pins, read_pin, without_words
 from shipmate.values.message import JsonObject, UIMessage, is_tool, metadata_of, tool_name
@@ -34,7 +35,7 @@ def write_message(message: UIMessage, *, with_output: bool = True) -> str:
     """Write one message: who and when, then its parts; empty when it shows nothing."""
     body = [
         block
-        for part in without_words(message["parts"])
+        for part in without_words(remove_from(message)["parts"])
         if (block := "\n\n".join(_write_part(part, message, with_output)))
     ]
     if not body:

@@ -194,8 +194,8 @@ def _check_adapters(layout: Layout, loaded: Loaded) -> list[Finding]:
     if not loaded.config.adapters:
         return []
     from shipmate.adapters.adapter_registry import AdapterRegistry
-    from shipmate.cli.aboard.outbox import is_open, look
     from shipmate.delivery.reception.people import People
+    from shipmate.delivery.settling import is_open, look
 
     registry = AdapterRegistry(loaded.config.adapters)
     found = registry.check(People(layout, loaded.config.people))

@@ -6,10 +6,15 @@ import asyncio
 import fcntl
 import logging
 import os
+import time
 from collections.abc import Callable, Iterable
+from typing import Literal, TypeAlias
+
+import msgspec
 
 from shipmate.delivery.adapter import Adapter, Hear
 from shipmate.errors import ConfigError
+from shipmate.values.message import timestamp
 from shipmate.workspace.disk.private import make_private
 from shipmate.workspace.layout import Layout
 
@@ -17,7 +22,31 @@ FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 300.0
 # How often a process looks whether the one that listens is gone.
 LOOK_SECONDS = 2.0
+# After so long without trouble a platform counts as reached, though nobody has said anything there.
+SETTLED_SECONDS = 30.0
 log = logging.getLogger(__name__)
+
+# `elsewhere` is a platform at which another process listens, `off` one at which none was asked to.
+HearingState: TypeAlias = Literal["listening", "trouble", "elsewhere", "off"]
+
+
+class Hearing(msgspec.Struct, kw_only=True):
+    """How it stands with one platform, as far as this process knows."""
+
+    state: HearingState = "off"
+    # Since when it stands so.
+    since: str = ""
+    # What went wrong last, while it does not work.
+    trouble: str = ""
+    last_event_at: str | None = None
+    # When the present attempt began, by the monotonic clock; None between attempts.
+    began: float | None = None
+
+    def change(self, state: HearingState, trouble: str = "") -> None:
+        """Take over another state; what it was already is so since then."""
+        if state != self.state:
+            self.state, self.since = state, timestamp()
+        self.trouble = trouble
 
 
 class Listening:
@@ -37,8 +66,7 @@ class Listening:
         self._hear = hear
         self._mask = mask
         self._task: asyncio.Task[None] | None = None
-        # What went wrong last at each platform, while it does not work.
-        self.troubles: dict[str, str] = {}
+        self._hearings = {name: Hearing() for name in self._names}
 
     def begin(self) -> None:
         """Begin as soon as no other process listens."""
@@ -51,20 +79,37 @@ class Listening:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
+    def look(self, name: str) -> Hearing:
+        """Return how it stands with a platform."""
+        hearing = self._hearings.get(name) or Hearing()
+        if hearing.began is not None and time.monotonic() - hearing.began > SETTLED_SECONDS:
+            hearing.change("listening")
+        return hearing
+
+    def note(self, name: str) -> None:
+        """Hear that something came from a platform."""
+        if hearing := self._hearings.get(name):
+            hearing.last_event_at = timestamp()
+            hearing.change("listening")
+
     async def _run(self) -> None:
         make_private(self._lock.parent)
         handle = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            while not _hold(handle):  # noqa: ASYNC110  (another process holds it)
+            while not _hold(handle):
+                for hearing in self._hearings.values():
+                    hearing.change("elsewhere")
                 await asyncio.sleep(LOOK_SECONDS)
             await asyncio.gather(*(self._listen(name) for name in self._names))
         finally:
             os.close(handle)
 
     async def _listen(self, name: str) -> None:
-        pause = FIRST_PAUSE_SECONDS
+        pause, hearing = FIRST_PAUSE_SECONDS, self._hearings[name]
         while True:
-            began = asyncio.get_running_loop().time()
+            began = hearing.began = time.monotonic()
+            if hearing.state != "trouble":
+                hearing.change("listening")
             try:
                 await self._find(name).listen(self._hear)
                 return
@@ -74,14 +119,15 @@ class Listening:
             # The edge of an adapter: whatever breaks in one is logged, told by the doctor, and tried again.
             except Exception as error:  # noqa: BLE001
                 self._report(name, error)
-            if asyncio.get_running_loop().time() - began > LONGEST_PAUSE_SECONDS:
+            if time.monotonic() - began > LONGEST_PAUSE_SECONDS:
                 pause = FIRST_PAUSE_SECONDS
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
     def _report(self, name: str, error: Exception) -> None:
         words = self._mask(f"{type(error).__name__}: {error}")
-        self.troubles[name] = words
+        self._hearings[name].began = None
+        self._hearings[name].change("trouble", words)
         log.warning("%s hears nothing: %s", name, words)
 
 

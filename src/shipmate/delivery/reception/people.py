@@ -116,6 +116,16 @@ class People:
             self._write(found)
             return let_in
 
+    def refuse(self, code: str) -> Stranger:
+        """Forget a code that waits: it lets nobody in any more."""
+        with refusals(self._layout.people, self._layout.root), self._lock():
+            found = self._read()
+            stranger = found.codes.pop(code.strip().upper(), None)
+            if stranger is None:
+                raise NotFoundError(f"nobody was told the code {code}.")
+            self._write(found)
+            return stranger
+
     def part(self, user: str) -> Stranger:
         """Shut somebody out again who was let in by a code, by `platform:id`."""
         with refusals(self._layout.people, self._layout.root), self._lock():

@@ -7,6 +7,7 @@ import logging
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shipmate.server.guard.error import ApiError, respond
+from shipmate.tools.file.sharing import SHARED_PATH
 from shipmate.values.message import new_id
 
 log = logging.getLogger("shipmate.server")
@@ -31,10 +32,15 @@ class Edge:
         except Exception:
             # Any bug of ours ends one request; it is reported in the log under the id the caller gets.
             error_id = new_id("err")
-            log.exception("%s %s %s", error_id, scope.get("method"), scope.get("path"))
+            log.exception("%s %s %s", error_id, scope.get("method"), loggable(scope.get("path", "")))
             if begun or scope["type"] != "http":
                 return
             await respond(unforeseen(error_id), scope["path"])(scope, receive, send)
+
+
+def loggable(path: str) -> str:
+    """Return a path as it may be logged: who has the address of a shared file can fetch it."""
+    return f"{SHARED_PATH}…" if path.startswith(SHARED_PATH) else path
 
 
 def unforeseen(error_id: str) -> ApiError:

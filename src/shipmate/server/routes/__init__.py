@@ -22,6 +22,7 @@ from shipmate.server.routes import (
 )
 from shipmate.server.routes.chat import branch, chat
 from shipmate.server.routes.consent import approval, permission
+from shipmate.server.routes.reach import adapter, outbox, people, shared
 from shipmate.server.routes.v1 import completion
 
 # Requests are matched in this order: what is asked most comes first.
@@ -45,6 +46,10 @@ ROUTERS = (
     usage.router,
     settings.router,
     upload.router,
+    adapter.router,
+    outbox.router,
+    people.router,
+    shared.router,
     system.router,
     hook.router,
     system.page_router,

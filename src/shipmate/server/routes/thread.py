@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool
 from starlette.responses import Response
 
+from shipmate.delivery.cleaning import remove_from
 from shipmate.orchestrator.lane.owner import model_of
 from shipmate.priming.replay import Priming, create_dialog
 from shipmate.server.guard.error import ApiError, hide_root, missing
@@ -339,7 +340,7 @@ def _page(
     problems: list[str],
 ) -> MessagePage:
     return MessagePage(
-        messages=messages,
+        messages=[remove_from(message) for message in messages],
         has_more=has_more,
         problems=problems,
         running=running is not None,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, File, UploadFile
+from fastapi import APIRouter, File, Request, UploadFile
 from starlette.responses import FileResponse, Response
 
 from shipmate.server.guard.error import missing
+from shipmate.server.routes.reach.shared import hand_out
 from shipmate.server.shape import Json, tells
 from shipmate.server.site import TheShip
 from shipmate.workspace.upload import UPLOAD_LIMIT, Upload, Uploads, keep_upload
@@ -48,8 +49,10 @@ async def upload_file(ship: TheShip, file: Annotated[UploadFile, File()]) -> Res
 
 
 @router.get("/api/files/{file_id}", response_class=FileResponse)
-async def read_upload(ship: TheShip, file_id: str) -> Response:
+async def read_upload(ship: TheShip, file_id: str, request: Request) -> Response:
     """Return an attached file; only pictures and sound are shown in place."""
+    if (share := ship.shares.find(file_id)) is not None:
+        return await hand_out(ship, share, request)
     upload, path = find_upload(ship.uploads, file_id)
     shown = upload.media_type in SHOWN
     response = FileResponse(

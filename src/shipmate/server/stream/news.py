@@ -31,9 +31,10 @@ NAMED_FILES = 50
 READER_LIMIT = 200
 WRITTEN = (".md", ".json", ".jsonl", ".env")
 
-Topic: TypeAlias = Literal["threads", "approvals", "runs", "files"]
-TOPICS: tuple[Topic, ...] = ("threads", "approvals", "runs", "files")
-Stamps: TypeAlias = dict[str, tuple[int, int, int]]
+Topic: TypeAlias = Literal["threads", "approvals", "runs", "platforms", "files"]
+TOPICS: tuple[Topic, ...] = ("threads", "approvals", "runs", "platforms", "files")
+Stamp: TypeAlias = tuple[int, int, int]
+Stamps: TypeAlias = dict[str, Stamp]
 
 
 class PageChange(msgspec.Struct, kw_only=True, rename="camel", tag_field="type", tag="change"):
@@ -126,17 +127,24 @@ class _Sight:
     def __init__(self, ship: Ship) -> None:
         self._revision = ship.store.revision()
         self._runs = _runs(ship)
+        self._platforms = _platforms(ship)
         self._files = _stamps(ship.layout, _homes(ship))
 
     async def look(self, ship: Ship, *, with_files: bool) -> tuple[list[Topic], set[str], set[str]]:
         """Return what changed, the threads in which a run began or ended, and the files."""
-        revision, runs = ship.store.revision(), _runs(ship)
+        revision, runs, platforms = ship.store.revision(), _runs(ship), _platforms(ship)
         moved = {thread_id for thread_id, _ in runs ^ self._runs}
         files = await self._look_at_files(ship) if with_files else set[str]()
         # The index does not say what of it was written; which lists show it is for the page to know.
-        topics: list[Topic] = ["threads", "approvals"] if revision != self._revision else []
-        self._revision, self._runs = revision, runs
-        return [*topics, *(("runs",) if moved else ()), *(("files",) if files else ())], moved, files
+        changes: tuple[tuple[Topic, bool], ...] = (
+            ("threads", revision != self._revision),
+            ("approvals", revision != self._revision),
+            ("runs", bool(moved)),
+            ("platforms", platforms != self._platforms),
+            ("files", bool(files)),
+        )
+        self._revision, self._runs, self._platforms = revision, runs, platforms
+        return [topic for topic, has_changed in changes if has_changed], moved, files
 
     async def _look_at_files(self, ship: Ship) -> set[str]:
         """Name the files that were made, changed or taken away."""
@@ -149,6 +157,14 @@ def _runs(ship: Ship) -> set[tuple[str, str]]:
     return {(thread_id, run.run_id) for thread_id, run in ship.keeper.runs().items()}
 
 
+def _platforms(ship: Ship) -> tuple[object, ...]:
+    """Return what differs once something is sent, somebody let in, or a platform reached or lost."""
+    heard = [
+        (each.state, each.since, each.last_event_at) for each in map(ship.listening.look, ship.adapters.names)
+    ]
+    return *map(_stamp, (ship.layout.outbox, ship.layout.people, ship.shares.folder)), *heard
+
+
 def _homes(ship: Ship) -> list[Layout]:
     """Return the workspace, and where each member's own files lie."""
     return list(dict.fromkeys((ship.layout, *(ship.layout.member(each.id) for each in ship.crew.list()))))
@@ -158,12 +174,19 @@ def _stamps(layout: Layout, homes: Sequence[Layout]) -> Stamps:
     """Return the files that pages show and people write, each with what differs once it changed."""
     found: Stamps = {}
     for path in islice(_written(layout, homes), FILE_LIMIT):
-        with contextlib.suppress(OSError):
-            status = os.lstat(path)
+        if stamp := _stamp(path):
             # No JSON can tell a name that is not UTF-8.
             name = os.fsencode(layout.name_of(Path(path))).decode("utf-8", "replace")
-            found[name] = (status.st_mtime_ns, status.st_size, status.st_ino)
+            found[name] = stamp
     return found
+
+
+def _stamp(path: str | Path) -> Stamp | None:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _written(layout: Layout, homes: Sequence[Layout]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TypeAlias
 
+from shipmate.delivery.cleaning import CleanChunks
 from shipmate.orchestrator.reduce import MessageSnapshot, Reducer
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
@@ -93,6 +94,7 @@ class Projection:
     """One client's copy of one message: what it brought with it, and what it was told."""
 
     def __init__(self, message_id: str, held: UIMessage | None = None) -> None:
+        self._words = CleanChunks()
         self._copy = Reducer(held or {"id": message_id, "role": "assistant", "parts": []})
         self._is_begun = False
         self.is_finished = False
@@ -146,7 +148,7 @@ class Projection:
     def _apply(self, told: list[Chunk]) -> list[Chunk]:
         for chunk in told:
             self._copy.apply(chunk)
-        return told
+        return self._words.take(told)
 
 
 def difference(held: MessageSnapshot, now: MessageSnapshot) -> tuple[list[Chunk], bool]:

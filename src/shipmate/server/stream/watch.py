@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from shipmate.delivery.cleaning import remove_from
 from shipmate.errors import ShipmateError
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.orchestrator.reduce import MessageSnapshot
@@ -220,4 +221,4 @@ async def retell_stored(ship: Ship, thread_id: ThreadId, held: UIMessage) -> lis
 
 
 def _whole(message: UIMessage) -> Chunk:
-    return chunks.data("message", message, transient=True)
+    return chunks.data("message", remove_from(message), transient=True)

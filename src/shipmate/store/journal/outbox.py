@@ -304,7 +304,8 @@ class JournalOutbox:
             self._forget_later(row)
 
     def _forget_later(self, row: OutboxRow) -> None:
-        lasts = is_question(row) or row.status in ("uncertain", "failed")
+        # What closed a question is known for longer than the question, or it would be closed once more.
+        lasts = is_question(row) or "closes" in row.message.extra or row.status in ("uncertain", "failed")
         (self._lasting if lasts else self._closed).append(row.id)
 
     def _change(self, send_id: int, **values: object) -> None:

@@ -50,6 +50,12 @@ def read_state_of(folder: int, name: str, path: str, keep: int = 0) -> FileState
         os.close(handle)
 
 
+def file_digest(handle: int) -> str:
+    """Return the digest of an opened file."""
+    os.lseek(handle, 0, os.SEEK_SET)
+    return _read(handle, "the file", 0, 0).digest
+
+
 def _read(handle: int, path: str, mode: int, keep: int) -> FileState:
     digest, size, pieces = hashlib.sha256(), 0, list[bytes]()
     while piece := os.read(handle, PIECE):

@@ -74,6 +74,8 @@ class ApprovalView(Answer):
     folder: str
     # Where the path of the call really leads, when links lead it elsewhere.
     leads_to: str | None
+    # A file that is too large to be sent gets an address, by which anybody can fetch it for so long.
+    shared_hours: int | None
     length: TextLength
     member: str
     # The longer answers that would hold; none is offered that would not.
@@ -238,6 +240,7 @@ def _show(ship: Ship, approval: Approval) -> ApprovalView:
         preview=None if approval.preview is None else reveal(approval.preview),
         folder=_show_folder(approval, root),
         leads_to=leads_to(approval),
+        shared_hours=approval.target.get("sharedHours"),
         length=TextLength(lines=lines, characters=characters),
         member=approval.member,
         scopes=[

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from shipmate.approvals.question import summarise
+from shipmate.delivery.cleaning import remove
 from shipmate.errors import ShipmateError
 from shipmate.orchestrator.lane.ingress import reply_id
 from shipmate.server.guard.error import ApiError, ClientRefusal, client_problem
@@ -84,7 +85,7 @@ async def conclude(ship: Ship, admitted: Admitted, receipt: Receipt) -> Conclusi
     segment = cut_segment(message, own_round(admitted)) if message is not None else Segment([])
     shown: UIMessage = {"id": "", "role": "assistant", "parts": segment.parts}
     calls = _calls(admitted.thread_id, shown, metadata.get("clientCalls") or {})
-    text = text_of(shown) if message is not None else outcome.text
+    text = remove(text_of(shown) if message is not None else outcome.text)
     asked = await _tell_waiting(ship, admitted.thread_id, outcome, shown)
     return Conclusion(
         text=text,

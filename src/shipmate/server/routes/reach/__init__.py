@@ -1,0 +1,1 @@
+"""Show what connects the workspace with platforms, and take the owner's word about it."""
