@@ -8,11 +8,7 @@ from pathlib import Path
 
 import pytest
 
-<<<<<<<< HEAD:tests/adapters/test_file_form.py
 from shipmate.adapters import file_form
-========
-from shipmate.adapters import file_form
->>>>>>>> reach:tests/adapters/test_file_form.py
 from shipmate.adapters.telegram.telegram_adapter import TelegramAdapter, TelegramSettings
 from shipmate.delivery.adapter import OutgoingFile, OutgoingMessage
 from shipmate.errors import SendRefusedError
@@ -41,11 +37,7 @@ def message(path: Path, size: int, media_type: str = "text/plain", **more: bool)
 async def test_a_file_arrives_whole_with_its_words_and_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-<<<<<<<< HEAD:tests/adapters/test_file_form.py
     monkeypatch.setattr(file_form, "PIECE_BYTES", 1000)
-========
-    monkeypatch.setattr(file_form, "PIECE_BYTES", 1000)
->>>>>>>> reach:tests/adapters/test_file_form.py
     data = bytes(range(256)) * 100
     (tmp_path / "a").write_bytes(data)
     async with a_bot() as (telegram, adapter):

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from shipmate.app import Shipmate
-from shipmate.models.scripted import Hold, Script, ScriptedModel, call
+from shipmate.models.port import ModelRequest
+from shipmate.models.scripted import Answer, Hold, Script, ScriptedModel, call
 from shipmate.thread.errand import read_errand
 from shipmate.values.event import Outcome
 from shipmate.values.message import JsonObject, metadata_of, text_of, tool_parts
@@ -167,15 +168,16 @@ async def test_strangers_words_taint_whoever_is_told_them(tmp_path: Path) -> Non
 
 
 async def test_who_is_stopped_stops_whoever_was_asked(tmp_path: Path) -> None:
-    held = asyncio.Event()
-    script = {
-        "plan": [call("ask_member", member="nina", message="count"), "x"],
-        "count": [["1 ", Hold(held), "2"]],
-    }
+    begun, held = asyncio.Event(), asyncio.Event()
+
+    def count(_: ModelRequest) -> Answer:
+        begun.set()
+        return ["1 ", Hold(held), "2"]
+
+    script = {"plan": [call("ask_member", member="nina", message="count"), "x"], "count": [count]}
     async with open_crew(tmp_path, script) as app:
         receipt = await app.receive(said("plan"))
-        while len(app.keeper.runs()) < 2:
-            await asyncio.sleep(0.01)
+        await begun.wait()
         (asked,) = [each for each in app.keeper.runs() if each != ROOM]
         await app.keeper.stop(ROOM)
         outcome = await receipt.outcome()

@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:src/shipmate/adapters/file_form.py
 """Write a form with one file as platforms take it, reading the file while it is sent."""
-========
-"""Write a form with one file, reading the file while it is sent: none is ever whole in memory."""
->>>>>>>> reach:src/shipmate/adapters/file_form.py
 
 from __future__ import annotations
 
@@ -51,11 +47,7 @@ async def read_pieces(file: OutgoingFile) -> AsyncGenerator[bytes]:
                 left -= len(piece)
                 yield piece
     except OSError as error:
-<<<<<<<< HEAD:src/shipmate/adapters/file_form.py
         # Half of a form is none: every platform drops it.
-========
-        # Half of a form is none: platforms drop it.
->>>>>>>> reach:src/shipmate/adapters/file_form.py
         raise SendRefusedError(f"{file.filename} cannot be read: {error.strerror}") from None
     if left:
         raise SendRefusedError(f"{file.filename} changed while it was sent")
