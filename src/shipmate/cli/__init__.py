@@ -20,7 +20,8 @@ COMMANDS = {
     "people": "List who may talk from platforms; let somebody in by a code.",
     "audit": "List what acted and what was refused; check that the log is whole.",
     "priming": "Check, search, save and rehearse priming scripts.",
-    "mcp": "List MCP servers, and log in at remote ones.",
+    "mcp": "List MCP servers, log in at remote ones; be one.",
+    "acp": "Offer the members to an editor (Agent Client Protocol).",
     "doctor": "Check the workspace and say what to mend.",
     "reindex": "Make the index of threads and search anew.",
 }
@@ -28,6 +29,7 @@ COMMANDS = {
 ROOMS = {
     **dict.fromkeys(("init", "adopt", "context", "doctor", "reindex"), "workspace"),
     **dict.fromkeys(("members", "people", "outbox"), "aboard"),
+    "acp": "door",
 }
 
 

@@ -272,6 +272,8 @@ UNKNOWN = Surface()
 SURFACES = {
     "cli": Surface(is_owner=True, shows_calls=True, shows_whole=True),
     "web": Surface(is_owner=True, shows_calls=True, shows_whole=True, keeps_ids=True),
+    # An editor that the owner set up to start Shipmate, on the machine of the workspace.
+    "acp": Surface(is_owner=True, shows_calls=True, shows_whole=True),
     "telegram": Surface(shows_calls=True),
     "feishu": Surface(shows_calls=True),
 }
