@@ -1,4 +1,4 @@
-"""List MCP servers, and log in at remote ones."""
+"""List MCP servers, log in at remote ones, and offer the workspace as one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SERVER = click.argument("server", metavar="SERVER")
 
 @click.group(epilog="SERVER is the name of a server in `mcp.servers` of ship.json.")
 def command() -> None:
-    """List MCP servers, and log in at remote ones."""
+    """List MCP servers, log in at remote ones; be one."""
 
 
 @command.command("list")
@@ -80,6 +80,21 @@ def logout(context: click.Context, server: str) -> None:
         echo(f"Logged out of {server}.")
     else:
         raise NotFoundError(f"there is no login at {server!r}.")
+
+
+@command.command()
+@click.pass_context
+def serve(context: click.Context) -> None:
+    """Offer threads, members and memory to a program, as an MCP server over standard input and output."""
+    run(_serve(find_layout(context)))
+
+
+async def _serve(layout: Layout) -> None:
+    from shipmate.cli.door.mcp_door import serve as serve_program
+    from shipmate.cli.ship import open_ship
+
+    async with open_ship(layout) as ship:
+        await serve_program(ship)
 
 
 class ServerState(msgspec.Struct, frozen=True, rename="camel"):

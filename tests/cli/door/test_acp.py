@@ -60,10 +60,10 @@ class Editor:
 
 
 @asynccontextmanager
-async def agent(folder: Path, editor: Editor, *arguments: str) -> AsyncGenerator[Any]:
+async def agent(folder: Path, editor: Any, *arguments: str) -> AsyncGenerator[Any]:
     env = environment(folder)
     async with spawn_agent_process(editor, SHIPMATE, "acp", *arguments, cwd=folder, env=env) as (conn, _):
-        begun = await conn.initialize(protocol_version=PROTOCOL_VERSION)
+        begun: Any = await conn.initialize(protocol_version=PROTOCOL_VERSION)
         assert begun.protocol_version == PROTOCOL_VERSION
         assert begun.agent_capabilities.load_session
         yield conn
@@ -95,15 +95,14 @@ async def test_9_a_prompt_is_streamed_asked_about_done_and_loaded_again(workspac
         assert len(editor.asked) == 2
         assert (await conn.list_sessions()).sessions[0].session_id == session
         told = editor.words()
-    assert shipmate(workspace, "threads", "list").stdout.startswith(session)
-    later = Editor()
-    async with asyncio.timeout(LONG), agent(workspace, later) as conn:
+        editor.updates.clear()
         await conn.load_session(session_id=session, cwd=str(workspace), mcp_servers=[])
-        assert later.words() == told
-        assert later.words("user_message_chunk").startswith("write Ahoy to note.md")
-        assert [each for each in later.states() if each[0] == "tool_call_update"][-1][1] == "completed"
+        assert editor.words() == told
+        assert editor.words("user_message_chunk").startswith("write Ahoy to note.md")
+        assert editor.states()[-1] == ("tool_call_update", "completed")
         with pytest.raises(RequestError, match="no thread"):
             await conn.load_session(session_id="acp:session:none", cwd="/", mcp_servers=[])
+    assert shipmate(workspace, "threads", "list").stdout.startswith(session)
 
 
 async def test_9_a_turn_is_cancelled_and_a_question_outlives_the_editor(workspace: Path) -> None:
@@ -146,6 +145,35 @@ async def test_9_a_turn_is_cancelled_and_a_question_outlives_the_editor(workspac
         "acp",
         session,
     )
+
+
+async def test_9_a_run_goes_on_when_the_editor_is_gone(workspace: Path) -> None:
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        SHIPMATE, "acp", cwd=workspace, env=environment(workspace), stdin=pipe, stdout=pipe, stderr=pipe
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+
+    def ask(number: int, method: str, **params: Any) -> None:
+        assert process.stdin is not None
+        asked = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        process.stdin.write(json.dumps(asked).encode() + b"\n")
+
+    async with asyncio.timeout(LONG):
+        ask(1, "session/new", cwd=str(workspace), mcpServers=[])
+        session = json.loads(await process.stdout.readline())["result"]["sessionId"]
+        words = [{"type": "text", "text": "count to 9 slowly"}]
+        ask(2, "session/prompt", sessionId=session, prompt=words)
+        while b"agent_message_chunk" not in await process.stdout.readline():
+            pass
+        process.stdin.close()
+        # Nobody reads what it says from here on.
+        process.stdout._transport.close()  # pyright: ignore[reportAttributeAccessIssue]
+        await process.stderr.read()
+        assert await process.wait() == 0
+    assert "That was 9" in shipmate(workspace, "threads", "show", session).stdout
 
 
 def test_9_what_is_no_message_is_refused_and_nothing_ends(workspace: Path) -> None:

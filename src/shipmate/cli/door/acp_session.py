@@ -73,11 +73,16 @@ class AcpSession:
         self._sent.add(event.message_id)
         self._teller.say("")
         self._cancelled.clear()
-        receipt = await self._ship.receive(event)
-        outcome = await receipt.outcome()
-        await self._catch_up_with(outcome)
-        if outcome.status == "suspended":
-            outcome = await self.settle() or outcome
+        try:
+            outcome = await (await self._ship.receive(event)).outcome()
+            await self._catch_up_with(outcome)
+            if outcome.status == "suspended":
+                outcome = await self.settle() or outcome
+        except asyncio.CancelledError:
+            # An editor that wants no answer any more stops the run; one that is gone does not.
+            if not self._peer.is_gone:
+                self._peer.start(self.cancel())
+            raise
         if self._cancelled.is_set() or outcome.status == "stopped":
             return "cancelled"
         if outcome.status == "failed":

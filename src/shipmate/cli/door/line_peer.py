@@ -56,7 +56,8 @@ class LinePeer:
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue(AHEAD)
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._held = 0
-        self._is_gone = False
+        # Whether the other side has left.
+        self.is_gone = False
         self._asked: dict[int, asyncio.Future[Any]] = {}
         # What is being answered, by the id it was asked under.
         self._tasks: dict[object, asyncio.Task[None]] = {}
@@ -72,9 +73,9 @@ class LinePeer:
         writer.start()
         threading.Thread(target=self._read, daemon=True).start()
         try:
-            while not self._is_gone and (line := await self._lines.get()) is not None:
+            while not self.is_gone and (line := await self._lines.get()) is not None:
                 self._take(line)
-            if self._tasks and not self._is_gone:
+            if self._tasks and not self.is_gone:
                 # Whoever says no more may still read: what is nearly answered is.
                 await asyncio.wait(self._tasks.values(), timeout=LEAVING_SECONDS)
         finally:
@@ -104,7 +105,7 @@ class LinePeer:
         number = self._number
         waiting = self._asked[number] = self._loop.create_future()
         try:
-            if self._is_gone:
+            if self.is_gone:
                 raise AskedError("the other side has left")
             self._send(request(number, method, params))
             return await waiting
@@ -189,7 +190,7 @@ class LinePeer:
         self._send({"jsonrpc": "2.0", "id": key, "error": {"code": code, "message": words}})
 
     def _send(self, message: JsonObject) -> None:
-        if self._is_gone:
+        if self.is_gone:
             return
         data = encode(message) + b"\n"
         self._held += len(data)
@@ -199,7 +200,7 @@ class LinePeer:
 
     def _leave(self) -> None:
         """Part from the other side: nothing is sent any more, and nothing waited for."""
-        self._is_gone = True
+        self.is_gone = True
         for waiting in self._asked.values():
             if not waiting.done():
                 waiting.set_exception(AskedError("the other side has left"))
