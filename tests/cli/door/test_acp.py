@@ -87,17 +87,19 @@ async def test_9_a_prompt_is_streamed_asked_about_done_and_loaded_again(workspac
             str(workspace / "note.md"),
         )
         assert "Ahoy" in call.content[0].content.text
+        await editor.until(lambda: editor.states()[-1] == ("tool_call_update", "completed"))
         assert ("tool_call_update", "failed") in editor.states()
-        assert editor.states()[-1] == ("tool_call_update", "completed")
         # What was allowed for good is asked no more, and the answer is told before the turn ends.
         await conn.prompt(session_id=session, prompt=[text_block("write Again to note.md")])
         assert (workspace / "note.md").read_text().strip() == "Again"
         assert len(editor.asked) == 2
         assert (await conn.list_sessions()).sessions[0].session_id == session
+        # Two results were shown, each in a block of its own.
+        await editor.until(lambda: editor.words().count("```") == 4)
         told = editor.words()
         editor.updates.clear()
         await conn.load_session(session_id=session, cwd=str(workspace), mcp_servers=[])
-        assert editor.words() == told
+        await editor.until(lambda: editor.words() == told)
         assert editor.words("user_message_chunk").startswith("write Ahoy to note.md")
         assert editor.states()[-1] == ("tool_call_update", "completed")
         with pytest.raises(RequestError, match="no thread"):

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from shipmate.cli.terminal.tongue import say_error
 from shipmate.errors import NotFoundError, ShipmateError, UserError
 from shipmate.tools.mcp.rpc import METHOD_NOT_FOUND, encode, notification, request
 from shipmate.values.message import JsonObject
@@ -169,13 +170,13 @@ class LinePeer:
         try:
             result = await self._answer(method, params)
         except UnknownMethodError as error:
-            self._refuse(key, METHOD_NOT_FOUND, str(error))
+            self._refuse(key, METHOD_NOT_FOUND, say_error(error))
         except NotFoundError as error:
-            self._refuse(key, NOT_FOUND, str(error))
+            self._refuse(key, NOT_FOUND, say_error(error))
         except UserError as error:
-            self._refuse(key, INVALID_PARAMS, str(error))
+            self._refuse(key, INVALID_PARAMS, say_error(error))
         except ShipmateError as error:
-            self._refuse(key, INTERNAL_ERROR, str(error))
+            self._refuse(key, INTERNAL_ERROR, say_error(error))
         except asyncio.CancelledError:
             self._refuse(key, CANCELLED, "cancelled")
             raise
