@@ -102,6 +102,12 @@ async def test_9_a_prompt_is_streamed_asked_about_done_and_loaded_again(workspac
         await editor.until(lambda: editor.words() == told)
         assert editor.words("user_message_chunk").startswith("write Ahoy to note.md")
         assert editor.states()[-1] == ("tool_call_update", "completed")
+        # What fails is the answer; one that nobody offered decides nothing.
+        with pytest.raises(RequestError, match="rehears"):
+            await conn.prompt(session_id=session, prompt=[text_block("fail")])
+        editor.answers = ["allow_everything"]
+        ended = await conn.prompt(session_id=session, prompt=[text_block("write Hm to other.md")])
+        assert (ended.stop_reason, (workspace / "other.md").exists()) == ("end_turn", False)
         with pytest.raises(RequestError, match="no thread"):
             await conn.load_session(session_id="acp:session:none", cwd="/", mcp_servers=[])
     assert shipmate(workspace, "threads", "list").stdout.startswith(session)

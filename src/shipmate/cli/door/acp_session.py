@@ -19,6 +19,7 @@ from shipmate.orchestrator.feed import FeedEvent
 from shipmate.values.event import ApprovalReplyEvent, Outcome, TextEvent
 from shipmate.values.message import JsonObject, UIMessage, metadata_of, new_id, text_of, timestamp
 from shipmate.values.primed import hides_priming, is_primed
+from shipmate.values.reveal import reveal_line
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.upload import ADDRESS, name_upload
 
@@ -150,14 +151,19 @@ class AcpSession:
         match answer:
             case {"outcome": {"outcome": "selected", "optionId": str(chosen)}}:
                 pass
+            case {"outcome": {"outcome": "cancelled"}}:
+                self._cancelled.set()
+                return None
             case _:
                 return None
         if chosen not in [option["optionId"] for option in options]:
             return None
         approved = chosen != "reject_once"
-        return ApprovalReplyEvent(
+        event = ApprovalReplyEvent(
             **self._base(), text="", approval_id=approval.id, approved=approved, scope=SCOPES[chosen]
         )
+        self._sent.add(event.message_id)
+        return event
 
     async def _follow(self, is_open: asyncio.Future[None], *, retells: bool) -> None:
         """Tell the editor what happens in the thread, whoever caused it."""
@@ -212,13 +218,16 @@ class AcpSession:
         """Tell what the thread has and the editor does not: all that no run writes just now."""
         if not await self._ship.threads.exists(self.thread_id):
             return
-        thread = await self._ship.threads.read(self.thread_id)
+        before = self._ship.keeper.running(str(self.thread_id))
         info = await self._ship.store.threads.find(str(self.thread_id))
         hides = info is not None and hides_priming(info.settings)
-        run = self._ship.keeper.running(str(self.thread_id))
+        thread = await self._ship.threads.read(self.thread_id)
+        # What was being written meanwhile is told by the keeper, from its beginning.
+        runs = (before, self._ship.keeper.running(str(self.thread_id)))
+        live = {run.message_id for run in runs if run is not None}
         for message in thread.messages:
             is_shown = "replacedBy" not in metadata_of(message) and not (hides and is_primed(message))
-            if is_shown and (run is None or message["id"] != run.message_id):
+            if is_shown and message["id"] not in live:
                 self._tell_message(message)
 
     def _tell_message(self, message: UIMessage) -> None:
@@ -255,7 +264,7 @@ class AcpSession:
         root = self._ship.layout.root
         if not self._folder or Path(self._folder) == root:
             return None
-        return tell(self._ship.config.language, "editor", folder=self._folder, root=root)
+        return tell(self._ship.config.language, "editor", folder=reveal_line(self._folder, 300), root=root)
 
     def _name_file(self, url: str) -> tuple[str, str]:
         """Return what a kept file is called, and where the editor finds it."""
