@@ -25,7 +25,9 @@ from shipmate.delivery.reception.gate import Gate
 from shipmate.delivery.reception.listening import Listening
 from shipmate.delivery.reception.people import People
 from shipmate.delivery.reception.reception import Reception
+from shipmate.delivery.reception.transcribing import Transcribing
 from shipmate.delivery.sender import Sender
+from shipmate.delivery.spoken_reply import SpokenReply, VoicePreference
 from shipmate.errors import ModelError, StorageError
 from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
@@ -39,6 +41,7 @@ from shipmate.orchestrator.lane.lane import Lane
 from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
 from shipmate.orchestrator.lane.owner import model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
+from shipmate.speech.speech import Speech
 from shipmate.store.file_store import open_store
 from shipmate.store.port import Store
 from shipmate.thread.log import FileLog
@@ -113,6 +116,7 @@ class Shipmate:
             trace=Trace(layout, loaded.environ, loaded.mask),
             requests=self.requests,
         )
+        self.speech = Speech(self.config.speech, self.config.language, loaded.environ)
         self.adapters = AdapterRegistry(self.config.adapters)
         self.people = People(layout, self.config.people, disk)
         self.keeper = Keeping(socket or UnixSocket(layout), self._begin_to_keep)
@@ -226,6 +230,7 @@ class Shipmate:
             await self.keeper.close(finish=finish)
         finally:
             await self.adapters.close()
+            await self.speech.close()
             if self._reconciling is not None:
                 self._reconciling.cancel()
                 await asyncio.gather(self._reconciling, return_exceptions=True)
@@ -268,14 +273,17 @@ class Shipmate:
             oldest=timedelta(minutes=self.config.delivery.ask_after_minutes),
             mask=mask,
         )
+        voices = VoicePreference(self.store.threads)
         return Delivery(
             self.adapters.names,
             find,
             outbox=outbox,
             sender=sender,
             fetching=Fetching(find, self.uploads, language, mask),
+            transcribing=Transcribing(self.uploads, self.speech, language),
+            speaking=SpokenReply(self.speech, self.uploads, voices),
             commands=Commands(
-                outbox, self.uploads, self.approvals, self._describe_thread, language, sender.wake
+                outbox, self.uploads, self.approvals, self._describe_thread, voices, language, sender.wake
             ),
             approvals=self.approvals,
             feed=feed,

@@ -120,7 +120,19 @@ def default_toolset(
     run = Exec(sandbox or Sandbox(layout), jobs, config.env, config.permissions.network, trials)
     files: list[AnyTool] = [Read(), Glob(), Grep(), Write(), Edit()]
     tools = [*files, run, JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert()]
-    return Toolset(tools, servers or default_servers(member), member.tools)
+    return Toolset([*tools, *_speech_tools(member)], servers or default_servers(member), member.tools)
+
+
+def _speech_tools(member: Member) -> list[AnyTool]:
+    """Make the tools that speak and listen, where ship.json asks for them."""
+    if not member.config.speech.tools:
+        return []
+    from shipmate.speech.speech import Speech
+    from shipmate.tools.speech.stt_transcribe import Transcribe
+    from shipmate.tools.speech.tts_speak import Speak
+
+    speech = Speech(member.config.speech, member.config.language)
+    return [Speak(speech), Transcribe(speech)]
 
 
 def default_servers(member: Member) -> McpServers | None:

@@ -56,6 +56,11 @@ def media_type_of(data: bytes) -> str:
     return "application/octet-stream" if b"\0" in data else "text/plain"
 
 
+def is_voice(upload: Upload) -> bool:
+    """Return whether a kept file is a voice message, which every recorder and speaker calls `voice`."""
+    return upload.filename.startswith("voice.") and upload.media_type.startswith("audio/")
+
+
 class Uploads(Protocol):
     """Kept files, wherever they lie. Calls wait for the disk; what is large is kept from a thread."""
 

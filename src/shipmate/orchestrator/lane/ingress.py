@@ -56,7 +56,8 @@ def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread,
     It names the run that answers it: after a crash that run goes on, and a repeat finds its answer.
     """
     parts = [_file_part(attachment) for attachment in _attached(event)]
-    text = "" if isinstance(event, VoiceEvent) else event.text
+    # Where not even the audio could be had, that is what is left of the message.
+    text = event.text or (event.unheard if isinstance(event, VoiceEvent) and not parts else "")
     if text or not parts:
         parts.append({"type": "text", "text": text})
     metadata: JsonObject = {
@@ -72,6 +73,8 @@ def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread,
         metadata["correlationId"] = event.correlation_id
     if _is_command(event):
         metadata[TYPED] = True
+    if isinstance(event, VoiceEvent) or (isinstance(event, TextEvent) and event.spoken):
+        metadata["spoken"] = True
     if event.speaker and thread.id.scope_type != PRIVATE:
         metadata["speaker"] = event.speaker
     return {"id": user_message_id(event), "role": "user", "metadata": metadata, "parts": parts}
@@ -82,7 +85,7 @@ def _attached(event: TextEvent | VoiceEvent | ApprovalReplyEvent) -> tuple[Attac
         case TextEvent():
             return event.attachments
         case VoiceEvent():
-            return (event.audio,)
+            return (event.audio,) if event.audio.url else ()
         case ApprovalReplyEvent():
             return ()
 
@@ -308,7 +311,7 @@ def result_row(thread: Thread, event: ToolResultEvent, run_id: str) -> UIMessage
 
 def surroundings_of(rows: Sequence[InboxRow]) -> str | None:
     """Return what a model is told about where the words of a turn were said, each thing once."""
-    found = [row.event.extra_context for row in rows if isinstance(row.event, TextEvent)]
+    found = [row.event.extra_context for row in rows if isinstance(row.event, TextEvent | VoiceEvent)]
     return "\n\n".join(dict.fromkeys(filter(None, found))) or None
 
 

@@ -1,0 +1,117 @@
+"""Understand recordings and speak words, with whichever engine ship.json and the installation offer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Protocol
+
+from shipmate.errors import SpeechError
+from shipmate.speech.offline_pair import OfflinePair, is_installed
+from shipmate.speech.speech_wording import say
+from shipmate.workspace.config import SpeechEndpoint, SpeechSettings
+from shipmate.workspace.finding import Finding
+
+# The most that is understood: what an upload may have, and less than servers take.
+SIZE_LIMIT = 20_000_000
+# The most that servers speak at once.
+TEXT_LIMIT = 4_000
+
+
+class SpeechEngine(Protocol):
+    """What understands and speaks; it raises SpeechError with words for people."""
+
+    @property
+    def name(self) -> str: ...
+    async def transcribe(self, data: bytes, media_type: str) -> str: ...
+    async def speak(self, text: str) -> bytes: ...
+    async def close(self) -> None: ...
+
+
+class Speech:
+    """The speech of one workspace. Engines are made when they are first needed."""
+
+    def __init__(
+        self, settings: SpeechSettings, language: str, environ: Mapping[str, str] | None = None
+    ) -> None:
+        self.settings = settings
+        self._language = language
+        self._environ = os.environ if environ is None else environ
+        self._made: list[SpeechEngine] = []
+
+    async def transcribe(self, data: bytes, media_type: str) -> str:
+        """Return the words of a recording; raise SpeechError when there are none to be had."""
+        if len(data) > SIZE_LIMIT:
+            raise SpeechError(say(self._language, "too-large", megabytes=SIZE_LIMIT // 1_000_000))
+        if self._transcriber is None:
+            raise SpeechError(say(self._language, "no-transcriber"))
+        words = (await self._transcriber.transcribe(data, media_type)).strip()
+        if not any(map(str.isalnum, words)):
+            raise SpeechError(say(self._language, "silent"))
+        return words
+
+    async def speak(self, text: str) -> bytes:
+        """Return words as a recording; raise SpeechError when they cannot be spoken."""
+        if not any(map(str.isalnum, text)):
+            raise SpeechError(say(self._language, "no-words"))
+        if len(text) > TEXT_LIMIT:
+            raise SpeechError(say(self._language, "too-many-words", limit=f"{TEXT_LIMIT:,}"))
+        if self._speaker is None:
+            raise SpeechError(say(self._language, "no-speaker"))
+        return await self._speaker.speak(text)
+
+    async def close(self) -> None:
+        """Let go of what engines hold."""
+        for engine in self._made:
+            await engine.close()
+
+    @cached_property
+    def _transcriber(self) -> SpeechEngine | None:
+        return self._make(self.settings.transcriber)
+
+    @cached_property
+    def _speaker(self) -> SpeechEngine | None:
+        return self._make(self.settings.speaker)
+
+    @cached_property
+    def _offline(self) -> SpeechEngine | None:
+        return OfflinePair(self._language, self.settings.max_minutes) if is_installed() else None
+
+    def _make(self, endpoint: SpeechEndpoint) -> SpeechEngine | None:
+        if not endpoint.base_url:
+            return self._offline
+        from shipmate.speech.audio_endpoint import AudioEndpoint
+
+        self._made.append(AudioEndpoint(endpoint, self._language, self._environ))
+        return self._made[-1]
+
+
+def findings(settings: SpeechSettings) -> list[Finding]:
+    """Tell what serves speech, in which languages, and what to do when nothing does."""
+    found: list[Finding] = []
+    has_pair = is_installed()
+    for subject, key, endpoint, languages in (
+        ("understanding speech", "transcriber", settings.transcriber, "English"),
+        ("speaking", "speaker", settings.speaker, "English, and Chinese like a robot"),
+    ):
+        if endpoint.base_url:
+            served = "Chinese, English and what else its model knows"
+            found.append(Finding("ok", subject, f"through {_name_host(endpoint)}: {served}"))
+        elif has_pair:
+            fix = f"for other languages set speech.{key}.baseUrl" if key == "transcriber" else ""
+            found.append(Finding("ok", subject, f"offline: {languages}", fix))
+        else:
+            fix = f"install the extra `voice` for English, or set speech.{key}.baseUrl"
+            found.append(Finding("ok", subject, "not set up", fix))
+    return found
+
+
+def _name_host(endpoint: SpeechEndpoint) -> str:
+    from shipmate.models.wire.http.address import read_address
+    from shipmate.models.wire.http.trouble import HttpFault
+
+    try:
+        return read_address(endpoint.base_url or "").host
+    except HttpFault:
+        return "an address that cannot be read"
