@@ -17,6 +17,7 @@ from shipmate.workspace.finding import Finding
 SIZE_LIMIT = 20_000_000
 # The most that servers speak at once.
 TEXT_LIMIT = 4_000
+OTHER_LANGUAGES = "for Chinese and others set speech.transcriber.baseUrl in ship.json"
 
 
 class SpeechEngine(Protocol):
@@ -89,22 +90,24 @@ class Speech:
 
 def findings(settings: SpeechSettings) -> list[Finding]:
     """Tell what serves speech, in which languages, and what to do when nothing does."""
-    found: list[Finding] = []
-    has_pair = is_installed()
-    for subject, key, endpoint, languages in (
-        ("understanding speech", "transcriber", settings.transcriber, "English"),
-        ("speaking", "speaker", settings.speaker, "English, and Chinese like a robot"),
-    ):
-        if endpoint.base_url:
-            served = "Chinese, English and what else its model knows"
-            found.append(Finding("ok", subject, f"through {_name_host(endpoint)}: {served}"))
-        elif has_pair:
-            fix = f"for other languages set speech.{key}.baseUrl" if key == "transcriber" else ""
-            found.append(Finding("ok", subject, f"offline: {languages}", fix))
-        else:
-            fix = f"install the extra `voice` for English, or set speech.{key}.baseUrl"
-            found.append(Finding("ok", subject, "not set up", fix))
-    return found
+    listening, speaking = settings.transcriber, settings.speaker
+    return [
+        _judge("understanding speech", "transcriber", listening)
+        or Finding("ok", "understanding speech", "offline: English", OTHER_LANGUAGES),
+        _judge("speaking", "speaker", speaking)
+        or Finding("ok", "speaking", "offline: English, and Chinese like a robot"),
+    ]
+
+
+def _judge(subject: str, key: str, endpoint: SpeechEndpoint) -> Finding | None:
+    """Return how a side stands that the offline pair does not serve."""
+    if endpoint.base_url:
+        host = _name_host(endpoint)
+        return Finding("ok", subject, f"through {host}: Chinese, English and what else its model knows")
+    if is_installed():
+        return None
+    fix = f"install the extra `voice` for English, or set speech.{key}.baseUrl in ship.json"
+    return Finding("ok", subject, "not set up", fix)
 
 
 def _name_host(endpoint: SpeechEndpoint) -> str:
