@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from threading import Thread
 from typing import Any, Self
 
 from tests.support.bot_api import read_body
 from tests.support.raw_server import RawServer, Visit
+from tests.support.wait import LONG
 
 KEY = "sk-harbour-9f2c"
 SOUND = b"OggS" + bytes(60)
@@ -78,3 +82,26 @@ class AudioServer:
 
     async def _tell(self, visit: Visit, value: dict[str, Any], status: str = "200 OK") -> None:
         await visit.answer(json.dumps(value), status=status, kind="application/json")
+
+
+@contextmanager
+def serve_aside(*words: str) -> Iterator[AudioServer]:
+    """Serve from a thread of its own, for tests that have no event loop."""
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever)
+    thread.start()
+
+    def do(work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, loop).result(LONG)
+
+    async def make() -> AudioServer:
+        return await AudioServer(*words).__aenter__()
+
+    server: AudioServer = do(make())
+    try:
+        yield server
+    finally:
+        do(server.__aexit__())
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

@@ -17,6 +17,8 @@ from shipmate.workspace.layout import Layout
 # Where a kept file is asked for; parts of stored messages name it by this address.
 ADDRESS = "/api/files/"
 UPLOAD_LIMIT = 20_000_000
+# How the name of every voice message begins.
+VOICE = "voice."
 UPLOAD_ID = re.compile(r"up_[0-9a-f]{23}")
 SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -57,8 +59,8 @@ def media_type_of(data: bytes) -> str:
 
 
 def is_voice(upload: Upload) -> bool:
-    """Return whether a kept file is a voice message, which every recorder and speaker calls `voice`."""
-    return upload.filename.startswith("voice.") and upload.media_type.startswith("audio/")
+    """Return whether a kept file is a voice message."""
+    return upload.filename.startswith(VOICE) and upload.media_type.startswith("audio/")
 
 
 class Uploads(Protocol):

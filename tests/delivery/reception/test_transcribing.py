@@ -206,6 +206,10 @@ def test_m8_a_recording_alone_is_spoken_and_anything_else_is_not() -> None:
     taken = take_voice(given)
     assert isinstance(taken, VoiceEvent)
     assert (taken.audio, taken.model, taken.extra_context) == (sound, "openai:x", "here")
+    own = Attachment(url=f"{ADDRESS}up_1", media_type="audio/wav", filename="voice.wav")
+    beside = take_voice(make("for Friday", own))
+    assert isinstance(beside, VoiceEvent)
+    assert beside.text == "for Friday"
     elsewhere = Attachment(url="data:audio/wav;base64,UklGRg==", media_type="audio/wav")
     for other in (
         make("what is this?", sound),

@@ -10,15 +10,21 @@ from shipmate.errors import SpeechError
 from shipmate.speech.speech import Speech
 from shipmate.speech.speech_wording import say
 from shipmate.values.event import Attachment, TextEvent, VoiceEvent
-from shipmate.workspace.upload import ADDRESS, Uploads
+from shipmate.workspace.upload import ADDRESS, VOICE, Uploads
 
 
 def take_voice(event: TextEvent) -> TextEvent | VoiceEvent:
-    """Return a recording that came alone, with no word beside it, as what it is: a spoken message."""
-    if event.text.strip() or len(event.attachments) != 1:
+    """Return a recording that came alone as what it is: a spoken message.
+
+    With words beside it, it is one when a recorder of ours made it; a file that is called otherwise is handed
+    to the model with them.
+    """
+    if len(event.attachments) != 1:
         return event
     [audio] = event.attachments
     if not audio.media_type.startswith("audio/") or not audio.url.startswith(ADDRESS):
+        return event
+    if event.text.strip() and not (audio.filename or "").startswith(VOICE):
         return event
     shared = set(VoiceEvent.__struct_fields__) & set(TextEvent.__struct_fields__)
     return VoiceEvent(**{name: getattr(event, name) for name in shared}, audio=audio)

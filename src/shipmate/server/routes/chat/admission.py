@@ -183,7 +183,7 @@ def _says(stored: UIMessage, event: TextEvent) -> bool:
     files = [(part.get("url"), part.get("mediaType")) for part in stored["parts"] if part["type"] == "file"]
     return (
         stored["role"] == "user"
-        and (text_of(stored) == event.text or (is_spoken and not event.text.strip()))
+        and (text_of(stored) == event.text or (is_spoken and text_of(stored).startswith(event.text.strip())))
         and files == [(each.url, each.media_type) for each in event.attachments]
     )
 
