@@ -19,6 +19,7 @@ SENTENCE = "Tell me a story about a small boat."
 
 @pytest.mark.skipif(not offline.is_installed(), reason="the extra `voice` has no wheels for this machine")
 async def test_m8_a_spoken_sentence_becomes_words_and_words_are_spoken() -> None:
+    import numpy as np
     import soundfile  # pyright: ignore[reportMissingTypeStubs]
 
     speech = Speech(SpeechSettings(max_minutes=1), "en", {})
@@ -28,14 +29,14 @@ async def test_m8_a_spoken_sentence_becomes_words_and_words_are_spoken() -> None
     assert soundfile.info(io.BytesIO(sound)).subtype == "OPUS"
     # As others send it, in two channels.
     made = io.BytesIO()
-    soundfile.write(made, [[each, each] for each in samples], rate, format="WAV", subtype="PCM_16")
+    soundfile.write(made, np.column_stack([samples, samples]), rate, format="WAV", subtype="PCM_16")
     for data, media_type in ((sound, "audio/ogg"), (made.getvalue(), "audio/wav")):
         words = await speech.transcribe(data, media_type)
         # The voice is a robot's, and the model a small one.
         assert len({*words.lower().strip(".").split()} & {*SENTENCE.lower().strip(".").split()}) >= 6, words
     quiet, long = io.BytesIO(), io.BytesIO()
-    soundfile.write(quiet, [0.0] * 16_000, 16_000, format="WAV")
-    soundfile.write(long, [0.0] * 61 * 8_000, 8_000, format="FLAC")
+    soundfile.write(quiet, np.zeros(16_000), 16_000, format="WAV")
+    soundfile.write(long, np.zeros(61 * 8_000), 8_000, format="FLAC")
     for data, why in (
         (quiet.getvalue(), "no words"),
         (long.getvalue(), "longer than 1 minutes"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from threading import Thread
 from typing import Any, Self
@@ -85,7 +85,7 @@ class AudioServer:
 
 
 @contextmanager
-def serve_aside(*words: str) -> Iterator[AudioServer]:
+def serve_aside(*words: str) -> Generator[AudioServer]:
     """Serve from a thread of its own, for tests that have no event loop."""
     loop = asyncio.new_event_loop()
     thread = Thread(target=loop.run_forever)

@@ -29,7 +29,9 @@ SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"OggS", "audio/ogg"),
     (b"\x1aE\xdf\xa3", "audio/webm"),
     (b"ID3", "audio/mpeg"),
-    (b"\xff\xfb", "audio/mpeg"),
+    # Frames of layer III, of the first and of the second MPEG: the rates of speech have the second.
+    *((frame, "audio/mpeg") for frame in (b"\xff\xfb", b"\xff\xfa", b"\xff\xf3", b"\xff\xf2")),
+    (b"fLaC", "audio/flac"),
 )
 
 

@@ -81,8 +81,8 @@ async def refuse_edit(ship: Ship, event: TextEvent) -> None:
     )
     if stored is not None and not _says(stored, event):
         raise _edited()
-    is_written = isinstance(waits, TextEvent) and not waits.spoken
-    if is_written and (waits.text, waits.attachments) != (event.text, event.attachments):
+    said = event.text, event.attachments
+    if isinstance(waits, TextEvent) and not waits.spoken and (waits.text, waits.attachments) != said:
         raise _edited()
 
 
