@@ -11,13 +11,13 @@ import pytest
 from shipmate.decoding import worker
 from shipmate.errors import SpeechError
 from shipmate.speech import offline_pair as offline
-from shipmate.speech.speech import SIZE_LIMIT, TEXT_LIMIT, Speech, findings
+from shipmate.speech.speech import SIZE_LIMIT, TEXT_LIMIT, Speech, findings, is_installed
 from shipmate.workspace.config import SpeechEndpoint, SpeechSettings
 
 SENTENCE = "Tell me a story about a small boat."
 
 
-@pytest.mark.skipif(not offline.is_installed(), reason="the extra `voice` has no wheels for this machine")
+@pytest.mark.skipif(not is_installed(), reason="the extra `voice` has no wheels for this machine")
 async def test_m8_a_spoken_sentence_becomes_words_and_words_are_spoken() -> None:
     import numpy as np
     import soundfile  # pyright: ignore[reportMissingTypeStubs]

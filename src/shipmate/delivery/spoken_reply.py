@@ -14,7 +14,7 @@ from shipmate.speech.speech import TEXT_LIMIT, Speech
 from shipmate.store.port import InboxRow, ThreadIndex
 from shipmate.values.event import EgressMessage, TextEvent
 from shipmate.values.message import JsonObject, UIMessage
-from shipmate.workspace.upload import Uploads, attach
+from shipmate.workspace.upload import Uploads, attach_voice
 
 # What nobody wants read out: code, tables, marks, the addresses behind links.
 FENCE = re.compile(r"^ {0,3}(```|~~~).*?(^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
@@ -68,7 +68,7 @@ class SpokenReply:
         except SpeechError as error:
             log.warning("the answer in %s is not spoken: %s", thread_id, error)
             return []
-        return [make_file(thread_id, LAST, await asyncio.to_thread(attach, self._uploads, data, "voice.ogg"))]
+        return [make_file(thread_id, LAST, await asyncio.to_thread(attach_voice, self._uploads, data))]
 
     async def _is_wanted(self, thread_id: str, rows: Sequence[InboxRow]) -> bool:
         wanted = await self._voices.find(thread_id) or self._speech.settings.reply

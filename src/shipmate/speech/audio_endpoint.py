@@ -16,19 +16,11 @@ from shipmate.models.wire.http.trouble import HttpFault
 from shipmate.models.wire.wire_json import decode_json
 from shipmate.speech.speech_wording import say
 from shipmate.workspace.config import SpeechEndpoint
+from shipmate.workspace.upload import SOUND_ENDINGS, VOICE
 
 WORDS_LIMIT = 1_000_000
 SOUND_LIMIT = 20_000_000
 TOLD_LENGTH = 300
-# Servers tell what a file is from the end of its name.
-ENDINGS = {
-    "audio/ogg": "ogg",
-    "audio/webm": "webm",
-    "audio/mpeg": "mp3",
-    "audio/wav": "wav",
-    "audio/mp4": "m4a",
-    "audio/flac": "flac",
-}
 
 
 class AudioEndpoint:
@@ -52,8 +44,9 @@ class AudioEndpoint:
         fields = {"model": settings.model or "whisper-1", "response_format": "json"}
         if settings.language:
             fields["language"] = settings.language
-        media_type = media_type if media_type in ENDINGS else "application/octet-stream"
-        boundary, body = _make_form(fields, data, f"voice.{ENDINGS.get(media_type, 'ogg')}", media_type)
+        # Servers tell what a file is from the end of its name.
+        name = VOICE + SOUND_ENDINGS.get(media_type, "ogg")
+        boundary, body = _make_form(fields, data, name, media_type)
         answer = await self._ask(
             "audio/transcriptions", f"multipart/form-data; boundary={boundary}", body, WORDS_LIMIT
         )

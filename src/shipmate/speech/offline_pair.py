@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from importlib.util import find_spec
 
 from shipmate.decoding.worker import Work, call_aside
 from shipmate.errors import DecodingError, DecodingLimitError, SpeechError
 from shipmate.speech.speech_wording import say
 
 MODULE = "shipmate.speech.offline_voice"
-PACKAGES = ("moonshine_voice", "espeakng_loader", "soundfile")
 # A recording takes about a seventh of its length on two cores; a busy machine takes longer.
 TRANSCRIBE = Work(
     function=f"{MODULE}:transcribe",
@@ -23,11 +21,6 @@ SPEAK = Work(
     function=f"{MODULE}:speak", subject="the text", seconds=60.0, memory=1_000_000_000, wall_seconds=120.0
 )
 KEYS = frozenset(("unread", "too-long"))
-
-
-def is_installed() -> bool:
-    """Return whether the extra `voice` is there."""
-    return all(find_spec(name) is not None for name in PACKAGES)
 
 
 class OfflinePair:

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Protocol
 
 from shipmate.errors import SpeechError
-from shipmate.speech.offline_pair import OfflinePair, is_installed
 from shipmate.speech.speech_wording import say
 from shipmate.workspace.config import SpeechEndpoint, SpeechSettings
 from shipmate.workspace.finding import Finding
@@ -17,7 +16,15 @@ from shipmate.workspace.finding import Finding
 SIZE_LIMIT = 20_000_000
 # The most that servers speak at once.
 TEXT_LIMIT = 4_000
+PACKAGES = ("moonshine_voice", "espeakng_loader", "soundfile")
 OTHER_LANGUAGES = "for Chinese and others set speech.transcriber.baseUrl in ship.json"
+
+
+def is_installed() -> bool:
+    """Return whether the extra `voice` is there."""
+    from importlib.util import find_spec
+
+    return all(find_spec(name) is not None for name in PACKAGES)
 
 
 class SpeechEngine(Protocol):
@@ -77,7 +84,11 @@ class Speech:
 
     @cached_property
     def _offline(self) -> SpeechEngine | None:
-        return OfflinePair(self._language, self.settings.max_minutes) if is_installed() else None
+        if not is_installed():
+            return None
+        from shipmate.speech.offline_pair import OfflinePair
+
+        return OfflinePair(self._language, self.settings.max_minutes)
 
     def _make(self, endpoint: SpeechEndpoint) -> SpeechEngine | None:
         if not endpoint.base_url:

@@ -147,7 +147,7 @@ async def test_m8_hearing_can_be_stopped(tmp_path: Path) -> None:
             assert await ship.keeper.stop(str(CHAT))
             await platform.wait("stopped")
             [asked, ended] = (await read(ship)).messages
-            assert (sound_of(ship, asked), metadata_of(ended)["outcome"]) == (SOUND, "failed")
+            assert (sound_of(ship, asked), metadata_of(ended)["outcome"]) == (SOUND, "stopped")
 
 
 async def test_m8_answers_are_spoken_where_people_chose_so(tmp_path: Path) -> None:

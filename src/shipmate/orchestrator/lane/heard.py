@@ -30,6 +30,8 @@ class Hearing:
         self._outlet = outlet
         self._language = language
         self._task: asyncio.Task[IngressEvent] | None = None
+        # Whether a person stopped what was heard last.
+        self.is_stopped = False
 
     def stop(self) -> bool:
         """End the hearing in flight; tell whether there was one."""
@@ -38,6 +40,7 @@ class Hearing:
     async def hear(self, rows: Sequence[InboxRow]) -> list[InboxRow]:
         """Return rows whose spoken messages have words, or the reason why not."""
         found: list[InboxRow] = []
+        self.is_stopped = False
         for row in rows:
             # Brought first: what lies with its platform is fetched once.
             for do in (self._outlet.bring, self._outlet.hear):
@@ -63,6 +66,7 @@ class Hearing:
             if is_cancelled():
                 # The process ends; the next keeper hears it.
                 raise
+            self.is_stopped = True
             return msgspec.structs.replace(event, unheard=say("stopped").tell(self._language))
         finally:
             self._task = None

@@ -136,6 +136,9 @@ class Lane:
         if await self._go_on(thread, rows):
             return
         rows = await self._hearing.hear(one_turn(rows))
+        if self._hearing.is_stopped:
+            await self._converse(thread, rows, new_id("run"), stopped=True)
+            return
         for row in rows:
             if await self._take_alone(thread, row):
                 return

@@ -9,7 +9,7 @@ import msgspec
 from shipmate.errors import SpeechError, ToolError
 from shipmate.speech.speech import TEXT_LIMIT, Speech
 from shipmate.tools.tool import Tool, ToolContext, ToolResult
-from shipmate.workspace.upload import attach
+from shipmate.workspace.upload import attach_voice
 
 
 class SpeakArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,7 +34,7 @@ class Speak(Tool[SpeakArguments]):
             data = await self._speech.speak(arguments.text)
         except SpeechError as error:
             raise ToolError(f"Nothing was said: {error}.") from error
-        part = await asyncio.to_thread(attach, context.uploads, data, "voice.ogg")
+        part = await asyncio.to_thread(attach_voice, context.uploads, data)
         return ToolResult(output=f"Sent as a voice message ({len(data):,} bytes).", files=(part,))
 
     async def close(self) -> None:
