@@ -26,6 +26,7 @@ ROOMS = (
     ("priming",),
     ("context",),
     ("models",),
+    ("speech",),
     ("tools",),
     ("approvals",),
     ("orchestrator",),

@@ -27,7 +27,9 @@ from shipmate.delivery.reception.gate import Gate
 from shipmate.delivery.reception.listening import Listening
 from shipmate.delivery.reception.people import People
 from shipmate.delivery.reception.reception import Reception
+from shipmate.delivery.reception.transcribing import Transcribing
 from shipmate.delivery.sender import Sender
+from shipmate.delivery.spoken_reply import SpokenReply, VoicePreference
 from shipmate.errors import ModelError, StorageError
 from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
@@ -41,6 +43,7 @@ from shipmate.orchestrator.lane.lane import Lane
 from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
 from shipmate.orchestrator.lane.owner import model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
+from shipmate.speech.speech import Speech
 from shipmate.store.file_store import open_store
 from shipmate.store.port import Store
 from shipmate.thread.log import FileLog
@@ -121,6 +124,7 @@ class Shipmate:
             requests=self.requests,
             shares=self.shares,
         )
+        self.speech = Speech(self.config.speech, self.config.language, loaded.environ)
         self.people = People(layout, self.config.people, disk)
         self._reception = Reception(
             Gate(self.people, self._would_answer),
@@ -241,6 +245,7 @@ class Shipmate:
             await self.keeper.close(finish=finish)
         finally:
             await self.adapters.close()
+            await self.speech.close()
             if self._reconciling is not None:
                 self._reconciling.cancel()
                 await asyncio.gather(self._reconciling, return_exceptions=True)
@@ -285,14 +290,17 @@ class Shipmate:
             oldest=timedelta(minutes=self.config.delivery.ask_after_minutes),
             mask=mask,
         )
+        voices = VoicePreference(self.store.threads)
         return Delivery(
             self.adapters.names,
             find,
             outbox=outbox,
             sender=sender,
             fetching=Fetching(find, self.uploads, language, mask),
+            transcribing=Transcribing(self.uploads, self.speech, language),
+            speaking=SpokenReply(self.speech, self.uploads, voices),
             commands=Commands(
-                outbox, self.uploads, self.approvals, self._describe_thread, language, sender.wake
+                outbox, self.uploads, self.approvals, self._describe_thread, voices, language, sender.wake
             ),
             approvals=self.approvals,
             feed=feed,

@@ -25,6 +25,7 @@
     │   ├── SendRefusedError      it never will
     │   ├── SendLaterError        nothing was sent; it may be tried again
     │   └── EditGoneError         the message that was to be changed is not there any more
+    ├── SpeechError               a recording that has no words to be had, or words that cannot be spoken
     ├── DecodingError             bytes from outside that cannot be read within their limits
     │   └── DecodingLimitError    they took more time or memory than they may
     └── ToolError                 a tool could not do what was asked; the model is told
@@ -181,6 +182,10 @@ class SendLaterError(SendError):
 
 class EditGoneError(SendError):
     """The message to be changed is not there any more. Its words are sent anew."""
+
+
+class SpeechError(ShipmateError):
+    """The recording could not be put into words, or words into a recording. Run `shipmate doctor`."""
 
 
 class DecodingError(ShipmateError):

@@ -185,14 +185,3 @@ def test_attachments_by_button_and_paste(watched: Watched, tmp_path: Path) -> No
     page.get_by_role("button", name="Show quay.png large").click()
     expect(page.get_by_role("dialog").get_by_role("img", name="quay.png")).to_be_visible()
     watched.shoot("attachment")
-
-
-def test_voice_is_recorded_as_an_attachment(watched: Watched) -> None:
-    page = watched.page
-    page.context.grant_permissions(["microphone"])
-    page.get_by_role("button", name="Record a voice message").click()
-    stop = page.get_by_role("button", name="Stop recording")
-    expect(stop).to_be_visible()
-    page.wait_for_timeout(600)
-    stop.click()
-    expect(page.locator(".chip")).to_contain_text("voice.")

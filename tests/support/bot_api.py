@@ -177,7 +177,7 @@ class BotApi:
             path = PATH.match(visit.head)
             if path is None or path[1] not in self.bots:
                 raise RefusedError(401 if path else 404, "Unauthorized" if path else "Not Found")
-            values = _read_body(visit)
+            values = read_body(visit)
             self.calls.append((path[2], values))
             result = await self._answer(self.bots[path[1]], path[2], values)
             body: Json = {"ok": True, "result": result}
@@ -326,7 +326,8 @@ def _check_words(values: Json, method: str) -> Json:
     return found
 
 
-def _read_body(visit: Visit) -> Json:
+def read_body(visit: Visit) -> Json:
+    """Return the fields of a body, JSON or a form."""
     kind = visit.headers.get("content-type", "")
     if not kind.startswith("multipart/"):
         return json.loads(visit.body or b"{}")
@@ -337,7 +338,7 @@ def _read_body(visit: Visit) -> Json:
         name = str(part.get_param("name", header="content-disposition"))
         data = part.get_payload(decode=True)
         assert isinstance(data, bytes)
-        raw = dict(part.raw_items())["content-disposition"]
+        raw = {key.lower(): value for key, value in part.raw_items()}["content-disposition"]
         if filename := re.search(r'filename="([^"]*)"', raw):
             shown = filename[1].encode("utf-8", "surrogateescape").decode()
             found[name] = {"name": shown, "data": data, "type": part.get_content_type()}

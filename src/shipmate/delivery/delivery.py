@@ -16,14 +16,23 @@ from shipmate.delivery.compose import compose_answer, make_question, make_send
 from shipmate.delivery.delivery_wording import say
 from shipmate.delivery.preview import UNFINISHED, Preview
 from shipmate.delivery.reception.fetching import Fetching
+from shipmate.delivery.reception.transcribing import Transcribing
 from shipmate.delivery.sender import Sender
 from shipmate.delivery.splitting import clip
+from shipmate.delivery.spoken_reply import SpokenReply
 from shipmate.errors import ConfigError, StorageError
 from shipmate.orchestrator.feed import LocalFeed
 from shipmate.orchestrator.lane.outlet import CommandAnswer
 from shipmate.store.port import InboxRow, Outbox, OutboxRow, answered_by
 from shipmate.thread.service import Thread
-from shipmate.values.event import AdapterCapabilities, EgressMessage, IngressEvent, Outcome
+from shipmate.values.event import (
+    AdapterCapabilities,
+    EgressMessage,
+    IngressEvent,
+    Outcome,
+    TextEvent,
+    VoiceEvent,
+)
 from shipmate.values.message import JsonObject
 from shipmate.values.thread_id import ThreadId
 
@@ -44,6 +53,8 @@ class Delivery:
         outbox: Outbox,
         sender: Sender,
         fetching: Fetching,
+        transcribing: Transcribing,
+        speaking: SpokenReply,
         commands: Commands,
         approvals: ApprovalService,
         feed: LocalFeed,
@@ -54,6 +65,8 @@ class Delivery:
         self._outbox = outbox
         self._sender = sender
         self._fetching = fetching
+        self._transcribing = transcribing
+        self._speaking = speaking
         self._commands = commands
         self._approvals = approvals
         self._feed = feed
@@ -97,6 +110,10 @@ class Delivery:
         """Return an event whose files lie in the workspace."""
         return await self._fetching.bring(event)
 
+    async def hear(self, event: VoiceEvent) -> TextEvent | VoiceEvent:
+        """Return what a spoken message says, or why it has no words."""
+        return await self._transcribing.hear(event)
+
     async def answer(self, thread: Thread, event: IngressEvent) -> CommandAnswer | None:
         """Answer an event that asks for nothing but words already said."""
         return await self._commands.answer(thread, event, self._capabilities(thread.id))
@@ -136,6 +153,8 @@ class Delivery:
         known = await self._outbox.in_thread(thread_id)
         has_words = any(send.extra.get("name") == "words.0" for send in sends)
         await self._conclude(known, answered_by(rows) if has_words else "")
+        if outcome.status == "replied" and message is not None and capabilities.supports_files:
+            sends += await self._speaking.make(thread_id, rows, message)
         sends += await self._questions(thread_id, known, capabilities)
         if sends and (reply_to := _reply_to(rows, thread_id)) is not None:
             sends[0] = replace(sends[0], reply_to_message_id=reply_to)

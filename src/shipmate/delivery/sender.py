@@ -30,7 +30,7 @@ from shipmate.tools.file.sharing import SHARE_ID, Shares
 from shipmate.values.event import Attachment
 from shipmate.values.message import timestamp
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.upload import ADDRESS, Uploads
+from shipmate.workspace.upload import ADDRESS, Uploads, is_voice
 
 # How long a platform may take to answer; after that nobody knows.
 SEND_SECONDS = 120.0
@@ -316,7 +316,13 @@ class Sender:
                 self._language, "file-not-sent", name=name, size=f"{size / MEGABYTE:.1f}", limit=limit
             )
             return msgspec.structs.replace(outgoing, text=words)
-        file = OutgoingFile(path=found[1], filename=name, media_type=found[0].media_type, size=size)
+        file = OutgoingFile(
+            path=found[1],
+            filename=name,
+            media_type=found[0].media_type,
+            size=size,
+            is_voice=capabilities.supports_voice and is_voice(found[0]),
+        )
         return msgspec.structs.replace(outgoing, file=file)
 
     def _tell_share(self, share_id: str, attachment: Attachment) -> str:

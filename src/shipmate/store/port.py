@@ -165,6 +165,10 @@ class Inbox(Protocol):
         """List the threads that have open rows."""
         ...
 
+    async def hear(self, row: InboxRow, event: IngressEvent) -> InboxRow:
+        """Keep what a spoken message turned out to say, in its place; return the row as it is now."""
+        ...
+
     async def take(self, rows: Sequence[InboxRow], run_id: str) -> list[InboxRow]:
         """Mark rows as worked on by a run; return those that were still to be had."""
         ...

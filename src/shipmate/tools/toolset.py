@@ -125,8 +125,20 @@ def default_toolset(
     files: list[AnyTool] = [Read(), Glob(), Grep(), Write(), Edit()]
     projects: list[AnyTool] = [ProjectList(), ProjectCreate()] if layout.projects.is_dir() else []
     others: list[AnyTool] = [JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert()]
-    tools = [*files, run, *others, *projects, *further]
+    tools = [*files, run, *others, *_speech_tools(member), *projects, *further]
     return Toolset(tools, servers or default_servers(member), member.tools)
+
+
+def _speech_tools(member: Member) -> list[AnyTool]:
+    """Make the tools that speak and listen, where ship.json asks for them."""
+    if not member.config.speech.tools:
+        return []
+    from shipmate.speech.speech import Speech
+    from shipmate.tools.speech.stt_transcribe import Transcribe
+    from shipmate.tools.speech.tts_speak import Speak
+
+    speech = Speech(member.config.speech, member.config.language)
+    return [Speak(speech), Transcribe(speech)]
 
 
 def default_servers(member: Member) -> McpServers | None:

@@ -16,6 +16,8 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     url: str
     media_type: str
     filename: str | None = None
+    # In bytes, as far as whoever named it says.
+    size: int | None = None
 
 
 class ClientTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -92,9 +94,15 @@ class TextEvent(_Event, frozen=True, kw_only=True, tag="text"):
 
 
 class VoiceEvent(_Event, frozen=True, kw_only=True, tag="voice"):
-    """A spoken message before it is transcribed."""
+    """A spoken message before it is transcribed; then it is a TextEvent whose words were `spoken`."""
 
     audio: Attachment
+    # Words that were written beside it.
+    text: str = ""
+    extra_context: str | None = None
+    model: str | None = None
+    # Why it has no words, once that was tried; without an address its audio could not be had either.
+    unheard: str = ""
 
 
 class ApprovalReplyEvent(_Event, frozen=True, kw_only=True, tag="approval-reply"):

@@ -57,6 +57,8 @@ export interface Metadata {
   sourceTag?: string;
   toolMs?: Record<string, number>;
   replacedBy?: string;
+  /** The words were heard, not typed. */
+  spoken?: boolean;
 }
 
 export interface DataParts {

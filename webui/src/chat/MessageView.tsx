@@ -49,11 +49,14 @@ function UserMessage({ message, thread, threadId }: Props) {
   const place = editKey(threadId, message.id);
   const [isEditing, setEditing] = useState(() => readDraft(place) !== undefined);
   const text = messageText(message);
+  const isSpoken = message.metadata?.spoken === true;
   const isWaiting = thread.waiting.some((one) => one.id === message.id);
   const resend = async (words: string): Promise<boolean> => {
     try {
       const branch = await api.branch(threadId, message.id, words);
-      leaveFor(branch.threadId, { text: words, files: message.parts.filter((part) => part.type === "file") });
+      // Words that were heard and then mended are not heard again.
+      const files = isSpoken ? [] : message.parts.filter((part) => part.type === "file");
+      leaveFor(branch.threadId, { text: words, files });
       go("t", branch.threadId);
       return true;
     } catch (error) {
@@ -79,6 +82,11 @@ function UserMessage({ message, thread, threadId }: Props) {
             </p>
           )}
           <footer className="message-tools">
+            {isSpoken && (
+              <span role="img" aria-label={t("voice.spoken")} title={t("voice.spoken")}>
+                <Icon name="mic" tiny />
+              </span>
+            )}
             {message.metadata?.timestamp && <time>{format.time(message.metadata.timestamp)}</time>}
             <IconButton icon="edit" look="small" label={t("edit")} onClick={() => setEditing(true)} />
             {text && <PinButton text={text} message={message} thread={thread} />}

@@ -85,6 +85,7 @@ async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Fi
     from shipmate.approvals.policy.preference import findings as find_preferences
     from shipmate.priming.check import findings as find_priming
     from shipmate.priming.library import Library
+    from shipmate.speech.speech import findings as find_speech
     from shipmate.tools.exec.sandbox.sandbox import Sandbox
 
     permissions = loaded.config.permissions
@@ -100,6 +101,7 @@ async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Fi
         *await _guard("sandbox", lambda: Sandbox(layout).findings()),
         *await _guard("mcp", lambda: _check_servers(layout, loaded)),
         *await _guard("adapters", lambda: _check_adapters(layout, loaded)),
+        *await _guard("speech", lambda: find_speech(loaded.config.speech)),
     ]
 
 

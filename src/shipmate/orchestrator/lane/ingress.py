@@ -61,7 +61,9 @@ def user_row(
     It names the run that answers it: after a crash that run goes on, and a repeat finds its answer.
     """
     parts = [_file_part(attachment) for attachment in _attached(event)]
-    text = event.text if isinstance(event, TextEvent | ApprovalReplyEvent) else ""
+    # Where not even the audio could be had, that is what is left of the message.
+    unheard = event.unheard if isinstance(event, VoiceEvent) and not parts else ""
+    text = "" if isinstance(event, HandoffEvent) else event.text or unheard
     if isinstance(event, HandoffEvent):
         # People see who passed the word to whom; no model reads it.
         passed = {"from": event.giver, "to": event.member, "marker": event.marker}
@@ -81,6 +83,8 @@ def user_row(
         metadata["correlationId"] = event.correlation_id
     if _is_command(event):
         metadata[TYPED] = True
+    if isinstance(event, VoiceEvent) or (isinstance(event, TextEvent) and event.spoken):
+        metadata["spoken"] = True
     if isinstance(event, HandoffEvent):
         metadata["sourceTag"] = f"member:{event.giver}"
     elif isinstance(event, TextEvent) and event.errand is not None:
@@ -96,7 +100,7 @@ def _attached(event: TextEvent | VoiceEvent | ApprovalReplyEvent | HandoffEvent)
         case TextEvent():
             return event.attachments
         case VoiceEvent():
-            return (event.audio,)
+            return (event.audio,) if event.audio.url else ()
         case ApprovalReplyEvent() | HandoffEvent():
             return ()
 
@@ -322,7 +326,7 @@ def result_row(thread: Thread, event: ToolResultEvent, run_id: str) -> UIMessage
 
 def surroundings_of(rows: Sequence[InboxRow]) -> str | None:
     """Return what a model is told about where the words of a turn were said, each thing once."""
-    found = [row.event.extra_context for row in rows if isinstance(row.event, TextEvent)]
+    found = [row.event.extra_context for row in rows if isinstance(row.event, TextEvent | VoiceEvent)]
     return "\n\n".join(dict.fromkeys(filter(None, found))) or None
 
 
