@@ -38,7 +38,7 @@ def lazy_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
 
 @lru_cache(maxsize=256)
 def read_pattern(text: str, *, spans_lines: bool = False) -> Any:
-    """Make a pattern of others ready; `spans_lines` lets `.` cover line ends, and `^` and `$` be those of lines.
+    """Make a pattern of others ready; with `spans_lines`, `.` covers line ends and `^` begins each line.
 
     Raise `PatternError` for one that is wrong or repeats too much.
     """
