@@ -160,6 +160,5 @@ async def test_u7_pages_are_bounded_and_end_with_the_server(
     async with hearing(served):
         pass
     # Nobody looks at the disk for nobody.
-    async with asyncio.timeout(LONG):
-        while any("_look" in repr(task.get_coro()) for task in asyncio.all_tasks()):
-            await asyncio.sleep(0)
+    looking = [task for task in asyncio.all_tasks() if "News._look" in repr(task.get_coro())]
+    await asyncio.wait_for(asyncio.gather(*looking, return_exceptions=True), LONG)
