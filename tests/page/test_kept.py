@@ -186,12 +186,16 @@ def test_u3_messages_sent_while_the_server_is_away_wait_in_sight_and_the_rerun_s
     page = watched.page
     say(page, "count to 60 slowly")
     expect(page.locator(".message.assistant")).to_contain_text("1 2 3")
+    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     serving.kill()
     expect(page.get_by_text("The connection is lost")).to_be_visible()
     say(page, "tools")
     say(page, "help")
     expect(page.get_by_text("Waiting for the server")).to_have_count(2)
     watched.shoot("waiting-message")
+    # The page may be closed meanwhile: what waits does so in the browser.
+    page.reload()
+    expect(page.get_by_role("heading", name="The server is away")).to_be_visible()
     serving.start()
     expect(page.get_by_text("The connection is lost")).to_have_count(0)
     # The run that was cut goes on in sight, and what waited is behind it.

@@ -90,6 +90,9 @@ def test_u4_hostile_markdown_runs_nothing_and_calls_nobody(open_page: OpenPage, 
     prose = page.locator(".message.assistant .prose")
     expect(prose.first).to_contain_text("<script>window.broken = 1</script>")
     expect(prose.first.locator("img:not(.diagram img)")).to_have_count(0)
+    expect(prose.first.get_by_text("run", exact=True)).to_have_attribute(
+        "title", "javascript:window.broken=1"
+    )
     expect(prose.first.get_by_role("link", name="pixel")).to_have_attribute(
         "href", "https://evil.example/pixel.png"
     )
