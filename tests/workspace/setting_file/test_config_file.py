@@ -77,6 +77,6 @@ def test_a_link_is_followed_within_the_workspace_and_no_further(tmp_path: Path) 
     layout.config.unlink()
     (tmp_path / "theirs.json").write_text("{}")
     layout.config.symlink_to(tmp_path / "theirs.json")
-    with pytest.raises(WorkspaceError, match="ship.json is a link that leads out of the workspace"):
+    with pytest.raises(WorkspaceError, match=r"ship\.json is a link that leads out of the workspace"):
         write_key(layout, layout.config, "llm", 2)
     assert (tmp_path / "theirs.json").read_text() == "{}"
