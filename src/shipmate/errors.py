@@ -90,6 +90,14 @@ class PrimingError(UserError):
     """That priming script breaks the format. Run `shipmate priming check` to see where."""
 
 
+class PatternError(UserError):
+    """That is no pattern to search with. Write a simpler one."""
+
+
+class SlowPatternError(PatternError):
+    """That pattern takes too long. Write a simpler one."""
+
+
 class ApprovalError(UserError):
     """That answer cannot be taken. Run `shipmate approvals list` to see what is waiting."""
 
