@@ -11,11 +11,11 @@ from shipmate.tools.exec.job import Jobs, JobTool
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.edit import Edit
 from shipmate.tools.file.memory_upsert import MemoryUpsert
-from shipmate.tools.file.project import ProjectCreate, ProjectList
 from shipmate.tools.file.read import Read
 from shipmate.tools.file.search.glob import Glob
 from shipmate.tools.file.search.grep import Grep
 from shipmate.tools.file.send_file import SendFile
+from shipmate.tools.file.shared_project import ProjectCreate, ProjectList
 from shipmate.tools.file.show_image import ShowImage
 from shipmate.tools.file.write import Write
 from shipmate.tools.tool import Tool

@@ -18,7 +18,7 @@ from shipmate.values.event import Attachment, IngressEvent, RetryEvent, TextEven
 from shipmate.values.message import JsonObject, UIMessage, metadata_of, text_of
 
 
-class Hearing:
+class SpokenRows:
     """The hearing of one thread.
 
     What was understood is kept in the inbox, in the place of the recording: after a crash nothing that has

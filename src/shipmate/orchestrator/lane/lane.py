@@ -16,7 +16,7 @@ from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed, Run
 from shipmate.orchestrator.lane import ingress
 from shipmate.orchestrator.lane.decided import asks_to_stop, open_decided, read_answer, settle_decided
-from shipmate.orchestrator.lane.heard import Hearing, unheard_reason
+from shipmate.orchestrator.lane.heard import SpokenRows, unheard_reason
 from shipmate.orchestrator.lane.note import NoteEvent, make_note
 from shipmate.orchestrator.lane.outlet import Messenger, Outlet
 from shipmate.orchestrator.lane.owner import Switch, ThreadOwner
@@ -78,7 +78,7 @@ class Lane:
         self._turn: Turn | None = None
         self._run: asyncio.Task[Outcome] | None = None
         self._is_leaving = False
-        self._hearing = Hearing(store.inbox, outlet, approvals.language)
+        self._hearing = SpokenRows(store.inbox, outlet, approvals.language)
 
     async def drain(self) -> None:
         """Take turns until nothing waits."""
