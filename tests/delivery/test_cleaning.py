@@ -27,3 +27,9 @@ from shipmate.delivery.cleaning import clean
 )
 def test_artefacts_go_and_code_stays(text: str, cleaned: str) -> None:
     assert clean(text) == cleaned
+
+
+@pytest.mark.parametrize("piece", ["<think", "<invoke ", "<|", "<s", "`", "\n ", "[INST"])
+def test_no_words_take_long(piece: str) -> None:
+    # What looked at all of it from each of its places would not be done today.
+    assert clean(piece * 100_000) is not None
