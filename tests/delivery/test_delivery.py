@@ -104,6 +104,29 @@ async def test_a_preview_of_a_process_that_ended_becomes_the_answer(
     assert shown.text.endswith("The end.")
 
 
+async def test_an_answer_whose_preview_was_taken_away_is_sent_anew_and_never_blindly_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview, "FIRST_SECONDS", 0.0)
+    model = FastModel()
+    adapter = {"capabilities": {"supportsEdits": True}}
+    async with open_chat(tmp_path, model, adapter=adapter) as (ship, platform):
+        await platform.say("hi")
+        await asyncio.wait_for(platform.wait("word"), LONG)
+        (key,) = {each.key for each in platform.in_chat("1")}
+        # Somebody deletes it, and the answer of the platform to what is sent in its place gets lost.
+        platform.shown.clear()
+        platform.losses.append(ConnectionResetError("lost"))
+        model.is_over.set()
+        await asyncio.wait_for(platform.wait("end."), LONG)
+    # A platform that knows keys would take the same one for what was deleted.
+    assert [each.key == key for each in platform.in_chat("1")] == [False]
+    async with open_chat(tmp_path, ScriptedModel([]), adapter=adapter, platform=platform) as (ship, _):
+        await ship.keeper.idle()
+        (row,) = await ship.store.outbox.list()
+        assert (row.status, row.receipt, len(platform.in_chat("1"))) == ("uncertain", None, 1)
+
+
 async def test_long_answers_come_page_by_page_and_whole_when_asked_for(tmp_path: Path) -> None:
     words = "\n\n".join(f"Paragraph {number}: {'x' * 40}." for number in range(20))
     adapter = {"capabilities": {"supportsFiles": True, "maxFileBytes": 10_000, "maxMessageChars": 300}}

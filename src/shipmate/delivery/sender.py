@@ -174,7 +174,7 @@ class Sender:
         except Exception as error:  # noqa: BLE001
             log.warning("send %d: %s", row.id, self._mask(f"{type(error).__name__}: {error}"))
             words = self._mask(str(error) or type(error).__name__)
-            if row.receipt is not None:
+            if ((await self._outbox.get(row.id)) or row).receipt is not None:
                 return await self._later(row, SendLaterError(words))
             await self.record(lambda: self._outbox.mark(row, "uncertain", words))
             await self._ask_about(await self._outbox.get(row.id) or row)
@@ -203,6 +203,7 @@ class Sender:
                 return receipt
             if row.message.extra.get("edits"):
                 raise SendRefusedError("the message that was to be changed is gone")
+            message = self.render(row := await self._outbox.gone(row), adapter)
         await self._outbox.begin(row)
         sent_id = await adapter.send(message)
         if row.attempts and adapter.capabilities.keeps_keys_seconds and adapter.capabilities.supports_edits:
@@ -316,5 +317,5 @@ class Sender:
 
 def key_of(row: OutboxRow) -> str:
     """Return what names a send to its platform: the same at each attempt, and no other's."""
-    name = f"{row.id} {row.run_id} {row.segment} {row.created_at}"
+    name = f"{row.id} {row.run_id} {row.segment} {row.created_at}{' again' if row.is_gone else ''}"
     return hashlib.sha256(name.encode()).hexdigest()[:32]

@@ -171,6 +171,11 @@ class JournalOutbox:
         """Record what the platform calls a preview; None when it is not there, or with an error may be."""
         await self._write(Show(id=row.id, receipt=receipt, error=error))
 
+    async def gone(self, row: OutboxRow) -> OutboxRow:
+        """Record that what was shown is not there any more: what follows is a send, of which nobody knows."""
+        await self._write(Show(id=row.id, is_gone=True))
+        return self._sends[row.id].row
+
     async def sent(self, row: OutboxRow, receipt: str) -> None:
         """Record the receipt of a send."""
         await self._close(row, "sent", receipt=receipt)
@@ -282,7 +287,14 @@ class JournalOutbox:
             # The whole may be known by now, and waits.
             status = "shown" if send.row.is_preview else "waiting"
             has_stray = line.receipt is None and line.error is not None
-            self._change(send_id, receipt=line.receipt, status=status, error=line.error, has_stray=has_stray)
+            self._change(
+                send_id,
+                receipt=line.receipt,
+                status=status,
+                error=line.error,
+                has_stray=has_stray,
+                is_gone=line.is_gone or send.row.is_gone,
+            )
 
     def _note_closed(self, send_id: int, line: Close) -> None:
         send = self._sends.get(send_id)
@@ -304,7 +316,8 @@ class JournalOutbox:
             self._forget_later(row)
 
     def _forget_later(self, row: OutboxRow) -> None:
-        lasts = is_question(row) or row.status in ("uncertain", "failed")
+        # What closed a question is known for as long as the question, or it would be closed again.
+        lasts = is_question(row) or "closes" in row.message.extra or row.status in ("uncertain", "failed")
         (self._lasting if lasts else self._closed).append(row.id)
 
     def _change(self, send_id: int, **values: object) -> None:
