@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shipmate.adapters.feishu.feishu_event import read_click, read_message, read_recall
@@ -34,6 +34,7 @@ KEYS = (
 CLICKS = ("action", "value", "context", "operator", "open_message_id", "thread", "data")
 
 
+@settings(max_examples=50)
 @given(ODD, st.sampled_from((*KEYS, *CLICKS, "create_time", "header", "message_type")))
 @example({"a": 1}, "content")
 @example("[" * 100_000, "content")
