@@ -112,6 +112,8 @@ class FeishuPlatform:
         self.expire = 7200
         # What the next requests about messages are answered instead; None is a silence after the work.
         self.faults: deque[Response | None] = deque()
+        # How long it takes to say that a message was taken.
+        self.slowness: Callable[[], float] = lambda: 0.0
         self.uploads: list[tuple[str, Json, bytes]] = []
         self.changed = asyncio.Event()
         # The long connections there are, those there have been, and what came over them.
@@ -268,7 +270,10 @@ class FeishuPlatform:
             ]
             piece = body[place * size : (place + 1) * size]
             frame = Frame(seq=self._count, log=2**63 + 1, service=7, method=1, headers=headers, payload=piece)
-            await self.connections[-1].send(write_frame(frame))
+            try:
+                await self.connections[-1].send(write_frame(frame))
+            except ConnectionClosed:
+                return {}
         return await answer
 
     async def _tell_endpoint(self, request: Request) -> Response:
@@ -381,6 +386,7 @@ class FeishuPlatform:
             )
             self.posted[known.id] = known
             self._note()
+        await asyncio.sleep(self.slowness())
         if self.faults and self.faults[0] is None:
             self.faults.popleft()
             return Response(status_code=502)
