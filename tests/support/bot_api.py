@@ -344,14 +344,16 @@ def _read_body(visit: Visit) -> Json:
         data = part.get_payload(decode=True)
         assert isinstance(data, bytes)
         raw = dict(part.raw_items())["content-disposition"]
-        if filename := re.search(r'filename="([^"]*)"', raw):
+        if filename := re.search(r'filename="?([^";]*)', raw):
             shown = filename[1].encode("utf-8", "surrogateescape").decode()
             found[name] = {"name": shown, "data": data, "type": part.get_content_type()}
         else:
             found[name] = json.loads(data) if data[:1] in (b"{", b"[") else data.decode()
             if name in ("message_thread_id",):
                 found[name] = int(found[name])
-    return found
+    # A file may stand in a part of another name.
+    named = {name: str(value).removeprefix("attach://") for name, value in found.items()}
+    return {name: found.get(named[name], value) for name, value in found.items()}
 
 
 def _find_entities(text: str) -> list[Json]:
