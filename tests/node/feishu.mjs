@@ -2,6 +2,7 @@
 // It tells what it hears over the long connection and what came of what it does, line by line, and ends at "bye".
 // A line of its input is a push of the platform, {headers, body}, which it opens as the SDK does.
 import * as lark from "@larksuiteoapi/node-sdk";
+import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 
 const [domain, appId, appSecret, encryptKey, verificationToken] = process.argv.slice(2);
@@ -31,11 +32,11 @@ async function answer(event) {
   const post = JSON.stringify({ zh_cn: { content: [[{ tag: "md", text: "a post" }]] } });
   const reply = await message.reply({ path: { message_id }, data: { content: post, msg_type: "post", uuid: "key-2" } });
   tell({ changed: changed.code, reply: reply.code });
-  const kept = await file.create({ data: { file_type: "stream", file_name: "a.txt", file: Buffer.from("bytes") } });
+  const kept = await file.create({ data: { file_type: "stream", file_name: "a.txt", file: createReadStream("package.json") } });
   const got = await messageResource.get({ path: { message_id, file_key: kept.file_key }, params: { type: "file" } });
   const pieces = [];
   for await (const piece of got.getReadableStream()) pieces.push(piece);
-  tell({ file: Buffer.concat(pieces).toString() });
+  tell({ file: JSON.parse(Buffer.concat(pieces)).name });
   const found = await message.get({ path: { message_id: sent.data.message_id } });
   tell({ mine: found.data.items[0].sender.id });
 }

@@ -35,7 +35,7 @@ from shipmate.adapters.feishu.feishu import FeishuSettings
 from shipmate.adapters.feishu.feishu_frame import Frame, read_frame, write_frame
 from shipmate.delivery.adapter import HookRequest
 
-APP_ID, APP_SECRET = "cli_a1", "the-app-secret"
+APP_ID, APP_SECRET = "cli_a1b2c3d4e5f60708", "the-app-secret"
 ENCRYPT_KEY, TOKEN = "the-encrypt-key", "the-verification-token"
 BOT, BOT_NAME = "ou_bot", "Mate"
 CHAT, GROUP = "oc_private", "oc_group"
@@ -309,7 +309,8 @@ class FeishuPlatform:
             await connection.send(write_frame(pong))
             self._note()
         else:
-            assert frame.find("biz_rt").isdecimal()
+            # The official library counts backwards.
+            assert frame.find("biz_rt").removeprefix("-").isdecimal()
             answer = self._answers[frame.find("message_id")]
             if not answer.done():
                 answer.set_result(json.loads(frame.payload))

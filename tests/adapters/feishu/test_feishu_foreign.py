@@ -51,7 +51,7 @@ async def test_the_official_client_talks_to_the_feishu_of_our_tests() -> None:
             # A key sends nothing twice.
             assert await hear() == {"sent": 0, "again": True}
             assert await hear() == {"changed": 0, "reply": 0}
-            assert await hear() == {"file": "bytes"}
+            assert await hear() == {"file": "shipmate-client-proof"}
             assert await hear() == {"mine": APP_ID}
             card, post = platform.in_chat(GROUP)
             assert (card.text, card.edits, post.text, post.reply_to) == (
