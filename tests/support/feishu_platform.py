@@ -273,6 +273,8 @@ class FeishuPlatform:
             try:
                 await self.connections[-1].send(write_frame(frame))
             except ConnectionClosed:
+                # Until it is known that it ended.
+                await asyncio.sleep(0.01)
                 return {}
         return await answer
 
@@ -472,7 +474,8 @@ def seal(payload: Json, key: str = ENCRYPT_KEY) -> bytes:
     start = os.urandom(16)
     cipher = Cipher(AES(hashlib.sha256(key.encode()).digest()), CBC(start)).encryptor()
     sealed = start + cipher.update(padded) + cipher.finalize()
-    return json.dumps({"encrypt": base64.b64encode(sealed).decode()}).encode()
+    # Without blanks, as the platform writes it: its library signs what it would write itself.
+    return json.dumps({"encrypt": base64.b64encode(sealed).decode()}, separators=(",", ":")).encode()
 
 
 def sign(
