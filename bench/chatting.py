@@ -88,32 +88,32 @@ async def _measure() -> list[dict[str, Any]]:
     name = "from an update's arrival to the model request, p50"
     return [
         {"name": "idle memory, Telegram and Feishu on", "value": weight, "unit": "MB", "bar": "<= 75"},
-        {"name": f"{name}, Telegram", "value": by_telegram, "unit": "ms", "bar": "<= 10"},
-        {"name": f"{name}, Feishu", "value": by_feishu, "unit": "ms", "bar": "<= 10"},
-        *_limits("Telegram", place.telegram.times, (1.0, 30), (1.0, 1), (60.0, 20)),
-        *_limits("Feishu", place.feishu.times, (1.0, 50), (1.0, 5), (60.0, 1000)),
+        {"name": f"{name}, Telegram", "value": by_telegram[0], "unit": "ms", "bar": "<= 10"},
+        {"name": "… at least", "value": by_telegram[1], "unit": "ms", "bar": None},
+        {"name": f"{name}, Feishu", "value": by_feishu[0], "unit": "ms", "bar": "<= 10"},
+        {"name": "… at least", "value": by_feishu[1], "unit": "ms", "bar": None},
+        *_limits("Telegram", place.telegram.times, (30, 1, 20)),
+        *_limits("Feishu", place.feishu.times, (50, 5, 1000)),
     ]
 
 
-def _limits(
-    name: str,
-    times: list[tuple[float, str]],
-    app: tuple[float, int],
-    chat: tuple[float, int],
-    minute: tuple[float, int],
-) -> list[dict[str, Any]]:
-    """Return how much came at most, of all chats and of one; the last limit is of Telegram's groups, or of all."""
+def _limits(name: str, times: list[tuple[float, str]], bars: tuple[int, int, int]) -> list[dict[str, Any]]:
+    """Return how much came at most: of all chats and in one, and in a minute of a group or of all."""
     chats: defaultdict[str, list[float]] = defaultdict(list)
     for at, chat_id in times:
         chats[chat_id].append(at)
     everywhere = [at for at, _ in times]
-    groups = [each for chat_id, each in chats.items() if chat_id.startswith("-")] or [everywhere]
-    rows = (
-        (f"{CHATS} chats stream, {name}: writes in a second", most([everywhere], app[0]), app[1]),
-        ("… in one chat, in 0.9 s", most(list(chats.values()), 0.9 * chat[0]), chat[1]),
-        (f"… in a minute, {'one group' if len(groups) > 1 else 'all'}", most(groups, minute[0]), minute[1]),
+    groups = [each for chat_id, each in chats.items() if chat_id.startswith("-")]
+    found = (
+        (f"{CHATS} chats stream, {name}: writes in a second", most([everywhere], 1.0)),
+        # Two that are a second apart may arrive a little closer.
+        ("… in one chat, in 0.9 s", most(list(chats.values()), 0.9)),
+        (f"… in a minute, {'one group' if groups else 'all'}", most(groups or [everywhere], 60.0)),
     )
-    return [{"name": each, "value": value, "unit": "", "bar": f"<= {bar}"} for each, value, bar in rows]
+    return [
+        {"name": each, "value": value, "unit": "", "bar": f"<= {bar}"}
+        for (each, value), bar in zip(found, bars, strict=True)
+    ]
 
 
 def most(series: list[list[float]], seconds: float) -> int:
@@ -121,14 +121,14 @@ def most(series: list[list[float]], seconds: float) -> int:
     return max(bisect_left(each, at + seconds) - place for each in series for place, at in enumerate(each))
 
 
-async def _ask_telegram(place: Place) -> float:
+async def _ask_telegram(place: Place) -> tuple[float, float]:
     def ask(number: int) -> None:
         place.telegram.say(f"hello {number}", chat={"id": 1000 + number, "type": "private"})
 
     return await _time(place, ask)
 
 
-async def _ask_feishu(place: Place) -> float:
+async def _ask_feishu(place: Place) -> tuple[float, float]:
     tasks: list[asyncio.Task[Any]] = []
 
     def ask(number: int) -> None:
@@ -140,18 +140,18 @@ async def _ask_feishu(place: Place) -> float:
     return found
 
 
-async def _time(place: Place, ask: Callable[[int], None]) -> float:
-    """Return how many milliseconds pass until the model is asked, at the median, one chat after the other."""
+async def _time(place: Place, ask: Callable[[int], None]) -> tuple[float, float]:
+    """Return how many milliseconds pass until the model is asked: at the median, and at least."""
     took: list[float] = []
     for number in range(ASKED):
         count = len(place.asked)
         began = time.monotonic()
         ask(number)
-        while len(place.asked) == count:
+        while len(place.asked) == count:  # noqa: ASYNC110
             await asyncio.sleep(0.0005)
         took.append(1000 * (place.asked[-1] - began))
         await asyncio.sleep(0.05)
-    return statistics.median(took[5:])
+    return statistics.median(took[5:]), min(took)
 
 
 async def _stream(place: Place) -> None:
@@ -165,12 +165,12 @@ async def _stream(place: Place) -> None:
     last = f"word{SECONDS * 10 - 1}"
 
     def is_whole() -> bool:
-        told = [*(str(each.get("text")) for each in place.telegram.shown.values())]
+        told = [str(each.get("text")) for each in place.telegram.shown.values()]
         told += [each.text for each in place.feishu.posted.values()]
         return sum(last in text for text in told) == 2 * CHATS
 
     async with asyncio.timeout(4 * SECONDS):
-        while not is_whole():
+        while not is_whole():  # noqa: ASYNC110
             await asyncio.sleep(0.2)
 
 

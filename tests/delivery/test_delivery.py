@@ -205,6 +205,25 @@ async def test_nobody_knows_is_listed_and_not_repeated(tmp_path: Path) -> None:
         assert (row.message.text, row.error) == ("one", "lost")
 
 
+async def test_that_a_send_begins_is_on_disk_before_it_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stands: list[list[str]] = []
+    send = MemoryAdapter.send
+
+    async def look(adapter: MemoryAdapter, message: OutgoingMessage) -> str:
+        stands.append([row.status for row in JournalOutbox(ship.layout, DISK).look()])
+        return await send(adapter, message)
+
+    monkeypatch.setattr(MemoryAdapter, "send", look)
+    async with open_chat(tmp_path, ScriptedModel(["one", "two"])) as (ship, platform):
+        await platform.say("a")
+        await asyncio.wait_for(platform.wait("one"), LONG)
+        await platform.say("b")
+        await asyncio.wait_for(platform.wait("two"), LONG)
+    assert stands == [["sending"], ["sent", "sending"]]
+
+
 async def test_where_the_platform_can_be_asked_nothing_is_doubled_or_lost(tmp_path: Path) -> None:
     async with open_chat(tmp_path, ScriptedModel(["one", "two"])) as (ship, platform):
         platform.losses.append(ConnectionResetError("lost"))

@@ -1,4 +1,4 @@
-"""The loopback Feishu is one to Feishu's own SDK too, over HTTP, over the long connection and by its pushes."""
+"""The loopback Feishu is one to its own SDK too: over HTTP, over the long connection, and by its pushes."""
 
 from __future__ import annotations
 
