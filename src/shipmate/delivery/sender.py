@@ -197,6 +197,9 @@ class Sender:
         receipt = row.receipt
         if receipt is None and row.attempts and adapter.capabilities.can_find_sends:
             receipt = await adapter.find(message)
+            if row.has_stray:
+                # Now it is known whether a preview is there.
+                await self._outbox.shown(row, receipt)
         if receipt is not None:
             with suppress(EditGoneError):
                 await adapter.edit(receipt, message)
@@ -209,6 +212,8 @@ class Sender:
         if row.attempts and adapter.capabilities.keeps_keys_seconds and adapter.capabilities.supports_edits:
             # What the platform knew the key of may have been a preview.
             await adapter.edit(sent_id, message)
+            if row.has_stray:
+                await self._outbox.shown(row, sent_id)
         return sent_id
 
     async def _later(self, row: OutboxRow, error: SendLaterError) -> float:

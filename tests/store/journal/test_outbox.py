@@ -223,3 +223,18 @@ async def test_what_is_gone_is_uncertain_when_the_process_ends_while_it_is_sent_
     assert (row.receipt, row.is_gone) == (None, True)
     later = opened(disk)
     assert [(each.status, each.is_gone) for each in await later.doubt()] == [("uncertain", True)]
+
+
+async def test_a_preview_that_was_on_its_way_when_the_whole_came_may_be_there_besides(
+    disk: MemoryDisk,
+) -> None:
+    outbox = opened(disk)
+    row = await outbox.preview("run_1", "1", *sends("The beg"))
+    assert row is not None
+    await outbox.intend("run_1", "1", sends("The whole"))
+    # The process ends before the platform has answered.
+    later = opened(disk)
+    assert await later.doubt() == []
+    assert [(each.status, each.has_stray) for each in await later.list()] == [("waiting", True)]
+    await outbox.shown(row, "p1")
+    assert [(each.receipt, each.has_stray) for each in await opened(disk).list()] == [("p1", False)]

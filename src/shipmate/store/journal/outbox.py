@@ -260,7 +260,7 @@ class JournalOutbox:
             case Intend():
                 self._put(line)
             case Revise(id=send_id, message=message):
-                self._change(send_id, message=message, is_preview=False, status="waiting")
+                self._note_whole(send_id, message)
             case Send(id=send_id, at=at):
                 row = send.row if (send := self._sends.get(send_id)) else None
                 self._change(
@@ -281,6 +281,18 @@ class JournalOutbox:
         if line.closed_at:
             self._forget_later(row)
         self._note_open(row)
+
+    def _note_whole(self, send_id: int, message: EgressMessage) -> None:
+        if send := self._sends.get(send_id):
+            # A preview that is on its way may be there besides, unless it is told what became of it.
+            has_stray = send.row.status == "sending" and send.row.receipt is None
+            self._change(
+                send_id,
+                message=message,
+                is_preview=False,
+                status="waiting",
+                has_stray=has_stray or send.row.has_stray,
+            )
 
     def _note_shown(self, send_id: int, line: Show) -> None:
         if send := self._sends.get(send_id):
