@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -192,6 +193,18 @@ async def test_a_limit_holds_up_its_chat_alone_and_keeps_its_order(tmp_path: Pat
         await asyncio.wait_for(platform.wait("one"), LONG)
 
 
+async def test_a_limit_of_the_whole_bot_holds_up_every_chat(tmp_path: Path) -> None:
+    async with open_chat(tmp_path, ScriptedModel(["one", "two"])) as (ship, platform):
+        platform.troubles += [SendLaterError(retry_after=1000, everywhere=True), RuntimeError("asked anyway")]
+        await platform.say("a", user="1")
+        while len(platform.troubles) > 1:
+            await asyncio.wait_for(platform.changed.wait(), LONG)
+        await platform.say("b", user="2")
+        await ship.keeper.idle()
+    # Nobody asked the platform again.
+    assert (len(platform.troubles), platform.shown) == (1, {})
+
+
 async def test_nobody_knows_is_listed_and_not_repeated(tmp_path: Path) -> None:
     adapter = {"capabilities": {"supportsEdits": True}}
     async with open_chat(tmp_path, ScriptedModel(["one", "two"]), adapter=adapter) as (ship, platform):
@@ -222,6 +235,44 @@ async def test_that_a_send_begins_is_on_disk_before_it_leaves(
         await platform.say("b")
         await asyncio.wait_for(platform.wait("two"), LONG)
     assert stands == [["sending"], ["sent", "sending"]]
+
+
+async def test_a_key_is_used_again_only_while_the_platform_knows_it(tmp_path: Path) -> None:
+    adapter: dict[str, Any] = {"capabilities": {"supportsEdits": True}}
+    async with open_chat(tmp_path, ScriptedModel(["one", "two"]), adapter=adapter) as (ship, platform):
+        for user, word in (("1", "one"), ("2", "two")):
+            platform.losses.append(ConnectionResetError("lost"))
+            await platform.say("a", user=user)
+            await asyncio.wait_for(platform.wait(word), LONG)
+    path = ship.layout.outbox
+    rows = {row.message.text: row for row in JournalOutbox(ship.layout, DISK).look()}
+    begun = rows["one"].begun_at
+    assert begun is not None
+    path.write_text(path.read_text().replace(begun, "2026-01-01T00:00:00.000Z"))
+    adapter["capabilities"]["keepsKeysSeconds"] = 3600
+    async with open_chat(tmp_path, ScriptedModel(["three"]), adapter=adapter, platform=platform) as (ship, _):
+        await platform.say("b", user="3")
+        await asyncio.wait_for(platform.wait("three"), LONG)
+    stands = {row.message.text: row.status for row in JournalOutbox(ship.layout, DISK).look()}
+    assert stands == {"one": "uncertain", "two": "sent", "three": "sent"}
+    assert len(platform.shown) == 3
+
+
+async def test_a_preview_whose_key_the_platform_knows_becomes_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview, "FIRST_SECONDS", 0.0)
+    model = FastModel()
+    adapter = {"capabilities": {"supportsEdits": True, "keepsKeysSeconds": 3600}}
+    async with open_chat(tmp_path, model, adapter=adapter) as (ship, platform):
+        platform.losses.append(ConnectionResetError("lost"))
+        await platform.say("hi")
+        await asyncio.wait_for(platform.wait("word"), LONG)
+        model.is_over.set()
+        await asyncio.wait_for(platform.wait("end."), LONG)
+    (row,) = JournalOutbox(ship.layout, DISK).look()
+    # It was asked for, so that nothing has to be looked after.
+    assert (row.status, row.has_stray, len(platform.shown)) == ("sent", False, 1)
 
 
 async def test_where_the_platform_can_be_asked_nothing_is_doubled_or_lost(tmp_path: Path) -> None:
