@@ -31,7 +31,7 @@ SEARCHED = int(os.environ.get("SHIPMATE_KILLS") or 0)
 KILLS = SEARCHED or 10
 SEED = int(os.environ.get("SHIPMATE_SEED") or (random.SystemRandom().randrange(1, 10**9) if SEARCHED else 1))
 KILLS_PER_WORKSPACE = 50
-REST_SECONDS = 90
+REST_SECONDS = 60
 
 
 class Talk:

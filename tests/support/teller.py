@@ -42,8 +42,8 @@ def hurry() -> None:
     telegram_pace.CHAT_SECONDS = EDIT_SECONDS
     really_find = AdapterRegistry.find
 
-    def find(registry: AdapterRegistry, name: str) -> Adapter:
-        adapter = really_find(registry, name)
+    def find(self: AdapterRegistry, name: str) -> Adapter:
+        adapter = really_find(self, name)
         adapter.capabilities = replace(adapter.capabilities, edit_seconds=EDIT_SECONDS)
         return adapter
 
