@@ -13,6 +13,8 @@ ROOMS = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name !
 CROSSING = {
     "adapters/test_small_platform.py": "people who write mail, or to WeCom, through the product",
     "adapters/telegram/test_telegram_kill.py": "a server that is killed between what it hears and says",
+    "adapters/feishu/test_feishu_foreign.py": "the loopback Feishu, by Feishu's own SDK",
+    "adapters/telegram/test_telegram_foreign.py": "the loopback Telegram, by grammY",
     "adapters/telegram/test_telegram_chat.py": "people who talk to members on Telegram, through the product",
     "models/provider/test_loading.py": "what is loaded for which provider",
     "models/wire/gemini/test_gemini_conversation.py": "Gemini's wire over HTTP, beside its SDK",

@@ -177,7 +177,7 @@ class Sender:
         except Exception as error:  # noqa: BLE001
             log.warning("send %d: %s", row.id, self._mask(f"{type(error).__name__}: {error}"))
             words = self._mask(str(error) or type(error).__name__)
-            if row.receipt is not None:
+            if ((await self._outbox.get(row.id)) or row).receipt is not None:
                 return await self._later(row, SendLaterError(words))
             await self.record(lambda: self._outbox.mark(row, "uncertain", words))
             await self._ask_about(await self._outbox.get(row.id) or row)
@@ -200,17 +200,23 @@ class Sender:
         receipt = row.receipt
         if receipt is None and row.attempts and adapter.capabilities.can_find_sends:
             receipt = await adapter.find(message)
+            if row.has_stray:
+                # Now it is known whether a preview is there.
+                await self._outbox.shown(row, receipt)
         if receipt is not None:
             with suppress(EditGoneError):
                 await adapter.edit(receipt, message)
                 return receipt
             if row.message.extra.get("edits"):
                 raise SendRefusedError("the message that was to be changed is gone")
+            message = self.render(row := await self._outbox.gone(row), adapter)
         await self._outbox.begin(row)
         sent_id = await adapter.send(message)
         if row.attempts and adapter.capabilities.keeps_keys_seconds and adapter.capabilities.supports_edits:
             # What the platform knew the key of may have been a preview.
             await adapter.edit(sent_id, message)
+            if row.has_stray:
+                await self._outbox.shown(row, sent_id)
         return sent_id
 
     async def _later(self, row: OutboxRow, error: SendLaterError) -> float:
@@ -340,5 +346,5 @@ class Sender:
 
 def key_of(row: OutboxRow) -> str:
     """Return what names a send to its platform: the same at each attempt, and no other's."""
-    name = f"{row.id} {row.run_id} {row.segment} {row.created_at}"
+    name = f"{row.id} {row.run_id} {row.segment} {row.created_at}{' again' if row.is_gone else ''}"
     return hashlib.sha256(name.encode()).hexdigest()[:32]

@@ -57,6 +57,8 @@ class OutboxRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_preview: bool = False
     # A preview of it may be there besides: nobody knows whether it arrived.
     has_stray: bool = False
+    # What was shown of it was taken away: it is sent anew, under another key.
+    is_gone: bool = False
     # When it was last begun.
     begun_at: str | None = None
     # A person wants it sent, however old it is.
@@ -225,6 +227,10 @@ class Outbox(Protocol):
 
     async def shown(self, row: OutboxRow, receipt: str | None, error: str | None = None) -> None:
         """Record what the platform calls a preview; None when it is not there, or with an error may be."""
+
+    async def gone(self, row: OutboxRow) -> OutboxRow:
+        """Record that what was shown is not there any more; what follows is sent, not changed."""
+        ...
 
     async def sent(self, row: OutboxRow, receipt: str) -> None: ...
     async def failed(self, row: OutboxRow, error: str, *, retry: bool) -> None: ...
