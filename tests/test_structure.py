@@ -29,6 +29,7 @@ ROOMS = (
     ("tools",),
     ("approvals",),
     ("orchestrator",),
+    ("crew",),
     ("delivery",),
     ("adapters",),
     ("app",),

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from shipmate.app import Shipmate
     from shipmate.approvals.service import ApprovalService
     from shipmate.context.builder import ContextBuilder, MemoryStore
+    from shipmate.crew.prompt_build import ContextMessage, PromptInput, PromptOutput, build_prompt
     from shipmate.delivery.adapter import Adapter, Button, OutgoingMessage
     from shipmate.errors import (
         ApprovalError,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         NotFoundError,
         PathError,
         PrimingError,
+        PromptTooLongError,
         RewindError,
         SendError,
         SendLaterError,
@@ -91,6 +93,7 @@ _HOMES = {
     "CommandEvent": "values.event",
     "ConfigError": "errors",
     "ContextBuilder": "context.builder",
+    "ContextMessage": "crew.prompt_build",
     "ContextTooLongError": "errors",
     "CourseEvent": "values.event",
     "DecodingError": "errors",
@@ -121,6 +124,9 @@ _HOMES = {
     "PathError": "errors",
     "PinEvent": "values.event",
     "PrimingError": "errors",
+    "PromptInput": "crew.prompt_build",
+    "PromptOutput": "crew.prompt_build",
+    "PromptTooLongError": "errors",
     "Receipt": "orchestrator.feed",
     "RehearsalModel": "models.rehearsal.rehearsal",
     "RemoteFile": "values.adapter_event",
@@ -151,6 +157,7 @@ _HOMES = {
     "UserError": "errors",
     "VoiceEvent": "values.event",
     "WorkspaceError": "errors",
+    "build_prompt": "crew.prompt_build",
     "call": "models.scripted",
     "timestamp": "values.message",
     "to_model_messages": "models.to_model",
@@ -172,6 +179,7 @@ __all__ = [
     "CommandEvent",
     "ConfigError",
     "ContextBuilder",
+    "ContextMessage",
     "ContextTooLongError",
     "CourseEvent",
     "DecodingError",
@@ -202,6 +210,9 @@ __all__ = [
     "PathError",
     "PinEvent",
     "PrimingError",
+    "PromptInput",
+    "PromptOutput",
+    "PromptTooLongError",
     "Receipt",
     "RehearsalModel",
     "RemoteFile",
@@ -232,6 +243,7 @@ __all__ = [
     "UserError",
     "VoiceEvent",
     "WorkspaceError",
+    "build_prompt",
     "call",
     "timestamp",
     "to_model_messages",
