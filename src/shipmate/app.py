@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
@@ -85,6 +86,7 @@ class Shipmate:
         self._servers = default_servers(captain_of(layout, self.config))
         self._toolset = toolset
         self._windows = Windows(layout.windows)
+        self._trace = Trace(layout, loaded.environ, loaded.mask)
         self._equipment: dict[str, Equipment] = {}
         # What members worked with before their settings changed.
         self._retired: list[Equipment] = []
@@ -110,7 +112,7 @@ class Shipmate:
             approvals=self.approvals,
             ledger=store.ledger,
             uploads=self.uploads,
-            trace=Trace(layout, loaded.environ, loaded.mask),
+            trace=self._trace,
             requests=self.requests,
         )
         self.adapters = AdapterRegistry(self.config.adapters)
@@ -183,9 +185,16 @@ class Shipmate:
         else:
             toolset = self._toolset.limited_to(member.tools)
         environ = self.crew.loaded.environ
+        models = ModelChoice(member.config.llm, environ, given, self._windows)
+        if member.is_program:
+            from shipmate.crew.program_model import ProgramChoice, ProgramModel
+
+            models = ProgramChoice(
+                member, environ, ProgramModel(member, self.sandbox, self._trace, self.loaded.mask, os.environ)
+            )
         return Equipment(
             member,
-            ModelChoice(member.config.llm, environ, given, self._windows),
+            models,
             toolset,
             ContextBuilder(member, environ=environ),
         )

@@ -1,4 +1,4 @@
-"""Build what a program is sent: a list of sections that is trimmed, then joined; nobody else assembles text."""
+"""Build what a program is sent: a list of sections that is trimmed, then joined; no driver assembles text."""
 
 from __future__ import annotations
 

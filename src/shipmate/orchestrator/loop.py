@@ -17,12 +17,12 @@ from shipmate.context.request import Context, ContextRequest, Section
 from shipmate.context.trace import Trace
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError, UserError
 from shipmate.models.neutral import describe_message
-from shipmate.models.port import Finish, ModelRequest, ToolSpec
+from shipmate.models.port import Finish, ModelRequest, RunOrigin, ToolSpec
 from shipmate.models.to_model import messages_of
 from shipmate.orchestrator.carried_file import Attachments
 from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
-from shipmate.orchestrator.step import Asked, StepReader
+from shipmate.orchestrator.step import PROGRAM, Asked, StepReader
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
 from shipmate.store.port import Ledger, StepUsage
@@ -71,6 +71,14 @@ class StepLimitError(ShipmateError):
     """Stopped after 30 steps without a reply. Say "go on" to let it continue."""
 
 
+class ProgramCutError(ShipmateError):
+    """The program was cut off: interrupted, outcome unknown. Look at what it did, then send it anew."""
+
+
+class SteeredError(ShipmateError):
+    """A person said something that cannot wait."""
+
+
 class AgentOrchestrator:
     """The loop that takes a turn from its open message to a reply, a suspension or a failure."""
 
@@ -106,6 +114,8 @@ class AgentOrchestrator:
         except StorageError:
             # What the disk refuses cannot be told in the thread; the run stays open and is taken up again.
             raise
+        except SteeredError:
+            return await turn.steer()
         except ShipmateError as error:
             return await turn.fail(error)
 
@@ -130,6 +140,9 @@ class AgentOrchestrator:
         await turn.equipment.toolset.load(called=map(tool_name, turn.open_calls()))
         if words := turn.equipment.toolset.describe_starting(turn.equipment.member.config.language):
             turn.tell(chunks.data("notice", {"text": words}, transient=True))
+        if turn.has_begun(PROGRAM):
+            # What it did by then nobody knows, and it must not do it twice.
+            raise ProgramCutError(say("program-cut"))
         if turn.steps:
             # Calls that take the process down each time would else be begun for ever.
             await turn.count_attempt()
@@ -162,13 +175,21 @@ class AgentOrchestrator:
         self._keep_request(turn, context, request)
         turn.tell(chunks.start_step())
         known = {part["toolCallId"] for part in turn.message["parts"] if "toolCallId" in part}
-        reader = StepReader(turn.tell, known, str(turn.steps), turn.language)
+
+        async def keep(*told: chunks.Chunk) -> None:
+            await turn.commit(*told)
+            # Between two calls of a program nothing of it is in the midst of something.
+            is_between = told[0]["type"].startswith("tool-output") and not turn.open_calls()
+            if is_between and turn.control.steer_asked:
+                raise SteeredError
+
+        reader = StepReader(turn.tell, known, str(turn.steps), turn.language, keep)
         await turn.count_attempt()
         began = time.perf_counter()
         try:
             finish = await reader.read(turn.equipment.models.named(turn.model).stream(request))
         except ModelStreamError as error:
-            if not turn.can_resume(begun=reader.has_begun):
+            if turn.has_begun(PROGRAM) or not turn.can_resume(begun=reader.has_begun):
                 raise
             await turn.resume(reader.unfinished, error)
             await self._keep_signatures(turn, reader)
@@ -221,7 +242,7 @@ class AgentOrchestrator:
         """Keep what belongs to this turn with its words, but for what the course was told before."""
         messages = turn.thread.history()
         last = next((each["id"] for each in reversed(messages) if each["role"] == "user"), None)
-        if last is None or not context.notes:
+        if last is None or not context.notes or turn.equipment.member.is_program:
             return
         sidecars = await self._ledger.sidecars(turn.thread_id)
         if last in sidecars and sidecars[last].context:
@@ -239,11 +260,18 @@ class AgentOrchestrator:
             zone=context.zone,
             cache_key=_name_cache(turn.thread_id),
             sampling=turn.options.sampling,
+            origin=RunOrigin(
+                thread_id=turn.thread_id,
+                run_id=turn.run_id,
+                user_id=turn.user_id,
+                owns_thread=turn.member is None,
+            ),
         )
 
     def _keep_request(self, turn: Turn, context: Context, request: ModelRequest) -> None:
-        # A command that a person typed is read by no model.
-        if self._requests is None or not self._requests.is_on or turn.model == TYPED_MODEL:
+        # A command that a person typed is read by no model, and a program is sent something else.
+        is_elsewhere = turn.model == TYPED_MODEL or turn.equipment.member.is_program
+        if self._requests is None or not self._requests.is_on or is_elsewhere:
             return
         asked = next((each for each in reversed(request.messages) if each["role"] == "user"), None)
         model = turn.equipment.models.named(turn.model).name

@@ -80,7 +80,7 @@ class Turn:
         self.initiators = initiators
         self.equip = equip
         self._language = language
-        self._member = member
+        self.member = member
         self.extra_context = extra_context
         self.control = control or Control()
         # The model that answers, when the question named one.
@@ -212,7 +212,7 @@ class Turn:
                 "threadId": self.thread_id,
                 "course": self.thread.course,
                 "runId": self.run_id,
-                **({"member": self._member} if self._member else {}),
+                **({"member": self.member} if self.member else {}),
             }
         self.tell(chunks.start(self.message["id"], metadata))
         if self._notice:

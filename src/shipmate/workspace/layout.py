@@ -340,6 +340,14 @@ class Layout:
         """Return where the login at an MCP server is kept."""
         return self.ship / "mcp" / "logins" / f"{_file_name(server)}.json"
 
+    def routing(self, thread_id: str) -> Path:
+        """Return where it is kept who was asked by whom in a thread, and why."""
+        return self.logs / "routing" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
+
+    def program_home(self, member_id: str) -> Path:
+        """Return the home of a member's program that has a login of its own."""
+        return self.ship / "homes" / _checked(member_id)
+
     def trace(self, thread_id: str) -> Path:
         return self.logs / "trace" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
 
@@ -348,8 +356,13 @@ class Layout:
         return _thread_file(self.ship / "context", ThreadId.parse(thread_id), ".jsonl")
 
     def thread_logs(self, thread_id: str) -> tuple[Path, ...]:
-        """Return where a thread's logs are kept: two files, and the folder of what its calls printed."""
-        return self.trace(thread_id), self.kept_requests(thread_id), self.call_log(thread_id, "call").parent
+        """Return where a thread's logs are kept: files, and the folder of what its calls printed."""
+        return (
+            self.trace(thread_id),
+            self.routing(thread_id),
+            self.kept_requests(thread_id),
+            self.call_log(thread_id, "call").parent,
+        )
 
     @cached_property
     def uploads(self) -> Path:
