@@ -14,6 +14,7 @@ COMMANDS = {
     "serve": "Serve the web page and the API.",
     "threads": "List, show and export conversations.",
     "context": "Show what goes into the prompt, and why.",
+    "prompt": "Show what the program of a member would be sent.",
     "approvals": "List and answer what waits for a person.",
     "outbox": "List what was not sent to platforms, or may not have been; send or forget it.",
     "people": "List who may talk from platforms; let somebody in by a code.",
@@ -24,7 +25,7 @@ COMMANDS = {
     "reindex": "Make the index of threads and search anew.",
 }
 # The commands that stand in `cli/workspace/`.
-ABOUT_THE_FOLDER = {"init", "adopt", "context", "doctor", "reindex"}
+ABOUT_THE_FOLDER = {"init", "adopt", "context", "prompt", "doctor", "reindex"}
 
 
 def main(arguments: list[str] | None = None) -> None:

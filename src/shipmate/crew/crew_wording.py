@@ -9,7 +9,7 @@ from shipmate.values.saying import Saying
 FOLDER = Path(__file__).with_name("words")
 
 
-def say(key: str, **values: object) -> Saying:
+def say(key: str, /, **values: object) -> Saying:
     """Return words for people."""
     texts = {name: value if isinstance(value, str) else str(value) for name, value in values.items()}
     return Saying(FOLDER, key, texts)

@@ -108,7 +108,7 @@ def explain_version(program: Program, path: Path) -> str:
     return ""
 
 
-def check_program(member: Member, language: str) -> list[Finding]:
+def check_program(member: Member) -> list[Finding]:
     """Tell `doctor` how the program of a member stands."""
     program, subject = program_of(member), f"member {member.id}"
     try:
@@ -116,16 +116,8 @@ def check_program(member: Member, language: str) -> list[Finding]:
         wrong = explain_version(program, path)
         home, _ = find_home(member, os.environ.get("HOME", ""))
     except (ProgramError, ModelAuthError) as error:
-        from shipmate.values.saying import tell_error
-
-        return [Finding("error", subject, tell_error(error, language))]
-    from shipmate.values.saying import tell
-
+        return [Finding("error", subject, error.args[0])]
     if wrong:
-        return [Finding("warn", subject, tell(wrong, language))]
+        return [Finding("warn", subject, wrong)]
     where = say("login-here", place=str(home)) if home else say("login-key")
-    return [
-        Finding(
-            "ok", subject, say("found", program=program.title, path=str(path), where=where).tell(language)
-        )
-    ]
+    return [Finding("ok", subject, say("found", program=program.title, path=str(path), where=where))]

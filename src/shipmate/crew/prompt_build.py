@@ -22,7 +22,7 @@ TAKES_SYSTEM = frozenset({"claude-code"})
 CUT_MARK = "\n[... {count} characters of the instructions are left out here ...]\n"
 HEAD_SHARE = 0.7
 # A line of another's words that looks like a heading of ours would pass for one.
-HEADING = re.compile(r"^(?=\[(?:SYSTEM|CONTEXT|MESSAGE)\])", re.MULTILINE)
+HEADING = re.compile(r"(?<=\n)(?=\[(?:SYSTEM|CONTEXT|MESSAGE)\])")
 
 
 class ContextMessage(msgspec.Struct, frozen=True, kw_only=True):
