@@ -16,7 +16,19 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
-    *("turn", "wire", "client", "context", "kept", "priming", "rehearsal", "server", "search", "index"),
+    *(
+        "turn",
+        "wire",
+        "client",
+        "context",
+        "program",
+        "kept",
+        "priming",
+        "rehearsal",
+        "server",
+        "search",
+        "index",
+    ),
     *("hostile", "command", "keeper", "mcp", "agentdojo", "house", "page"),
 )
 ARTEFACT = Path("artefacts/bench.json")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from shipmate import Shipmate
-from shipmate.values.message import JsonObject
+from shipmate.values.message import JsonObject, metadata_of
 from tests.support.agent_program import FIXTURES, write_real, write_stand_in
 from tests.support.provider_server import ProviderServer
 from tests.support.provider_wire import Call, Reply, ask_tools, say
@@ -79,7 +79,7 @@ async def test_a_recorded_stream_becomes_the_parts_of_a_message(
         assert expected[2] in str(output)
         thought = [] if kind == "google-gemini" else ["reasoning"]
         assert kinds == ["step-start", "text", f"tool-{tool}", *thought, "text"]
-        assert message["metadata"]["session"]
+        assert metadata_of(message)["session"]
         assert "Done now." in (outcome.text or "")
         # What a provider refused is told as such, and the next turn begins a session of its own.
         file.write_bytes((FIXTURES / f"{kind}.refused.jsonl").read_bytes())

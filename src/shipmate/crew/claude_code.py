@@ -32,7 +32,7 @@ class ClaudeCode:
     oldest = (2, 1)
     package = "@anthropic-ai/claude-code"
     logins = (".claude", ".claude.json")
-    keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK")
+    key = "ANTHROPIC_API_KEY"
 
     def takes_system(self, system: str | None, *, is_asked: bool, is_private: bool) -> bool:
         """Return True: it has a file for it."""
@@ -52,12 +52,12 @@ class ClaudeCode:
         # It retries a refused key for minutes, and refuses all rights to root where nothing confines it.
         return words, {"CLAUDE_CODE_MAX_RETRIES": "3", "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1"}
 
-    def reader(self) -> ClaudeReader:
+    def reader(self) -> ClaudeStream:
         """Return a reader for one run."""
-        return ClaudeReader()
+        return ClaudeStream()
 
 
-class ClaudeReader:
+class ClaudeStream:
     """What `--output-format stream-json` prints."""
 
     def __init__(self) -> None:

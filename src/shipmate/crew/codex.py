@@ -38,7 +38,7 @@ class Codex:
     oldest = (0, 166)
     package = "@openai/codex"
     logins = (".codex",)
-    keys = ("CODEX_API_KEY", "OPENAI_API_KEY")
+    key = "CODEX_API_KEY"
 
     def takes_system(self, system: str | None, *, is_asked: bool, is_private: bool) -> bool:
         """Return whether it was asked for, and its argument holds it."""
@@ -55,12 +55,12 @@ class Codex:
             words += ["resume", launch.session]
         return [*words, "-"], {"CODEX_HOME": str(launch.home / ".codex")}
 
-    def reader(self) -> CodexReader:
+    def reader(self) -> CodexStream:
         """Return a reader for one run."""
-        return CodexReader()
+        return CodexStream()
 
 
-class CodexReader:
+class CodexStream:
     """What `codex exec --json` prints: whole messages, no deltas."""
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ class GeminiCli:
     oldest = (0, 61)
     package = "@google/gemini-cli"
     logins = (".gemini",)
-    keys = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT")
+    key = "GEMINI_API_KEY"
 
     def takes_system(self, system: str | None, *, is_asked: bool, is_private: bool) -> bool:
         """Return whether it was asked for, and the home whose GEMINI.md it reads is the member's own."""
@@ -53,12 +53,12 @@ class GeminiCli:
         # It starts itself a second time otherwise.
         return words, {"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(settings)}
 
-    def reader(self) -> GeminiReader:
+    def reader(self) -> GeminiStream:
         """Return a reader for one run."""
-        return GeminiReader()
+        return GeminiStream()
 
 
-class GeminiReader:
+class GeminiStream:
     """What `-o stream-json` prints; the prompt is among it, in one line."""
 
     def read(self, event: JsonObject) -> Iterator[ModelEvent]:

@@ -68,9 +68,7 @@ def find_home(member: Member, host: str) -> tuple[Path | None, tuple[Path, ...]]
     if own:
         return home, own
     if not has_key(member):
-        raise ModelAuthError(
-            say("no-login", program=program.title, command=program.command, key=program.keys[0])
-        )
+        raise ModelAuthError(say("no-login", program=program.title, command=program.command, key=program.key))
     return None, ()
 
 

@@ -65,15 +65,34 @@ class ProgramReader(Protocol):
 class Program(Protocol):
     """One kind of program."""
 
-    kind: str
-    title: str
-    command: str
-    # The oldest version it was tried with, and by what it is installed.
-    oldest: tuple[int, int]
-    package: str
-    # What may hold its login, below the home; the variables that can stand for one.
-    logins: tuple[str, ...]
-    keys: tuple[str, ...]
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def command(self) -> str: ...
+
+    @property
+    def package(self) -> str:
+        """Return by what it is installed with npm."""
+        ...
+
+    @property
+    def oldest(self) -> tuple[int, int]:
+        """Return the oldest version it was tried with."""
+        ...
+
+    @property
+    def logins(self) -> tuple[str, ...]:
+        """Return what may hold its login, below the home."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """Return the variable that can stand for a login."""
+        ...
 
     def takes_system(self, system: str | None, *, is_asked: bool, is_private: bool) -> bool:
         """Return whether system text goes beside the prompt."""

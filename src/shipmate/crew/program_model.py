@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -89,7 +89,7 @@ class ProgramModel:
         stated = self._member.settings.model
         return stated if isinstance(stated, str) else stated.model if stated else None
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
         """Answer one request by starting the program."""
         origin = request.origin
         if origin is None:

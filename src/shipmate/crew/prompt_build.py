@@ -22,7 +22,7 @@ TAKES_SYSTEM = frozenset({"claude-code"})
 CUT_MARK = "\n[... {count} characters of the instructions are left out here ...]\n"
 HEAD_SHARE = 0.7
 # A line of another's words that looks like a heading of ours would pass for one.
-HEADING = re.compile(r"(?<=\n)(?=\[(?:SYSTEM|CONTEXT|MESSAGE)\])")
+HEADING = re.compile(r"\n(?=\[(?:SYSTEM|CONTEXT|MESSAGE)\])")
 
 
 class ContextMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ def build_prompt(given: PromptInput) -> PromptOutput:
     """Return what a program is sent; raise PromptTooLongError when what must not be cut does not fit."""
     if len(given.role_summary) > SUMMARY_LIMIT:
         raise UserError(say("summary-long", count=len(given.role_summary), limit=SUMMARY_LIMIT))
-    message = storable(given.message)
+    message = _mend(given.message)
     fixed = [text for each in (given.role_summary, given.system_instruction_text) if (text := _clean(each))]
     takes_system = given.takes_system
     if takes_system is None:
@@ -111,13 +111,13 @@ class _Room:
         return self._bytes >= 0 and (self._tokens is None or self._tokens >= 0)
 
     def take(self, text: str) -> None:
-        self._bytes -= len(text.encode())
+        self._bytes -= _size(text)
         if self._tokens is not None:
             self._tokens -= estimate_tokens(text)
 
     def has_for(self, text: str) -> bool:
         # A character takes at least a byte: what is far too long is not looked at.
-        if len(text) > self._bytes or len(text.encode()) > self._bytes:
+        if len(text) > self._bytes or _size(text) > self._bytes:
             return False
         return self._tokens is None or estimate_tokens(text) <= self._tokens
 
@@ -158,7 +158,8 @@ def _seen_by(given: PromptInput) -> Iterator[ContextMessage]:
 def _line_of(message: ContextMessage) -> str:
     sender, to = (" ".join(name.split()) for name in (message.sender, message.to or "all"))
     # A space in front shows every word and makes it no heading.
-    return f"{sender} -> {to}: {HEADING.sub(' ', storable(message.content))}"
+    content = HEADING.sub("\n ", _mend(message.content))
+    return f"{sender} -> {to}: {content}"
 
 
 def _cut_middle(text: str, before: str, room: _Room) -> str:
@@ -177,5 +178,15 @@ def _ends_of(text: str, kept: int) -> str:
     return text[:head] + CUT_MARK.format(count=len(text) - kept) + text[len(text) - (kept - head) :]
 
 
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
 def _clean(text: str | None) -> str:
-    return storable((text or "").strip("\r\n"))
+    return _mend((text or "").strip("\r\n"))
+
+
+def _mend(text: str) -> str:
+    """Return a text that can be written as UTF-8."""
+    # Nothing of ASCII has to be looked at.
+    return text if text.isascii() else storable(text)

@@ -114,6 +114,9 @@ class StepReader:
                 self._tell(tell_notice(event, self._language))
             case Finish():
                 self.finish = event
+            case _:
+                # What programs tell is kept, and not only told.
+                pass
 
     async def _keep_program(self, event: ProgramEvent) -> None:
         """Keep what a program does as it does it: its calls are made by nobody else."""
