@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shipmate.adapters.adapter_registry import AdapterRegistry
 from shipmate.approvals.reply.suggest import Suggester
@@ -58,6 +58,9 @@ from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.member import Member, captain_of
 from shipmate.workspace.upload import UploadFolder, Uploads
 
+if TYPE_CHECKING:
+    from shipmate.crew.live_program import LiveProgram
+
 log = logging.getLogger(__name__)
 
 
@@ -86,6 +89,8 @@ class Shipmate:
         self._servers = default_servers(captain_of(layout, self.config))
         self._toolset = toolset
         self._windows = Windows(layout.windows)
+        # Programs that wait for a person's answer.
+        self._waiting: dict[str, LiveProgram] = {}
         self._trace = Trace(layout, loaded.environ, loaded.mask)
         self._equipment: dict[str, Equipment] = {}
         # What members worked with before their settings changed.
@@ -188,10 +193,13 @@ class Shipmate:
         models = ModelChoice(member.config.llm, environ, given, self._windows)
         if member.is_program:
             from shipmate.crew.program_model import ProgramChoice, ProgramModel
+            from shipmate.crew.program_tool import ProgramToolset
 
-            models = ProgramChoice(
-                member, environ, ProgramModel(member, self.sandbox, self._trace, self.loaded.mask, os.environ)
+            program = ProgramModel(
+                member, self.sandbox, self._trace, self.loaded.mask, os.environ, self._waiting
             )
+            models = ProgramChoice(member, environ, program)
+            toolset = ProgramToolset(default_toolset(member, self.sandbox), program.prefix, program.allow)
         return Equipment(
             member,
             models,

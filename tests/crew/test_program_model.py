@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from shipmate import Shipmate
+from shipmate import FeedEvent, Shipmate
 from shipmate.values.message import JsonObject, metadata_of
 from tests.support.agent_program import FIXTURES, write_real, write_stand_in
 from tests.support.provider_server import ProviderServer
 from tests.support.provider_wire import Call, Reply, ask_tools, say
 from tests.support.running import command_lines
 from tests.support.wait import LONG
-from tests.support.workspace import ROOM, chunks_until_end, messages_of, said, talk, tools_of
+from tests.support.workspace import ROOM, chunks_until_end, messages_of, pressed, said, talk, tools_of
 
 # 700 KB of several kinds of characters, whose every byte must arrive.
 LONG_MESSAGE = "汉字 emoji 🚢 and a tab\t.\n" * 20_000 + "The end"
@@ -131,7 +131,8 @@ async def test_rights_are_to_read_unless_the_mode_says_more(
     (home / ".claude").mkdir(parents=True)
     (home / "other").write_text("private")
     monkeypatch.setenv("HOME", str(home))
-    write_stand_in(root, "probe", home="shared", systemInstruction="Be brief.", env={"DEBUG_ME": "1"})
+    (root / "ship.json").write_text('{"permissions": {"mode": "read-only"}}')
+    write_stand_in(root, "probe", home="shared", systemInstruction="Be brief.")
     (root / ".env").write_text("TOKEN=secret\n")
     async with Shipmate.open(root, environ={"DEBUG": "1"}) as ship:
         found = json.loads((await talk(ship, "look [MESSAGE]", member="bo")).text or "")
@@ -190,25 +191,74 @@ async def test_what_is_missing_is_said_in_the_thread(root: Path, monkeypatch: py
             assert words in (outcome.error or "")
 
 
-async def test_a_stop_and_a_word_that_cannot_wait_end_the_program(root: Path) -> None:
-    program = write_stand_in(root, "hang")
+async def until_call(queue: asyncio.Queue[FeedEvent]) -> None:
+    """Wait until the program makes a call."""
+    while True:
+        event = await asyncio.wait_for(queue.get(), LONG)
+        if event.chunk is not None and event.chunk["type"] == "tool-input-available":
+            return
+
+
+async def test_a_stop_a_word_that_cannot_wait_and_the_end_of_the_keeper_end_the_program(root: Path) -> None:
+    (root / "ship.json").write_text('{"permissions": {"mode": "auto-edit"}}')
+    program = write_stand_in(root, "steps")
     async with Shipmate.open(root, environ={}) as ship, ship.keeper.watch(ROOM) as queue:
         receipt = await ship.receive(said("go", member="bo"))
-        while (event := await asyncio.wait_for(queue.get(), LONG)).chunk is None or event.chunk[
-            "type"
-        ] != "tool-input-available":
-            pass
+        await until_call(queue)
         assert is_running(program)
         await ship.keeper.stop(ROOM)
-        outcome = await receipt.outcome()
-        assert outcome.status == "stopped"
+        assert (await receipt.outcome()).status == "stopped"
         assert not is_running(program)
+        receipt = await ship.receive(said("again", member="bo"))
+        await until_call(queue)
+        waiting = await ship.receive(said("wait", member="bo", steer=True))
+        assert (await receipt.outcome()).status == "steered"
+        await until_call(queue)
+        assert is_running(program)
+    assert not is_running(program)
+    del waiting
+
+
+@pytest.mark.parametrize("approved", [True, False])
+async def test_what_a_program_asks_becomes_an_approval_and_the_answer_reaches_it(
+    approved: bool, root: Path
+) -> None:
+    program = write_stand_in(root, "ask")
+    async with Shipmate.open(root, environ={}) as ship:
+        assert (await talk(ship, "go", member="bo")).status == "suspended"
+        assert is_running(program)
+        assert not (root / "made").exists()
+        (question,) = await ship.approvals.pending(ROOM)
+        assert question.tool == "claude_Bash"
+        outcome = await (await ship.receive(pressed(question.id, approved=approved))).outcome()
+        assert (outcome.status, outcome.error) == ("replied", None)
+        told = json.loads(outcome.text or "")
+        assert told["behavior"] == ("allow" if approved else "deny")
+        assert (root / "made").exists() == approved
+        # It was let go in its own time.
+        assert (root / "left").exists()
+        (call,) = tools_of((await messages_of(ship))[-1])
+        assert call[1:] == (("output-available", "allow") if approved else ("output-denied", None))
+        assert not is_running(program)
+
+
+async def test_a_program_that_waited_for_an_answer_does_not_outlive_its_keeper(root: Path) -> None:
+    program = write_stand_in(root, "ask")
+    async with Shipmate.open(root, environ={}) as ship:
+        await talk(ship, "go", member="bo")
+    assert not is_running(program)
+    async with Shipmate.open(root, environ={}) as ship:
+        (question,) = await ship.approvals.pending(ROOM)
+        outcome = await (await ship.receive(pressed(question.id, approved=True))).outcome()
+        assert outcome.status == "failed"
+        assert "interrupted, outcome unknown" in (outcome.error or "")
+        assert not (root / "made").exists()
 
 
 KEEPER = """
 import asyncio, sys
 from pathlib import Path
-from shipmate import Shipmate
+from shipmate import FeedEvent, Shipmate
 from tests.support.workspace import said
 async def main():
     async with Shipmate.open(Path(sys.argv[1]), environ={}) as ship:
@@ -238,7 +288,7 @@ async def test_a_program_that_was_cut_off_with_its_keeper_is_not_run_twice(root:
 
 def tool_for(kind: str, root: Path) -> Call:
     return {
-        "claude-code": Call("Read", json.dumps({"file_path": str(root / "a.md")}), "toolu_1"),
+        "claude-code": Call("Bash", json.dumps({"command": "echo hi > made.txt"}), "toolu_1"),
         "openai-codex": Call("view_image", json.dumps({"path": "none.png"}), "call_1"),
         "google-gemini": Call("read_file", '{"file_path": "a.md"}', "call_1"),
     }[kind]
@@ -258,9 +308,17 @@ async def test_the_real_program_is_driven_from_the_first_word_to_a_stop(kind: st
         server.script(ask_tools(tool_for(kind, root), text="Look. "), say("Done now.", deltas=3))
         async with Shipmate.open(root, environ={}) as ship, ship.keeper.watch(ROOM) as queue:
             outcome = await talk(ship, LONG_MESSAGE, member="bo")
+            if kind == "claude-code":
+                # It asks first, and the answer reaches it.
+                assert outcome.status == "suspended"
+                (question,) = await ship.approvals.pending(ROOM)
+                outcome = await (await ship.receive(pressed(question.id, approved=True))).outcome()
+                assert (root / "made.txt").read_text() == "hi\n"
             assert (outcome.status, outcome.error) == ("replied", None)
             assert (outcome.text or "").endswith("Done now.")
-            deltas = [each for each in await chunks_until_end(queue) if each["type"] == "text-delta"]
+            chunks = await chunks_until_end(queue)
+            chunks += await chunks_until_end(queue) if kind == "claude-code" else []
+            deltas = [each for each in chunks if each["type"] == "text-delta"]
             assert len(deltas) >= (2 if kind == "openai-codex" else 4)
             body = json.dumps(server.requests[0].body, ensure_ascii=False)
             told = json.dumps(LONG_MESSAGE, ensure_ascii=False)[1:-1]

@@ -27,7 +27,9 @@ def end(text, **more): tell(type="result", subtype="success", is_error=False, re
 def can(work):
     try: return work() or True
     except OSError as error: return error.strerror
-prompt = sys.stdin.read()
+def hear(): return json.loads(sys.stdin.readline())
+is_asking = "--permission-prompt-tool" in sys.argv
+prompt = hear()["message"]["content"][0]["text"] if is_asking else sys.stdin.read()
 act = os.environ["ACT"]
 if act == "resume" and "--resume" in sys.argv:
     print("No conversation found with session ID: gone", file=sys.stderr); sys.exit(1)
@@ -48,6 +50,24 @@ if act == "hang":
     tell(type="assistant", message={{"content": [{{"type": "text", "text": "Wait."}},
         {{"type": "tool_use", "id": "t1", "name": "Bash", "input": {{"command": "sleep"}}}}]}})
     time.sleep(300)
+def use(call_id, **more):
+    block = {{"type": "tool_use", "id": call_id, "name": "Bash", "input": {{}}}}
+    tell(type="assistant", message={{"content": [block]}})
+def result(call_id, text):
+    block = {{"type": "tool_result", "tool_use_id": call_id, "content": text}}
+    tell(type="user", message={{"content": [block]}})
+if act == "steps":
+    for number in range(1000):
+        use(f"t{{number}}"); time.sleep(0.05); result(f"t{{number}}", "ok")
+if act == "ask":
+    use("t1")
+    tell(type="control_request", request_id="r1", request={{"subtype": "can_use_tool", "tool_name": "Bash",
+        "tool_use_id": "t1", "input": {{"command": "touch made"}}}})
+    answer = hear()["response"]["response"]
+    if answer["behavior"] == "allow": Path("made").touch()
+    result("t1", answer["behavior"])
+    tell(type="assistant", message={{"content": [{{"type": "text", "text": json.dumps(answer)}}]}})
+    end("x"); sys.stdin.read(); Path("left").touch()
 if act == "tick":
     while True:
         tell(type="system", subtype="status"); time.sleep(0.05)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from shipmate.crew.program import Launch, explain_failure, field, name_tool, number, write_private
 from shipmate.models.port import (
     Finish,
@@ -16,11 +18,15 @@ from shipmate.models.port import (
     ReasoningDelta,
     ReasoningEnd,
     TextDelta,
+    ToolCall,
     Usage,
 )
 from shipmate.values.message import JsonObject
 
-MODES = {"read": "default", "edit": "acceptEdits", "all": "bypassPermissions"}
+PREFIX = "claude"
+# Questions to somebody who sits before it.
+DIALOGUES = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
+MODES = {"read": "default", "ask": "default", "edit": "acceptEdits", "all": "bypassPermissions"}
 
 
 class ClaudeCode:
@@ -31,6 +37,8 @@ class ClaudeCode:
     command = "claude"
     oldest = (2, 1)
     package = "@anthropic-ai/claude-code"
+    prefix = PREFIX
+    asks = True
     logins = (".claude", ".claude.json")
     key = "ANTHROPIC_API_KEY"
 
@@ -42,6 +50,10 @@ class ClaudeCode:
         """Return how it is called."""
         words = ["-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages"]
         words += ["--permission-mode", MODES[launch.access]]
+        if launch.access == "ask":
+            # What its own settings allow is not asked for; here our rules say what is.
+            words += ["--input-format", "stream-json", "--permission-prompt-tool", "stdio"]
+            words += ["--setting-sources", "", "--disallowedTools", ",".join(DIALOGUES)]
         if launch.model:
             words += ["--model", launch.model]
         if launch.session:
@@ -52,6 +64,11 @@ class ClaudeCode:
         # It retries a refused key for minutes, and refuses all rights to root where nothing confines it.
         return words, {"CLAUDE_CODE_MAX_RETRIES": "3", "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1"}
 
+    def ask(self, prompt: str) -> bytes:
+        """Return the prompt as one message."""
+        content = [{"type": "text", "text": prompt}]
+        return _line({"type": "user", "message": {"role": "user", "content": content}})
+
     def reader(self) -> ClaudeStream:
         """Return a reader for one run."""
         return ClaudeStream()
@@ -61,6 +78,9 @@ class ClaudeStream:
     """What `--output-format stream-json` prints."""
 
     def __init__(self) -> None:
+        # The questions it asked, by the calls they are about.
+        self._asked: dict[str, tuple[str, Any]] = {}
+        self._refused: set[str] = set()
         self._has_deltas = False
         self._has_text = False
         self._is_thinking = False
@@ -81,7 +101,9 @@ class ClaudeStream:
             case "assistant", _ if not event.get("is_api_error_message"):
                 yield from self._blocks(field(event, "message", "content"))
             case "user", _:
-                yield from _results(field(event, "message", "content"))
+                yield from self._results(field(event, "message", "content"))
+            case "control_request", _ if field(event, "request", "subtype") == "can_use_tool":
+                yield from self._question(str(event.get("request_id")), event["request"])
             case "result", _:
                 yield from self._end(event)
             case _:
@@ -102,15 +124,40 @@ class ClaudeStream:
     def _blocks(self, content: Any) -> Iterator[ModelEvent]:
         for block in content if isinstance(content, list) else ():
             if field(block, "type") == "tool_use":
-                yield ProgramCall(
-                    str(field(block, "id")), name_tool("claude", field(block, "name")), field(block, "input")
-                )
+                name = name_tool(PREFIX, field(block, "name"))
+                yield ProgramCall(str(field(block, "id")), name, field(block, "input"))
             elif field(block, "type") == "text":
                 # Told piece by piece before, or only here.
                 if not self._has_deltas:
                     self._has_text = True
                     yield TextDelta(str(field(block, "text") or ""))
                 self._has_deltas = False
+
+    def _results(self, content: Any) -> Iterator[ModelEvent]:
+        for block in content if isinstance(content, list) else ():
+            call_id = str(field(block, "tool_use_id"))
+            if field(block, "type") != "tool_result" or call_id in self._refused:
+                continue
+            said = field(block, "content")
+            if isinstance(said, list):
+                said = "\n".join(str(field(each, "text") or f"[{field(each, 'type')}]") for each in said)
+            yield ProgramResult(call_id, said or "", is_error=bool(field(block, "is_error")))
+
+    def _question(self, request_id: str, request: JsonObject) -> Iterator[ModelEvent]:
+        call_id, arguments = str(request.get("tool_use_id") or request_id), request.get("input")
+        self._asked[call_id] = (request_id, arguments)
+        written = msgspec.json.encode(arguments).decode()
+        yield ToolCall(call_id, name_tool(PREFIX, request.get("tool_name")), written)
+
+    def answer(self, call_id: str, refusal: str | None) -> bytes:
+        """Return the answer to a question of it."""
+        request_id, arguments = self._asked.pop(call_id)
+        if refusal is not None:
+            self._refused.add(call_id)
+        allowed = {"behavior": "allow", "updatedInput": arguments}
+        said = allowed if refusal is None else {"behavior": "deny", "message": refusal}
+        response = {"subtype": "success", "request_id": request_id, "response": said}
+        return _line({"type": "control_response", "response": response})
 
     def _end(self, event: JsonObject) -> Iterator[ModelEvent]:
         said = event.get("result")
@@ -131,11 +178,5 @@ class ClaudeStream:
         yield Finish("stop", usage)
 
 
-def _results(content: Any) -> Iterator[ModelEvent]:
-    for block in content if isinstance(content, list) else ():
-        if field(block, "type") == "tool_result":
-            said = field(block, "content")
-            if isinstance(said, list):
-                said = "\n".join(str(field(each, "text") or f"[{field(each, 'type')}]") for each in said)
-            is_error = bool(field(block, "is_error"))
-            yield ProgramResult(str(field(block, "tool_use_id")), said or "", is_error=is_error)
+def _line(value: JsonObject) -> bytes:
+    return msgspec.json.encode(value) + b"\n"

@@ -27,6 +27,7 @@ ARGUMENT_LIMIT = 100_000
 SAID = ("agent_message", "reasoning", "error")
 # What of an item is told as its call's arguments; the rest is its result.
 ASKED = ("command", "server", "tool", "arguments", "query", "changes", "items")
+PREFIX = "codex"
 
 
 class Codex:
@@ -37,6 +38,8 @@ class Codex:
     command = "codex"
     oldest = (0, 166)
     package = "@openai/codex"
+    prefix = PREFIX
+    asks = False
     logins = (".codex",)
     key = "CODEX_API_KEY"
 
@@ -55,6 +58,10 @@ class Codex:
             words += ["resume", launch.session]
         return [*words, "-"], {"CODEX_HOME": str(launch.home / ".codex")}
 
+    def ask(self, prompt: str) -> bytes:
+        """Return nothing: it cannot ask."""
+        return b""
+
     def reader(self) -> CodexStream:
         """Return a reader for one run."""
         return CodexStream()
@@ -66,6 +73,10 @@ class CodexStream:
     def __init__(self) -> None:
         self._begun: set[str] = set()
         self._has_text = False
+
+    def answer(self, call_id: str, refusal: str | None) -> bytes:
+        """Return nothing: it never asked."""
+        return b""
 
     def read(self, event: JsonObject) -> Iterator[ModelEvent]:
         """Return what one event means."""
@@ -96,7 +107,7 @@ class CodexStream:
         self._begun.add(call_id)
         self._has_text = False
         asked = {key: item[key] for key in ASKED if key in item}
-        return ProgramCall(call_id, name_tool("codex", item.get("type")), asked)
+        return ProgramCall(call_id, name_tool(PREFIX, item.get("type")), asked)
 
     def _complete(self, item: JsonObject) -> Iterator[ModelEvent]:
         kind, text = item.get("type"), str(item.get("text") or "")

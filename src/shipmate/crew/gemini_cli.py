@@ -21,6 +21,7 @@ from shipmate.values.message import JsonObject
 MODES = {"read": "default", "edit": "auto_edit", "all": "yolo"}
 # It would ask a busy provider for minutes.
 SETTINGS: JsonObject = {"general": {"maxAttempts": 3, "enableAutoUpdate": False}}
+PREFIX = "gemini"
 
 
 class GeminiCli:
@@ -31,6 +32,8 @@ class GeminiCli:
     command = "gemini"
     oldest = (0, 61)
     package = "@google/gemini-cli"
+    prefix = PREFIX
+    asks = False
     logins = (".gemini",)
     key = "GEMINI_API_KEY"
 
@@ -53,6 +56,10 @@ class GeminiCli:
         # It starts itself a second time otherwise.
         return words, {"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(settings)}
 
+    def ask(self, prompt: str) -> bytes:
+        """Return nothing: it cannot ask."""
+        return b""
+
     def reader(self) -> GeminiStream:
         """Return a reader for one run."""
         return GeminiStream()
@@ -60,6 +67,10 @@ class GeminiCli:
 
 class GeminiStream:
     """What `-o stream-json` prints; the prompt is among it, in one line."""
+
+    def answer(self, call_id: str, refusal: str | None) -> bytes:
+        """Return nothing: it never asked."""
+        return b""
 
     def read(self, event: JsonObject) -> Iterator[ModelEvent]:
         """Return what one event means."""
@@ -69,7 +80,7 @@ class GeminiStream:
             case "message" if event.get("role") == "assistant":
                 yield TextDelta(str(event.get("content") or ""))
             case "tool_use":
-                name = name_tool("gemini", event.get("tool_name"))
+                name = name_tool(PREFIX, event.get("tool_name"))
                 yield ProgramCall(str(event.get("tool_id")), name, event.get("parameters") or {})
             case "tool_result":
                 is_error = event.get("status") == "error"

@@ -11,12 +11,13 @@ import msgspec
 
 from shipmate.crew.crew_wording import say
 from shipmate.errors import ModelAuthError, ModelBusyError, ModelError
-from shipmate.models.port import ModelEvent, ProgramCall, ProgramResult
+from shipmate.models.port import ModelEvent, ProgramCall, ProgramResult, ToolCall
 from shipmate.values.message import JsonObject
 
-# What a program may do in the workspace: read, change files, or whatever the sandbox lets it.
-Access = Literal["read", "edit", "all"]
-RIGHTS: Mapping[str, Access] = {"auto-edit": "edit", "yolo": "all"}
+# What a program may do in the workspace: read, what a person approves, change files, or whatever the
+# sandbox lets it.
+Access = Literal["read", "ask", "edit", "all"]
+RIGHTS: Mapping[str, Access] = {"ask": "ask", "preview": "ask", "auto-edit": "edit", "yolo": "all"}
 LONGEST_QUOTE = 400
 NO_LOGIN = re.compile(
     r"\b40[13]\b|not logged in|log ?in\b|auth(entication|orization)? (method|required|failed)|api.?key"
@@ -42,8 +43,6 @@ class ProgramError(ModelError):
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """One start of a program."""
 
-    # The program itself, then what it is called with.
-    program: Path
     home: Path
     # Its own folder for what it needs during this run alone.
     temporary: Path
@@ -51,7 +50,6 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     session: str | None = None
     system: str | None = None
-    is_private: bool = False
 
 
 class ProgramReader(Protocol):
@@ -59,6 +57,10 @@ class ProgramReader(Protocol):
 
     def read(self, event: JsonObject) -> Iterator[ModelEvent]:
         """Return what one event means."""
+        ...
+
+    def answer(self, call_id: str, refusal: str | None) -> bytes:
+        """Return what a program is told about a call it asked for: to make it, or why not."""
         ...
 
 
@@ -100,6 +102,20 @@ class Program(Protocol):
 
     def line(self, launch: Launch) -> tuple[list[str], dict[str, str]]:
         """Return the words to call the program with, and its variables; files it needs are written."""
+        ...
+
+    @property
+    def prefix(self) -> str:
+        """Return how the names of its tools begin here."""
+        ...
+
+    @property
+    def asks(self) -> bool:
+        """Return whether it can ask a person before it acts."""
+        ...
+
+    def ask(self, prompt: str) -> bytes:
+        """Return the prompt as a program takes it that waits for answers."""
         ...
 
     def reader(self) -> ProgramReader:
@@ -145,8 +161,12 @@ class OpenCalls:
         """Take one event into account."""
         if isinstance(event, ProgramCall):
             self._open[event.call_id] = None
-        elif isinstance(event, ProgramResult):
+        elif isinstance(event, ProgramResult | ToolCall):
+            # What a person is asked about is no longer its own affair.
             self._open.pop(event.call_id, None)
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
 
     def close(self, words: str) -> Iterator[ProgramResult]:
         """Return an end for each call that has none."""

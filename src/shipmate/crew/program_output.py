@@ -27,7 +27,11 @@ class EventLines:
 
     async def next(self) -> JsonObject | None:
         """Wait for the next event; None when the program has ended, or prints what cannot be read."""
-        return await self._events.get()
+        event = await self._events.get()
+        if event is None:
+            # Whoever asks again is told the same.
+            self._events.put_nowait(None)
+        return event
 
     def write(self, data: bytes) -> None:
         """Take a piece."""

@@ -140,7 +140,7 @@ class AgentOrchestrator:
         await turn.equipment.toolset.load(called=map(tool_name, turn.open_calls()))
         if words := turn.equipment.toolset.describe_starting(turn.equipment.member.config.language):
             turn.tell(chunks.data("notice", {"text": words}, transient=True))
-        if turn.has_begun(PROGRAM):
+        if turn.has_begun(PROGRAM) and not turn.equipment.models.holds(turn.run_id):
             # What it did by then nobody knows, and it must not do it twice.
             raise ProgramCutError(say("program-cut"))
         if turn.steps:

@@ -69,6 +69,8 @@ class StepReader:
         self._size = 0
         self._open: tuple[str, str] | None = None
         self._ids: dict[str, str] = {}
+        # The calls that a program makes by itself.
+        self._programs: set[str] = set()
         self.calls: list[Asked] = []
         # What the model signed: stretches of reasoning by their place in this answer, calls by their id.
         self.signatures: list[JsonObject] = []
@@ -129,6 +131,7 @@ class StepReader:
                 told = [chunks.message_metadata({"session": session})]
             case ProgramCall(wanted, name, arguments):
                 call_id = self._name_call(wanted)
+                self._programs.add(wanted)
                 told = [
                     chunks.tool_input_available(call_id, name, arguments),
                     chunks.message_metadata({"begun": {call_id: timestamp()}}),
@@ -186,6 +189,9 @@ class StepReader:
 
     def _call(self, event: ToolCall) -> None:
         self._close()
+        if event.call_id in self._programs:
+            # A program had begun to make it, and asks first after all.
+            self._tell(chunks.message_metadata({"begun": {self._ids[event.call_id]: None}}))
         call_id = self._ids.pop(event.call_id, None) or self._name_call(event.call_id)
         self._ids.pop(event.call_id, None)
         call = _parse_call(call_id, event)
