@@ -52,6 +52,7 @@ async def test_a_recorded_stream_becomes_the_parts_of_a_message(
     kind: str, root: Path, tmp_path: Path
 ) -> None:
     program = write_stand_in(root, "fixture", kind=kind)
+    (root / "ship.json").write_text('{"permissions": {"mode": "read-only"}}')
     file = program.with_name("stream.jsonl")
     (root / "members" / "bo" / "member.json").write_text(
         json.dumps(
@@ -286,11 +287,11 @@ async def test_a_program_that_was_cut_off_with_its_keeper_is_not_run_twice(root:
         assert not (root / "started").exists()
 
 
-def tool_for(kind: str, root: Path) -> Call:
+def tool_for(kind: str) -> Call:
     return {
         "claude-code": Call("Bash", json.dumps({"command": "echo hi > made.txt"}), "toolu_1"),
         "openai-codex": Call("view_image", json.dumps({"path": "none.png"}), "call_1"),
-        "google-gemini": Call("read_file", '{"file_path": "a.md"}', "call_1"),
+        "google-gemini": Call("run_shell_command", '{"command": "echo hi > made.txt"}', "call_1"),
     }[kind]
 
 
@@ -305,10 +306,10 @@ async def test_the_real_program_is_driven_from_the_first_word_to_a_stop(kind: st
 
     async with ProviderServer(hang, is_strict=False) as server:
         write_real(root, kind, server.url, systemInstruction="Mark 7391.", idleSeconds=LONG)
-        server.script(ask_tools(tool_for(kind, root), text="Look. "), say("Done now.", deltas=3))
+        server.script(ask_tools(tool_for(kind), text="Look. "), say("Done now.", deltas=3))
         async with Shipmate.open(root, environ={}) as ship, ship.keeper.watch(ROOM) as queue:
             outcome = await talk(ship, LONG_MESSAGE, member="bo")
-            if kind == "claude-code":
+            if kind != "openai-codex":
                 # It asks first, and the answer reaches it.
                 assert outcome.status == "suspended"
                 (question,) = await ship.approvals.pending(ROOM)
@@ -317,7 +318,7 @@ async def test_the_real_program_is_driven_from_the_first_word_to_a_stop(kind: st
             assert (outcome.status, outcome.error) == ("replied", None)
             assert (outcome.text or "").endswith("Done now.")
             chunks = await chunks_until_end(queue)
-            chunks += await chunks_until_end(queue) if kind == "claude-code" else []
+            chunks += await chunks_until_end(queue) if kind != "openai-codex" else []
             deltas = [each for each in chunks if each["type"] == "text-delta"]
             assert len(deltas) >= (2 if kind == "openai-codex" else 4)
             body = json.dumps(server.requests[0].body, ensure_ascii=False)
@@ -340,5 +341,5 @@ async def test_the_real_program_is_driven_from_the_first_word_to_a_stop(kind: st
             await ship.keeper.stop(ROOM)
             assert (await receipt.outcome()).status == "stopped"
             assert not is_running(root / ".ship" / "homes")
-            assert not is_running("stream-json\0--")
+            assert not is_running("--skip-trust")
     assert "session resumed" in routes_of(root)[1]

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from shipmate.crew.program import Launch, explain_failure, field, name_tool, number, write_private
+from shipmate.crew.program import Launch, Opening, explain_failure, field, name_tool, number, write_private
 from shipmate.models.port import (
     Finish,
     ModelEvent,
@@ -64,20 +64,16 @@ class ClaudeCode:
         # It retries a refused key for minutes, and refuses all rights to root where nothing confines it.
         return words, {"CLAUDE_CODE_MAX_RETRIES": "3", "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1"}
 
-    def ask(self, prompt: str) -> bytes:
-        """Return the prompt as one message."""
-        content = [{"type": "text", "text": prompt}]
-        return _line({"type": "user", "message": {"role": "user", "content": content}})
-
-    def reader(self) -> ClaudeStream:
+    def reader(self, opening: Opening | None) -> ClaudeStream:
         """Return a reader for one run."""
-        return ClaudeStream()
+        return ClaudeStream(opening)
 
 
 class ClaudeStream:
     """What `--output-format stream-json` prints."""
 
-    def __init__(self) -> None:
+    def __init__(self, opening: Opening | None = None) -> None:
+        self._opening = opening
         # The questions it asked, by the calls they are about.
         self._asked: dict[str, tuple[str, Any]] = {}
         self._refused: set[str] = set()
@@ -148,6 +144,14 @@ class ClaudeStream:
         self._asked[call_id] = (request_id, arguments)
         written = msgspec.json.encode(arguments).decode()
         yield ToolCall(call_id, name_tool(PREFIX, request.get("tool_name")), written)
+
+    def take(self) -> bytes:
+        """Return the prompt as one message, once."""
+        opening, self._opening = self._opening, None
+        if opening is None:
+            return b""
+        content = [{"type": "text", "text": opening.prompt}]
+        return _line({"type": "user", "message": {"role": "user", "content": content}})
 
     def answer(self, call_id: str, refusal: str | None) -> bytes:
         """Return the answer to a question of it."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from shipmate.crew.program import Launch, explain_failure, field, name_tool, number
+from shipmate.crew.program import Launch, Opening, Unasking, explain_failure, field, name_tool, number
 from shipmate.models.port import (
     Finish,
     ModelEvent,
@@ -58,25 +58,17 @@ class Codex:
             words += ["resume", launch.session]
         return [*words, "-"], {"CODEX_HOME": str(launch.home / ".codex")}
 
-    def ask(self, prompt: str) -> bytes:
-        """Return nothing: it cannot ask."""
-        return b""
-
-    def reader(self) -> CodexStream:
+    def reader(self, opening: Opening | None) -> CodexStream:
         """Return a reader for one run."""
         return CodexStream()
 
 
-class CodexStream:
+class CodexStream(Unasking):
     """What `codex exec --json` prints: whole messages, no deltas."""
 
     def __init__(self) -> None:
         self._begun: set[str] = set()
         self._has_text = False
-
-    def answer(self, call_id: str, refusal: str | None) -> bytes:
-        """Return nothing: it never asked."""
-        return b""
 
     def read(self, event: JsonObject) -> Iterator[ModelEvent]:
         """Return what one event means."""

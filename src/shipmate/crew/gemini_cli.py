@@ -6,7 +6,18 @@ from collections.abc import Iterator
 
 import msgspec
 
-from shipmate.crew.program import Launch, explain_failure, field, name_tool, number, write_private
+from shipmate.crew.acp_stream import AcpStream
+from shipmate.crew.program import (
+    Launch,
+    Opening,
+    ProgramReader,
+    Unasking,
+    explain_failure,
+    field,
+    name_tool,
+    number,
+    write_private,
+)
 from shipmate.models.port import (
     Finish,
     ModelEvent,
@@ -18,7 +29,7 @@ from shipmate.models.port import (
 )
 from shipmate.values.message import JsonObject
 
-MODES = {"read": "default", "edit": "auto_edit", "all": "yolo"}
+MODES = {"read": "default", "ask": "default", "edit": "auto_edit", "all": "yolo"}
 # It would ask a busy provider for minutes.
 SETTINGS: JsonObject = {"general": {"maxAttempts": 3, "enableAutoUpdate": False}}
 PREFIX = "gemini"
@@ -33,7 +44,7 @@ class GeminiCli:
     oldest = (0, 61)
     package = "@google/gemini-cli"
     prefix = PREFIX
-    asks = False
+    asks = True
     logins = (".gemini",)
     key = "GEMINI_API_KEY"
 
@@ -44,10 +55,12 @@ class GeminiCli:
     def line(self, launch: Launch) -> tuple[list[str], dict[str, str]]:
         """Return how it is called."""
         # Without --skip-trust it stops in a folder nobody vouched for in its own window.
-        words = ["-o", "stream-json", "--skip-trust", "--approval-mode", MODES[launch.access]]
+        is_asking = launch.access == "ask"
+        words = ["--acp"] if is_asking else ["-o", "stream-json"]
+        words += ["--skip-trust", "--approval-mode", MODES[launch.access]]
         if launch.model:
             words += ["--model", launch.model]
-        if launch.session:
+        if launch.session and not is_asking:
             words += ["--resume", launch.session]
         if launch.system is not None:
             (launch.home / ".gemini").mkdir(exist_ok=True)
@@ -56,21 +69,13 @@ class GeminiCli:
         # It starts itself a second time otherwise.
         return words, {"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(settings)}
 
-    def ask(self, prompt: str) -> bytes:
-        """Return nothing: it cannot ask."""
-        return b""
-
-    def reader(self) -> GeminiStream:
+    def reader(self, opening: Opening | None) -> ProgramReader:
         """Return a reader for one run."""
-        return GeminiStream()
+        return GeminiStream() if opening is None else AcpStream(opening, self.title, PREFIX)
 
 
-class GeminiStream:
+class GeminiStream(Unasking):
     """What `-o stream-json` prints; the prompt is among it, in one line."""
-
-    def answer(self, call_id: str, refusal: str | None) -> bytes:
-        """Return nothing: it never asked."""
-        return b""
 
     def read(self, event: JsonObject) -> Iterator[ModelEvent]:
         """Return what one event means."""

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from typing import IO
 
 from shipmate.crew.crew_wording import say
-from shipmate.crew.program import NO_SESSION, OpenCalls, Program, ProgramError, explain_failure
+from shipmate.crew.program import NO_SESSION, OpenCalls, Program, ProgramError, ProgramReader, explain_failure
 from shipmate.crew.program_output import EventLines
 from shipmate.errors import ModelError
 from shipmate.models.port import Finish, ModelEvent, ProgramResult, TextDelta, ToolCall
@@ -39,6 +39,7 @@ class LiveProgram:
         self,
         member: Member,
         program: Program,
+        reader: ProgramReader,
         process: Process[EventLines],
         complaints: IO[bytes],
         pipe: asyncio.WriteTransport | None,
@@ -50,7 +51,7 @@ class LiveProgram:
         self.asked: str | None = None
         self._settings = member.settings
         self._program = program
-        self._reader = program.reader()
+        self._reader = reader
         self._process = process
         self._complaints = complaints
         self._pipe = pipe
@@ -65,6 +66,7 @@ class LiveProgram:
         self._expiry: asyncio.TimerHandle | None = None
         self._ending: asyncio.Task[None] | None = None
         self.is_ended = False
+        self._write(reader.take())
 
     async def events(self) -> AsyncGenerator[ModelEvent]:
         """Go over what it says, until it is done or a person has to be asked."""
@@ -143,8 +145,11 @@ class LiveProgram:
         self.asked = None
         if self._expiry is not None:
             self._expiry.cancel()
-        if self._pipe is not None:
-            self._pipe.write(self._reader.answer(call_id, refusal))
+        self._write(self._reader.answer(call_id, refusal))
+
+    def _write(self, data: bytes) -> None:
+        if self._pipe is not None and data:
+            self._pipe.write(data)
 
     async def _next(self, deadline: float) -> ModelEvent:
         """Return the next event; raise what went wrong."""
@@ -154,6 +159,7 @@ class LiveProgram:
                 raise self._explain_end()
             try:
                 self._kept.extend(self._reader.read(line))
+                self._write(self._reader.take())
             except ModelError as error:
                 if not self._is_begun and NO_SESSION.search(str(error)):
                     raise NotBegunError(str(error)) from error

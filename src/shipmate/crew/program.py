@@ -52,6 +52,14 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     system: str | None = None
 
 
+class Opening(msgspec.Struct, frozen=True, kw_only=True):
+    """How a conversation begins with a program that can ask: it is written to while it runs."""
+
+    prompt: str
+    folder: Path
+    session: str | None = None
+
+
 class ProgramReader(Protocol):
     """Reads what one run of a program prints; ends with `Finish`, or raises what went wrong."""
 
@@ -59,9 +67,25 @@ class ProgramReader(Protocol):
         """Return what one event means."""
         ...
 
+    def take(self) -> bytes:
+        """Return what is to be written to the program now, after an event or before the first."""
+        ...
+
     def answer(self, call_id: str, refusal: str | None) -> bytes:
         """Return what a program is told about a call it asked for: to make it, or why not."""
         ...
+
+
+class Unasking:
+    """What a program is told that never asks: nothing but its prompt."""
+
+    def take(self) -> bytes:
+        """Return nothing."""
+        return b""
+
+    def answer(self, call_id: str, refusal: str | None) -> bytes:
+        """Return nothing."""
+        return b""
 
 
 class Program(Protocol):
@@ -114,12 +138,8 @@ class Program(Protocol):
         """Return whether it can ask a person before it acts."""
         ...
 
-    def ask(self, prompt: str) -> bytes:
-        """Return the prompt as a program takes it that waits for answers."""
-        ...
-
-    def reader(self) -> ProgramReader:
-        """Return a reader for one run."""
+    def reader(self, opening: Opening | None) -> ProgramReader:
+        """Return a reader for one run; with an opening for one that can ask."""
         ...
 
 

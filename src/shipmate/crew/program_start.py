@@ -13,7 +13,7 @@ from typing import IO
 from shipmate.crew.crew_wording import say
 from shipmate.crew.installed import find_home, locate, package_of, program_of
 from shipmate.crew.live_program import LiveProgram
-from shipmate.crew.program import RIGHTS, Access, Launch, ProgramError
+from shipmate.crew.program import RIGHTS, Access, Launch, Opening, ProgramError
 from shipmate.crew.program_output import EventLines
 from shipmate.crew.prompt_build import PromptOutput
 from shipmate.errors import ToolError
@@ -62,11 +62,13 @@ class ProgramStarter:
         # Both without a name, and gone with us.
         complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the program
         pipe: asyncio.WriteTransport | None = None
+        opening: Opening | None = None
         try:
             with tempfile.TemporaryFile() as prompt:
                 if self.access == "ask":
                     stdin, pipe = await _open_pipe()
-                    pipe.write(self._program.ask(output.prompt))
+                    folder = self._member.layout.root
+                    opening = Opening(prompt=output.prompt, folder=folder, session=session)
                 else:
                     prompt.write(output.prompt.encode())
                     prompt.seek(0)
@@ -84,7 +86,10 @@ class ProgramStarter:
                 said = str(error.strerror)
                 raise ProgramError(say("failed", program=self._program.title, said=said)) from error
             raise
-        return LiveProgram(self._member, self._program, process, complaints, pipe, self._mask, origin.run_id)
+        reader = self._program.reader(opening)
+        return LiveProgram(
+            self._member, self._program, reader, process, complaints, pipe, self._mask, origin.run_id
+        )
 
     async def _spawn(
         self,
