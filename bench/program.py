@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from shipmate.context.trace import Trace
-from shipmate.crew.program_model import ProgramModel
+from shipmate.crew.program.program_model import ProgramModel
 from shipmate.crew.prompt_build import ContextMessage, PromptInput, build_prompt
 from shipmate.models.port import ModelEvent, ModelRequest, ProgramSession, RunOrigin
 from shipmate.tools.exec.sandbox.sandbox import Sandbox

@@ -59,7 +59,7 @@ from shipmate.workspace.member import Member, captain_of
 from shipmate.workspace.upload import UploadFolder, Uploads
 
 if TYPE_CHECKING:
-    from shipmate.crew.live_program import LiveProgram
+    from shipmate.crew.program.live_program import LiveProgram
 
 log = logging.getLogger(__name__)
 
@@ -192,8 +192,8 @@ class Shipmate:
         environ = self.crew.loaded.environ
         models = ModelChoice(member.config.llm, environ, given, self._windows)
         if member.is_program:
-            from shipmate.crew.program_model import ProgramChoice, ProgramModel
-            from shipmate.crew.program_tool import ProgramToolset
+            from shipmate.crew.program.program_model import ProgramChoice, ProgramModel
+            from shipmate.crew.program.program_tool import ProgramToolset
 
             program = ProgramModel(
                 member, self.sandbox, self._trace, self.loaded.mask, os.environ, self._waiting

@@ -22,12 +22,18 @@ def split_turn(messages: Sequence[UIMessage], run_id: str) -> tuple[Sequence[UIM
     return before[:place], before[place:]
 
 
-def find_session(member: Member, before: Sequence[UIMessage], *, owns_thread: bool) -> str | None:
-    """Return the program's own name for this conversation, when its last turn here ended well."""
-    last = next((each for each in reversed(before) if is_own(member, each, owns_thread=owns_thread)), None)
-    found = metadata_of(last) if last is not None else {}
+def find_session(member: Member, before: Sequence[UIMessage], origin: RunOrigin) -> str | None:
+    """Return the program's own name for this conversation, when it knows what was said here and no more.
+
+    It does not after a turn that ended badly, for an answer in the place of another, and in a branch.
+    """
+    own = (each for each in reversed(before) if is_own(member, each, owns_thread=origin.owns_thread))
+    found = metadata_of(last) if (last := next(own, None)) is not None else {}
     session = found.get("session")
-    return session if isinstance(session, str) and found.get("outcome") == "replied" else None
+    if not isinstance(session, dict) or found.get("outcome") != "replied" or origin.is_retry:
+        return None
+    is_here = session.get("threadId") == origin.thread_id
+    return str(session.get("id")) if is_here else None
 
 
 def is_own(member: Member, message: UIMessage, *, owns_thread: bool) -> bool:

@@ -29,6 +29,8 @@ class RunOrigin(msgspec.Struct, frozen=True, kw_only=True):
     user_id: str = ""
     # Whether the member that answers is the one the thread belongs to.
     owns_thread: bool = True
+    # Whether this answer takes the place of an earlier one.
+    is_retry: bool = False
 
 
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True, weakref=True):
@@ -100,9 +102,10 @@ class ProgramStart(msgspec.Struct, frozen=True, tag="program-start"):
 
 
 class ProgramSession(msgspec.Struct, frozen=True, tag="program-session"):
-    """By what a program recognises this conversation later."""
+    """By what a program recognises this conversation later, in the thread it was had in."""
 
     session: str
+    thread_id: str = ""
 
 
 class ProgramCall(msgspec.Struct, frozen=True, tag="program-call"):

@@ -265,6 +265,7 @@ class AgentOrchestrator:
                 run_id=turn.run_id,
                 user_id=turn.user_id,
                 owns_thread=turn.member is None,
+                is_retry=turn.thread.replaces(turn.message["id"]),
             ),
         )
 

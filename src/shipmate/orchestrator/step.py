@@ -127,8 +127,8 @@ class StepReader:
         match event:
             case ProgramStart():
                 told = [chunks.message_metadata({"begun": {PROGRAM: timestamp()}})]
-            case ProgramSession(session):
-                told = [chunks.message_metadata({"session": session})]
+            case ProgramSession(session, thread_id):
+                told = [chunks.message_metadata({"session": {"id": session, "threadId": thread_id}})]
             case ProgramCall(wanted, name, arguments):
                 call_id = self._name_call(wanted)
                 self._programs.add(wanted)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from shipmate.cli.workspace.doctor import examine
-from shipmate.crew.installed import check_program
+from shipmate.crew.program.installed import check_program
 from shipmate.values.saying import tell
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.layout import Layout

@@ -242,7 +242,7 @@ async def _check_programs(layout: Layout, loaded: Loaded) -> list[Finding]:
     members = [each for each in Crew(layout, loaded).list() if each.is_program]
     if not members:
         return []
-    from shipmate.crew.installed import check_program
+    from shipmate.crew.program.installed import check_program
 
     found = await asyncio.gather(*(asyncio.to_thread(check_program, each) for each in members))
     return [finding for each in found for finding in each]

@@ -11,7 +11,7 @@ from shipmate.cli.place import find_layout, parse_thread_id
 from shipmate.cli.terminal.tongue import complain
 from shipmate.cli.workspace.context import look_up
 from shipmate.crew.briefing import brief, find_session, split_turn
-from shipmate.crew.installed import PROGRAMS
+from shipmate.crew.program.installed import PROGRAMS
 from shipmate.crew.prompt_build import PromptOutput, build_prompt
 from shipmate.models.port import RunOrigin
 from shipmate.values.message import user_message
@@ -46,7 +46,7 @@ def command(
     origin = RunOrigin(thread_id=thread or "", run_id="", owns_thread=chosen.id == owner)
     messages = [*history, user_message("preview", message)]
     before, _ = split_turn(messages, "")
-    session = find_session(chosen, before, owns_thread=origin.owns_thread)
+    session = find_session(chosen, before, origin)
     told = brief(chosen, messages, origin, session=session)
     channel = chosen.settings.system_channel
     made = build_prompt(

@@ -52,7 +52,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     system: str | None = None
 
 
-class Opening(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramOpening(msgspec.Struct, frozen=True, kw_only=True):
     """How a conversation begins with a program that can ask: it is written to while it runs."""
 
     prompt: str
@@ -138,7 +138,7 @@ class Program(Protocol):
         """Return whether it can ask a person before it acts."""
         ...
 
-    def reader(self, opening: Opening | None) -> ProgramReader:
+    def reader(self, opening: ProgramOpening | None) -> ProgramReader:
         """Return a reader for one run; with an opening for one that can ask."""
         ...
 

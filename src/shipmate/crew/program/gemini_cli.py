@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from shipmate.crew.acp_stream import AcpStream
-from shipmate.crew.program import (
+from shipmate.crew.program.acp_stream import AcpStream
+from shipmate.crew.program.program import (
     Launch,
-    Opening,
+    ProgramOpening,
     ProgramReader,
     Unasking,
     explain_failure,
@@ -69,7 +69,7 @@ class GeminiCli:
         # It starts itself a second time otherwise.
         return words, {"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(settings)}
 
-    def reader(self, opening: Opening | None) -> ProgramReader:
+    def reader(self, opening: ProgramOpening | None) -> ProgramReader:
         """Return a reader for one run."""
         return GeminiStream() if opening is None else AcpStream(opening, self.title, PREFIX)
 

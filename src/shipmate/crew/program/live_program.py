@@ -9,8 +9,15 @@ from collections.abc import AsyncGenerator, Callable
 from typing import IO
 
 from shipmate.crew.crew_wording import say
-from shipmate.crew.program import NO_SESSION, OpenCalls, Program, ProgramError, ProgramReader, explain_failure
-from shipmate.crew.program_output import EventLines
+from shipmate.crew.program.program import (
+    NO_SESSION,
+    OpenCalls,
+    Program,
+    ProgramError,
+    ProgramReader,
+    explain_failure,
+)
+from shipmate.crew.program.program_output import EventLines
 from shipmate.errors import ModelError
 from shipmate.models.port import Finish, ModelEvent, ProgramResult, TextDelta, ToolCall
 from shipmate.tools.exec.process import Process

@@ -11,10 +11,10 @@ import msgspec
 from shipmate.context.trace import Trace
 from shipmate.crew.briefing import brief, find_session, split_turn
 from shipmate.crew.crew_wording import say
-from shipmate.crew.installed import explain_version, locate, program_of
-from shipmate.crew.live_program import LiveProgram, NotBegunError
-from shipmate.crew.program import NO_OPTION, NO_SESSION, ProgramError, explain_failure
-from shipmate.crew.program_start import ProgramStarter
+from shipmate.crew.program.installed import explain_version, locate, program_of
+from shipmate.crew.program.live_program import LiveProgram, NotBegunError
+from shipmate.crew.program.program import NO_OPTION, NO_SESSION, ProgramError, explain_failure
+from shipmate.crew.program.program_start import ProgramStarter
 from shipmate.crew.prompt_build import PromptOutput, build_prompt
 from shipmate.crew.routing_log import log_route
 from shipmate.errors import ModelError, ModelRequestError, UserError
@@ -25,6 +25,7 @@ from shipmate.models.port import (
     ModelEvent,
     ModelRequest,
     ProgramResult,
+    ProgramSession,
     ProgramStart,
     RunOrigin,
 )
@@ -81,7 +82,7 @@ class ProgramModel:
             # Another turn has begun, and two of one conversation would be in each other's way.
             await live.end()
         before, _ = split_turn(request.messages, origin.run_id)
-        session = find_session(self._member, before, owns_thread=origin.owns_thread)
+        session = find_session(self._member, before, origin)
         is_claimed = False
         while True:
             output = self._prepare(request, origin, session)
@@ -144,6 +145,9 @@ class ProgramModel:
         try:
             async with contextlib.aclosing(live.events()) as events:
                 async for event in events:
+                    if isinstance(event, ProgramSession):
+                        yield ProgramSession(event.session, origin.thread_id)
+                        continue
                     yield event
                     is_waiting = isinstance(event, Finish) and live.asked is not None
             if not is_waiting:

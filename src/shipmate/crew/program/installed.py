@@ -7,11 +7,11 @@ import re
 import subprocess
 from pathlib import Path
 
-from shipmate.crew.claude_code import ClaudeCode
-from shipmate.crew.codex import Codex
 from shipmate.crew.crew_wording import say
-from shipmate.crew.gemini_cli import GeminiCli
-from shipmate.crew.program import Program, ProgramError
+from shipmate.crew.program.claude_code import ClaudeCode
+from shipmate.crew.program.codex import Codex
+from shipmate.crew.program.gemini_cli import GeminiCli
+from shipmate.crew.program.program import Program, ProgramError
 from shipmate.errors import ModelAuthError
 from shipmate.tools.exec.command import find_program
 from shipmate.workspace.disk.private import make_private

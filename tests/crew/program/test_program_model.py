@@ -80,7 +80,7 @@ async def test_a_recorded_stream_becomes_the_parts_of_a_message(
         assert expected[2] in str(output)
         thought = [] if kind == "google-gemini" else ["reasoning"]
         assert kinds == ["step-start", "text", f"tool-{tool}", *thought, "text"]
-        assert metadata_of(message)["session"]
+        assert metadata_of(message)["session"]["threadId"] == ROOM
         assert "Done now." in (outcome.text or "")
         # What a provider refused is told as such, and the next turn begins a session of its own.
         file.write_bytes((FIXTURES / f"{kind}.refused.jsonl").read_bytes())

@@ -7,7 +7,15 @@ from typing import Any
 
 import msgspec
 
-from shipmate.crew.program import Launch, Opening, explain_failure, field, name_tool, number, write_private
+from shipmate.crew.program.program import (
+    Launch,
+    ProgramOpening,
+    explain_failure,
+    field,
+    name_tool,
+    number,
+    write_private,
+)
 from shipmate.models.port import (
     Finish,
     ModelEvent,
@@ -64,7 +72,7 @@ class ClaudeCode:
         # It retries a refused key for minutes, and refuses all rights to root where nothing confines it.
         return words, {"CLAUDE_CODE_MAX_RETRIES": "3", "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1"}
 
-    def reader(self, opening: Opening | None) -> ClaudeStream:
+    def reader(self, opening: ProgramOpening | None) -> ClaudeStream:
         """Return a reader for one run."""
         return ClaudeStream(opening)
 
@@ -72,7 +80,7 @@ class ClaudeCode:
 class ClaudeStream:
     """What `--output-format stream-json` prints."""
 
-    def __init__(self, opening: Opening | None = None) -> None:
+    def __init__(self, opening: ProgramOpening | None = None) -> None:
         self._opening = opening
         # The questions it asked, by the calls they are about.
         self._asked: dict[str, tuple[str, Any]] = {}

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import IO
 
 from shipmate.crew.crew_wording import say
-from shipmate.crew.installed import find_home, locate, package_of, program_of
-from shipmate.crew.live_program import LiveProgram
-from shipmate.crew.program import RIGHTS, Access, Launch, Opening, ProgramError
-from shipmate.crew.program_output import EventLines
+from shipmate.crew.program.installed import find_home, locate, package_of, program_of
+from shipmate.crew.program.live_program import LiveProgram
+from shipmate.crew.program.program import RIGHTS, Access, Launch, ProgramError, ProgramOpening
+from shipmate.crew.program.program_output import EventLines
 from shipmate.crew.prompt_build import PromptOutput
 from shipmate.errors import ToolError
 from shipmate.models.port import RunOrigin
@@ -62,13 +62,13 @@ class ProgramStarter:
         # Both without a name, and gone with us.
         complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the program
         pipe: asyncio.WriteTransport | None = None
-        opening: Opening | None = None
+        opening: ProgramOpening | None = None
         try:
             with tempfile.TemporaryFile() as prompt:
                 if self.access == "ask":
                     stdin, pipe = await _open_pipe()
                     folder = self._member.layout.root
-                    opening = Opening(prompt=output.prompt, folder=folder, session=session)
+                    opening = ProgramOpening(prompt=output.prompt, folder=folder, session=session)
                 else:
                     prompt.write(output.prompt.encode())
                     prompt.seek(0)

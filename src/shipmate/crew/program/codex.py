@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from shipmate.crew.program import Launch, Opening, Unasking, explain_failure, field, name_tool, number
+from shipmate.crew.program.program import (
+    Launch,
+    ProgramOpening,
+    Unasking,
+    explain_failure,
+    field,
+    name_tool,
+    number,
+)
 from shipmate.models.port import (
     Finish,
     ModelEvent,
@@ -58,7 +66,7 @@ class Codex:
             words += ["resume", launch.session]
         return [*words, "-"], {"CODEX_HOME": str(launch.home / ".codex")}
 
-    def reader(self, opening: Opening | None) -> CodexStream:
+    def reader(self, opening: ProgramOpening | None) -> CodexStream:
         """Return a reader for one run."""
         return CodexStream()
 

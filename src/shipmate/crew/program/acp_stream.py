@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from shipmate.crew.program import Opening, explain_failure, field, name_tool, number
+from shipmate.crew.program.program import ProgramOpening, explain_failure, field, name_tool, number
 from shipmate.models.port import (
     Finish,
     FinishReason,
@@ -31,7 +31,7 @@ ENDINGS: dict[str, FinishReason] = {"max_tokens": "length", "refusal": "content-
 class AcpStream:
     """One conversation: it is opened step by step, each step with the answer to the one before."""
 
-    def __init__(self, opening: Opening, title: str, prefix: str) -> None:
+    def __init__(self, opening: ProgramOpening, title: str, prefix: str) -> None:
         self._opening = opening
         self._title = title
         self._prefix = prefix
