@@ -43,8 +43,8 @@ def test_a_session_is_gone_on_with_only_where_the_program_knows_what_was_said(me
     assert find_session(member, before, replace(HERE, is_retry=True)) is None
     # A branch has the messages of its parent, and the program's session holds more than those.
     assert find_session(member, before, replace(HERE, thread_id="web:room:2")) is None
-    failed = [*before[:1], {**own, "metadata": {**own.get("metadata", {}), "outcome": "failed"}}]
-    assert find_session(member, failed, HERE) is None
+    failed = answer("mine", member="bo", outcome="failed", session=session)
+    assert find_session(member, [*before[:1], failed], HERE) is None
     whole, known = brief(member, said, HERE), brief(member, said, HERE, session="s1")
     told = [(each.sender, each.content) for each in whole.context_messages]
     assert told == [("ann", "one"), ("Bo", "mine"), ("member", "captain's")]
