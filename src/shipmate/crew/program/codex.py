@@ -64,7 +64,10 @@ class Codex:
             words += ["-c", f"developer_instructions={_toml(launch.system)}"]
         if launch.session:
             words += ["resume", launch.session]
-        return [*words, "-"], {"CODEX_HOME": str(launch.home / ".codex")}
+        # It refuses a home that is not there.
+        home = launch.home / ".codex"
+        home.mkdir(mode=0o700, exist_ok=True)
+        return [*words, "-"], {"CODEX_HOME": str(home)}
 
     def reader(self, opening: ProgramOpening | None) -> CodexStream:
         """Return a reader for one run."""

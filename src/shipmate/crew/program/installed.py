@@ -60,8 +60,6 @@ def find_home(member: Member, host: str) -> tuple[Path | None, tuple[Path, ...]]
     if member.settings.home == "private":
         home = member.layout.program_home(member.id)
         make_private(home)
-        if program.kind == Codex.kind:
-            make_private(home / ".codex")
         return home, (home,)
     home = Path(host) if host else None
     own = tuple(place for name in program.logins if home and (place := home / name).exists())
