@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sys
 from collections.abc import Callable
@@ -33,6 +34,15 @@ def root(tmp_path: Path) -> Path:
 
 def is_running(mark: Path | str) -> bool:
     return any(str(mark).encode() in line for line in command_lines())
+
+
+def has_processes(root: Path) -> bool:
+    """Tell whether anything runs that was started in a workspace, whatever it made of its command line."""
+    for process in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if f"SHIPMATE_WORKSPACE={root}\0".encode() in (process / "environ").read_bytes():
+                return True
+    return False
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -331,15 +341,18 @@ async def test_the_real_program_is_driven_from_the_first_word_to_a_stop(kind: st
             assert (system in place) == (kind == "claude-code")
             if kind != "openai-codex":
                 assert tools_of((await messages_of(ship))[-1])[0][1] == "output-available"
-            # The next turn goes on in the program's own session; a stop leaves nothing of it.
-            receipt = await ship.receive(said("and now?", member="bo"))
+            # The next turn goes on in the program's own session; a stop leaves nothing of it. Gemini CLI
+            # loses a session that is gone on with in the minute it began, so there it is another thread.
+            room = "cli:dm:bob" if kind == "google-gemini" else ROOM
+            receipt = await ship.receive(said("and now?", member="bo", thread_id=room))
             await asyncio.wait_for(asked.wait(), LONG)
+            assert has_processes(root)
             again = json.dumps(server.requests[-1].body, ensure_ascii=False)
-            assert told[:1000] in again
             assert "[MESSAGE]\\nand now?" in again
+            assert (told[:1000] in again) == (room == ROOM)
             assert "[CONTEXT]" not in again
-            await ship.keeper.stop(ROOM)
+            await ship.keeper.stop(room)
             assert (await receipt.outcome()).status == "stopped"
-            assert not is_running(root / ".ship" / "homes")
-            assert not is_running("--skip-trust")
-    assert "session resumed" in routes_of(root)[1]
+            assert not has_processes(root)
+    if room == ROOM:
+        assert "session resumed" in routes_of(root)[1]

@@ -28,7 +28,7 @@ TOO_MANY = re.compile(r"\b(429|529)\b|rate.?limit|overloaded|quota|usage limit",
 # How programs say that they know no such conversation.
 NO_SESSION = re.compile(
     r"no conversation found|no rollout found|invalid session identifier|error resuming session"
-    r"|session not found",
+    r"|session not found|no previous sessions found",
     re.IGNORECASE,
 )
 NO_OPTION = re.compile(r"unknown option '?--append-system-prompt", re.IGNORECASE)
