@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from shipmate.app import Shipmate
     from shipmate.approvals.service import ApprovalService
     from shipmate.context.builder import ContextBuilder, MemoryStore
+    from shipmate.crew.prompt_build import ContextMessage, PromptInput, PromptOutput, build_prompt
     from shipmate.delivery.adapter import Adapter, Button, OutgoingMessage
     from shipmate.errors import (
         ApprovalError,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         PathError,
         PatternError,
         PrimingError,
+        PromptTooLongError,
         RewindError,
         SendError,
         SendLaterError,
@@ -94,6 +96,7 @@ _HOMES = {
     "CommandEvent": "values.event",
     "ConfigError": "errors",
     "ContextBuilder": "context.builder",
+    "ContextMessage": "crew.prompt_build",
     "ContextTooLongError": "errors",
     "CourseEvent": "values.event",
     "DecodingError": "errors",
@@ -125,6 +128,9 @@ _HOMES = {
     "PinEvent": "values.event",
     "PatternError": "errors",
     "PrimingError": "errors",
+    "PromptInput": "crew.prompt_build",
+    "PromptOutput": "crew.prompt_build",
+    "PromptTooLongError": "errors",
     "SlowPatternError": "errors",
     "Receipt": "orchestrator.feed",
     "RehearsalModel": "models.rehearsal.rehearsal",
@@ -157,6 +163,7 @@ _HOMES = {
     "UserError": "errors",
     "VoiceEvent": "values.event",
     "WorkspaceError": "errors",
+    "build_prompt": "crew.prompt_build",
     "call": "models.scripted",
     "timestamp": "values.message",
     "to_model_messages": "models.to_model",
@@ -178,6 +185,7 @@ __all__ = [
     "CommandEvent",
     "ConfigError",
     "ContextBuilder",
+    "ContextMessage",
     "ContextTooLongError",
     "CourseEvent",
     "DecodingError",
@@ -209,6 +217,9 @@ __all__ = [
     "PatternError",
     "PinEvent",
     "PrimingError",
+    "PromptInput",
+    "PromptOutput",
+    "PromptTooLongError",
     "Receipt",
     "RehearsalModel",
     "RemoteFile",
@@ -241,6 +252,7 @@ __all__ = [
     "UserError",
     "VoiceEvent",
     "WorkspaceError",
+    "build_prompt",
     "call",
     "timestamp",
     "to_model_messages",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shipmate.adapters.adapter_registry import AdapterRegistry
 from shipmate.approvals.reply.suggest import Suggester
@@ -63,6 +64,9 @@ from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.member import Member, captain_of
 from shipmate.workspace.upload import UploadFolder, Uploads
 
+if TYPE_CHECKING:
+    from shipmate.crew.program.live_program import LiveProgram
+
 log = logging.getLogger(__name__)
 
 
@@ -91,6 +95,9 @@ class Shipmate:
         self._servers = default_servers(captain_of(layout, self.config))
         self._toolset = toolset
         self._windows = Windows(layout.windows)
+        # Programs that wait for a person's answer.
+        self._waiting: dict[str, LiveProgram] = {}
+        self._trace = Trace(layout, loaded.environ, loaded.mask)
         self._equipment: dict[str, Equipment] = {}
         # What members worked with before their settings changed.
         self._retired: list[Equipment] = []
@@ -120,7 +127,7 @@ class Shipmate:
             approvals=self.approvals,
             ledger=store.ledger,
             uploads=self.uploads,
-            trace=Trace(layout, loaded.environ, loaded.mask),
+            trace=self._trace,
             requests=self.requests,
             shares=self.shares,
         )
@@ -193,9 +200,19 @@ class Shipmate:
         else:
             toolset = self._toolset.limited_to(member.tools)
         environ = self.crew.loaded.environ
+        models = ModelChoice(member.config.llm, environ, given, self._windows)
+        if member.is_program:
+            from shipmate.crew.program.program_model import ProgramChoice, ProgramModel
+            from shipmate.crew.program.program_tool import ProgramToolset
+
+            program = ProgramModel(
+                member, self.sandbox, self._trace, self.loaded.mask, os.environ, self._waiting
+            )
+            models = ProgramChoice(member, environ, program)
+            toolset = ProgramToolset(default_toolset(member, self.sandbox), program.prefix, program.allow)
         return Equipment(
             member,
-            ModelChoice(member.config.llm, environ, given, self._windows),
+            models,
             toolset,
             ContextBuilder(member, environ=environ),
         )

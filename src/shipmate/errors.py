@@ -11,6 +11,7 @@
     │   ├── MediaError            an attachment that is no image, or too large
     │   ├── PrimingError          a priming script that breaks the format
     │   ├── ApprovalError         an answer that cannot be taken
+    │   ├── PromptTooLongError    what a program must be sent is more than it may be
     │   └── RewindError           a run whose files can no longer be put back
     ├── StorageError              the disk or the index refused
     ├── KeeperError               the process that keeps the workspace does not answer
@@ -100,6 +101,10 @@ class SlowPatternError(PatternError):
 
 class ApprovalError(UserError):
     """That answer cannot be taken. Run `shipmate approvals list` to see what is waiting."""
+
+
+class PromptTooLongError(UserError):
+    """What must be sent is more than a program takes. Shorten the message, or put long text into a file."""
 
 
 class RewindError(UserError):

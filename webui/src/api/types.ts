@@ -5,7 +5,7 @@ export interface Member {
   id: string;
   name: string;
   description: string;
-  kind: "native" | "cli";
+  kind: "native" | "claude-code" | "openai-codex" | "google-gemini";
 }
 
 export type Mode = "ask" | "preview" | "auto-edit" | "read-only" | "yolo";

@@ -21,6 +21,7 @@ from shipmate.crew.roster import Roster
 from shipmate.errors import ShipmateError
 from shipmate.thread.row import RowProblem
 from shipmate.values.reveal import reveal
+from shipmate.values.saying import Saying
 from shipmate.workspace.disk.private import make_private
 from shipmate.workspace.file import FileCache
 from shipmate.workspace.finding import Finding
@@ -94,6 +95,7 @@ async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Fi
         *(loaded.findings or [Finding("ok", "ship.json", read)]),
         *await _guard("model", lambda: _check_model(layout, loaded, live=live)),
         *await _guard("members", lambda: _check_models(layout, loaded)),
+        *await _guard("programs", lambda: _check_programs(layout, loaded)),
         *await _guard("permissions", lambda: find_permissions(permissions)),
         *await _guard("Agent.md", lambda: find_preferences(layout)),
         *await _guard("context", lambda: _check_context(layout, loaded)),
@@ -226,13 +228,27 @@ def _check_models(layout: Layout, loaded: Loaded) -> list[Finding]:
     from shipmate.models.selection.readiness import findings as find_model
     from shipmate.workspace.crew import Crew
 
-    own = [each for each in Crew(layout, loaded).list() if each.settings.model is not None]
+    members = [each for each in Crew(layout, loaded).list() if not each.is_program]
+    own = [each for each in members if each.settings.model is not None]
     found = [(each.id, finding) for each in own for finding in find_model(each.config.llm, loaded.environ)]
     return [
         msgspec.structs.replace(finding, subject=f"member {member_id}: model")
         for member_id, finding in found
         if finding.level == "error"
     ]
+
+
+async def _check_programs(layout: Layout, loaded: Loaded) -> list[Finding]:
+    """Tell how the programs stand that answer for members; each is asked for its version."""
+    from shipmate.workspace.crew import Crew
+
+    members = [each for each in Crew(layout, loaded).list() if each.is_program]
+    if not members:
+        return []
+    from shipmate.crew.program.installed import check_program
+
+    found = await asyncio.gather(*(asyncio.to_thread(check_program, each) for each in members))
+    return [finding for each in found for finding in each]
 
 
 def _check_context(layout: Layout, loaded: Loaded) -> list[Finding]:
@@ -333,8 +349,10 @@ def _check_audit(layout: Layout) -> list[Finding]:
 
 
 def _cover(finding: Finding, mask: Mask) -> Finding:
+    said = finding.message
+    message = said.change(mask) if isinstance(said, Saying) else mask(said)
     return msgspec.structs.replace(
-        finding, subject=mask(finding.subject), message=mask(finding.message), fix=mask(finding.fix)
+        finding, subject=mask(finding.subject), message=message, fix=mask(finding.fix)
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
 import msgspec
 
@@ -77,7 +76,7 @@ class ProjectCreate(Tool[ProjectCreateArguments]):
     name = "project_create"
     description = "Begin a shared project: projects/<id>/, writable by editors, or by all members."
     arguments = ProjectCreateArguments
-    labels: ClassVar[Labels] = Labels(acts=True)
+    labels = Labels(acts=True)
 
     async def picture(self, arguments: ProjectCreateArguments, context: ToolContext) -> Picture:
         data = _meta(arguments, context)
