@@ -172,7 +172,7 @@ def dedup_dropped(stack: ExitStack) -> None:
     _put(stack, JournalInbox, "accept", again)
     _put(stack, Lanes, "_answered", nothing)
     for name in ("is_kept", "run_of", "outcome_of"):
-        _put(stack, lanes_of, name, lambda _thread, _event: None)
+        _put(stack, ingress, name, lambda _thread, _event: None)
 
 
 @mutant

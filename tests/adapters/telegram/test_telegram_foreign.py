@@ -40,6 +40,7 @@ async def test_a_foreign_client_talks_to_the_telegram_of_our_tests() -> None:
             assert await hear() == {"document": 5, "caption": "a file"}
             assert (await hear())["why"] == "Bad Request: message text is empty"
             assert (await hear())["code"] == 400
+            await telegram.until(lambda: len(telegram.in_chat(GROUP["id"])) == 3)
             question, document, limited = telegram.in_chat(GROUP["id"])
             assert question["reply_to_message"]["message_id"] == said["message_id"]
             assert (question["message_thread_id"], question["entities"][0]["type"]) == (42, "bold")
