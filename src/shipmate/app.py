@@ -39,7 +39,11 @@ from shipmate.orchestrator.lane.lane import Lane
 from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
 from shipmate.orchestrator.lane.owner import model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
+from shipmate.schedule.schedule_wording import TaskError
+from shipmate.schedule.scheduler import Scheduler
+from shipmate.schedule.task_folder import TaskFolder
 from shipmate.store.file_store import open_store
+from shipmate.store.journal.occurrence import JournalOccurrences
 from shipmate.store.port import Store
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import Thread, ThreadService
@@ -74,6 +78,7 @@ class Shipmate:
         toolset: Toolset | None = None,
         disk: Disk = DISK,
         socket: Socket | None = None,
+        keeps_time: bool = True,
     ) -> None:
         self.layout = layout
         self.loaded = loaded
@@ -113,6 +118,9 @@ class Shipmate:
             trace=Trace(layout, loaded.environ, loaded.mask),
             requests=self.requests,
         )
+        self.tasks = TaskFolder(layout, self.config.timezone, disk)
+        self.occurrences = JournalOccurrences(layout, disk)
+        self._keeps_time = keeps_time
         self.adapters = AdapterRegistry(self.config.adapters)
         self.people = People(layout, self.config.people, disk)
         self.keeper = Keeping(socket or UnixSocket(layout), self._begin_to_keep)
@@ -137,22 +145,30 @@ class Shipmate:
         model: Model | None = None,
         environ: Mapping[str, str] | None = None,
         toolset: Toolset | None = None,
+        keeps_time: bool = True,
     ) -> Opening:
         """Open the workspace a folder lies in: `async with Shipmate.open(path) as ship:`, or await it.
 
         What a process left unfinished is taken up. While another process keeps the workspace, its model and
-        tools answer; the ones given here do when this process keeps.
+        tools answer; the ones given here do when this process keeps. One that soon ends begins no task by
+        the clock: it does not keep time.
         """
-        return Opening(lambda: cls._open(root, model, environ, toolset))
+        return Opening(lambda: cls._open(root, model, environ, toolset, keeps_time))
 
     @classmethod
     async def _open(
-        cls, root: Path, model: Model | None, environ: Mapping[str, str] | None, toolset: Toolset | None
+        cls,
+        root: Path,
+        model: Model | None,
+        environ: Mapping[str, str] | None,
+        toolset: Toolset | None,
+        keeps_time: bool,
     ) -> Shipmate:
         layout = Layout.find(root)
         loaded = load_config(layout, environ)
         _warn(loaded.findings)
-        ship = cls(layout, loaded, open_store(layout), Sandbox(layout), model=model, toolset=toolset)
+        store, sandbox = open_store(layout), Sandbox(layout)
+        ship = cls(layout, loaded, store, sandbox, model=model, toolset=toolset, keeps_time=keeps_time)
         try:
             await ship.keeper.open()
         except BaseException:
@@ -255,7 +271,26 @@ class Shipmate:
         )
         self._reconciling = asyncio.create_task(self._reconcile())
         await delivery.begin()
-        return LocalKeeper(Lanes(self.store, self.threads, feed, make_lane), feed, delivery)
+        lanes = Lanes(self.store, self.threads, feed, make_lane)
+        return LocalKeeper(lanes, feed, delivery, await self._make_scheduler(lanes))
+
+    async def _make_scheduler(self, lanes: Lanes) -> Scheduler:
+        await self.occurrences.load()
+        return Scheduler(
+            self.tasks,
+            self.occurrences,
+            lanes,
+            check=lambda task: self.crew.find(task.member or CAPTAIN),
+            language=self.config.language,
+            keeps_time=self._keeps_time,
+        )
+
+    def _targets(self, source: str) -> Sequence[str]:
+        """Return where else the answer to a task goes, by what its file says now."""
+        try:
+            return self.tasks.get(source.partition(":")[2]).found().deliver
+        except TaskError:
+            return ()
 
     def _make_delivery(self, feed: LocalFeed) -> Delivery:
         language, find, mask = self.config.language, self.adapters.find, self.loaded.mask
@@ -280,6 +315,7 @@ class Shipmate:
             approvals=self.approvals,
             feed=feed,
             language=language,
+            targets=self._targets,
         )
 
     async def _describe_thread(self, thread: Thread) -> tuple[str, str]:

@@ -68,6 +68,8 @@ class TextEvent(_Event, frozen=True, kw_only=True, tag="text"):
     model: str | None = None
     # Words that were heard, not typed: a yes among them is put back as a question.
     spoken: bool = False
+    # What said it when no person did, such as `task:<id>`; it answers no question.
+    source: str | None = None
     options: RunOptions = RunOptions()
 
 

@@ -301,13 +301,9 @@ class Layout:
         """Return the folder of the chained log of acting calls."""
         return self.ship / "audit"
 
-    @cached_property
-    def rehearsals(self) -> Path:
-        """Return the folder of what came of the last rehearsal of each script."""
-        return self.ship / "rehearsals"
-
     def rehearsal(self, ref: str) -> Path:
-        return self.rehearsals / f"{ref}.json"
+        """Return where it is kept what came of the last rehearsal of a script."""
+        return self.ship / "rehearsals" / f"{ref}.json"
 
     @cached_property
     def project_memory(self) -> Path:
@@ -319,6 +315,10 @@ class Layout:
     @cached_property
     def tasks(self) -> Path:
         return self.ship / "tasks"
+
+    @cached_property
+    def occurrences(self) -> Path:
+        return self.ship / "occurrences.jsonl"
 
     @cached_property
     def logs(self) -> Path:

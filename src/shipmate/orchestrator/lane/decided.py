@@ -23,7 +23,7 @@ async def read_answer(approvals: ApprovalService, thread: Thread, row: InboxRow)
     event = row.event
     if not isinstance(event, TextEvent | ApprovalReplyEvent):
         return ReplyEffect()
-    if not thread.waiting and isinstance(event, TextEvent):
+    if isinstance(event, TextEvent) and (not thread.waiting or event.source is not None):
         return ReplyEffect()
     pending = await approvals.pending(str(thread.id))
     if isinstance(event, TextEvent):

@@ -72,6 +72,8 @@ def user_row(event: TextEvent | VoiceEvent | ApprovalReplyEvent, thread: Thread,
         metadata["correlationId"] = event.correlation_id
     if _is_command(event):
         metadata[TYPED] = True
+    if isinstance(event, TextEvent) and event.source:
+        metadata["sourceTag"] = event.source
     if event.speaker and thread.id.scope_type != PRIVATE:
         metadata["speaker"] = event.speaker
     return {"id": user_message_id(event), "role": "user", "metadata": metadata, "parts": parts}
@@ -343,7 +345,9 @@ def one_turn(rows: list[InboxRow]) -> list[InboxRow]:
 
 
 def _stands_alone(event: IngressEvent) -> bool:
-    return isinstance(event, ALONE) or options_of(event) != RunOptions() or _is_command(event)
+    # What no person said is beside nobody's words: they would count as having asked for it.
+    is_own = isinstance(event, TextEvent) and event.source is not None
+    return isinstance(event, ALONE) or options_of(event) != RunOptions() or _is_command(event) or is_own
 
 
 def _is_command(event: IngressEvent) -> bool:
