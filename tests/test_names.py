@@ -21,6 +21,7 @@ NAMED_AFTER_A_THING = (
     "cli/workspace",
     "server/routes",
     "server/routes/chat",
+    "server/routes/schedule",
     "store/sqlite",
     "store/journal",
 )

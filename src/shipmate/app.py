@@ -26,7 +26,7 @@ from shipmate.delivery.reception.listening import Listening
 from shipmate.delivery.reception.people import People
 from shipmate.delivery.reception.reception import Reception
 from shipmate.delivery.sender import Sender
-from shipmate.errors import ModelError, StorageError
+from shipmate.errors import ModelError, StorageError, UserError
 from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
 from shipmate.models.selection.window import Windows
@@ -39,7 +39,6 @@ from shipmate.orchestrator.lane.lane import Lane
 from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
 from shipmate.orchestrator.lane.owner import model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
-from shipmate.schedule.schedule_wording import TaskError
 from shipmate.schedule.scheduler import Scheduler
 from shipmate.schedule.task_folder import TaskFolder
 from shipmate.store.file_store import open_store
@@ -289,7 +288,7 @@ class Shipmate:
         """Return where else the answer to a task goes, by what its file says now."""
         try:
             return self.tasks.get(source.partition(":")[2]).found().deliver
-        except TaskError:
+        except UserError:
             return ()
 
     def _make_delivery(self, feed: LocalFeed) -> Delivery:

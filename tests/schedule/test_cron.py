@@ -22,7 +22,8 @@ def dues(line: str, zone: ZoneInfo, after: datetime, count: int) -> list[str]:
     cron, found = read_cron(line), [after.astimezone(UTC)]
     while len(found) <= count:
         due = next_due(cron, zone, found[-1])
-        assert due is not None and due > found[-1]
+        assert due is not None
+        assert due > found[-1]
         found.append(due)
     return [f"{each.astimezone(zone):%d %H:%M%z}" for each in found[1:]]
 
@@ -103,7 +104,8 @@ def test_a_day_that_a_place_leaves_out_is_made_up_for_at_its_end() -> None:
 def test_times_only_go_forward_and_none_lies_between(line: str, zone: ZoneInfo, after: datetime) -> None:
     cron, moment = read_cron(line), after.replace(tzinfo=UTC)
     due = next_due(cron, zone, moment)
-    assert due is not None and moment < due
+    assert due is not None
+    assert moment < due
     # Whoever asks at any time before is told the same.
     middle = moment + (due - moment) / 2
     assert next_due(cron, zone, middle) == due

@@ -202,7 +202,8 @@ async def test_a_due_time_is_claimed_begun_once_and_told(ship: Ship) -> None:
     assert isinstance(event, TextEvent)
     assert (event.platform, event.thread_id, event.user_id) == ("schedule", "schedule:task:daily", "")
     assert (event.message_id, event.source) == ("daily@2026-03-28T08:00:00Z", "task:daily")
-    assert event.text == "Report." and "due 2026-03-28 09:00 CET" in (event.extra_context or "")
+    assert event.text == "Report."
+    assert "due 2026-03-28 09:00 CET" in (event.extra_context or "")
     # Without a thread of its own choice each occurrence begins with a clean page.
     assert ship.inbox.courses == ["daily@2026-03-28T08:00:00Z.course"]
     await ship.kill()
@@ -221,8 +222,10 @@ async def test_what_was_missed_is_listed_and_caught_up_as_the_task_wants(ship: S
     await ship.settle()
     last = "2026-03-27T16:00:00Z"
     assert ship.log("latest") == [("2026-03-27T13:00:00Z", "missed"), (last, "replied")]
-    assert ship.known("latest")[0].until == "2026-03-27T15:00:00Z" and ship.known("latest")[0].count == 3
-    assert ship.log("skip") == [("2026-03-27T13:00:00Z", "missed")] and ship.known("skip")[0].until == last
+    assert ship.known("latest")[0].until == "2026-03-27T15:00:00Z"
+    assert ship.known("latest")[0].count == 3
+    assert ship.log("skip") == [("2026-03-27T13:00:00Z", "missed")]
+    assert ship.known("skip")[0].until == last
     assert [status for _, status in ship.log("all")] == ["replied"] * 4
     assert ship.log("once") == [("2026-03-27T13:00:00Z", "missed")]
     # More than anybody counts: the stretch is listed, the last is begun.
@@ -308,7 +311,8 @@ async def test_a_heartbeat_without_words_is_quiet_and_a_missing_member_is_said(s
     await ship.settle()
     assert ship.log("pulse") == [("2026-03-27T13:00:00Z", "quiet")]
     (event,) = ship.inbox.events.values()
-    assert isinstance(event, TextEvent) and QUIET in (event.extra_context or "")
+    assert isinstance(event, TextEvent)
+    assert QUIET in (event.extra_context or "")
     (failed,) = ship.known("nobody")
     assert (failed.status, failed.why) == ("failed", "there is no member ghost")
 
@@ -321,7 +325,9 @@ async def test_what_is_begun_by_hand_is_claimed_and_leaves_the_clock_alone(ship:
         await process.receive(event)
     await ship.settle()
     (known,) = ship.known("daily")
-    assert known.by_hand and known.status == "replied" and ship.inbox.taken[event.message_id] == 1
+    assert known.by_hand
+    assert known.status == "replied"
+    assert ship.inbox.taken[event.message_id] == 1
     await ship.pass_time(days=1)
     await ship.settle()
     assert ship.log("daily")[-1] == ("2026-03-28T08:00:00Z", "replied")

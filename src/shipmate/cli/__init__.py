@@ -16,6 +16,7 @@ COMMANDS = {
     "context": "Show what goes into the prompt, and why.",
     "approvals": "List and answer what waits for a person.",
     "outbox": "List what was not sent to platforms, or may not have been; send or forget it.",
+    "tasks": "List, make and begin what members do by the clock.",
     "people": "List who may talk from platforms; let somebody in by a code.",
     "audit": "List what acted and what was refused; check that the log is whole.",
     "priming": "Check, search, save and rehearse priming scripts.",
@@ -24,7 +25,7 @@ COMMANDS = {
     "reindex": "Make the index of threads and search anew.",
 }
 # The commands that stand in `cli/workspace/`.
-ABOUT_THE_FOLDER = {"init", "adopt", "context", "doctor", "reindex"}
+ABOUT_THE_FOLDER = {"init", "adopt", "context", "tasks", "doctor", "reindex"}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -35,7 +35,7 @@ BACK = tuple(timedelta(seconds=each) for each in (60, 3_600, 90_000, 2_800_000, 
 log = logging.getLogger(__name__)
 
 
-class Accepted(Protocol):
+class TakenIn(Protocol):
     """The confirmation that an event is stored."""
 
     async def outcome(self) -> Outcome: ...
@@ -308,19 +308,19 @@ class Scheduler:
             receipt = await self._again(lambda: self._hand_over(known, event))
             await self._follow(known, event, receipt)
 
-    async def _hand_over(self, known: Occurrence, event: TextEvent) -> Accepted:
+    async def _hand_over(self, known: Occurrence, event: TextEvent) -> TakenIn:
         task = self._tasks.get(known.task)
         if task is None and known.by_hand:
             with suppress(ShipmateError):
                 task = self._folder.get(known.task).task
         if task is not None and task.is_fresh:
             await self._receiver.receive(make_course(event))
-        receipt: Accepted = await self._receiver.receive(event)
+        receipt: TakenIn = await self._receiver.receive(event)
         if known.status == "claimed":
             await self._journal.mark(known, "fired")
         return receipt
 
-    async def _follow(self, known: Occurrence, event: TextEvent, receipt: Accepted) -> None:
+    async def _follow(self, known: Occurrence, event: TextEvent, receipt: TakenIn) -> None:
         outcome = await receipt.outcome()
         while not await self._receiver.is_done(event):
             # The lane broke, and takes the event up again.

@@ -6,7 +6,7 @@ The keys of ShipMyAgent are read as well: `name`, `cron`, `schedule`, `status`, 
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -88,9 +88,6 @@ def read_task(task_id: str, text: str, zone: str = "") -> Task:
     own_zone = _text(data, "zone") or _text(data, "timezone") or zone
     when = read_when(rule, own_zone)
     named = _thread(data, "thread", _text(data, "thread"))
-    catch_up = _text(data, "catch-up") or ("skip" if when.kind == "heartbeat" else "latest")
-    if catch_up not in get_args(CatchUp):
-        raise refuse("key-choice", key="catch-up", value=catch_up, choices=", ".join(get_args(CatchUp)))
     return Task(
         id=check_id(task_id),
         title=_text(data, "title") or _text(data, "name") or task_id,
@@ -101,7 +98,7 @@ def read_task(task_id: str, text: str, zone: str = "") -> Task:
         thread_id=named or thread_of(task_id),
         deliver=_deliver(data),
         is_enabled=_is_enabled(data),
-        catch_up=catch_up,
+        catch_up=_catch_up(data, when),
         is_fresh=_flag(data, "fresh", default=not named),
         prompt=prompt,
     )
@@ -171,6 +168,16 @@ def _flag(data: JsonObject, key: str, *, default: bool) -> bool:
     if not isinstance(value, bool):
         raise refuse("key-type", key=key, wanted=say("a-bool"))
     return value
+
+
+def _catch_up(data: JsonObject, when: When) -> CatchUp:
+    match _text(data, "catch-up"):
+        case "":
+            return "skip" if when.kind == "heartbeat" else "latest"
+        case "latest" | "skip" | "all" as policy:
+            return policy
+        case other:
+            raise refuse("key-choice", key="catch-up", value=other, choices="latest, skip, all")
 
 
 def _is_enabled(data: JsonObject) -> bool:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from shipmate.schedule.schedule_wording import TaskError, refuse
+from shipmate.errors import NotFoundError
+from shipmate.schedule.schedule_wording import TaskError, refuse, say
 from shipmate.schedule.task import SIZE_LIMIT, TASK_ID, Task, check_id, make_slug, read_task, switch
 from shipmate.store.journal.grant import TICK_NANOSECONDS
 from shipmate.workspace.disk.disk import (
@@ -48,7 +49,7 @@ class TaskFile(msgspec.Struct, frozen=True):
     def found(self) -> Task:
         """Return the task; raise what is wrong with its file."""
         if self.task is None:
-            raise self.problem or refuse("no-task", id=self.id)
+            raise self.problem or _missing(self.id)
         return self.task
 
 
@@ -79,7 +80,7 @@ class TaskFolder:
                 status = self._disk.fstat(handle)
                 data = read_from(self._disk, handle) if status.st_size <= SIZE_LIMIT else b""
         except FileNotFoundError:
-            raise refuse("no-task", id=task_id) from None
+            raise _missing(task_id) from None
         except OSError as error:
             # One file that cannot be read disturbs no other.
             return TaskFile(task_id, path, problem=refuse("unreadable", why=error.strerror or str(error)))
@@ -98,6 +99,10 @@ class TaskFolder:
         inner = self._layout.tasks / task_id / INNER
         has_inner = stat_of(self._disk, plain) is None and stat_of(self._disk, inner) is not None
         return inner if has_inner else plain
+
+    def name_of(self, task_id: str) -> str:
+        """Return how a task's file is named to people."""
+        return self._layout.name_of(self.path(task_id))
 
     def add(self, task_id: str, text: str) -> Task:
         """Put a new task on disk, once it can be read."""
@@ -126,7 +131,7 @@ class TaskFolder:
         path = self.path(task_id)
         with refusals(path, self._layout.root):
             if not remove_file(self._disk, path):
-                raise refuse("no-task", id=task_id)
+                raise _missing(task_id)
 
     def free_id(self, title: str) -> str:
         """Return an id made from a title that no task has."""
@@ -176,7 +181,7 @@ class TaskFolder:
         """Name the tasks that cannot be read."""
         files = self.list()
         broken = [
-            Finding("error", self._layout.name_of(each.path), str(each.problem), "the other tasks go on")
+            Finding("error", self._layout.name_of(each.path), each.problem.args[0], "the other tasks go on")
             for each in files
             if each.problem is not None
         ]
@@ -209,6 +214,10 @@ class TaskFolder:
     def _is_stray(self, name: str) -> bool:
         is_known = name.removesuffix(SUFFIX) in self._paths or name.startswith(".")
         return not is_known and name.endswith(SUFFIX)
+
+
+def _missing(task_id: str) -> NotFoundError:
+    return NotFoundError(say("no-task", id=task_id))
 
 
 def _decode(data: bytes) -> str:

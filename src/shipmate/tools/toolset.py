@@ -11,6 +11,7 @@ from shipmate.tools.exec.job import Jobs, JobTool
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.edit import Edit
 from shipmate.tools.file.memory_upsert import MemoryUpsert
+from shipmate.tools.file.propose_task import ProposeTask
 from shipmate.tools.file.read import Read
 from shipmate.tools.file.search.glob import Glob
 from shipmate.tools.file.search.grep import Grep
@@ -119,7 +120,7 @@ def default_toolset(
         trials = Trials(layout, config.language)
     run = Exec(sandbox or Sandbox(layout), jobs, config.env, config.permissions.network, trials)
     files: list[AnyTool] = [Read(), Glob(), Grep(), Write(), Edit()]
-    tools = [*files, run, JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert()]
+    tools = [*files, run, JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert(), ProposeTask()]
     return Toolset(tools, servers or default_servers(member), member.tools)
 
 

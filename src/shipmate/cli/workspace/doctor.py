@@ -20,6 +20,7 @@ from shipmate.cli.terminal.width import fit
 from shipmate.errors import ShipmateError
 from shipmate.thread.row import RowProblem
 from shipmate.values.reveal import reveal
+from shipmate.values.saying import Saying
 from shipmate.workspace.disk.private import make_private
 from shipmate.workspace.file import FileCache
 from shipmate.workspace.finding import Finding
@@ -72,6 +73,7 @@ async def examine(layout: Layout, *, live: bool = False) -> list[Finding]:
         mask = loaded.mask
         findings += await _check_rooms(layout, loaded, live=live)
     findings += await _guard("secrets", lambda: find_exposure(layout))
+    findings += await _guard("tasks", lambda: _check_tasks(layout))
     findings += await _guard("threads", lambda: _check_threads(layout))
     findings += await _guard("keeper", lambda: _check_keeper(layout))
     findings += await _guard("damaged", lambda: _check_damaged(layout))
@@ -204,6 +206,24 @@ def _check_adapters(layout: Layout, loaded: Loaded) -> list[Finding]:
     return [*found, Finding("warn" if rows else "ok", "outbox", words, fix)]
 
 
+def _check_tasks(layout: Layout) -> list[Finding]:
+    """Name the tasks that cannot be read, and say whether nobody knows what became of some."""
+    if not layout.tasks.is_dir():
+        return []
+    from shipmate.schedule.task_folder import TaskFolder
+    from shipmate.store.journal.occurrence import JournalOccurrences
+    from shipmate.workspace.disk.disk import DISK
+
+    records = JournalOccurrences(layout, DISK).look().values()
+    uncertain = sum(each.status == "uncertain" for record in records for each in record.known.values())
+    found = TaskFolder(layout).findings()
+    if uncertain:
+        found.append(
+            Finding("warn", "tasks", f"{uncertain} due times are uncertain", "see `shipmate tasks log`")
+        )
+    return found
+
+
 async def _check_model(layout: Layout, loaded: Loaded, *, live: bool) -> list[Finding]:
     """Say how the captain's model stands, and what it answers when it is asked."""
     from shipmate.models.selection.readiness import ask_live, findings
@@ -329,8 +349,10 @@ def _check_audit(layout: Layout) -> list[Finding]:
 
 
 def _cover(finding: Finding, mask: Mask) -> Finding:
+    said = finding.message
+    message = said.change(mask) if isinstance(said, Saying) else mask(said)
     return msgspec.structs.replace(
-        finding, subject=mask(finding.subject), message=mask(finding.message), fix=mask(finding.fix)
+        finding, subject=mask(finding.subject), message=message, fix=mask(finding.fix)
     )
 
 

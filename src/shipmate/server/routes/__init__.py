@@ -22,6 +22,7 @@ from shipmate.server.routes import (
 )
 from shipmate.server.routes.chat import branch, chat
 from shipmate.server.routes.consent import approval, permission
+from shipmate.server.routes.schedule import task
 from shipmate.server.routes.v1 import completion
 
 # Requests are matched in this order: what is asked most comes first.
@@ -42,6 +43,7 @@ ROUTERS = (
     knowledge.router,
     priming.router,
     rehearsal.router,
+    task.router,
     usage.router,
     settings.router,
     upload.router,
