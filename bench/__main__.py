@@ -17,7 +17,7 @@ from typing import Any
 
 MODULES = (
     *("turn", "wire", "client", "context", "kept", "priming", "rehearsal", "server", "search", "index"),
-    *("hostile", "command", "keeper", "mcp", "agentdojo", "house", "page"),
+    *("hostile", "command", "keeper", "schedule", "mcp", "agentdojo", "house", "page"),
 )
 ARTEFACT = Path("artefacts/bench.json")
 COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}

@@ -67,6 +67,18 @@ class KillingDisk(OsDisk):
         super().rename(source, target)
 
 
+class PlainReceipt:
+    """The confirmation that an event is stored."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+
+    async def outcome(self) -> Outcome:
+        if self._inbox.busy is not None:
+            await self._inbox.busy.wait()
+        return Outcome(run_id="run-1", status="replied", text=self._inbox.answer)
+
+
 class Inbox:
     """What the keeper's lanes are to the scheduler; it survives every process."""
 
@@ -79,7 +91,7 @@ class Inbox:
         self.busy: asyncio.Event | None = None
         self.threads_are_gone = False
 
-    async def receive(self, event: IngressEvent) -> Inbox._Receipt:
+    async def receive(self, event: IngressEvent) -> PlainReceipt:
         self.disk.count()
         if isinstance(event, CourseEvent):
             self.courses.append(event.message_id)
@@ -87,22 +99,13 @@ class Inbox:
             self.events[event.message_id] = event
             self.taken[event.message_id] += 1
         self.disk.count()
-        return Inbox._Receipt(self)
+        return PlainReceipt(self)
 
     async def knows(self, event: IngressEvent) -> bool | None:
         return None if self.threads_are_gone else event.message_id in self.events
 
     async def is_done(self, event: IngressEvent) -> bool:
         return True
-
-    class _Receipt:
-        def __init__(self, inbox: Inbox) -> None:
-            self._inbox = inbox
-
-        async def outcome(self) -> Outcome:
-            if self._inbox.busy is not None:
-                await self._inbox.busy.wait()
-            return Outcome(run_id="run-1", status="replied", text=self._inbox.answer)
 
 
 class Told(JournalOccurrences):
@@ -134,8 +137,12 @@ class Ship:
         self.process: Scheduler | None = None
         self.missed: set[tuple[str, str, str]] = set()
 
-    def add(self, task_id: str, when: str, prompt: str = "do it", **more: str) -> None:
-        text = write_task(title=task_id, when=when, prompt=prompt, zone="Europe/Berlin", **more)
+    def add(
+        self, task_id: str, when: str, prompt: str = "do it", *, catch_up: str = "", member: str = ""
+    ) -> None:
+        text = write_task(
+            title=task_id, when=when, prompt=prompt, zone="Europe/Berlin", catch_up=catch_up, member=member
+        )
         self.folder.add(task_id, text)
         self.touch(task_id)
 
@@ -192,7 +199,7 @@ def ship(tmp_path: Path) -> Ship:
 
 
 async def test_a_due_time_is_claimed_begun_once_and_told(ship: Ship) -> None:
-    ship.add("daily", "0 9 * * *", "Report.", deliver=("telegram:dm:7",))  # type: ignore[arg-type]
+    ship.add("daily", "0 9 * * *", "Report.")
     await ship.round()
     assert ship.log("daily") == []
     await ship.pass_time(days=1)
@@ -243,8 +250,8 @@ async def test_a_claim_that_was_cut_off_goes_on_is_missed_or_uncertain(ship: Shi
     # Killed between the claim and what takes the event in.
     original = ship.inbox.receive
 
-    async def die(_event: IngressEvent) -> Inbox._Receipt:
-        raise asyncio.CancelledError
+    async def die(event: IngressEvent) -> PlainReceipt:
+        raise KilledError(event.message_id)
 
     ship.inbox.receive = die
     await ship.round()

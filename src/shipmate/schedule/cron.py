@@ -62,7 +62,7 @@ class Cron(msgspec.Struct, frozen=True):
         last = moment.year + YEARS
         while moment.year < last:
             if not self.is_day(moment):
-                moment = _next_day(moment, self.months)
+                moment = self._next_day(moment)
                 continue
             place = bisect_left(self.hours, moment.hour)
             if place < len(self.hours) and self.hours[place] == moment.hour:
@@ -72,8 +72,17 @@ class Cron(msgspec.Struct, frozen=True):
                 place += 1
             if place < len(self.hours):
                 return moment.replace(hour=self.hours[place], minute=self.minutes[0])
-            moment = _next_day(moment, self.months)
+            moment = self._next_day(moment)
         return None
+
+    def _next_day(self, moment: datetime) -> datetime:
+        """Return the beginning of the next day that may count; months without one are left out."""
+        day = moment.replace(hour=0, minute=0)
+        if day.month not in self.months or (not self.either_day and day.day >= max(self.days)):
+            return (day.replace(day=28) + timedelta(days=4)).replace(day=1)
+        # Every month has 28 days.
+        first = 0 if self.either_day else min(28, min(self.days))
+        return day.replace(day=first) if day.day < first else day + timedelta(days=1)
 
 
 def read_cron(text: str) -> Cron:
@@ -176,16 +185,6 @@ def _to_utc(local: datetime, zone: tzinfo | None, fold: int) -> datetime:
     if zone is None:
         return local.replace(fold=fold).astimezone(UTC)
     return local.replace(tzinfo=zone, fold=fold).astimezone(UTC)
-
-
-def _next_day(moment: datetime, months: frozenset[int]) -> datetime:
-    """Return the beginning of the next day, or of the next month where this one does not count."""
-    day = moment.replace(hour=0, minute=0)
-    return (
-        day + timedelta(days=1)
-        if day.month in months
-        else (day.replace(day=28) + timedelta(days=4)).replace(day=1)
-    )
 
 
 def _read_field(text: str, name: str, low: int, high: int) -> set[int]:

@@ -33,7 +33,7 @@ SUFFIX = ".md"
 # So ShipMyAgent calls the file of a task that has a folder.
 INNER = "task.md"
 # How many files are looked at at once when nothing says that any changed.
-AT_ONCE = 200
+AT_ONCE = 100
 
 
 class TaskFile(msgspec.Struct, frozen=True):

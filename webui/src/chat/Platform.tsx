@@ -6,6 +6,7 @@ const NAMES: Record<string, Word> = {
   telegram: "platform.telegram",
   feishu: "platform.feishu",
   api: "platform.api",
+  schedule: "platform.schedule",
 };
 
 export function Platform({ name }: { name: string }) {
