@@ -41,8 +41,10 @@ class TaskOverview(msgspec.Struct, kw_only=True, rename="camel"):
     listed: int = 0
 
 
-def describe_task(file: TaskFile, record: TaskRecord | None, now: datetime) -> TaskOverview:
-    """Return how a task stands."""
+def describe_task(
+    file: TaskFile, record: TaskRecord | None, now: datetime, count: int = UPCOMING
+) -> TaskOverview:
+    """Return how a task stands, with as many of its next times."""
     known = list(record.known.values()) if record is not None else []
     last = known[-1] if known else None
     listed = sum(each.status in ("missed", "uncertain") for each in known)
@@ -52,7 +54,7 @@ def describe_task(file: TaskFile, record: TaskRecord | None, now: datetime) -> T
         return TaskOverview(
             id=file.id, title=file.id, state="broken", problem=problem, last=last, listed=listed
         )
-    upcoming = task.when.upcoming(now, UPCOMING) if task.is_enabled else []
+    upcoming = task.when.upcoming(now, count) if task.is_enabled else []
     ended: TaskState = "manual" if task.when.kind == "manual" else "done"
     return TaskOverview(
         id=file.id,
@@ -82,7 +84,7 @@ def list_tasks(
     """Return how every task stands, what comes next first; `journal` is one that only looks."""
     moment = now or datetime.now(UTC)
     records = journal.look()
-    found = [describe_task(file, records.get(file.id), moment) for file in folder.list()]
+    found = [describe_task(file, records.get(file.id), moment, 1) for file in folder.list()]
     return sorted(found, key=lambda each: (each.upcoming[:1] or ["~"], each.id))
 
 

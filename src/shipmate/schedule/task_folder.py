@@ -7,8 +7,10 @@ import time
 from collections import deque
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from shipmate.errors import NotFoundError
 from shipmate.schedule.schedule_wording import TaskError, refuse, say
@@ -30,6 +32,7 @@ from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
 
 SUFFIX = ".md"
+Stamp: TypeAlias = tuple[int, int, int]
 # So ShipMyAgent calls the file of a task that has a folder.
 INNER = "task.md"
 # How many files are looked at at once when nothing says that any changed.
@@ -60,16 +63,34 @@ class TaskFolder:
         self._layout = layout
         self._zone = zone
         self._disk = disk
+        # What `list` read of each file, without its text.
+        self._glanced: dict[str, tuple[Stamp, TaskFile]] = {}
         self._paths: dict[str, Path] = {}
-        self._stamps: dict[str, tuple[int, int, int]] = {}
+        self._stamps: dict[str, Stamp] = {}
         self._folder_time = -1
         # Whose turn it is to be looked at.
         self._round: deque[str] = deque()
 
     def list(self) -> list[TaskFile]:
         """Read every task, in the order of their ids; one that cannot be read says why."""
-        self._find()
-        return [self.get(task_id) for task_id in sorted(self._paths)]
+        found = self._find()
+        self._glanced = {task_id: each for task_id, each in self._glanced.items() if task_id in found}
+        return [file for task_id in sorted(found) if (file := self._glance(task_id, found[task_id]))]
+
+    def _glance(self, task_id: str, path: Path) -> TaskFile | None:
+        """Return a file as it was read last, while it has not changed; None when it is gone meanwhile."""
+        stamp = self._stamp(path)
+        known = self._glanced.get(task_id)
+        if stamp is None:
+            return None
+        if known is not None and known[0] == stamp:
+            return known[1]
+        try:
+            file = replace(self.get(task_id), text="")
+        except NotFoundError:
+            return None
+        self._glanced[task_id] = (stamp, file)
+        return file
 
     def get(self, task_id: str) -> TaskFile:
         """Read one task; raise when there is none."""
@@ -152,8 +173,7 @@ class TaskFolder:
         if changed != self._folder_time:
             is_settled = time.time_ns() - changed > TICK_NANOSECONDS
             self._folder_time = changed if is_settled else -1
-            before = set(self._paths)
-            self._find()
+            before, self._paths = set(self._paths), self._find()
             found = before ^ set(self._paths)
             self._round = deque(self._paths)
         for task_id in found:
@@ -167,8 +187,7 @@ class TaskFolder:
     def is_changed(self, task_id: str) -> bool:
         """Return whether a file is another than when this was asked last; one that is gone is."""
         path = self._paths.get(task_id)
-        status = stat_of(self._disk, path) if path is not None else None
-        stamp = (status.st_ino, status.st_mtime_ns, status.st_size) if status is not None else None
+        stamp = self._stamp(path) if path is not None else None
         if stamp == self._stamps.get(task_id):
             return False
         if stamp is None:
@@ -176,6 +195,10 @@ class TaskFolder:
         else:
             self._stamps[task_id] = stamp
         return True
+
+    def _stamp(self, path: Path) -> Stamp | None:
+        status = stat_of(self._disk, path)
+        return None if status is None else (status.st_ino, status.st_mtime_ns, status.st_size)
 
     def findings(self) -> list[Finding]:
         """Name the tasks that cannot be read."""
@@ -185,7 +208,9 @@ class TaskFolder:
             for each in files
             if each.problem is not None
         ]
-        strays = [name for name in names_in(self._disk, self._layout.tasks) if self._is_stray(name)]
+        known = {file.path.name for file in files}
+        names = names_in(self._disk, self._layout.tasks)
+        strays = [each for each in names if each.endswith(SUFFIX) and each not in known and each[0] != "."]
         named = [
             Finding(
                 "warn",
@@ -199,8 +224,8 @@ class TaskFolder:
             return []
         return [Finding("ok", "tasks", f"{len(files) - len(broken)} can be read"), *broken, *named]
 
-    def _find(self) -> None:
-        """Find the files: each name that is an id, and each folder that has a task in it."""
+    def _find(self) -> dict[str, Path]:
+        """Return the files by their ids: each name that is an id, and each folder that has a task in it."""
         paths: dict[str, Path] = {}
         for name in names_in(self._disk, self._layout.tasks):
             if name.endswith(SUFFIX) and TASK_ID.fullmatch(name.removesuffix(SUFFIX)):
@@ -209,11 +234,7 @@ class TaskFolder:
                 inner = self._layout.tasks / name / INNER
                 if stat_of(self._disk, inner) is not None:
                     paths[name] = inner
-        self._paths = paths
-
-    def _is_stray(self, name: str) -> bool:
-        is_known = name.removesuffix(SUFFIX) in self._paths or name.startswith(".")
-        return not is_known and name.endswith(SUFFIX)
+        return paths
 
 
 def _missing(task_id: str) -> NotFoundError:

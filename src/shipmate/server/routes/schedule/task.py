@@ -14,7 +14,7 @@ from shipmate.schedule.occasion import make_hand_event
 from shipmate.schedule.overview import TaskOverview, describe_task, list_tasks
 from shipmate.schedule.schedule_wording import TaskError
 from shipmate.schedule.task import SIZE_LIMIT, read_task
-from shipmate.schedule.task_folder import TaskFile, TaskFolder
+from shipmate.schedule.task_folder import TaskFile
 from shipmate.server.port import Ship
 from shipmate.server.revision import remove_document, version_of, write_document
 from shipmate.server.shape import Answer, Json, Shape, Slot, empty, tells
@@ -73,7 +73,7 @@ class TaskBegun(Answer):
 @router.get("/api/tasks", openapi_extra=tells(TaskList))
 async def read_tasks(ship: TheShip) -> Response:
     """List the tasks with their next times."""
-    return Json(TaskList(tasks=await asyncio.to_thread(list_tasks, _look(ship), _journal(ship))))
+    return Json(TaskList(tasks=await asyncio.to_thread(list_tasks, ship.tasks, _journal(ship))))
 
 
 @router.post("/api/tasks/check", openapi_extra=tells(TaskOverview))
@@ -85,7 +85,7 @@ async def check_task(ship: TheShip, body: TaskDraft) -> Response:
 @router.get("/api/tasks/{task_id}", openapi_extra=tells(TaskDetail))
 async def read_one_task(ship: TheShip, task_id: str) -> Response:
     """Return one task with its file, and what became of its times."""
-    file = _look(ship).get(task_id)
+    file = ship.tasks.get(task_id)
     record = _record(ship, task_id)
     known = list(reversed(record.known.values())) if record is not None else []
     view = describe_task(file, record, datetime.now(UTC))
@@ -96,7 +96,7 @@ async def read_one_task(ship: TheShip, task_id: str) -> Response:
 @router.put("/api/tasks/{task_id}", openapi_extra=tells(TaskSaved))
 async def write_one_task(ship: TheShip, task_id: str, body: TaskChange) -> Response:
     """Make a task or replace its file; one that cannot be read is refused."""
-    folder = _look(ship)
+    folder = ship.tasks
     path, name = folder.path(task_id), folder.name_of(task_id)
     file = _read(ship, task_id, body.text)
     file.found()
@@ -108,7 +108,7 @@ async def write_one_task(ship: TheShip, task_id: str, body: TaskChange) -> Respo
 @router.delete("/api/tasks/{task_id}", status_code=204)
 async def delete_task(ship: TheShip, task_id: str, version: Slot) -> Response:
     """Take a task away; its text stays among its revisions, and what it did in its thread."""
-    folder = _look(ship)
+    folder = ship.tasks
     remove_document(ship.layout, folder.path(task_id), folder.name_of(task_id), version)
     return empty()
 
@@ -116,7 +116,7 @@ async def delete_task(ship: TheShip, task_id: str, version: Slot) -> Response:
 @router.post("/api/tasks/{task_id}/run", status_code=202, openapi_extra=tells(TaskBegun))
 async def begin_task(ship: TheShip, task_id: str) -> Response:
     """Begin a task now, whatever the clock says."""
-    task = _look(ship).get(task_id).found()
+    task = ship.tasks.get(task_id).found()
     event = make_hand_event(task, datetime.now(UTC), ship.config.language)
     await ship.keeper.receive(event)
     return Json(TaskBegun(thread_id=event.thread_id, message_id=event.message_id), 202)
@@ -135,23 +135,18 @@ async def resume_task(ship: TheShip, task_id: str) -> Response:
 
 
 def _switch(ship: Ship, task_id: str, *, on: bool) -> Response:
-    folder = _look(ship)
+    folder = ship.tasks
     folder.switch(task_id, on=on)
     return Json(describe_task(folder.get(task_id), _record(ship, task_id), datetime.now(UTC)))
 
 
 def _read(ship: Ship, task_id: str, text: str) -> TaskFile:
     """Return a text as the file of a task would be read."""
-    path = _look(ship).path(task_id)
+    path = ship.tasks.path(task_id)
     try:
         return TaskFile(task_id, path, text, task=read_task(task_id, text, ship.config.timezone))
     except TaskError as error:
         return TaskFile(task_id, path, text, problem=error)
-
-
-def _look(ship: Ship) -> TaskFolder:
-    # One of its own: that of the keeper knows by what it has seen what changed.
-    return TaskFolder(ship.layout, ship.config.timezone)
 
 
 def _journal(ship: Ship) -> JournalOccurrences:
