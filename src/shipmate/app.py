@@ -6,10 +6,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from datetime import timedelta
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shipmate.adapters.adapter_registry import AdapterRegistry
 from shipmate.approvals.reply.suggest import Suggester
@@ -39,10 +39,7 @@ from shipmate.orchestrator.lane.lane import Lane
 from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
 from shipmate.orchestrator.lane.owner import model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
-from shipmate.schedule.scheduler import Scheduler
-from shipmate.schedule.task_folder import TaskFolder
 from shipmate.store.file_store import open_store
-from shipmate.store.journal.occurrence import JournalOccurrences
 from shipmate.store.port import Store
 from shipmate.thread.log import FileLog
 from shipmate.thread.service import Thread, ThreadService
@@ -59,6 +56,11 @@ from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.member import Member, captain_of
 from shipmate.workspace.upload import UploadFolder, Uploads
+
+if TYPE_CHECKING:
+    from shipmate.schedule.scheduler import Scheduler
+    from shipmate.schedule.task_folder import TaskFolder
+    from shipmate.store.journal.occurrence import JournalOccurrences
 
 log = logging.getLogger(__name__)
 
@@ -117,8 +119,7 @@ class Shipmate:
             trace=Trace(layout, loaded.environ, loaded.mask),
             requests=self.requests,
         )
-        self.tasks = TaskFolder(layout, self.config.timezone, disk)
-        self.occurrences = JournalOccurrences(layout, disk)
+        self._disk = disk
         self._keeps_time = keeps_time
         self.adapters = AdapterRegistry(self.config.adapters)
         self.people = People(layout, self.config.people, disk)
@@ -174,6 +175,21 @@ class Shipmate:
             await ship.close()
             raise
         return ship
+
+    # Only what has to do with tasks needs these.
+    @cached_property
+    def tasks(self) -> TaskFolder:
+        """The files of what is done by the clock."""
+        from shipmate.schedule.task_folder import TaskFolder
+
+        return TaskFolder(self.layout, self.config.timezone, self._disk)
+
+    @cached_property
+    def occurrences(self) -> JournalOccurrences:
+        """What became of due times, as the keeper writes it down."""
+        from shipmate.store.journal.occurrence import JournalOccurrences
+
+        return JournalOccurrences(self.layout, self._disk)
 
     @property
     def captain(self) -> Equipment:
@@ -271,17 +287,18 @@ class Shipmate:
         self._reconciling = asyncio.create_task(self._reconcile())
         await delivery.begin()
         lanes = Lanes(self.store, self.threads, feed, make_lane)
-        return LocalKeeper(lanes, feed, delivery, await self._make_scheduler(lanes))
+        make_timing = partial(self._make_scheduler, lanes)
+        return LocalKeeper(lanes, feed, delivery, make_timing, keeps_time=self._keeps_time)
 
-    async def _make_scheduler(self, lanes: Lanes) -> Scheduler:
-        await self.occurrences.load()
+    def _make_scheduler(self, lanes: Lanes) -> Scheduler:
+        from shipmate.schedule.scheduler import Scheduler
+
         return Scheduler(
             self.tasks,
             self.occurrences,
             lanes,
             check=lambda task: self.crew.find(task.member or CAPTAIN),
             language=self.config.language,
-            keeps_time=self._keeps_time,
         )
 
     def _targets(self, source: str) -> Sequence[str]:

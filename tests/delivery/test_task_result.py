@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from shipmate.app import Shipmate
 from shipmate.models.scripted import ScriptedModel, call, say
 from shipmate.schedule.occasion import make_hand_event
-from shipmate.schedule.task import QUIET, thread_of, write_task
-from shipmate.values.event import Outcome
+from shipmate.schedule.task import thread_of, write_task
+from shipmate.values.event import QUIET, Outcome
 from tests.support.chat import open_chat
 from tests.support.workspace import Probe, pressed
 

@@ -17,7 +17,7 @@ import pytest
 from shipmate.errors import NotFoundError
 from shipmate.schedule.occasion import make_hand_event
 from shipmate.schedule.scheduler import Scheduler
-from shipmate.schedule.task import QUIET, Task, write_task
+from shipmate.schedule.task import Task, write_task
 from shipmate.schedule.task_folder import TaskFolder
 from shipmate.schedule.when import read_when
 from shipmate.store.journal import occurrence as journals
@@ -29,7 +29,7 @@ from shipmate.store.journal.occurrence import (
     Put,
     stamp,
 )
-from shipmate.values.event import CourseEvent, IngressEvent, Outcome, TextEvent
+from shipmate.values.event import QUIET, CourseEvent, IngressEvent, Outcome, TextEvent
 from shipmate.workspace.disk.disk import OsDisk
 from shipmate.workspace.layout import Layout
 

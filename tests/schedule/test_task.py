@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shipmate.schedule.schedule_wording import FOLDER, TaskError
-from shipmate.schedule.task import is_quiet, make_slug, read_task, switch, write_task
+from shipmate.schedule.task import make_slug, read_task, switch, write_task
+from shipmate.values.event import is_quiet
 from shipmate.values.saying import load_sayings, tell_error
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)

@@ -11,8 +11,7 @@ import msgspec
 from shipmate.delivery.adapter import Adapter
 from shipmate.delivery.reception.people import People
 from shipmate.errors import ConfigError, ShipmateError
-from shipmate.schedule.task import PLATFORM
-from shipmate.values.event import SURFACES
+from shipmate.values.event import SCHEDULE, SURFACES
 from shipmate.values.thread_id import WORD
 from shipmate.workspace.config import AdapterSettings
 from shipmate.workspace.finding import Finding
@@ -27,7 +26,7 @@ BUILT_IN = {
 GROUP = "shipmate.adapters"
 # Words that mean something else in front of an id.
 RESERVED = frozenset(
-    {name for name, surface in SURFACES.items() if surface.is_owner} | {"api", "person", PLATFORM}
+    {name for name, surface in SURFACES.items() if surface.is_owner} | {"api", "person", SCHEDULE}
 )
 
 

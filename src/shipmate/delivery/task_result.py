@@ -10,10 +10,17 @@ from shipmate.delivery.compose import make_file, make_send, words_of
 from shipmate.delivery.delivery_wording import say
 from shipmate.delivery.splitting import split
 from shipmate.orchestrator.turn import since_answer
-from shipmate.schedule.task import PLATFORM, is_quiet
 from shipmate.store.port import InboxRow
 from shipmate.thread.service import Thread
-from shipmate.values.event import AdapterCapabilities, CourseEvent, EgressMessage, Outcome, TextEvent
+from shipmate.values.event import (
+    SCHEDULE,
+    AdapterCapabilities,
+    CourseEvent,
+    EgressMessage,
+    Outcome,
+    TextEvent,
+    is_quiet,
+)
 from shipmate.values.message import metadata_of
 from shipmate.values.thread_id import ThreadId
 
@@ -32,7 +39,7 @@ def source_of(thread: Thread, message_id: str | None) -> str | None:
 
 def is_silent(thread: Thread, rows: Sequence[InboxRow], outcome: Outcome) -> bool:
     """Return whether nobody is told: a heartbeat had nothing to say, or a task only opened its course."""
-    if all(isinstance(row.event, CourseEvent) and row.event.platform == PLATFORM for row in rows):
+    if all(isinstance(row.event, CourseEvent) and row.event.platform == SCHEDULE for row in rows):
         return True
     return is_quiet(source_of(thread, outcome.message_id), outcome.text)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from shipmate.schedule.schedule_wording import refuse, say
-from shipmate.schedule.task import PLATFORM, QUIET, Task, check_id
+from shipmate.schedule.task import Task, check_id
 from shipmate.schedule.when import find_zone
 from shipmate.store.journal.occurrence import Occurrence
-from shipmate.values.event import CourseEvent, TextEvent
+from shipmate.values.event import QUIET, SCHEDULE, CourseEvent, TextEvent
 from shipmate.values.message import timestamp
 
 
 def make_event(task: Task | None, known: Occurrence, now: datetime, language: str) -> TextEvent:
     """Make the event of an occurrence; of a task that is gone, one that is only asked after."""
     return TextEvent(
-        platform=PLATFORM,
+        platform=SCHEDULE,
         thread_id=known.thread_id,
         # No person said it: what has to be asked is asked of those who may decide.
         user_id="",
@@ -39,7 +39,7 @@ def make_hand_event(task: Task, now: datetime, language: str) -> TextEvent:
 def make_course(event: TextEvent) -> CourseEvent:
     """Make the event that opens the course of an occurrence."""
     return CourseEvent(
-        platform=PLATFORM,
+        platform=SCHEDULE,
         thread_id=event.thread_id,
         user_id="",
         message_id=f"{event.message_id}.course",

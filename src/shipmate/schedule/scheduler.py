@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from shipmate.errors import ShipmateError, StorageError
 from shipmate.schedule.occasion import make_course, make_event, read_key
-from shipmate.schedule.task import PLATFORM, Task, is_quiet
+from shipmate.schedule.task import Task
 from shipmate.schedule.task_folder import TaskFolder
 from shipmate.store.journal.occurrence import JournalOccurrences, Occurrence, OccurrenceStatus, stamp
-from shipmate.values.event import IngressEvent, Outcome, TextEvent
+from shipmate.values.event import IngressEvent, Outcome, TextEvent, is_quiet
 from shipmate.values.message import timestamp
 
 # How often it is looked whether a file or the clock was changed.
@@ -66,7 +66,6 @@ class Scheduler:
         *,
         check: Callable[[Task], object] = lambda _task: None,
         language: str = "en",
-        keeps_time: bool = True,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._folder = folder
@@ -75,7 +74,6 @@ class Scheduler:
         # Raises when nobody can do a task.
         self._check = check
         self._language = language
-        self._keeps_time = keeps_time
         self._clock = clock
         self._tasks: dict[str, Task] = {}
         self._heap: list[tuple[datetime, str]] = []
@@ -89,9 +87,8 @@ class Scheduler:
         self._timer: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Take up what a process left, and begin what is due; a process that soon ends does not."""
-        if self._keeps_time:
-            self._timer = asyncio.create_task(self._run())
+        """Take up what a process left, and begin what is due from now on."""
+        self._timer = asyncio.create_task(self._run())
 
     async def idle(self) -> None:
         """Wait until nothing that was begun goes on."""
@@ -105,10 +102,9 @@ class Scheduler:
             job.cancel()
         await asyncio.gather(*jobs, return_exceptions=True)
 
-    async def receive(self, event: IngressEvent) -> Any:
-        """Take an event in; a task that is begun by hand is claimed first."""
-        if not isinstance(event, TextEvent) or event.platform != PLATFORM:
-            return await self._receiver.receive(event)
+    async def receive(self, event: TextEvent) -> Any:
+        """Take in the event of a task that is begun by hand; it is claimed first."""
+        await self._journal.ensure()
         known = read_key(event, timestamp(self._clock()))
         if known.due not in self._journal.record(known.task).known:
             await self._journal.put(known)

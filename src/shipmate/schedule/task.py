@@ -13,15 +13,12 @@ import msgspec
 from shipmate.errors import ThreadIdError
 from shipmate.schedule.schedule_wording import refuse, say
 from shipmate.schedule.when import When, read_when
+from shipmate.values.event import HEARTBEAT, SCHEDULE
 from shipmate.values.message import JsonObject
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.frontmatter import read_frontmatter
 
 TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
-# What events of tasks come from, and the threads of tasks that name none lie at.
-PLATFORM = "schedule"
-# What a member answers to a heartbeat that has nothing to say.
-QUIET = "NOTHING_TO_SAY"
 SIZE_LIMIT = 65_536
 CatchUp: TypeAlias = Literal["latest", "skip", "all"]
 # Ours, then those of ShipMyAgent; `description` and the rest of its own say nothing that is needed here.
@@ -54,7 +51,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def source(self) -> str:
         """Return how rows name what said them."""
-        return f"{'heartbeat' if self.when.kind == 'heartbeat' else 'task'}:{self.id}"
+        return f"{HEARTBEAT if self.when.kind == 'heartbeat' else 'task:'}{self.id}"
 
     @property
     def digest(self) -> str:
@@ -106,7 +103,7 @@ def read_task(task_id: str, text: str, zone: str = "") -> Task:
 
 def thread_of(task_id: str) -> str:
     """Return the thread of a task that names none."""
-    return f"{PLATFORM}:task:{task_id}"
+    return f"{SCHEDULE}:task:{task_id}"
 
 
 def write_task(
@@ -143,11 +140,6 @@ def make_slug(title: str) -> str:
     """Make an id from a title; one without a letter or digit of ASCII gets a plain word."""
     slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40].strip("-")
     return slug if slug and TASK_ID.fullmatch(slug) else "task"
-
-
-def is_quiet(source: str | None, words: str = QUIET) -> bool:
-    """Return whether an answer to a heartbeat says that there is nothing to say."""
-    return (source or "").startswith("heartbeat:") and words.strip(" \n.`*_\"'") == QUIET
 
 
 def _quote(value: str | list[str]) -> str:

@@ -253,3 +253,15 @@ SURFACES = {
 def surface_of(platform: str) -> Surface:
     """Return what a platform shows; nothing, when it is not known."""
     return SURFACES.get(platform, UNKNOWN)
+
+
+# What the clock says comes from here, and the threads of tasks that name none lie here.
+SCHEDULE = "schedule"
+# How a heartbeat is named as what said something, and what a member answers that has nothing to say to it.
+HEARTBEAT = "heartbeat:"
+QUIET = "NOTHING_TO_SAY"
+
+
+def is_quiet(source: str | None, words: str = QUIET) -> bool:
+    """Return whether an answer to a heartbeat says that there is nothing to say."""
+    return (source or "").startswith(HEARTBEAT) and words.strip(" \n.`*_\"'") == QUIET

@@ -258,7 +258,7 @@ class Timing(Protocol):
     """What hands events to a keeper by the clock, and knows those that somebody begins by hand."""
 
     def begin(self) -> None: ...
-    async def receive(self, event: IngressEvent) -> Receipt: ...
+    async def receive(self, event: TextEvent) -> Receipt: ...
     async def idle(self) -> None: ...
     async def close(self) -> None: ...
 
@@ -267,21 +267,35 @@ class LocalKeeper:
     """The keeper itself: its lanes and their feed."""
 
     def __init__(
-        self, lanes: Lanes, feed: Feed, sending: Sending | None = None, timing: Timing | None = None
+        self,
+        lanes: Lanes,
+        feed: Feed,
+        sending: Sending | None = None,
+        make_timing: Callable[[], Timing] | None = None,
+        *,
+        keeps_time: bool = True,
     ) -> None:
         self.lanes = lanes
         self.feed = feed
         self._sending = sending
-        self._timing = timing
+        self._make_timing = make_timing
+        self._keeps_time = keeps_time
+        # Made when it is needed: most commands begin no task.
+        self._timing: Timing | None = None
         # Never done: as long as this process lives, its keeper is there.
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def resume(self) -> list[str]:
         """Take up what a process left unfinished, and begin what the clock brings; list the threads."""
         unfinished = await self.lanes.resume()
-        if self._timing is not None:
-            self._timing.begin()
+        if self._keeps_time and (timing := self._time()) is not None:
+            timing.begin()
         return unfinished
+
+    def _time(self) -> Timing | None:
+        if self._timing is None and self._make_timing is not None:
+            self._timing = self._make_timing()
+        return self._timing
 
     async def idle(self) -> None:
         """Wait until no lane has anything to do, and a while for what they have to send."""
@@ -300,7 +314,9 @@ class LocalKeeper:
             await self._sending.close()
 
     async def receive(self, event: IngressEvent) -> Receipt:
-        return await (self._timing or self.lanes).receive(event)
+        if not isinstance(event, TextEvent) or event.source is None or (timing := self._time()) is None:
+            return await self.lanes.receive(event)
+        return await timing.receive(event)
 
     async def withdraw(self, thread_id: str, message_id: str) -> bool:
         return await self.lanes.withdraw(thread_id, message_id)

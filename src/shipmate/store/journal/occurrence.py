@@ -164,7 +164,7 @@ class JournalOccurrences:
         self, known: Occurrence, status: OccurrenceStatus, *, run_id: str = "", why: str = ""
     ) -> None:
         """Record what became of an occurrence; its thread tells it again."""
-        await self._ensure()
+        await self.ensure()
         line = MarkOccurrence(
             task=known.task,
             due=known.due,
@@ -178,14 +178,15 @@ class JournalOccurrences:
         if not self._waiting:
             self._file.compact(self._count + len(self._records), self._lines)
 
-    async def _ensure(self) -> None:
+    async def ensure(self) -> None:
+        """Read the file, unless it was."""
         if not self._is_loaded or self._file.is_doubtful:
             await self.load()
 
     async def _write(self, lines: Sequence[OccurrenceLine]) -> None:
         if not lines:
             return
-        await self._ensure()
+        await self.ensure()
         self._waiting += 1
         try:
             await self._file.append_durably(*lines)

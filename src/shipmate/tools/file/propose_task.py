@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from shipmate.errors import ToolError
-from shipmate.schedule.occasion import show
-from shipmate.schedule.schedule_wording import TaskError, say
-from shipmate.schedule.task import Task, read_task, write_task
-from shipmate.schedule.task_folder import TaskFolder
 from shipmate.tools.file.target import check_target
 from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
@@ -18,6 +15,10 @@ from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
 from shipmate.values.saying import tell
 from shipmate.workspace.layout import CAPTAIN
+
+if TYPE_CHECKING:
+    from shipmate.schedule.task import Task
+    from shipmate.schedule.task_folder import TaskFolder
 
 SHOWN = 3
 
@@ -41,12 +42,17 @@ class ProposeTask(Tool[ProposeTaskArguments]):
     labels = Labels(acts=True)
 
     async def picture(self, arguments: ProposeTaskArguments, context: ToolContext) -> Picture:
+        # Every member has the tool and few ever propose anything: what it needs is loaded then.
+        from shipmate.schedule.schedule_wording import say
+
         folder, task, text = _make(arguments, context)
         head = say("proposed", path=folder.name_of(task.id))
         pieces = [tell(each, context.member.config.language) for each in (head, text.rstrip(), _times(task))]
         return Picture(reveal("\n\n".join(pieces)), _target(folder, task))
 
     async def run(self, arguments: ProposeTaskArguments, context: ToolContext) -> ToolResult:
+        from shipmate.schedule.schedule_wording import TaskError
+
         folder, task, text = _make(arguments, context)
         check_target(context, _target(folder, task))
         try:
@@ -58,6 +64,10 @@ class ProposeTask(Tool[ProposeTaskArguments]):
 
 def _make(arguments: ProposeTaskArguments, context: ToolContext) -> tuple[TaskFolder, Task, str]:
     """Return the task as it would be written; raise for one that could not be read back."""
+    from shipmate.schedule.schedule_wording import TaskError
+    from shipmate.schedule.task import read_task, write_task
+    from shipmate.schedule.task_folder import TaskFolder
+
     zone = context.member.config.timezone
     folder = TaskFolder(context.layout, zone)
     text = write_task(
@@ -78,6 +88,9 @@ def _target(folder: TaskFolder, task: Task) -> JsonObject:
 
 
 def _times(task: Task) -> str:
+    from shipmate.schedule.occasion import show
+    from shipmate.schedule.schedule_wording import say
+
     found = task.when.upcoming(datetime.now(UTC), SHOWN)
     times = ", ".join(show(each, task.zone) for each in found)
     return say("proposed-times", times=times) if times else say("proposed-none")
