@@ -53,6 +53,7 @@ CROSSING = {
     "server/test_openapi.py": "every route against its description",
     "server/test_restart.py": "the AI SDK's clients through a kill",
     "server/test_workspace.py": "the routes of a workspace's files together",
+    "schedule/test_schedule_kill.py": "a server that is killed while tasks begin",
     "tools/exec/preview/test_equal.py": "a preview and a plain run of one command",
     "tools/exec/program/test_oracle.py": "the grammars against the real programs",
     "tools/web/test_hostile.py": "hostile servers and pages",

@@ -23,6 +23,7 @@ ROOMS = (
     ("thread",),
     ("store",),
     ("memory", "skills"),
+    ("schedule",),
     ("priming",),
     ("context",),
     ("models",),

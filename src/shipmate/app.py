@@ -7,7 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from datetime import timedelta
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from shipmate.delivery.reception.reception import Reception
 from shipmate.delivery.reception.transcribing import Transcribing
 from shipmate.delivery.sender import Sender
 from shipmate.delivery.spoken_reply import SpokenReply, VoicePreference
-from shipmate.errors import ModelError, StorageError
+from shipmate.errors import ModelError, StorageError, UserError
 from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
 from shipmate.models.selection.window import Windows
@@ -66,6 +66,9 @@ from shipmate.workspace.upload import UploadFolder, Uploads
 
 if TYPE_CHECKING:
     from shipmate.crew.program.live_program import LiveProgram
+    from shipmate.schedule.scheduler import Scheduler
+    from shipmate.schedule.task_folder import TaskFolder
+    from shipmate.store.journal.occurrence import JournalOccurrences
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +87,7 @@ class Shipmate:
         toolset: Toolset | None = None,
         disk: Disk = DISK,
         socket: Socket | None = None,
+        keeps_time: bool = True,
     ) -> None:
         self.layout = layout
         self.loaded = loaded
@@ -132,6 +136,8 @@ class Shipmate:
             shares=self.shares,
         )
         self.speech = Speech(self.config.speech, self.config.language, loaded.environ)
+        self._disk = disk
+        self._keeps_time = keeps_time
         self.people = People(layout, self.config.people, disk)
         self._reception = Reception(
             Gate(self.people, self._would_answer),
@@ -152,28 +158,51 @@ class Shipmate:
         model: Model | None = None,
         environ: Mapping[str, str] | None = None,
         toolset: Toolset | None = None,
+        keeps_time: bool = True,
     ) -> Opening:
         """Open the workspace a folder lies in: `async with Shipmate.open(path) as ship:`, or await it.
 
         What a process left unfinished is taken up. While another process keeps the workspace, its model and
-        tools answer; the ones given here do when this process keeps.
+        tools answer; the ones given here do when this process keeps. One that soon ends begins no task by
+        the clock: it does not keep time.
         """
-        return Opening(lambda: cls._open(root, model, environ, toolset))
+        return Opening(lambda: cls._open(root, model, environ, toolset, keeps_time))
 
     @classmethod
     async def _open(
-        cls, root: Path, model: Model | None, environ: Mapping[str, str] | None, toolset: Toolset | None
+        cls,
+        root: Path,
+        model: Model | None,
+        environ: Mapping[str, str] | None,
+        toolset: Toolset | None,
+        keeps_time: bool,
     ) -> Shipmate:
         layout = Layout.find(root)
         loaded = load_config(layout, environ)
         _warn(loaded.findings)
-        ship = cls(layout, loaded, open_store(layout), Sandbox(layout), model=model, toolset=toolset)
+        store, sandbox = open_store(layout), Sandbox(layout)
+        ship = cls(layout, loaded, store, sandbox, model=model, toolset=toolset, keeps_time=keeps_time)
         try:
             await ship.keeper.open()
         except BaseException:
             await ship.close()
             raise
         return ship
+
+    # Only what has to do with tasks needs these.
+    @cached_property
+    def tasks(self) -> TaskFolder:
+        """The files of what is done by the clock."""
+        from shipmate.schedule.task_folder import TaskFolder
+
+        return TaskFolder(self.layout, self.config.timezone, self._disk)
+
+    @cached_property
+    def occurrences(self) -> JournalOccurrences:
+        """What became of due times, as the keeper writes it down."""
+        from shipmate.store.journal.occurrence import JournalOccurrences
+
+        return JournalOccurrences(self.layout, self._disk)
 
     @property
     def captain(self) -> Equipment:
@@ -293,7 +322,27 @@ class Shipmate:
         )
         self._reconciling = asyncio.create_task(self._reconcile())
         await delivery.begin()
-        return LocalKeeper(Lanes(self.store, self.threads, feed, make_lane), feed, delivery)
+        lanes = Lanes(self.store, self.threads, feed, make_lane)
+        make_timing = partial(self._make_scheduler, lanes)
+        return LocalKeeper(lanes, feed, delivery, make_timing, keeps_time=self._keeps_time)
+
+    def _make_scheduler(self, lanes: Lanes) -> Scheduler:
+        from shipmate.schedule.scheduler import Scheduler
+
+        return Scheduler(
+            self.tasks,
+            self.occurrences,
+            lanes,
+            check=lambda task: self.crew.find(task.member or CAPTAIN),
+            language=self.config.language,
+        )
+
+    def _targets(self, source: str) -> Sequence[str]:
+        """Return where else the answer to a task goes, by what its file says now."""
+        try:
+            return self.tasks.get(source.partition(":")[2]).found().deliver
+        except UserError:
+            return ()
 
     def _make_delivery(self, feed: LocalFeed) -> Delivery:
         language, find, mask = self.config.language, self.adapters.find, self.loaded.mask
@@ -322,6 +371,7 @@ class Shipmate:
             approvals=self.approvals,
             feed=feed,
             language=language,
+            targets=self._targets,
         )
 
     async def _describe_thread(self, thread: Thread) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from shipmate.delivery.reception.transcribing import Transcribing
 from shipmate.delivery.sender import Sender
 from shipmate.delivery.splitting import clip
 from shipmate.delivery.spoken_reply import SpokenReply
+from shipmate.delivery.task_result import compose_result, is_heartbeat, is_silent, source_of
 from shipmate.errors import ConfigError, StorageError
 from shipmate.orchestrator.feed import LocalFeed
 from shipmate.orchestrator.lane.outlet import CommandAnswer
@@ -59,8 +60,11 @@ class Delivery:
         approvals: ApprovalService,
         feed: LocalFeed,
         language: str,
+        targets: Callable[[str], Sequence[str]] = lambda _source: (),
     ) -> None:
         self._platforms = platforms
+        # Where else the answer to what no person said goes.
+        self._targets = targets
         self._find = find
         self._outbox = outbox
         self._sender = sender
@@ -120,7 +124,7 @@ class Delivery:
 
     def follow(self, thread_id: str, rows: Sequence[InboxRow], run_id: str) -> None:
         """Show an answer while it is written."""
-        if ThreadId.parse(thread_id).platform not in self._platforms:
+        if ThreadId.parse(thread_id).platform not in self._platforms or is_heartbeat(rows):
             return
         preview = Preview(
             thread_id,
@@ -145,8 +149,11 @@ class Delivery:
         self, thread: Thread, rows: Sequence[InboxRow], outcome: Outcome
     ) -> Sequence[EgressMessage]:
         """Make what an outcome sends, from the rows of its thread alone."""
-        if thread.id.platform not in self._platforms:
+        if is_silent(thread, rows, outcome):
             return []
+        elsewhere = self._compose_elsewhere(thread, outcome)
+        if thread.id.platform not in self._platforms:
+            return elsewhere
         thread_id, capabilities = str(thread.id), self._capabilities(thread.id)
         message = thread.find(outcome.message_id) if outcome.message_id else None
         sends = compose_answer(thread_id, message, outcome, capabilities, self._language)
@@ -159,7 +166,16 @@ class Delivery:
         if sends and (reply_to := _reply_to(rows, thread_id)) is not None:
             sends[0] = replace(sends[0], reply_to_message_id=reply_to)
         await self._close_decided(known)
-        return sends
+        return [*sends, *elsewhere]
+
+    def _compose_elsewhere(self, thread: Thread, outcome: Outcome) -> list[EgressMessage]:
+        source = source_of(thread, outcome.message_id)
+        targets = [
+            each
+            for each in (self._targets(source) if source else ())
+            if each != str(thread.id) and ThreadId.parse(each).platform in self._platforms
+        ]
+        return compose_result(thread, outcome, targets, self._capabilities, self._language)
 
     async def _conclude(self, known: Sequence[OutboxRow], answered: str) -> None:
         """Say of previews that nothing follows: all but that of the answer whose words are known now."""

@@ -11,6 +11,7 @@ from shipmate.tools.exec.job import Jobs, JobTool
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.edit import Edit
 from shipmate.tools.file.memory_upsert import MemoryUpsert
+from shipmate.tools.file.propose_task import ProposeTask
 from shipmate.tools.file.read import Read
 from shipmate.tools.file.search.glob import Glob
 from shipmate.tools.file.search.grep import Grep
@@ -124,7 +125,14 @@ def default_toolset(
     run = Exec(sandbox or Sandbox(layout), jobs, config.env, config.permissions.network, trials)
     files: list[AnyTool] = [Read(), Glob(), Grep(), Write(), Edit()]
     projects: list[AnyTool] = [ProjectList(), ProjectCreate()] if layout.projects.is_dir() else []
-    others: list[AnyTool] = [JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert()]
+    others: list[AnyTool] = [
+        JobTool(jobs),
+        WebFetch(),
+        ShowImage(),
+        SendFile(),
+        MemoryUpsert(),
+        ProposeTask(),
+    ]
     tools = [*files, run, *others, *_speech_tools(member), *projects, *further]
     return Toolset(tools, servers or default_servers(member), member.tools)
 

@@ -88,9 +88,16 @@ class TextEvent(_Event, frozen=True, kw_only=True, tag="text"):
     model: str | None = None
     # Words that were heard, not typed: a yes among them is put back as a question.
     spoken: bool = False
+    # What said it when no person did, such as `task:<id>`; it answers no question.
+    source: str | None = None
     options: RunOptions = RunOptions()
     # Set when a member says it.
     errand: Errand | None = None
+
+    @property
+    def is_persons(self) -> bool:
+        """Return whether a person said it, and not a member or the clock."""
+        return self.errand is None and self.source is None
 
 
 class VoiceEvent(_Event, frozen=True, kw_only=True, tag="voice"):
@@ -288,3 +295,15 @@ SURFACES = {
 def surface_of(platform: str) -> Surface:
     """Return what a platform shows; nothing, when it is not known."""
     return SURFACES.get(platform, UNKNOWN)
+
+
+# What the clock says comes from here, and the threads of tasks that name none lie here.
+SCHEDULE = "schedule"
+# How a heartbeat is named as what said something, and what a member answers that has nothing to say to it.
+HEARTBEAT = "heartbeat:"
+QUIET = "NOTHING_TO_SAY"
+
+
+def is_quiet(source: str | None, words: str = QUIET) -> bool:
+    """Return whether an answer to a heartbeat says that there is nothing to say."""
+    return (source or "").startswith(HEARTBEAT) and words.strip(" \n.`*_\"'") == QUIET

@@ -252,11 +252,10 @@ class Layout:
 
     # The folder of the chained log of acting calls.
     audit = _in_ship("audit")
-    # The folder of what came of the last rehearsal of each script.
-    rehearsals = _in_ship("rehearsals")
 
     def rehearsal(self, ref: str) -> Path:
-        return self.rehearsals / f"{ref}.json"
+        """Return where it is kept what came of the last rehearsal of a script."""
+        return self.ship / "rehearsals" / f"{ref}.json"
 
     project_memory = _in_ship("memory", "project.md")
 
@@ -264,6 +263,7 @@ class Layout:
         return self.ship / "memory" / "users" / f"{file_name(user_key)}.md"
 
     tasks = _in_ship("tasks")
+    occurrences = _in_ship("occurrences.jsonl")
     logs = _in_ship("logs")
 
     def call_log(self, thread_id: str, call_id: str) -> Path:

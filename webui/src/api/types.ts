@@ -412,6 +412,43 @@ export interface Usage {
   total: UsageRow;
 }
 
+export interface Occurrence {
+  task: string;
+  due: string;
+  status: "claimed" | "fired" | "replied" | "quiet" | "suspended" | "stopped" | "failed" | "missed" | "uncertain";
+  at: string;
+  byHand?: boolean;
+  threadId?: string;
+  runId?: string;
+  until?: string;
+  count?: number;
+  why?: string;
+}
+
+export interface Task {
+  id: string;
+  title: string;
+  state: "waiting" | "manual" | "paused" | "done" | "broken";
+  when: string;
+  kind: "manual" | "once" | "every" | "heartbeat" | "cron" | null;
+  zone: string;
+  member: string | null;
+  threadId: string;
+  deliver: string[];
+  catchUp: string;
+  problem: { en: string; zh: string } | null;
+  upcoming: string[];
+  last: Occurrence | null;
+  listed: number;
+}
+
+export interface TaskDetail {
+  task: Task;
+  text: string;
+  version: string;
+  occurrences: Occurrence[];
+}
+
 export interface AuditEvent {
   event: "asked" | "decided" | "allowed" | "refused" | "ran" | "mended" | "broken";
   at: string;

@@ -1,12 +1,13 @@
 import { memo, useState } from "react";
 import { api } from "../api/api";
 import type { DataParts, Message } from "../api/types";
-import { go } from "../app/route";
+import { go, link } from "../app/route";
 import { useT } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { OpenContext } from "../context/opened";
 import { CopyButton } from "../ui/CopyButton";
 import { Icon } from "../ui/Icon";
+import { reveal } from "../ui/reveal";
 import { IconButton } from "../ui/IconButton";
 import { sayError } from "../ui/toast";
 import { readDraft } from "../page/draft";
@@ -64,8 +65,16 @@ function UserMessage({ message, thread, threadId }: Props) {
       return false;
     }
   };
+  // What no person said comes from a task.
+  const task = /^(?:task|heartbeat):(.+)$/.exec(message.metadata?.sourceTag ?? "")?.[1];
   return (
-    <article className="message user" data-row={message.id} aria-label={t("from.you")}>
+    <article className="message user" data-row={message.id} aria-label={t(task ? "from.task" : "from.you")}>
+      {task && (
+        <a className="badge" href={link("tasks", task)}>
+          <Icon name="clock" tiny />
+          {reveal(task)}
+        </a>
+      )}
       {isEditing ? (
         <EditMessage place={place} text={text} onSend={resend} onClose={() => setEditing(false)} />
       ) : (
@@ -88,7 +97,7 @@ function UserMessage({ message, thread, threadId }: Props) {
               </span>
             )}
             {message.metadata?.timestamp && <time>{format.time(message.metadata.timestamp)}</time>}
-            <IconButton icon="edit" look="small" label={t("edit")} onClick={() => setEditing(true)} />
+            {!task && <IconButton icon="edit" look="small" label={t("edit")} onClick={() => setEditing(true)} />}
             {text && <PinButton text={text} message={message} thread={thread} />}
             <CopyButton text={text} />
             <OpenContext messageId={message.id} />

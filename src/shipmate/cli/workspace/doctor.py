@@ -74,6 +74,7 @@ async def examine(layout: Layout, *, live: bool = False) -> list[Finding]:
         mask = loaded.mask
         findings += await _check_rooms(layout, loaded, live=live)
     findings += await _guard("secrets", lambda: find_exposure(layout))
+    findings += await _guard("tasks", lambda: _check_tasks(layout))
     findings += await _guard("threads", lambda: _check_threads(layout))
     findings += await _guard("keeper", lambda: _check_keeper(layout))
     findings += await _guard("damaged", lambda: _check_damaged(layout))
@@ -207,6 +208,24 @@ def _check_adapters(layout: Layout, loaded: Loaded) -> list[Finding]:
     words = "everything was sent" if not rows else f"{len(rows)} sends are held, failed or uncertain"
     fix = "see `shipmate outbox`" if rows else ""
     return [*found, Finding("warn" if rows else "ok", "outbox", words, fix)]
+
+
+def _check_tasks(layout: Layout) -> list[Finding]:
+    """Name the tasks that cannot be read, and say whether nobody knows what became of some."""
+    if not layout.tasks.is_dir():
+        return []
+    from shipmate.schedule.task_folder import TaskFolder
+    from shipmate.store.journal.occurrence import JournalOccurrences
+    from shipmate.workspace.disk.disk import DISK
+
+    records = JournalOccurrences(layout, DISK).look().values()
+    uncertain = sum(each.status == "uncertain" for record in records for each in record.known.values())
+    found = TaskFolder(layout).findings()
+    if uncertain:
+        found.append(
+            Finding("warn", "tasks", f"{uncertain} due times are uncertain", "see `shipmate tasks log`")
+        )
+    return found
 
 
 async def _check_model(layout: Layout, loaded: Loaded, *, live: bool) -> list[Finding]:

@@ -28,10 +28,8 @@ async def read_answer(approvals: ApprovalService, thread: Thread, row: InboxRow)
     event = row.event
     if not isinstance(event, TextEvent | ApprovalReplyEvent):
         return ReplyEffect()
-    # A member's words never count.
-    if isinstance(event, TextEvent) and event.errand is not None:
-        return ReplyEffect()
-    if not thread.waiting and isinstance(event, TextEvent):
+    # Only a person's words count.
+    if isinstance(event, TextEvent) and (not thread.waiting or not event.is_persons):
         return ReplyEffect()
     pending = await approvals.pending(str(thread.id))
     if isinstance(event, TextEvent):

@@ -90,6 +90,8 @@ def user_row(
     elif isinstance(event, TextEvent) and event.errand is not None:
         metadata["sourceTag"] = f"member:{event.errand.chain[-1]}"
         metadata["errand"] = msgspec.to_builtins(event.errand)
+    elif isinstance(event, TextEvent) and event.source:
+        metadata["sourceTag"] = event.source
     if event.speaker and (thread.id.scope_type != PRIVATE or "errand" in metadata):
         metadata["speaker"] = event.speaker
     return {"id": user_message_id(event), "role": "user", "metadata": metadata, "parts": parts}
@@ -351,7 +353,7 @@ def member_of(message: UIMessage | None) -> str | None:
 
 def split_overtaken(rows: list[InboxRow]) -> tuple[list[InboxRow], list[InboxRow]]:
     """Return the rows that pass the word to members while a person has spoken since, and the others."""
-    if not any(isinstance(row.event, TextEvent) and row.event.errand is None for row in rows):
+    if not any(isinstance(row.event, TextEvent) and row.event.is_persons for row in rows):
         return [], rows
     overtaken = [row for row in rows if isinstance(row.event, HandoffEvent)]
     return overtaken, [row for row in rows if row not in overtaken]
@@ -369,7 +371,9 @@ def one_turn(rows: list[InboxRow]) -> list[InboxRow]:
 
 
 def _stands_alone(event: IngressEvent) -> bool:
-    return isinstance(event, ALONE) or options_of(event) != RunOptions() or _is_command(event)
+    # What no person said is beside nobody's words: they would count as having asked for it.
+    is_own = isinstance(event, TextEvent) and event.source is not None
+    return isinstance(event, ALONE) or options_of(event) != RunOptions() or _is_command(event) or is_own
 
 
 def _is_command(event: IngressEvent) -> bool:

@@ -377,8 +377,8 @@ class Lane:
         sends = await self._outlet.compose(thread, rows, outcome) if sends is None else sends
         await self._pass_on(thread, rows, outcome)
         await self._store.inbox.finish(rows, outcome, sends)
-        if sends:
-            self._outlet.wake(str(self.thread_id))
+        for thread_id in dict.fromkeys(send.thread_id for send in sends):
+            self._outlet.wake(thread_id)
         if outcome.message_id is not None and read_course(thread.find(outcome.message_id)) is not None:
             # What stood beside the rows of the course that is closed is told to no model any more.
             await self._store.ledger.drop_sidecars(str(self.thread_id))
