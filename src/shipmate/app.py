@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property, partial
@@ -15,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from shipmate.adapters.adapter_registry import AdapterRegistry
 from shipmate.approvals.reply.suggest import Suggester
 from shipmate.approvals.service import ApprovalService
-from shipmate.context.builder import ContextBuilder
 from shipmate.context.kept.request_log import RequestLog
 from shipmate.context.trace import Trace
 from shipmate.crew.ask_member import AskMember
 from shipmate.crew.coordinator import Coordinator
+from shipmate.crew.equipping import Equipping
 from shipmate.delivery.command_answer import Commands
 from shipmate.delivery.delivery import Delivery
 from shipmate.delivery.reception.chat_command import read_command
@@ -31,10 +30,8 @@ from shipmate.delivery.reception.reception import Reception
 from shipmate.delivery.reception.transcribing import Transcribing
 from shipmate.delivery.sender import Sender
 from shipmate.delivery.spoken_reply import SpokenReply, VoicePreference
-from shipmate.errors import ModelError, StorageError, UserError
-from shipmate.models.choice import ModelChoice
+from shipmate.errors import ModelError, StorageError
 from shipmate.models.port import Model
-from shipmate.models.selection.window import Windows
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import LocalFeed, Receipt
 from shipmate.orchestrator.keeper.keeping import Keeping
@@ -61,11 +58,10 @@ from shipmate.workspace.disk.disk import DISK, Disk
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, load_config
-from shipmate.workspace.member import Member, captain_of
+from shipmate.workspace.member import captain_of
 from shipmate.workspace.upload import UploadFolder, Uploads
 
 if TYPE_CHECKING:
-    from shipmate.crew.program.live_program import LiveProgram
     from shipmate.schedule.scheduler import Scheduler
     from shipmate.schedule.task_folder import TaskFolder
     from shipmate.store.journal.occurrence import JournalOccurrences
@@ -95,16 +91,18 @@ class Shipmate:
         self.store = store
         self.sandbox = sandbox
         self.crew = Crew(layout, loaded)
-        self._model = model
-        self._servers = default_servers(captain_of(layout, self.config))
-        self._toolset = toolset
-        self._windows = Windows(layout.windows)
-        # Programs that wait for a person's answer.
-        self._waiting: dict[str, LiveProgram] = {}
-        self._trace = Trace(layout, loaded.environ, loaded.mask)
-        self._equipment: dict[str, Equipment] = {}
-        # What members worked with before their settings changed.
-        self._retired: list[Equipment] = []
+        servers = default_servers(captain_of(layout, self.config))
+        trace = Trace(layout, loaded.environ, loaded.mask)
+        self._equipping = Equipping(
+            self.crew,
+            sandbox,
+            servers,
+            trace,
+            loaded.mask,
+            model=model,
+            toolset=toolset,
+            make_crew_tools=self._crew_tools,
+        )
         self.threads = ThreadService(FileLog(layout, disk))
         self.approvals = ApprovalService(
             layout,
@@ -127,11 +125,11 @@ class Shipmate:
         self.orchestrator = AgentOrchestrator(
             layout=layout,
             toolset=toolset
-            or default_toolset(captain_of(layout, self.config), sandbox, self._servers, self._crew_tools()),
+            or default_toolset(captain_of(layout, self.config), sandbox, servers, self._crew_tools()),
             approvals=self.approvals,
             ledger=store.ledger,
             uploads=self.uploads,
-            trace=self._trace,
+            trace=trace,
             requests=self.requests,
             shares=self.shares,
         )
@@ -211,44 +209,14 @@ class Shipmate:
 
     def equip(self, member_id: str) -> Equipment:
         """Return a member with its models, tools and prompt; they are made anew when its settings change."""
-        member = self.crew.find(member_id)
-        known = self._equipment.get(member_id)
-        if known is not None and known.member is member:
-            return known
-        if known is not None:
-            self._retired.append(known)
-        made = self._equipment[member_id] = self._make_equipment(member)
-        return made
-
-    def _make_equipment(self, member: Member) -> Equipment:
-        given = self._model if member.settings.model is None else None
-        if self._toolset is None:
-            toolset = default_toolset(
-                member, self.sandbox, self._servers, self._crew_tools() if len(self.crew.ids()) > 1 else ()
-            )
-        else:
-            toolset = self._toolset.limited_to(member.tools)
-        environ = self.crew.loaded.environ
-        models = ModelChoice(member.config.llm, environ, given, self._windows)
-        if member.is_program:
-            from shipmate.crew.program.program_model import ProgramChoice, ProgramModel
-            from shipmate.crew.program.program_tool import ProgramToolset
-
-            program = ProgramModel(
-                member, self.sandbox, self._trace, self.loaded.mask, os.environ, self._waiting
-            )
-            models = ProgramChoice(member, environ, program)
-            toolset = ProgramToolset(default_toolset(member, self.sandbox), program.prefix, program.allow)
-        return Equipment(
-            member,
-            models,
-            toolset,
-            ContextBuilder(member, environ=environ),
-        )
+        return self._equipping.equip(member_id)
 
     def _crew_tools(self) -> list[AnyTool]:
         """Return the tools for working with other members."""
-        return [AskMember(self.crew, self.threads, self.keeper.receive, self._is_tainted)]
+        return [AskMember(self.crew, self.threads, self._pass_on, self._is_tainted)]
+
+    async def _pass_on(self, event: IngressEvent) -> Receipt:
+        return await self.keeper.receive(event)
 
     def _is_tainted(self, thread: Thread) -> bool:
         return self.orchestrator.is_tainted(thread)
@@ -295,8 +263,7 @@ class Shipmate:
             if self._reconciling is not None:
                 self._reconciling.cancel()
                 await asyncio.gather(self._reconciling, return_exceptions=True)
-            for each in (*self._equipment.values(), *self._retired):
-                await each.close()
+            await self._equipping.close()
             await self.requests.close()
             await self.store.close()
 
@@ -337,13 +304,6 @@ class Shipmate:
             language=self.config.language,
         )
 
-    def _targets(self, source: str) -> Sequence[str]:
-        """Return where else the answer to a task goes, by what its file says now."""
-        try:
-            return self.tasks.get(source.partition(":")[2]).found().deliver
-        except UserError:
-            return ()
-
     def _make_delivery(self, feed: LocalFeed) -> Delivery:
         language, find, mask = self.config.language, self.adapters.find, self.loaded.mask
         outbox = self.store.outbox
@@ -371,7 +331,7 @@ class Shipmate:
             approvals=self.approvals,
             feed=feed,
             language=language,
-            targets=self._targets,
+            targets=lambda source: self.tasks.targets(source),
         )
 
     async def _describe_thread(self, thread: Thread) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
@@ -12,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from shipmate.errors import NotFoundError
+from shipmate.errors import NotFoundError, UserError
 from shipmate.schedule.schedule_wording import TaskError, refuse, say
 from shipmate.schedule.task import SIZE_LIMIT, TASK_ID, Task, check_id, make_slug, read_task, switch
 from shipmate.store.journal.grant import TICK_NANOSECONDS
@@ -91,6 +92,13 @@ class TaskFolder:
             return None
         self._glanced[task_id] = (stamp, file)
         return file
+
+    def targets(self, source: str) -> Sequence[str]:
+        """Return where else the answer to a task goes, by what its file says now."""
+        try:
+            return self.get(source.partition(":")[2]).found().deliver
+        except UserError:
+            return ()
 
     def get(self, task_id: str) -> TaskFile:
         """Read one task; raise when there is none."""

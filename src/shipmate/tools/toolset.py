@@ -133,7 +133,7 @@ def default_toolset(
         MemoryUpsert(),
         ProposeTask(),
     ]
-    tools = [*files, run, *others, *_speech_tools(member), *projects, *further]
+    tools = [*files, run, *others, ProposeTask(), *_speech_tools(member), *projects, *further]
     return Toolset(tools, servers or default_servers(member), member.tools)
 
 
