@@ -187,10 +187,14 @@ class Shipmate:
             raise
         return ship
 
-    # Only what has to do with tasks needs these.
-    @cached_property
+    @property
     def tasks(self) -> TaskFolder:
         """The files of what is done by the clock."""
+        return self._task_folder
+
+    # Only what has to do with tasks needs these.
+    @cached_property
+    def _task_folder(self) -> TaskFolder:
         from shipmate.schedule.task_folder import TaskFolder
 
         return TaskFolder(self.layout, self.config.timezone, self._disk)
