@@ -14,9 +14,11 @@ COMMANDS = {
     "serve": "Serve the web page and the API.",
     "threads": "List, show and export conversations.",
     "context": "Show what goes into the prompt, and why.",
+    "prompt": "Show what the program of a member would be sent.",
     "approvals": "List and answer what waits for a person.",
     "outbox": "List what was not sent to platforms, or may not have been; send or forget it.",
     "members": "List, add, rename and remove members; say who stands to whom how.",
+    "tasks": "List, make and begin what members do by the clock.",
     "people": "List who may talk from platforms; let somebody in by a code.",
     "audit": "List what acted and what was refused; check that the log is whole.",
     "priming": "Check, search, save and rehearse priming scripts.",
@@ -27,7 +29,7 @@ COMMANDS = {
 }
 # The commands that stand in inner rooms.
 ROOMS = {
-    **dict.fromkeys(("init", "adopt", "context", "doctor", "reindex"), "workspace"),
+    **dict.fromkeys(("init", "adopt", "context", "prompt", "tasks", "doctor", "reindex"), "workspace"),
     **dict.fromkeys(("members", "people", "outbox"), "aboard"),
     "acp": "door",
 }

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Collection, Sequence
 from hashlib import blake2b
-from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -17,13 +16,14 @@ from shipmate.context.request import Context, ContextRequest, Section
 from shipmate.context.trace import Trace
 from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError, UserError
 from shipmate.models.neutral import describe_message
-from shipmate.models.port import Finish, ModelRequest, ToolSpec
+from shipmate.models.port import Finish, ModelRequest, RunOrigin, ToolSpec
 from shipmate.models.to_model import messages_of
 from shipmate.orchestrator.carried_file import Attachments
 from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
 from shipmate.orchestrator.seat import take_seat
-from shipmate.orchestrator.step import Asked, StepReader
+from shipmate.orchestrator.step import PROGRAM, Asked, StepReader
+from shipmate.orchestrator.token_count import TokenCount
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
 from shipmate.store.port import Ledger, StepUsage
@@ -33,38 +33,16 @@ from shipmate.tools.file.sharing import Shares
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import TYPED_MODEL, Outcome
-from shipmate.values.message import UIMessage, message_tokens, text_of, timestamp, tool_name
+from shipmate.values.message import UIMessage, text_of, timestamp, tool_name
 from shipmate.values.saying import Saying
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.upload import Uploads
-
-
-class TokenCount:
-    """What the histories of threads cost; a long one is not counted anew at each step."""
-
-    def __init__(self) -> None:
-        self._counted: WeakKeyDictionary[Thread, tuple[int, int, int]] = WeakKeyDictionary()
-
-    def tokens(self, thread: Thread) -> int:
-        """Estimate the tokens of what the model sees of a thread."""
-        messages = thread.history()
-        course, count, tokens = self._counted.get(thread, (thread.course, 0, 0))
-        # The last message may still grow, so it is counted anew each time.
-        settled = max(0, len(messages) - 1)
-        if course != thread.course or count > settled:
-            count, tokens = 0, 0
-        tokens += sum(map(message_tokens, messages[count:settled]))
-        self._counted[thread] = (thread.course, settled, tokens)
-        return tokens + sum(map(message_tokens, messages[settled:]))
-
 
 MAX_STEPS = 30
 # Notes whose lines stand for themselves.
 LISTS = frozenset({"recall", "skill-matches"})
 # From a chunk to the socket of an attached process: the watcher, its writer, the write itself.
 HEARING_TURNS = 3
-
-
 # How often in a row a model may reach its limit in the midst of a call.
 CUT_STEPS = 3
 FILTERED = "the provider's filter cut off the answer this call was part of; it did not run"
@@ -72,6 +50,14 @@ FILTERED = "the provider's filter cut off the answer this call was part of; it d
 
 class StepLimitError(ShipmateError):
     """Stopped after 30 steps without a reply. Say "go on" to let it continue."""
+
+
+class ProgramCutError(ShipmateError):
+    """The program was cut off: interrupted, outcome unknown. Look at what it did, then send it anew."""
+
+
+class SteeredError(ShipmateError):
+    """A person said something that cannot wait."""
 
 
 class AgentOrchestrator:
@@ -111,6 +97,8 @@ class AgentOrchestrator:
         except StorageError:
             # What the disk refuses cannot be told in the thread; the run stays open and is taken up again.
             raise
+        except SteeredError:
+            return await turn.steer()
         except ShipmateError as error:
             return await turn.fail(error)
 
@@ -135,6 +123,9 @@ class AgentOrchestrator:
         await turn.equipment.toolset.load(called=map(tool_name, turn.open_calls()))
         if words := turn.equipment.toolset.describe_starting(turn.equipment.member.config.language):
             turn.tell(chunks.data("notice", {"text": words}, transient=True))
+        if turn.has_begun(PROGRAM) and not turn.equipment.models.holds(turn.run_id):
+            # What it did by then nobody knows, and it must not do it twice.
+            raise ProgramCutError(say("program-cut"))
         if turn.steps:
             # Calls that take the process down each time would else be begun for ever.
             await turn.count_attempt()
@@ -167,13 +158,21 @@ class AgentOrchestrator:
         self._keep_request(turn, context, request)
         turn.tell(chunks.start_step())
         known = {part["toolCallId"] for part in turn.message["parts"] if "toolCallId" in part}
-        reader = StepReader(turn.tell, known, str(turn.steps), turn.language)
+
+        async def keep(*told: chunks.Chunk) -> None:
+            await turn.commit(*told)
+            # Between two calls of a program nothing of it is in the midst of something.
+            is_between = told[0]["type"].startswith("tool-output") and not turn.open_calls()
+            if is_between and turn.control.steer_asked:
+                raise SteeredError
+
+        reader = StepReader(turn.tell, known, str(turn.steps), turn.language, keep)
         await turn.count_attempt()
         began = time.perf_counter()
         try:
             finish = await reader.read(turn.equipment.models.named(turn.model).stream(request))
         except ModelStreamError as error:
-            if not turn.can_resume(begun=reader.has_begun):
+            if turn.has_begun(PROGRAM) or not turn.can_resume(begun=reader.has_begun):
                 raise
             await turn.resume(reader.unfinished, error)
             await self._keep_signatures(turn, reader)
@@ -226,7 +225,7 @@ class AgentOrchestrator:
         """Keep what belongs to this turn with its words, but for what the course was told before."""
         messages = turn.thread.history()
         last = next((each["id"] for each in reversed(messages) if each["role"] == "user"), None)
-        if last is None or not context.notes:
+        if last is None or not context.notes or turn.equipment.member.is_program:
             return
         sidecars = await self._ledger.sidecars(turn.thread_id)
         if last in sidecars and sidecars[last].context:
@@ -244,11 +243,19 @@ class AgentOrchestrator:
             zone=context.zone,
             cache_key=_name_cache(turn.thread_id),
             sampling=turn.options.sampling,
+            origin=RunOrigin(
+                thread_id=turn.thread_id,
+                run_id=turn.run_id,
+                user_id=turn.user_id,
+                owns_thread=turn.member is None,
+                is_retry=turn.thread.replaces(turn.message["id"]),
+            ),
         )
 
     def _keep_request(self, turn: Turn, context: Context, request: ModelRequest) -> None:
-        # A command that a person typed is read by no model.
-        if self._requests is None or not self._requests.is_on or turn.model == TYPED_MODEL:
+        # A command that a person typed is read by no model, and a program is sent something else.
+        is_elsewhere = turn.model == TYPED_MODEL or turn.equipment.member.is_program
+        if self._requests is None or not self._requests.is_on or is_elsewhere:
             return
         asked = next((each for each in reversed(request.messages) if each["role"] == "user"), None)
         model = turn.equipment.models.named(turn.model).name
