@@ -155,21 +155,28 @@ class McpDoor:
     async def _do(self, arguments: msgspec.Struct) -> JsonObject:
         match arguments:
             case ListThreads():
-                return _result(_write(await self._list_threads(arguments.query, arguments.limit)))
+                return _result(self._write(await self._list_threads(arguments.query, arguments.limit)))
             case ReadThread():
                 return _result(await self._read_thread(arguments.thread, arguments.last))
             case SearchThreads():
-                return _result(_write(await self._search_threads(arguments)))
+                return _result(self._write(await self._search_threads(arguments)))
             case ListMembers():
-                return _result(_write(self._list_members()))
+                return _result(self._write(self._list_members()))
             case AskingMember():
                 return await self._ask(arguments)
             case ReadMemory():
                 return _result(self._read_memory(arguments.member, arguments.path))
             case SearchMemory():
-                return _result(_write(self._search_memory(arguments)))
+                return _result(self._write(self._search_memory(arguments)))
             case _:
                 raise AssertionError(arguments)
+
+    def _write(self, rows: list[JsonObject]) -> str:
+        return "\n".join(self._ship.loaded.mask(msgspec.json.encode(row).decode()) for row in rows)
+
+    def _snip(self, text: str) -> str:
+        # Masked before it is cut: half a key would not be known for one.
+        return self._ship.loaded.mask(text)[:SNIPPET]
 
     async def _list_threads(self, query: str, limit: int) -> list[JsonObject]:
         await self._ship.store.reconcile()
@@ -190,7 +197,7 @@ class McpDoor:
     async def _search_threads(self, wanted: SearchThreads) -> list[JsonObject]:
         await self._ship.store.reconcile()
         return [
-            {"thread": hit.thread_id, "role": hit.role, "at": hit.at, "text": hit.text[:SNIPPET]}
+            {"thread": hit.thread_id, "role": hit.role, "at": hit.at, "text": self._snip(hit.text)}
             for hit in await self._ship.store.search.find(wanted.query, wanted.limit)
         ]
 
@@ -264,7 +271,7 @@ class McpDoor:
         files = list_memory(self._ship.crew.choose(wanted.member))
         words = wanted.query.casefold()
         hits = (
-            {"path": name, "line": number, "text": self._ship.loaded.mask(line)[:SNIPPET]}
+            {"path": name, "line": number, "text": self._snip(line)}
             for name, file in files.items()
             for number, line in enumerate(file.read().splitlines(), 1)
             if words in line.casefold()
@@ -330,7 +337,3 @@ def _answered(thread_id: ThreadId, status: str, words: str) -> JsonObject:
 
 def _result(text: str, *, is_error: bool = False) -> JsonObject:
     return {"content": [{"type": "text", "text": text}], "isError": is_error}
-
-
-def _write(rows: list[JsonObject]) -> str:
-    return "\n".join(msgspec.json.encode(row).decode() for row in rows)
