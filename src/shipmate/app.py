@@ -19,6 +19,8 @@ from shipmate.context.kept.request_log import RequestLog
 from shipmate.context.trace import Trace
 from shipmate.crew.ask_member import AskMember
 from shipmate.crew.coordinator import Coordinator
+from shipmate.crew.self_skill import self_tools
+from shipmate.crew.self_tool import offers_self
 from shipmate.delivery.command_answer import Commands
 from shipmate.delivery.delivery import Delivery
 from shipmate.delivery.reception.chat_command import read_command
@@ -113,7 +115,12 @@ class Shipmate:
         self.orchestrator = AgentOrchestrator(
             layout=layout,
             toolset=toolset
-            or default_toolset(captain_of(layout, self.config), sandbox, self._servers, self._crew_tools()),
+            or default_toolset(
+                captain_of(layout, self.config),
+                sandbox,
+                self._servers,
+                [*self._crew_tools(), *self_tools(self.crew, sandbox)],
+            ),
             approvals=self.approvals,
             ledger=store.ledger,
             uploads=self.uploads,
@@ -183,9 +190,10 @@ class Shipmate:
     def _make_equipment(self, member: Member) -> Equipment:
         given = self._model if member.settings.model is None else None
         if self._toolset is None:
-            toolset = default_toolset(
-                member, self.sandbox, self._servers, self._crew_tools() if len(self.crew.ids()) > 1 else ()
-            )
+            further = self._crew_tools() if len(self.crew.ids()) > 1 else []
+            if offers_self(member):
+                further += self_tools(self.crew, self.sandbox)
+            toolset = default_toolset(member, self.sandbox, self._servers, further)
         else:
             toolset = self._toolset.limited_to(member.tools)
         environ = self.crew.loaded.environ

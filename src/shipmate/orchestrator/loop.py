@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Collection, Sequence
+from functools import partial
 from hashlib import blake2b
 from weakref import WeakKeyDictionary
 
@@ -22,6 +23,7 @@ from shipmate.models.to_model import messages_of
 from shipmate.orchestrator.carried_file import Attachments
 from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
+from shipmate.orchestrator.sealing import seal_input
 from shipmate.orchestrator.seat import take_seat
 from shipmate.orchestrator.step import Asked, StepReader
 from shipmate.orchestrator.turn import Turn
@@ -167,7 +169,7 @@ class AgentOrchestrator:
         self._keep_request(turn, context, request)
         turn.tell(chunks.start_step())
         known = {part["toolCallId"] for part in turn.message["parts"] if "toolCallId" in part}
-        reader = StepReader(turn.tell, known, str(turn.steps), turn.language)
+        reader = StepReader(turn.tell, known, str(turn.steps), turn.language, partial(seal_input, turn))
         await turn.count_attempt()
         began = time.perf_counter()
         try:

@@ -186,8 +186,10 @@ class Layout:
     inbox = _in_ship("inbox.jsonl")
     outbox = _in_ship("outbox.jsonl")
     people = _in_ship("people.json")
-    # The folder of members that were removed.
+    # The folder of members and skills that were removed.
     removed = _in_ship("removed")
+    # The folder of values that calls wait with.
+    sealed = _in_ship("sealed")
     # The folder of what people and members decided about threads.
     marks = _in_ship("marks")
 
