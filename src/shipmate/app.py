@@ -21,6 +21,7 @@ from shipmate.crew.ask_member import AskMember
 from shipmate.crew.coordinator import Coordinator
 from shipmate.crew.self_skill import self_tools
 from shipmate.crew.self_tool import offers_self
+from shipmate.crew.studio import Studios, skill_of
 from shipmate.delivery.command_answer import Commands
 from shipmate.delivery.delivery import Delivery
 from shipmate.delivery.reception.chat_command import read_command
@@ -91,6 +92,7 @@ class Shipmate:
         self._toolset = toolset
         self._windows = Windows(layout.windows)
         self._equipment: dict[str, Equipment] = {}
+        self._studios = Studios()
         # What members worked with before their settings changed.
         self._retired: list[Equipment] = []
         self.threads = ThreadService(FileLog(layout, disk))
@@ -176,8 +178,16 @@ class Shipmate:
         """The member whose files are the workspace's own, with what it works with."""
         return self.equip(CAPTAIN)
 
-    def equip(self, member_id: str) -> Equipment:
-        """Return a member with its models, tools and prompt; they are made anew when its settings change."""
+    def equip(self, member_id: str, thread_id: ThreadId | None = None) -> Equipment:
+        """Return a member with its models, tools and prompt, in the studio of a skill where a thread is one.
+
+        They are made anew when the member's settings change.
+        """
+        usual = self._equip(member_id)
+        skill_id = skill_of(thread_id)
+        return usual if skill_id is None else self._studios.equip(usual, skill_id)
+
+    def _equip(self, member_id: str) -> Equipment:
         member = self.crew.find(member_id)
         known = self._equipment.get(member_id)
         if known is not None and known.member is member:
@@ -252,6 +262,7 @@ class Shipmate:
             if self._reconciling is not None:
                 self._reconciling.cancel()
                 await asyncio.gather(self._reconciling, return_exceptions=True)
+            await self._studios.close()
             for each in (*self._equipment.values(), *self._retired):
                 await each.close()
             await self.requests.close()

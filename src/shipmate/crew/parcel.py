@@ -7,14 +7,13 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from shipmate.errors import ToolError
 from shipmate.tools.file.confine import FILE_FLAGS, FOLDER_FLAGS, open_file, read_bytes, read_up_to
 from shipmate.tools.file.protection import fold, refuse_reading
-from shipmate.tools.tool import ToolContext
 
 ARCHIVE_LIMIT = 10_000_000
 # Of all files together, and of a tar as it is unpacked.
@@ -26,8 +25,8 @@ NAME_LIMIT = 200
 ZIPS = (".zip", ".skill")
 TARS = (".tar", ".tar.gz", ".tgz")
 TEXT = "SKILL.md"
-# A repository is no part of the skill it holds.
-LEFT_OUT = frozenset({".git", "__MACOSX", ".DS_Store", "__pycache__"})
+# A repository is no part of the skill it holds, nor is what Shipmate keeps beside a draft.
+LEFT_OUT = frozenset({".git", ".ship", "ship.json", "__MACOSX", ".DS_Store", "__pycache__"})
 NOTHING = "Nothing was installed."
 
 
@@ -46,13 +45,13 @@ def is_archive(path: str) -> bool:
     return path.lower().endswith((*ZIPS, *TARS))
 
 
-def read_parcel(context: ToolContext, path: str) -> Parcel:
-    """Return the files of a folder or an archive of the workspace, with the SKILL.md at the top."""
+def read_parcel(root: Path, path: str) -> Parcel:
+    """Return the files of a folder or an archive below a folder, with the SKILL.md at the top."""
     if is_archive(path):
-        data = read_bytes(context.folder, path, ARCHIVE_LIMIT)
+        data = read_bytes(root, path, ARCHIVE_LIMIT)
         found = _unzip(data) if path.lower().endswith(ZIPS) else _untar(data)
     else:
-        found = _walk(context, path)
+        found = _walk(root, path)
     return check_parcel(_lift(_gather(found)))
 
 
@@ -66,6 +65,18 @@ def check_parcel(files: Parcel) -> Parcel:
     except UnicodeDecodeError:
         raise ToolError(f"{TEXT} is not text in UTF-8. {NOTHING}") from None
     return files
+
+
+def write_parcel(files: Parcel, folder: Path) -> None:
+    """Write files into a folder that is new, on disk before this returns."""
+    for path, file in files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.open("xb") as opened:
+            opened.write(file.data)
+            opened.flush()
+            os.fsync(opened.fileno())
+        place.chmod(0o755 if file.is_program else 0o644)
 
 
 def _gather(found: Iterator[tuple[str, ParcelFile]]) -> Parcel:
@@ -174,8 +185,8 @@ def _inflate(data: bytes) -> bytes:
     return plain
 
 
-def _walk(context: ToolContext, path: str) -> Iterator[tuple[str, ParcelFile]]:
-    with open_file(context.folder, path) as (handle, status, place):
+def _walk(root: Path, path: str) -> Iterator[tuple[str, ParcelFile]]:
+    with open_file(root, path) as (handle, status, place):
         if not stat.S_ISDIR(status.st_mode):
             raise ToolError(f"{path} is neither a folder nor a .zip, .tar or .tar.gz. {NOTHING}")
         # Read whole before the folder is closed, and never more than a skill may have.

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from shipmate.crew.parcel import NOTHING, TEXT, Parcel, ParcelFile, check_parcel, read_parcel
+from shipmate.crew.parcel import NOTHING, TEXT, Parcel, ParcelFile, check_parcel, read_parcel, write_parcel
 from shipmate.crew.self_tool import SelfDeleteEnv, SelfRename, SelfSetEnv, SelfTool, SelfUpdateSoul
 from shipmate.errors import ToolError
 from shipmate.skills.loader import SkillsLoader
@@ -101,14 +101,15 @@ class SelfInstallSkill(SelfTool[SelfInstallSkillArguments]):
                 f"fetch {address}\n[nothing of it is run or installed; installing asks again and shows it]"
             )
             return Picture(words, {"address": address})
-        change = await asyncio.to_thread(_prepare, arguments, context)
+        change = await asyncio.to_thread(_read, arguments, context)
         return Picture(reveal(change.words), change.target)
 
     async def run(self, arguments: SelfInstallSkillArguments, context: ToolContext) -> ToolResult:
         _check_id(arguments.id)
         if SCHEME.match(arguments.source):
             return ToolResult(output=await self._fetch(arguments, context))
-        return ToolResult(output=await asyncio.to_thread(_install, arguments, context))
+        change = await asyncio.to_thread(_read, arguments, context)
+        return ToolResult(output=await asyncio.to_thread(install, change, context))
 
     async def _fetch(self, arguments: SelfInstallSkillArguments, context: ToolContext) -> str:
         """Have the sandboxed git bring a repository's files as an archive; nothing is checked out."""
@@ -175,7 +176,7 @@ def self_tools(crew: Crew, sandbox: Sandbox) -> list[Tool[Any]]:
     ]
 
 
-class _Installing(msgspec.Struct, frozen=True):
+class Installing(msgspec.Struct, frozen=True):
     """What an installation would do."""
 
     files: Parcel
@@ -198,8 +199,8 @@ def _check_address(source: str) -> str:
     return source
 
 
-def _prepare(arguments: SelfInstallSkillArguments, context: ToolContext) -> _Installing:
-    """Read what is to be installed, and compare it with what is there."""
+def _read(arguments: SelfInstallSkillArguments, context: ToolContext) -> Installing:
+    """Read what is to be installed."""
     if bool(arguments.content) == bool(arguments.source):
         raise ToolError(f"Give either content or source. {NOTHING}")
     if len(arguments.content) > TEXT_LIMIT:
@@ -210,28 +211,27 @@ def _prepare(arguments: SelfInstallSkillArguments, context: ToolContext) -> _Ins
         except UnicodeEncodeError as error:
             raise ToolError(f"The text holds half a character. {NOTHING}") from error
     else:
-        files = read_parcel(context, arguments.source)
-    folder = _place(arguments.id, context)
+        files = read_parcel(context.folder, arguments.source)
+    return prepare(arguments.id, files, context)
+
+
+def prepare(skill_id: str, files: Parcel, context: ToolContext) -> Installing:
+    """Compare what is to be installed with what is there."""
+    _check_id(skill_id)
+    folder = _place(skill_id, context)
     before: Parcel = {}
     if folder.exists():
-        before = read_parcel(context, context.layout.name_of(folder))
+        before = read_parcel(context.folder, context.layout.name_of(folder))
     target: JsonObject = {"path": str(folder), "files": _digest(files), "before": _digest(before)}
-    return _Installing(files, folder, _describe(context.layout.name_of(folder), before, files), target)
+    return Installing(files, folder, _describe(context.layout.name_of(folder), before, files), target)
 
 
-def _install(arguments: SelfInstallSkillArguments, context: ToolContext) -> str:
-    change = _prepare(arguments, context)
+def install(change: Installing, context: ToolContext) -> str:
+    """Put a skill in place, with what was there moved aside; return what to say."""
     check_target(context, change.target)
     fresh = make_private(context.layout.removed) / new_id("fresh")
     try:
-        for path, file in change.files.items():
-            place = fresh / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with place.open("xb") as opened:
-                opened.write(file.data)
-                opened.flush()
-                os.fsync(opened.fileno())
-            place.chmod(0o755 if file.is_program else 0o644)
+        write_parcel(change.files, fresh)
         if change.folder.exists():
             _move_aside(change.folder, context)
         change.folder.parent.mkdir(parents=True, exist_ok=True)

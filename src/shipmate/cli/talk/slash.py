@@ -21,6 +21,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "prompt": ("NAME", "let the member take up a prompt of an MCP server: server:name key=value"),
     "stop": ("", "stop the run, as Ctrl-C does"),
     "steer": ("TEXT", "say something the running turn should heed at its next step"),
+    "studio": ("ID", "work on a skill; the tools see its draft and nothing else"),
+    "try": ("WORDS", "try the draft of this studio in a thread of its own"),
     "rewind": ("[RUN]", "put files back as they were before a run"),
     "member": ("[ID]", "show who answers, or let another member answer from here on"),
     "model": ("[NAME]", "show which model answers, or choose one for this thread (default takes it back)"),

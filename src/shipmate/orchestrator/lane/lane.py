@@ -54,7 +54,7 @@ class Lane:
         threads: ThreadService,
         store: Store,
         orchestrator: AgentOrchestrator,
-        equip: Callable[[str], Equipment],
+        equip: Callable[..., Equipment],
         approvals: ApprovalService,
         feed: Feed,
         outlet: Outlet,
@@ -66,7 +66,7 @@ class Lane:
         self._threads = threads
         self._store = store
         self._orchestrator = orchestrator
-        self._equip = equip
+        self._equip = partial(equip, thread_id=thread_id)
         self._approvals = approvals
         self._feed = feed
         self._outlet = outlet
