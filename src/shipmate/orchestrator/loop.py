@@ -217,7 +217,7 @@ class AgentOrchestrator:
                 model=model,
                 tools=tools,
                 last_text=said,
-                extra_context=turn.extra_context,
+                extra_context="\n\n".join(filter(None, (_tell_planning(turn), turn.extra_context))) or None,
                 window=window,
             )
         )
@@ -305,6 +305,10 @@ class AgentOrchestrator:
                 **msgspec.structs.asdict(finish.usage),
             )
         )
+
+
+def _tell_planning(turn: Turn) -> str:
+    return say("planning").tell(turn.language) if turn.is_planning else ""
 
 
 def choose_fresh(notes: Sequence[Section], told: Collection[str]) -> str:

@@ -99,6 +99,8 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     output: Any
     # AI SDK `file` parts to show beside the call.
     files: tuple[JsonObject, ...] = ()
+    # The name and the content of a data part that people see; a message has one of each name.
+    data: tuple[str, JsonObject] | None = None
 
 
 class Tool(ABC, Generic[Arguments]):
@@ -113,6 +115,8 @@ class Tool(ABC, Generic[Arguments]):
     labels: Labels = Labels()
     # Whether what acts changes what the member is: a person is asked each time, whatever rules and mode say.
     forms_member: ClassVar[bool] = False
+    # Whether others act on its behalf, so that a plan must be agreed first where one is wanted.
+    delegates: ClassVar[bool] = False
     # Arguments whose values stand in no thread, question or log; the tool gets a `sealed:` reference.
     sealed: ClassVar[frozenset[str]] = frozenset()
     # How many characters of output the model and the thread get; the rest stays in the call's log.

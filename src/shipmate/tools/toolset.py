@@ -18,6 +18,7 @@ from shipmate.tools.file.search.grep import Grep
 from shipmate.tools.file.send_file import SendFile
 from shipmate.tools.file.show_image import ShowImage
 from shipmate.tools.file.write import Write
+from shipmate.tools.steps import Steps
 from shipmate.tools.tool import Tool
 from shipmate.tools.web.web_fetch import WebFetch
 from shipmate.values.tool_name import is_among, names_of
@@ -124,7 +125,7 @@ def default_toolset(
     run = Exec(sandbox or Sandbox(layout), jobs, config.env, config.permissions.network, trials)
     files: list[AnyTool] = [Read(), Glob(), Grep(), Write(), Edit()]
     projects: list[AnyTool] = [ProjectList(), ProjectCreate()] if layout.projects.is_dir() else []
-    others: list[AnyTool] = [JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert()]
+    others: list[AnyTool] = [JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert(), Steps()]
     tools = [*files, run, *others, *projects, *further]
     return Toolset(tools, servers or default_servers(member), member.tools)
 

@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "pin": ("TEXT", "pin a fact, so that every course of this thread shows it"),
     "pins": ("", "list what is pinned"),
     "unpin": ("NUMBER", "take a pin off"),
+    "plan": ("[go|off]", "let nothing act here until you agree to a plan; go agrees, off drops it"),
     "prompt": ("NAME", "let the member take up a prompt of an MCP server: server:name key=value"),
     "stop": ("", "stop the run, as Ctrl-C does"),
     "steer": ("TEXT", "say something the running turn should heed at its next step"),

@@ -33,6 +33,7 @@ from shipmate.values.event import (
     EgressMessage,
     ModelSwitchEvent,
     Outcome,
+    PlanEvent,
     RetryEvent,
     TextEvent,
     ToolResultEvent,
@@ -138,7 +139,7 @@ class Lane:
                 await self._note(thread, row, event)
             case ToolResultEvent() as event:
                 await self._bring(thread, row, event)
-            case ModelSwitchEvent() as event:
+            case ModelSwitchEvent() | PlanEvent() as event:
                 await self._switch(thread, row, event)
             case event if ingress.is_outdated(thread, event):
                 await self._finish(thread, [row], self._refuse("outdated"))
@@ -186,8 +187,8 @@ class Lane:
             self._tell(row_id, note.outcome.text)
         await self._finish(thread, [row], note.outcome)
 
-    async def _switch(self, thread: Thread, row: InboxRow, event: ModelSwitchEvent) -> None:
-        """Choose another model for the thread or its member, once it has answered; no run."""
+    async def _switch(self, thread: Thread, row: InboxRow, event: ModelSwitchEvent | PlanEvent) -> None:
+        """Choose another model for the thread or its member, or whether it plans first; no run."""
         equipment = self._equip(event.member or await self._owner.look(thread, event))
         outcome = await Switch(self._store, equipment, self._approvals.language).answer(
             event, self._settings()
@@ -269,6 +270,7 @@ class Lane:
             owner=own,
             message=written,
             extra_context=ingress.surroundings_of(rows),
+            is_planning=self._owner.is_planning,
             model=TYPED_MODEL if ingress.is_typed(thread, run_id, answered) else wanted or self._owner.model,
             options=ingress.options_of(event),
             count_attempt=partial(self._store.inbox.ask, run_id),
