@@ -22,6 +22,7 @@ from shipmate.tools.tool import ToolContext, ToolResult
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
+from shipmate.values.event import TYPED_MODEL
 from shipmate.values.message import JsonObject, tool_name
 from shipmate.values.reason import Why
 from shipmate.workspace.upload import Uploads
@@ -88,7 +89,7 @@ class Worker:
             await turn.commit(chunks.tool_output_error(call.call_id, INTERRUPTED))
             self._audit.ended(call, "interrupted")
             return None
-        if turn.is_planning and (call.tool.delegates or call.tool.labels_for(call.arguments).acts):
+        if _must_plan(turn, call):
             why = Why("planning")
             words = explain(turn.language, why)
             await self._refuse(turn, call, Verdict("deny", why, reason=words), f"not allowed: {words}")
@@ -289,6 +290,12 @@ def is_cancelled() -> bool:
     """Return whether the task that asks is meant to end."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+def _must_plan(turn: Turn, call: Call) -> bool:
+    """Return whether a call has to wait for a plan; what a person typed themselves does not."""
+    acts = call.tool.delegates or call.tool.labels_for(call.arguments).acts
+    return turn.is_planning and acts and turn.model != TYPED_MODEL
 
 
 def _waits_for_others(turn: Turn, call_id: str) -> bool:

@@ -114,11 +114,11 @@ class Tool(ABC, Generic[Arguments]):
     synonyms: ClassVar[Mapping[str, str]] = {}
     labels: Labels = Labels()
     # Whether what acts changes what the member is: a person is asked each time, whatever rules and mode say.
-    forms_member: ClassVar[bool] = False
+    forms_member: bool = False
     # Whether others act on its behalf, so that a plan must be agreed first where one is wanted.
-    delegates: ClassVar[bool] = False
+    delegates: bool = False
     # Arguments whose values stand in no thread, question or log; the tool gets a `sealed:` reference.
-    sealed: ClassVar[frozenset[str]] = frozenset()
+    sealed: frozenset[str] = frozenset()
     # How many characters of output the model and the thread get; the rest stays in the call's log.
     budget: ClassVar[int] = 16_000
 
