@@ -39,6 +39,7 @@ CROSSING = {
     "orchestrator/test_changed.py": "targets that change between question and act",
     "orchestrator/test_decided.py": "decisions that come late",
     "orchestrator/test_forbidden.py": "rules that come late",
+    "orchestrator/test_plan.py": "plans that are agreed first, and lists of steps, through the product",
     "orchestrator/test_preview.py": "mode preview, through the product",
     "orchestrator/test_received.py": "what strangers sent",
     "orchestrator/test_server_tools.py": "tools of MCP servers through whole runs",

@@ -19,6 +19,7 @@ from shipmate.context.trace import Trace
 from shipmate.crew.ask_member import AskMember
 from shipmate.crew.coordinator import Coordinator
 from shipmate.crew.equipping import Equipping
+from shipmate.crew.self_skill import self_tools
 from shipmate.delivery.command_answer import Commands
 from shipmate.delivery.delivery import Delivery
 from shipmate.delivery.reception.chat_command import read_command
@@ -122,10 +123,10 @@ class Shipmate:
         self.uploads: Uploads = UploadFolder(layout)
         self.adapters = AdapterRegistry(self.config.adapters)
         self.shares = Shares(layout, self.config.server, self.adapters.file_limit)
+        every_tool = [*self._crew_tools(), *self_tools(self.crew, sandbox)]
         self.orchestrator = AgentOrchestrator(
             layout=layout,
-            toolset=toolset
-            or default_toolset(captain_of(layout, self.config), sandbox, servers, self._crew_tools()),
+            toolset=toolset or default_toolset(captain_of(layout, self.config), sandbox, servers, every_tool),
             approvals=self.approvals,
             ledger=store.ledger,
             uploads=self.uploads,
@@ -211,9 +212,9 @@ class Shipmate:
         """The member whose files are the workspace's own, with what it works with."""
         return self.equip(CAPTAIN)
 
-    def equip(self, member_id: str) -> Equipment:
-        """Return a member with its models, tools and prompt; they are made anew when its settings change."""
-        return self._equipping.equip(member_id)
+    def equip(self, member_id: str, thread_id: ThreadId | None = None) -> Equipment:
+        """Return a member with its models, tools and prompt, in a skill's studio where a thread is one."""
+        return self._equipping.equip(member_id, thread_id)
 
     def _crew_tools(self) -> list[AnyTool]:
         """Return the tools for working with other members."""

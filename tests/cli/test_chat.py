@@ -63,6 +63,21 @@ def test_what_is_typed_during_a_run_is_queued_and_answered_after_it(chat: Termin
     chat.expect("✓ read Agent.md")
 
 
+def test_a_skill_is_worked_on_in_the_studio_and_tried_in_a_thread_of_its_own(chat: Terminal) -> None:
+    chat.type("/try hello\r")
+    chat.expect("/try belongs to the studio")
+    chat.type("/studio ../x\r")
+    chat.expect("is no id of a skill")
+    chat.type("/studio letters\r")
+    chat.expect("thread cli:studio:letters")
+    chat.type("read SKILL.md and Agent.md\r")
+    chat.expect("✓ read SKILL.md (")
+    chat.expect("✗ read Agent.md — ")
+    chat.type("/try hello\r")
+    chat.expect("thread cli:chat:")
+    chat.expect("rehearsal model")
+
+
 def test_an_approval_is_answered_by_typing(chat: Terminal, workspace: Path) -> None:
     chat.type("run touch made.txt\r")
     chat.expect("touch made.txt")

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.page import Serving, Watched, say
+from shipmate.thread.row import encode_row
+from shipmate.values.message import UIMessage
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import Layout
+from tests.support.page import OpenPage, Serving, Watched, say, store_thread
 from tests.support.terminal import shipmate
 
 pytestmark = pytest.mark.browser
@@ -58,3 +62,32 @@ def test_what_another_process_does_reaches_the_page(watched: Watched, serving: S
     assert shipmate(serving.folder, "threads", "new-course", thread).returncode == 0
     expect(page.get_by_role("region", name="Pinned facts")).to_contain_text("Not on Fridays.")
     expect(page.locator(".separator")).to_contain_text("Course 2")
+
+
+def test_a_plan_is_agreed_first_and_steps_are_shown(open_page: OpenPage, serving: Serving) -> None:
+    steps = [{"text": "measure <b>it</b>", "done": True}, {"text": "build it", "done": False}]
+    address = store_thread(serving.folder, "plan", ["Build a table.", "So I go on."])
+    more: UIMessage = {
+        "id": "plan-1",
+        "role": "assistant",
+        "parts": [{"type": "data-steps", "id": "steps", "data": {"steps": steps}}],
+    }
+    with Layout.at(serving.folder).thread(ThreadId("web", "room", "plan")).open("ab") as file:
+        file.write(encode_row(more))
+    watched = open_page(address)
+    page = watched.page
+    listed = page.get_by_role("list", name="Steps").get_by_role("listitem")
+    expect(listed).to_have_text(["measure <b>it</b>", "build it"])
+    expect(listed.nth(0).get_by_role("checkbox")).to_be_checked()
+    choose(page, "Plan first")
+    badge = page.locator(".badge", has_text="Plan first: nothing acts yet")
+    expect(badge).to_be_visible()
+    watched.shoot("plan")
+    say(page, "run touch made.txt")
+    expect(page.locator(".message.assistant").last).to_contain_text("the plan is not agreed yet")
+    assert not (serving.folder / "made.txt").exists()
+    choose(page, "Agree to the plan")
+    expect(badge).to_have_count(0)
+    say(page, "run touch made.txt")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.locator(".message.assistant").last).to_contain_text("touch made.txt")

@@ -19,7 +19,10 @@ from shipmate.workspace.member import captain_of
 # The whole request is held to 10 KB; this is the tools' share.
 SIZE_LIMIT = 4_500
 FILE_TOOLS = ["read", "glob", "grep", "write", "edit"]
-NAMES = [*FILE_TOOLS, "exec", "job", "web_fetch", "show_image", "send_file", "memory_upsert", "propose_task"]
+NAMES = [
+    *(*FILE_TOOLS, "exec", "job", "web_fetch", "show_image", "send_file", "memory_upsert", "propose_task"),
+    "steps",
+]
 ACTING = {"write", "edit", "exec", "web_fetch", "send_file", "memory_upsert", "propose_task"}
 
 
@@ -93,6 +96,7 @@ def test_each_schema_is_one_and_agrees_with_parsing(toolset: Toolset) -> None:
         "exec": {"command": "ls"}, "web_fetch": {"url": "http://x"}, "show_image": {"path": "a"},
         "send_file": {"path": "a"}, "memory_upsert": {"scope": "user", "heading": "h", "content": "c"},
         "propose_task": {"title": "t", "when": "@daily", "prompt": "p"},
+        "steps": {"steps": ["a"]},
     }  # fmt: skip
     for tool in toolset:
         schema = tool.spec().schema

@@ -49,6 +49,7 @@ class AskMember(Tool[AskMemberArguments]):
     arguments = AskMemberArguments
     # Asked again after a crash, the colleague does not begin again: the event is the same.
     labels = Labels(reads_untrusted=True)
+    delegates = True
 
     def __init__(
         self,

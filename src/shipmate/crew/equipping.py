@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.trace import Trace
+from shipmate.crew.self_skill import self_tools
+from shipmate.crew.self_tool import offers_self
+from shipmate.crew.studio import Studios, skill_of
 from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
 from shipmate.models.selection.window import Windows
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.toolset import AnyTool, Toolset, default_toolset
+from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.member import Member
 from shipmate.workspace.secret.secret import Mask
@@ -51,12 +55,18 @@ class Equipping:
         self._windows = Windows(crew.layout.windows)
         # Programs that wait for a person's answer.
         self._waiting: dict[str, LiveProgram] = {}
+        self._studios = Studios()
         self._known: dict[str, Equipment] = {}
         # What members worked with before their settings changed.
         self._retired: list[Equipment] = []
 
-    def equip(self, member_id: str) -> Equipment:
-        """Return a member with its models, tools and prompt."""
+    def equip(self, member_id: str, thread_id: ThreadId | None = None) -> Equipment:
+        """Return a member with its models, tools and prompt, in a skill's studio where a thread is one."""
+        usual = self._equip(member_id)
+        skill_id = skill_of(thread_id)
+        return usual if skill_id is None else self._studios.equip(usual, skill_id)
+
+    def _equip(self, member_id: str) -> Equipment:
         member = self._crew.find(member_id)
         known = self._known.get(member_id)
         if known is not None and known.member is member:
@@ -68,6 +78,7 @@ class Equipping:
 
     async def close(self) -> None:
         """End what members still have running."""
+        await self._studios.close()
         for each in (*self._known.values(), *self._retired):
             await each.close()
 
@@ -88,5 +99,7 @@ class Equipping:
     def _gather_tools(self, member: Member) -> Toolset:
         if self._toolset is not None:
             return self._toolset.limited_to(member.tools)
-        further = self._make_crew_tools() if len(self._crew.ids()) > 1 else ()
+        further = [*self._make_crew_tools()] if len(self._crew.ids()) > 1 else []
+        if offers_self(member):
+            further += self_tools(self._crew, self._sandbox)
         return default_toolset(member, self._sandbox, self._servers, further)

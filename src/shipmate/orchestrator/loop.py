@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Collection, Sequence
+from functools import partial
 from hashlib import blake2b
 
 import msgspec
@@ -21,6 +22,7 @@ from shipmate.models.to_model import messages_of
 from shipmate.orchestrator.carried_file import Attachments
 from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
+from shipmate.orchestrator.sealing import seal_input
 from shipmate.orchestrator.seat import take_seat
 from shipmate.orchestrator.step import PROGRAM, Asked, StepReader
 from shipmate.orchestrator.token_count import TokenCount
@@ -166,7 +168,8 @@ class AgentOrchestrator:
             if is_between and turn.control.steer_asked:
                 raise SteeredError
 
-        reader = StepReader(turn.tell, known, str(turn.steps), turn.language, keep)
+        seal = partial(seal_input, turn)
+        reader = StepReader(turn.tell, known, str(turn.steps), turn.language, keep, seal)
         await turn.count_attempt()
         began = time.perf_counter()
         try:
@@ -214,7 +217,7 @@ class AgentOrchestrator:
                 model=model,
                 tools=tools,
                 last_text=said,
-                extra_context=turn.extra_context,
+                extra_context="\n\n".join(filter(None, (_tell_planning(turn), turn.extra_context))) or None,
                 window=window,
             )
         )
@@ -310,6 +313,10 @@ class AgentOrchestrator:
                 **msgspec.structs.asdict(finish.usage),
             )
         )
+
+
+def _tell_planning(turn: Turn) -> str:
+    return say("planning").tell(turn.language) if turn.is_planning else ""
 
 
 def choose_fresh(notes: Sequence[Section], told: Collection[str]) -> str:

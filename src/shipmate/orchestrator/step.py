@@ -59,12 +59,16 @@ class StepReader:
         language: str = "en",
         # Tells chunks and puts all there is on disk.
         keep: Callable[..., Awaitable[None]] | None = None,
+        # Returns what of a call's input may be told, where something of it may not; None where all may.
+        seal: Callable[[str, Any], Any] = lambda name, given: None,
     ) -> None:
         self._tell = tell
         self._keep = keep
         self._known = known_calls
         self._prefix = prefix
         self._language = language
+        self._seal = seal
+        self._quiet: set[str] = set()
         self._texts = 0
         self._size = 0
         self._open: tuple[str, str] | None = None
@@ -184,7 +188,9 @@ class StepReader:
         if event.call_id not in self._ids:
             self._close()
             self._tell(chunks.tool_input_start(self._name_call(event.call_id), event.name))
-        if event.arguments:
+            if self._seal(event.name, {}) is not None:
+                self._quiet.add(event.call_id)
+        if event.arguments and event.call_id not in self._quiet:
             self._tell(chunks.tool_input_delta(self._ids[event.call_id], event.arguments))
 
     def _call(self, event: ToolCall) -> None:
@@ -195,6 +201,8 @@ class StepReader:
         call_id = self._ids.pop(event.call_id, None) or self._name_call(event.call_id)
         self._ids.pop(event.call_id, None)
         call = _parse_call(call_id, event)
+        if (told := self._seal(call.name, call.input)) is not None:
+            call = msgspec.structs.replace(call, input=told)
         self.calls.append(call)
         if event.signature:
             self.signatures.append({**event.signature, "call": call_id})

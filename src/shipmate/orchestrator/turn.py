@@ -64,6 +64,8 @@ class Turn:
         message: UIMessage | None = None,
         notice: str | None = None,
         extra_context: str | None = None,
+        # Nothing acts before a person has agreed to a plan.
+        is_planning: bool = False,
         model: str | None = None,
         options: RunOptions | None = None,
         control: Control | None = None,
@@ -81,6 +83,7 @@ class Turn:
         self.member = member
         self.owner = owner
         self.extra_context = extra_context
+        self.is_planning = is_planning
         self.control = control or Control()
         self.model = model
         self.options = options or RunOptions()
@@ -116,6 +119,7 @@ class Turn:
             language=self._language,
             owner=self.owner,
             message=message,
+            is_planning=self.is_planning,
             control=self.control,
             abandon=self._abandon,
         )

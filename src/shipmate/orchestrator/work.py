@@ -9,6 +9,7 @@ import time
 
 from msgspec.structs import replace
 
+from shipmate.approvals.question import explain
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call, Verdict
 from shipmate.errors import NotFoundError, ShipmateError, TargetChangedError, ToolError
@@ -21,7 +22,9 @@ from shipmate.tools.tool import ToolContext, ToolResult
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
+from shipmate.values.event import TYPED_MODEL
 from shipmate.values.message import JsonObject, tool_name
+from shipmate.values.reason import Why
 from shipmate.workspace.upload import Uploads
 
 log = logging.getLogger(__name__)
@@ -85,6 +88,11 @@ class Worker:
         if turn.has_begun(call.call_id):
             await turn.commit(chunks.tool_output_error(call.call_id, INTERRUPTED))
             self._audit.ended(call, "interrupted")
+            return None
+        if _must_plan(turn, call):
+            why = Why("planning")
+            words = explain(turn.language, why)
+            await self._refuse(turn, call, Verdict("deny", why, reason=words), f"not allowed: {words}")
             return None
         if is_decided:
             return await self._confirm(turn, part, call)
@@ -272,6 +280,9 @@ async def _result_of(call: Call) -> list[Chunk]:
 
 def _told(call: Call, result: ToolResult) -> list[Chunk]:
     shown = [chunks.file(part["url"], part["mediaType"]) for part in result.files]
+    if result.data is not None:
+        name, content = result.data
+        shown.append(chunks.data(name, content, name))
     return [chunks.tool_output(call.call_id, result.output), *shown]
 
 
@@ -279,6 +290,12 @@ def is_cancelled() -> bool:
     """Return whether the task that asks is meant to end."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+def _must_plan(turn: Turn, call: Call) -> bool:
+    """Return whether a call has to wait for a plan; what a person typed themselves does not."""
+    acts = call.tool.delegates or call.tool.labels_for(call.arguments).acts
+    return turn.is_planning and acts and turn.model != TYPED_MODEL
 
 
 def _waits_for_others(turn: Turn, call_id: str) -> bool:

@@ -42,6 +42,9 @@ class StandIn(Tool[Any]):
         self.arguments = real.arguments
         self.aliases = real.aliases
         self.labels = real.labels
+        self.forms_member = real.forms_member
+        self.delegates = real.delegates
+        self.sealed = real.sealed
         self._real = real
         self._recorded = recorded
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -38,18 +38,37 @@ class Course(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     tainted: bool = False
     approvals: tuple[OpenCall, ...] = ()
     pins: tuple[Pin, ...] = ()
+    # The list of steps as it stood.
+    steps: tuple[JsonObject, ...] = ()
     summary: str = ""
 
 
 def course_parts(course: Course, language: str) -> list[JsonObject]:
-    """Make the parts of the row: the course, and what a model reads of the pins and the summary."""
+    """Make the parts of the row: the course, and what a model reads of pins, steps and summary."""
     parts = [data_part("course", msgspec.json.decode(msgspec.json.encode(course)), "course")]
-    if course.pins:
-        words = say(language, "course-pins", pins=list_pins(course.pins))
-        parts.append({"type": "text", "text": words})
+    told = [say(language, "course-pins", pins=list_pins(course.pins))] if course.pins else []
+    if course.steps:
+        told.append(say(language, "course-steps", steps=_list_steps(course.steps)))
+    if told:
+        parts.append({"type": "text", "text": "\n\n".join(told)})
     if course.summary:
         parts.append({"type": "text", "text": course.summary})
     return parts
+
+
+def steps_of(messages: Sequence[UIMessage]) -> tuple[JsonObject, ...]:
+    """Return the list of steps as it stands after some messages; what a course carried over counts."""
+    for message in reversed(messages):
+        for part in reversed(message["parts"]):
+            data = part.get("data")
+            if part.get("type") in ("data-steps", "data-course") and isinstance(data, dict):
+                steps = data.get("steps")
+                return tuple(each for each in steps if isinstance(each, dict)) if steps else ()
+    return ()
+
+
+def _list_steps(steps: Iterable[JsonObject]) -> str:
+    return "\n".join(f"[{'x' if each.get('done') else ' '}] {each.get('text', '')}" for each in steps)
 
 
 def read_course(message: UIMessage | None) -> Course | None:

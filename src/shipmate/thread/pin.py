@@ -109,7 +109,7 @@ def has_words(part: JsonObject) -> bool:
     """Return whether the text behind a part says it in words: it changes pins or opens a course with some."""
     data = part.get("data")
     if part.get("type") == "data-course":
-        return isinstance(data, dict) and bool(data.get("pins"))
+        return isinstance(data, dict) and bool(data.get("pins") or data.get("steps"))
     return part.get("type") in ("data-pin", "data-unpin")
 
 

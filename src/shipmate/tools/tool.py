@@ -99,6 +99,8 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     output: Any
     # AI SDK `file` parts to show beside the call.
     files: tuple[JsonObject, ...] = ()
+    # The name and the content of a data part that people see; a message has one of each name.
+    data: tuple[str, JsonObject] | None = None
 
 
 class Tool(ABC, Generic[Arguments]):
@@ -111,6 +113,12 @@ class Tool(ABC, Generic[Arguments]):
     aliases: tuple[str, ...] = ()
     synonyms: ClassVar[Mapping[str, str]] = {}
     labels: Labels = Labels()
+    # Whether what acts changes what the member is: a person is asked each time, whatever rules and mode say.
+    forms_member: bool = False
+    # Whether others act on its behalf, so that a plan must be agreed first where one is wanted.
+    delegates: bool = False
+    # Arguments whose values stand in no thread, question or log; the tool gets a `sealed:` reference.
+    sealed: frozenset[str] = frozenset()
     # How many characters of output the model and the thread get; the rest stays in the call's log.
     budget: ClassVar[int] = 16_000
 

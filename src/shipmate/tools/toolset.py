@@ -19,6 +19,7 @@ from shipmate.tools.file.send_file import SendFile
 from shipmate.tools.file.shared_project import ProjectCreate, ProjectList
 from shipmate.tools.file.show_image import ShowImage
 from shipmate.tools.file.write import Write
+from shipmate.tools.steps import Steps
 from shipmate.tools.tool import Tool
 from shipmate.tools.web.web_fetch import WebFetch
 from shipmate.values.tool_name import is_among, names_of
@@ -125,15 +126,9 @@ def default_toolset(
     run = Exec(sandbox or Sandbox(layout), jobs, config.env, config.permissions.network, trials)
     files: list[AnyTool] = [Read(), Glob(), Grep(), Write(), Edit()]
     projects: list[AnyTool] = [ProjectList(), ProjectCreate()] if layout.projects.is_dir() else []
-    others: list[AnyTool] = [
-        JobTool(jobs),
-        WebFetch(),
-        ShowImage(),
-        SendFile(),
-        MemoryUpsert(),
-        ProposeTask(),
-    ]
-    tools = [*files, run, *others, ProposeTask(), *_speech_tools(member), *projects, *further]
+    others: list[AnyTool] = [JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert()]
+    others += [ProposeTask(), Steps()]
+    tools = [*files, run, *others, *_speech_tools(member), *projects, *further]
     return Toolset(tools, servers or default_servers(member), member.tools)
 
 

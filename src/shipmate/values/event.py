@@ -163,6 +163,12 @@ class ModelSwitchEvent(_Event, frozen=True, kw_only=True, tag="model"):
     scope: Literal["thread", "member"] = "thread"
 
 
+class PlanEvent(_Event, frozen=True, kw_only=True, tag="plan"):
+    """The wish that nothing acts in the thread before a plan is agreed, or the word that it is."""
+
+    action: Literal["open", "go", "off"] = "open"
+
+
 class HandoffEvent(_Event, frozen=True, kw_only=True, tag="handoff"):
     """The word passed to `member` in the same thread: it answers what was said last."""
 
@@ -191,6 +197,7 @@ IngressEvent: TypeAlias = (
     | CourseEvent
     | PinEvent
     | ModelSwitchEvent
+    | PlanEvent
     | CommandEvent
     | HandoffEvent
 )

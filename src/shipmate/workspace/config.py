@@ -246,6 +246,9 @@ class Config(_Section, frozen=True, kw_only=True):
     skills: Skills = Skills()
     mcp: Mcp = Mcp()
     env: Annotated[dict[str, str], Meta(description="the member's private variables for commands")] = {}
+    self_tools: Annotated[
+        bool, Meta(description="offer the tools with which members change themselves; each call asks")
+    ] = False
     server: Server = Server()
     adapters: Annotated[
         JsonObject, Meta(description="by a name of your own: kind, token, member and more")

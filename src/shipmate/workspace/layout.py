@@ -184,8 +184,15 @@ class Layout:
     inbox = _in_ship("inbox.jsonl")
     outbox = _in_ship("outbox.jsonl")
     people = _in_ship("people.json")
-    # The folder of members that were removed.
+    # The folder of members and skills that were removed.
     removed = _in_ship("removed")
+
+    def studio(self, member_id: str, skill_id: str) -> Path:
+        """Return the draft of a skill that a member works on."""
+        return self.ship / "studio" / _checked(member_id) / file_name(skill_id)
+
+    # The folder of values that calls wait with.
+    sealed = _in_ship("sealed")
     # The folder of what people and members decided about threads.
     marks = _in_ship("marks")
 

@@ -51,6 +51,7 @@ class MemberSettings(
         JsonObject | None, Meta(description="as in ship.json; what both allow runs unasked")
     ] = None
     env: Annotated[dict[str, str], Meta(description="its private variables for commands")] = {}
+    self_tools: Annotated[bool | None, Meta(description="as in ship.json")] = None
     system_instruction: str | tuple[str, ...] | None = None
     instruction_file: str | None = None
     role_summary: Annotated[str, Meta(max_length=500)] | None = None
@@ -243,6 +244,7 @@ def _config_of(
         skills=_skills_of(config.skills, settings.skills),
         # A member's variables are its own: the captain's are in ship.json.
         env={**(config.env if is_captain else {}), **settings.env},
+        self_tools=config.self_tools if settings.self_tools is None else settings.self_tools,
     )
 
 

@@ -17,7 +17,7 @@ export const api = {
   thread: (id: string) => request<T.Thread>("GET", thread(id)),
   createThread: (body: { member?: string; title?: string; priming?: { scriptRefs: string[]; showInUi: boolean } }) =>
     request<{ threadId: string; messages: number; problems: string[] }>("POST", "/api/threads", body),
-  changeThread: (id: string, body: { title?: string; archived?: boolean; read?: boolean; model?: string }) =>
+  changeThread: (id: string, body: { title?: string; archived?: boolean; read?: boolean; model?: string; plan?: "open" | "go" | "off" }) =>
     request<T.Thread>("PATCH", thread(id), body),
   binThread: (id: string) => request<void>("DELETE", thread(id)),
   restoreThread: (id: string) => request<T.Thread>("POST", `${thread(id)}/restore`, {}),

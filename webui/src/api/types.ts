@@ -42,6 +42,8 @@ export interface Thread {
   pendingApprovals: number;
   /** The model chosen for this thread; null when its member's answers. */
   model: string | null;
+  /** Nothing acts here before a plan is agreed. */
+  planning: boolean;
   /** Where a branch left its parent. */
   branchOf: { threadId: string; messageId: string; title: string } | null;
 }
@@ -61,11 +63,18 @@ export interface Metadata {
   spoken?: boolean;
 }
 
+/** One step of the list that everyone in a thread sees. */
+export interface Step {
+  text: string;
+  done: boolean;
+}
+
 export interface DataParts {
   [name: string]: unknown;
   error: { message: string; retryable?: boolean };
   notice: { text: string };
-  course: { course: number; summary?: string; reason?: string; pins?: { number: number; text: string }[] };
+  course: { course: number; summary?: string; reason?: string; pins?: { number: number; text: string }[]; steps?: Step[] };
+  steps: { steps: Step[]; member?: string };
   pin: { number: number; text: string };
   queue: { messageId: string; position: number };
   /** Another message of the thread that changed meanwhile, whole. */

@@ -14,7 +14,7 @@ import { readDraft } from "../page/draft";
 import { editKey, leaveFor, messageText } from "./draft";
 import { EditMessage } from "./EditMessage";
 import { PinFact } from "../dialog/PinFact";
-import { PartView } from "./PartView";
+import { PartView, StepList } from "./PartView";
 import { Rewind, changesFiles } from "./Rewind";
 import type { ThreadState } from "./useThread";
 import { ToolFold, foldCalls } from "./ToolFold";
@@ -189,6 +189,7 @@ export function CourseMark({ message }: { message: Message }) {
       <div className="separator">
         <span>{t("course", { n: course.course })}</span>
       </div>
+      {course.steps && course.steps.length > 0 && <StepList steps={course.steps} />}
       {course.summary && (
         <details className="fold">
           <summary>

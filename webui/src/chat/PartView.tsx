@@ -1,5 +1,5 @@
 import { isToolUIPart } from "ai";
-import type { DataParts, Message } from "../api/types";
+import type { DataParts, Message, Step } from "../api/types";
 import { useT } from "../i18n";
 import { useReason } from "../i18n/reason";
 import { Boundary } from "../ui/Boundary";
@@ -42,17 +42,19 @@ function PartBody({ part, message, plain, follow }: Props) {
   if (isToolUIPart(part)) return <Tool part={part} ms={message.metadata?.toolMs?.[part.toolCallId]} follow={follow} />;
   if (part.type === "data-error") return <ErrorNote error={part.data as DataParts["error"]} />;
   if (part.type === "data-notice") return <Notice text={(part.data as DataParts["notice"]).text} />;
+  if (part.type === "data-steps") return <StepList steps={(part.data as DataParts["steps"]).steps} />;
   if (part.type === "source-url") return <Source url={part.url} title={part.title} />;
   return null;
 }
 
 /** Whether a part has what its type promises: a script may hold whatever a person wrote. */
 function isShowable(part: Part): boolean {
-  const found = part as { type?: unknown; text?: unknown; data?: { text?: unknown; message?: unknown } | null; url?: unknown; mediaType?: unknown };
+  const found = part as { type?: unknown; text?: unknown; data?: { text?: unknown; message?: unknown; steps?: unknown } | null; url?: unknown; mediaType?: unknown };
   if (typeof found.type !== "string") return false;
   if (found.type === "text" || found.type === "reasoning") return typeof found.text === "string";
   if (found.type === "data-notice") return typeof found.data?.text === "string";
   if (found.type === "data-error") return typeof found.data?.message === "string";
+  if (found.type === "data-steps") return Array.isArray(found.data?.steps);
   if (found.type === "file") return typeof found.url === "string" && typeof found.mediaType === "string";
   if (found.type === "source-url") return typeof found.url === "string";
   return true;
@@ -80,6 +82,21 @@ function ErrorNote({ error }: { error: DataParts["error"] }) {
       <Icon name="alert" />
       <p className="grow">{reason(error.message)}</p>
     </div>
+  );
+}
+
+/** The list of steps that everyone sees. */
+export function StepList({ steps }: { steps: Step[] }) {
+  const t = useT();
+  return (
+    <ul className="steps" aria-label={t("steps")}>
+      {steps.map((step, place) => (
+        <li key={place} className={step.done ? "done" : undefined}>
+          <input type="checkbox" checked={step.done} disabled aria-label={t(step.done ? "step.done" : "step.open")} />
+          <span>{step.text}</span>
+        </li>
+      ))}
+    </ul>
   );
 }
 

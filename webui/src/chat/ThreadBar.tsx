@@ -68,6 +68,7 @@ export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onC
             <span className="numeric wide-only">{t("tokens", { n: format.compact(info.tokenEstimate) })}</span>
           )}
           {info?.model && <span className="badge mono truncate">{info.model}</span>}
+          {info?.planning && <span className="badge warn">{t("plan.open")}</span>}
           {info?.archived && <span className="badge">{t("archived")}</span>}
         </div>
       </div>
@@ -83,6 +84,12 @@ export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onC
         items={[
           { icon: "anchor", label: t("course.new"), onSelect: () => void thread.pins.openCourse() },
           { icon: "pin", label: t("pin"), onSelect: () => setOpen("pin") },
+          ...(info?.planning
+            ? [
+                { icon: "check" as const, label: t("plan.go"), onSelect: () => change(() => api.changeThread(id, { plan: "go" })) },
+                { icon: "cross" as const, label: t("plan.off"), onSelect: () => change(() => api.changeThread(id, { plan: "off" })) },
+              ]
+            : [{ icon: "list" as const, label: t("plan"), onSelect: () => change(() => api.changeThread(id, { plan: "open" })) }]),
           { icon: "spark", label: t("model.thread"), onSelect: () => setOpen("model") },
           { icon: "copy", label: t("copy.markdown"), onSelect: () => void keep("copy") },
           { icon: "file", label: t("export.markdown"), onSelect: () => void keep("md") },

@@ -63,6 +63,8 @@ class Policy:
         subject = find_subject(call.tool.name, given_arguments(call), call.context.folder)
         if refusal := self._refuse(call, subject, acts):
             return refusal
+        if acts and call.tool.forms_member:
+            return Verdict("ask", Why("forms-member", call.tool.name))
         if self.mode == "yolo":
             return self._judge_yolo(call, subject)
         if not acts:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shipmate.approvals.question import summarise
-from shipmate.cli.place import new_thread_id, parse_thread_id
+from shipmate.cli.place import PLATFORM, new_thread_id, parse_thread_id
+from shipmate.cli.ship import make_text
 from shipmate.cli.talk.lookup import context_lines, cost_lines, member_lines
 from shipmate.cli.talk.note import hand_over, pin_lines, read_note, retry_here
 from shipmate.cli.talk.rewind import rewind
 from shipmate.cli.talk.slash import Slash, help_lines
 from shipmate.cli.terminal.tongue import say
 from shipmate.cli.threads import EMPTY, format_hits, format_threads
+from shipmate.crew.studio import STUDIO, read_draft, skill_of
 from shipmate.errors import NotFoundError, UserError
 from shipmate.values.reveal import reveal
 from shipmate.values.thread_id import ThreadId
@@ -35,7 +37,7 @@ async def do_command(talk: Conversation, slash: Slash) -> bool:
             talk.screen.list(format_threads(found) or [say(EMPTY)])
         case "thread":
             await talk.enter(parse_thread_id(slash.rest))
-        case "course" | "pin" | "unpin" | "model":
+        case "course" | "pin" | "unpin" | "model" | "plan":
             talk.model = None if slash.name == "model" and slash.rest else talk.model
             event = read_note(talk.thread_id, slash, talk.member)
             talk.start(await hand_over(talk.ship, event, talk.screen.say))
@@ -52,6 +54,10 @@ async def do_command(talk: Conversation, slash: Slash) -> bool:
             await _edit(talk)
         case "rewind":
             await _rewind(talk, slash.rest)
+        case "studio":
+            await _enter_studio(talk, slash.rest)
+        case "try":
+            await _try_out(talk, slash.rest)
         case _:
             return await _look_up(talk, slash)
     return False
@@ -108,6 +114,24 @@ async def _edit(talk: Conversation) -> None:
     branch = await make_branch(talk.ship, str(talk.thread_id), Branch(message_id=said["id"]))
     await talk.enter(ThreadId.parse(branch.thread_id))
     talk.draft = branch.text or ""
+
+
+async def _enter_studio(talk: Conversation, skill_id: str) -> None:
+    """Go on in the thread in which a skill is worked on."""
+    thread_id = ThreadId(PLATFORM, STUDIO, skill_id)
+    skill_of(thread_id)
+    await talk.enter(thread_id)
+
+
+async def _try_out(talk: Conversation, words: str) -> None:
+    """Say something in a new thread, where the member has the draft before it."""
+    skill_id = skill_of(talk.thread_id)
+    if skill_id is None:
+        raise UserError("/try belongs to the studio; /studio ID opens it")
+    draft = read_draft((await talk.equip()).member, skill_id)
+    await talk.enter(new_thread_id())
+    event = make_text(talk.thread_id, words, model=talk.model, member=talk.member, extra_context=draft)
+    await talk.send(event, words)
 
 
 async def _rewind(talk: Conversation, wanted: str) -> None:

@@ -30,6 +30,7 @@ from shipmate.cli.terminal.width import cut, fit, wrap
 from shipmate.errors import ShipmateError
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import FeedEvent
+from shipmate.orchestrator.lane.owner import is_planning
 from shipmate.thread.service import Thread
 from shipmate.values.event import TYPED_MODEL, RetryEvent, TextEvent
 from shipmate.values.message import UIMessage, metadata_of, text_of
@@ -264,6 +265,8 @@ class Conversation:
             self._follower.cancel()
         self.thread_id, self._transcript, self._watching = thread_id, self._new_transcript(), Watching()
         self.screen.say(f"thread {thread_id}")
+        if is_planning(await self.ship.store.threads.find(str(thread_id))):
+            self.screen.say("plan first: nothing acts here until /plan go")
         self.listed = [each.thread_id for each in await self.ship.store.threads.list(limit=LISTED_THREADS)]
         if await self.ship.threads.exists(thread_id):
             thread = await self.ship.threads.read(thread_id)

@@ -9,11 +9,11 @@ from shipmate.cli.place import PLATFORM
 from shipmate.cli.ship import local_user
 from shipmate.cli.talk.slash import Slash
 from shipmate.cli.terminal.card import clean
-from shipmate.delivery.reception.chat_command import read_model_words
+from shipmate.delivery.reception.chat_command import read_model_words, read_plan_word
 from shipmate.errors import UserError
 from shipmate.orchestrator.lane.note import make_course_event, make_pin_event
 from shipmate.thread.service import ThreadService
-from shipmate.values.event import CourseEvent, ModelSwitchEvent, PinEvent, RetryEvent
+from shipmate.values.event import CourseEvent, ModelSwitchEvent, PinEvent, PlanEvent, RetryEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.values.thread_id import ThreadId
 
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
 def read_note(
     thread_id: ThreadId, slash: Slash, member: str | None = None
-) -> CourseEvent | PinEvent | ModelSwitchEvent:
+) -> CourseEvent | PinEvent | ModelSwitchEvent | PlanEvent:
     """Return the event that a command of a chat means; a thread that it begins is the member's."""
     match slash.name:
         case "model":
             return model_here(thread_id, slash.rest, member)
+        case "plan":
+            return plan_here(thread_id, slash.rest, member)
         case "pin":
             return pin_here(thread_id, slash.rest, member=member)
         case "unpin" if slash.rest.isdecimal():
@@ -53,6 +55,19 @@ def model_here(thread_id: ThreadId, words: str, member: str | None = None) -> Mo
     )
 
 
+def plan_here(thread_id: ThreadId, words: str, member: str | None = None) -> PlanEvent:
+    """Ask for a plan first, or agree to it, as the person at this terminal."""
+    return PlanEvent(
+        platform=PLATFORM,
+        thread_id=str(thread_id),
+        user_id=local_user(),
+        message_id=new_id("plan"),
+        timestamp=timestamp(),
+        member=member,
+        action=read_plan_word(words),
+    )
+
+
 def retry_here(thread_id: ThreadId) -> RetryEvent:
     """Ask for another answer in place of the last one, as the person at this terminal."""
     return RetryEvent(
@@ -65,7 +80,9 @@ def retry_here(thread_id: ThreadId) -> RetryEvent:
 
 
 async def hand_over(
-    ship: Shipmate, event: CourseEvent | PinEvent | ModelSwitchEvent, say: Callable[[str, str], object]
+    ship: Shipmate,
+    event: CourseEvent | PinEvent | ModelSwitchEvent | PlanEvent,
+    say: Callable[[str, str], object],
 ) -> Coroutine[None, None, None]:
     """Hand an event over; return what waits for trouble to say: the feed tells all else."""
     if isinstance(event, ModelSwitchEvent) and event.name not in ("", "default"):

@@ -11,6 +11,7 @@ from shipmate.cli.terminal.tongue import say
 from shipmate.delivery.cleaning import remove_from
 from shipmate.models.rehearsal.outcome import text_output
 from shipmate.thread.pin import list_pins, read_pin, without_words
+from shipmate.tools.steps import write_steps
 from shipmate.values.message import JsonObject, UIMessage, is_tool, metadata_of, tool_name
 
 HEADINGS = {"user": "You", "assistant": "Member", "system": "Note"}
@@ -76,7 +77,10 @@ def _write_data(name: str, data: object) -> str:
         case "course":
             pins = list_pins(pin for each in data.get("pins") or () if (pin := read_pin(each)) is not None)
             words = f"*Course {data.get('course', '')} begins.* {data.get('summary') or ''}".strip()
-            return "\n\n".join([words, "*Pinned:*", pins] if pins else [words])
+            steps = _write_data("steps", data)
+            return "\n\n".join([words, *(["*Pinned:*", pins] if pins else []), *([steps] if steps else [])])
+        case "steps":
+            return write_steps(each for each in data.get("steps") or () if isinstance(each, dict))
         case "pin":
             return f"*Pinned as {data.get('number')}:* {data.get('text')}"
         case "unpin":

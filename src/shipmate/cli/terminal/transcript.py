@@ -11,6 +11,7 @@ import msgspec
 from shipmate.approvals.question import literal
 from shipmate.cli.terminal.card import clean, describe_call, shorten
 from shipmate.cli.terminal.tongue import say
+from shipmate.tools.steps import write_steps
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, UIMessage, is_settled, metadata_of, tool_name, tool_parts
 
@@ -106,6 +107,9 @@ class Transcript:
                 self._take_call(chunk)
             case "data-error" | "data-notice" | "error":
                 items += [*self._flush(), *self._take_words(chunk)]
+            case "data-steps":
+                steps = (chunk.get("data") or {}).get("steps") or ()
+                items += [*self._flush(), Item("notice", clean(write_steps(steps)))]
             case _:
                 pass
         return items

@@ -12,13 +12,15 @@ from shipmate.values.event import (
     IngressEvent,
     ModelSwitchEvent,
     PinEvent,
+    PlanEvent,
     RetryEvent,
     TextEvent,
 )
 
 # In groups some platforms put the name of the one who is meant behind the command.
 COMMAND = re.compile(
-    r"/(new|pin|pins|unpin|model|stop|retry|voice|context|help|start|approve|deny|release|drop)(?:@\w+)?(?:\s+(.*))?",
+    r"/(new|pin|pins|unpin|plan|model|stop|retry|voice|context|help|start|approve|deny|release|drop)"
+    r"(?:@\w+)?(?:\s+(.*))?",
     re.IGNORECASE | re.DOTALL,
 )
 APPROVAL_ID = re.compile(r"apr_[0-9a-f]+")
@@ -47,6 +49,8 @@ def read_command(event: IngressEvent) -> IngressEvent:
         case "model":
             name, scope = read_model_words(rest)
             return ModelSwitchEvent(**_common(event), name=name, scope=scope)
+        case "plan":
+            return PlanEvent(**_common(event), action=read_plan_word(rest))
         case "approve" | "deny":
             return _answer(event, name, rest)
         case "retry" if not rest:
@@ -73,6 +77,15 @@ def read_model_words(rest: str) -> tuple[str, Literal["thread", "member"]]:
     words = rest.split()
     name = " ".join(word for word in words if word != MEMBER_SCOPE)
     return name, "member" if MEMBER_SCOPE in words else "thread"
+
+
+def read_plan_word(rest: str) -> Literal["open", "go", "off"]:
+    """Return what stands behind /plan; whatever is no other word asks for a plan."""
+    match rest.casefold():
+        case "go" | "off" as word:
+            return word
+        case _:
+            return "open"
 
 
 def _common(event: TextEvent) -> dict[str, Any]:

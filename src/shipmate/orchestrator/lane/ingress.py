@@ -24,6 +24,7 @@ from shipmate.values.event import (
     IngressEvent,
     ModelSwitchEvent,
     Outcome,
+    PlanEvent,
     RetryEvent,
     RunOptions,
     TextEvent,
@@ -42,7 +43,7 @@ from shipmate.values.message import (
 )
 
 # What makes a turn of its own, with nothing beside it.
-ALONE = RetryEvent | NoteEvent | ModelSwitchEvent | ToolResultEvent | CommandEvent | HandoffEvent
+ALONE = RetryEvent | NoteEvent | ModelSwitchEvent | PlanEvent | ToolResultEvent | CommandEvent | HandoffEvent
 # What becomes a message of the thread.
 SAID = TextEvent | VoiceEvent | ApprovalReplyEvent | HandoffEvent
 # Where nobody has to be told who speaks.

@@ -34,6 +34,7 @@ from shipmate.values.event import (
     EgressMessage,
     ModelSwitchEvent,
     Outcome,
+    PlanEvent,
     RetryEvent,
     TextEvent,
     ToolResultEvent,
@@ -55,7 +56,7 @@ class Lane:
         threads: ThreadService,
         store: Store,
         orchestrator: AgentOrchestrator,
-        equip: Callable[[str], Equipment],
+        equip: Callable[..., Equipment],
         approvals: ApprovalService,
         feed: Feed,
         outlet: Outlet,
@@ -67,7 +68,7 @@ class Lane:
         self._threads = threads
         self._store = store
         self._orchestrator = orchestrator
-        self._equip = equip
+        self._equip = partial(equip, thread_id=thread_id)
         self._approvals = approvals
         self._feed = feed
         self._outlet = outlet
@@ -143,7 +144,7 @@ class Lane:
                 await self._note(thread, row, event)
             case ToolResultEvent() as event:
                 await self._bring(thread, row, event)
-            case ModelSwitchEvent() as event:
+            case ModelSwitchEvent() | PlanEvent() as event:
                 await self._switch(thread, row, event)
             case event if ingress.is_outdated(thread, event):
                 await self._finish(thread, [row], self._refuse("outdated"))
@@ -191,8 +192,8 @@ class Lane:
             self._tell(row_id, note.outcome.text)
         await self._finish(thread, [row], note.outcome)
 
-    async def _switch(self, thread: Thread, row: InboxRow, event: ModelSwitchEvent) -> None:
-        """Choose another model for the thread or its member, once it has answered; no run."""
+    async def _switch(self, thread: Thread, row: InboxRow, event: ModelSwitchEvent | PlanEvent) -> None:
+        """Choose another model for the thread or its member, or whether it plans first; no run."""
         equipment = self._equip(event.member or await self._owner.look(thread, event))
         outcome = await Switch(self._store, equipment, self._approvals.language).answer(
             event, self._settings()
@@ -275,6 +276,7 @@ class Lane:
             owner=own,
             message=written,
             extra_context=ingress.surroundings_of(rows),
+            is_planning=self._owner.is_planning,
             model=TYPED_MODEL if ingress.is_typed(thread, run_id, answered) else wanted or self._owner.model,
             options=ingress.options_of(event),
             count_attempt=partial(self._store.inbox.ask, run_id),

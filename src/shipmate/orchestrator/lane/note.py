@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from shipmate.thread.course import Course, Stretch, course_parts, open_calls
+from shipmate.thread.course import Course, Stretch, course_parts, open_calls, steps_of
 from shipmate.thread.pin import Pin, list_pins, pin_parts, say, unpin_parts
 from shipmate.thread.service import Thread
 from shipmate.values.event import CourseEvent, Outcome, PinEvent
@@ -125,6 +125,7 @@ def _open_course(thread: Thread, tainted: bool, language: str) -> NoteContent | 
         tainted=tainted,
         approvals=tuple(open_calls(waiting)),
         pins=tuple(thread.pins.list()),
+        steps=steps_of(thread.messages),
     )
     told = _tell_opened(course, len(closed), language)
     return NoteContent(course_parts(course, language), told, course.course)

@@ -9,7 +9,7 @@ from shipmate.orchestrator.equipment import Equipment
 from shipmate.store.port import Store, ThreadInfo
 from shipmate.thread.pin import say
 from shipmate.thread.service import Thread
-from shipmate.values.event import IngressEvent, ModelSwitchEvent, Outcome, surface_of
+from shipmate.values.event import IngressEvent, ModelSwitchEvent, Outcome, PlanEvent, surface_of
 from shipmate.values.message import JsonObject
 from shipmate.workspace.layout import CAPTAIN
 from shipmate.workspace.load import Loaded
@@ -29,6 +29,8 @@ class ThreadOwner:
         self.is_listed = False
         # The model a person chose for the thread.
         self.model: str | None = None
+        # Whether nothing may act before a plan is agreed.
+        self.is_planning = False
 
     async def look(self, thread: Thread, event: IngressEvent | None = None) -> str:
         """Return the member the thread belongs to; a new one belongs to the member it begins with."""
@@ -39,6 +41,7 @@ class ThreadOwner:
             info = await self._store.threads.find(self._thread_id)
         self.is_listed = info is not None
         self.model = model_of(info)
+        self.is_planning = is_planning(info)
         self._member = info.member if info is not None else named
         return self._member
 
@@ -62,8 +65,13 @@ def model_of(info: ThreadInfo | None) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
+def is_planning(info: ThreadInfo | None) -> bool:
+    """Return whether a person wants a plan first in a thread, and has not agreed to one."""
+    return info is not None and info.settings.get("plan") == "open"
+
+
 class Switch:
-    """The switch of one thread: what a person asks for is tried first, then kept."""
+    """The switches of one thread: its model, tried before it is kept, and whether it plans first."""
 
     def __init__(self, store: Store, equipment: Equipment, language: str) -> None:
         self._store = store
@@ -71,9 +79,11 @@ class Switch:
         self._info: ThreadInfo | None = None
         self._language = language
 
-    async def answer(self, event: ModelSwitchEvent, loaded: Loaded) -> Outcome:
+    async def answer(self, event: ModelSwitchEvent | PlanEvent, loaded: Loaded) -> Outcome:
         """Say which model answers, or choose another; a name that does not work is refused."""
         self._info = await self._store.threads.find(event.thread_id)
+        if isinstance(event, PlanEvent):
+            return await self._plan(event)
         name = event.name.strip()
         if not name:
             return _reply(self._describe())
@@ -86,6 +96,13 @@ class Switch:
         except ShipmateError as error:
             return _refuse(self._say("model-fails", name=name, why=str(error)))
         return _reply(said)
+
+    async def _plan(self, event: PlanEvent) -> Outcome:
+        """Have a plan made first, or let the thread act again."""
+        if event.action != "open" and not is_planning(self._info):
+            return _refuse(self._say("plan-none"))
+        await self._set(event.thread_id, {"plan": "open" if event.action == "open" else None})
+        return _reply(self._say(f"plan-{event.action}"))
 
     async def _choose(self, event: ModelSwitchEvent, name: str, loaded: Loaded) -> str:
         if name == DEFAULT:

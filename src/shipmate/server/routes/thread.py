@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from fastapi import APIRouter, Query
@@ -11,7 +11,7 @@ from pydantic import Field, StrictBool
 from starlette.responses import Response
 
 from shipmate.delivery.cleaning import remove_from
-from shipmate.orchestrator.lane.owner import model_of
+from shipmate.orchestrator.lane.owner import is_planning, model_of
 from shipmate.priming.replay import Priming, create_dialog
 from shipmate.server.guard.error import ApiError, hide_root, missing
 from shipmate.server.port import Ship
@@ -19,7 +19,7 @@ from shipmate.server.shape import Answer, ExactShape, Json, Shape, Slot, empty, 
 from shipmate.server.site import OWNER, PLATFORM, TheShip, TheSite, new_room, thread_at
 from shipmate.server.stream.view import run_of, without
 from shipmate.store.port import ThreadInfo
-from shipmate.values.event import ModelSwitchEvent
+from shipmate.values.event import ModelSwitchEvent, PlanEvent
 from shipmate.values.message import (
     UIMessage,
     new_id,
@@ -59,6 +59,8 @@ class ThreadChange(Shape):
     read: StrictBool | None = None
     # The model that answers here, once it has answered a test; "default" takes the choice back.
     model: Slot | None = None
+    # "open": nothing acts before a plan is agreed; "go" agrees to it, "off" wants none any more.
+    plan: Literal["open", "go", "off"] | None = None
 
 
 class ThreadMade(Answer):
@@ -97,6 +99,8 @@ class ThreadView(Answer):
     pending_approvals: int
     # The model chosen for this thread, None when its member's answers.
     model: str | None = None
+    # Nothing acts here before a plan is agreed.
+    planning: bool = False
     branch_of: BranchPoint | None = None
 
 
@@ -183,6 +187,8 @@ async def change_thread(ship: TheShip, thread_id: str, body: ThreadChange) -> Re
     info = await find_thread(ship, thread_id)
     if body.model is not None:
         await _choose_model(ship, info.thread_id, body.model)
+    if body.plan is not None:
+        await _plan(ship, info.thread_id, body.plan)
     threads = ship.store.threads
     if body.title is not None:
         await threads.rename(info.thread_id, body.title)
@@ -204,6 +210,20 @@ async def _choose_model(ship: Ship, thread_id: str, name: str) -> None:
     outcome = await (await ship.keeper.receive(event)).outcome()
     if outcome.status == "failed":
         raise ApiError(422, "model", outcome.error or "The model does not work.", "Choose another one.")
+
+
+async def _plan(ship: Ship, thread_id: str, action: Literal["open", "go", "off"]) -> None:
+    event = PlanEvent(
+        platform=PLATFORM,
+        thread_id=thread_id,
+        user_id=OWNER,
+        message_id=new_id("plan"),
+        timestamp=timestamp(),
+        action=action,
+    )
+    outcome = await (await ship.keeper.receive(event)).outcome()
+    if outcome.status == "failed":
+        raise ApiError(409, "conflict", outcome.error or "No plan waits here.", "Look at the thread again.")
 
 
 @router.delete("/api/threads/{thread_id}", status_code=204)
@@ -304,6 +324,7 @@ def _describe(
         running=ship.keeper.running(info.thread_id) is not None,
         pending_approvals=waiting.get(info.thread_id, 0),
         model=model_of(info),
+        planning=is_planning(info),
         branch_of=origin,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shipmate.orchestrator.lane.note import NoteEvent
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.server.port import Ship
-from shipmate.values.event import ModelSwitchEvent
+from shipmate.values.event import ModelSwitchEvent, PlanEvent
 from shipmate.values.message import UIMessage
 from shipmate.values.thread_id import ThreadId
 
@@ -16,7 +16,7 @@ async def run_of(ship: Ship, thread_id: ThreadId) -> str | None:
         return run.run_id
     rows = await ship.keeper.queue(str(thread_id))
     # What opens a course, pins something or chooses a model is answered by no run.
-    said = (row for row in rows if not isinstance(row.event, NoteEvent | ModelSwitchEvent))
+    said = (row for row in rows if not isinstance(row.event, NoteEvent | ModelSwitchEvent | PlanEvent))
     return next((row.run_id or "" for row in said), None)
 
 
