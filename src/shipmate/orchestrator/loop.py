@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Collection, Sequence
 from hashlib import blake2b
-from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -15,11 +14,19 @@ from shipmate.context.budget import fit_tools
 from shipmate.context.kept.request_log import RequestLog, SentRequest
 from shipmate.context.request import Context, ContextRequest, Section
 from shipmate.context.trace import Trace
-from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError, UserError
+from shipmate.errors import (
+    ContextTooLongError,
+    ModelStreamError,
+    ShipmateError,
+    StorageError,
+    ToolError,
+    UserError,
+)
 from shipmate.models.neutral import describe_message
 from shipmate.models.port import Finish, ModelRequest, ToolSpec
 from shipmate.models.to_model import messages_of
 from shipmate.orchestrator.carried_file import Attachments
+from shipmate.orchestrator.compaction.compactor import Compactor, squeeze
 from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
 from shipmate.orchestrator.seat import take_seat
@@ -33,30 +40,10 @@ from shipmate.tools.file.sharing import Shares
 from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import TYPED_MODEL, Outcome
-from shipmate.values.message import UIMessage, message_tokens, text_of, timestamp, tool_name
+from shipmate.values.message import UIMessage, text_of, timestamp, tool_name
 from shipmate.values.saying import Saying
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.upload import Uploads
-
-
-class TokenCount:
-    """What the histories of threads cost; a long one is not counted anew at each step."""
-
-    def __init__(self) -> None:
-        self._counted: WeakKeyDictionary[Thread, tuple[int, int, int]] = WeakKeyDictionary()
-
-    def tokens(self, thread: Thread) -> int:
-        """Estimate the tokens of what the model sees of a thread."""
-        messages = thread.history()
-        course, count, tokens = self._counted.get(thread, (thread.course, 0, 0))
-        # The last message may still grow, so it is counted anew each time.
-        settled = max(0, len(messages) - 1)
-        if course != thread.course or count > settled:
-            count, tokens = 0, 0
-        tokens += sum(map(message_tokens, messages[count:settled]))
-        self._counted[thread] = (thread.course, settled, tokens)
-        return tokens + sum(map(message_tokens, messages[settled:]))
-
 
 MAX_STEPS = 30
 # Notes whose lines stand for themselves.
@@ -72,6 +59,10 @@ FILTERED = "the provider's filter cut off the answer this call was part of; it d
 
 class StepLimitError(ShipmateError):
     """Stopped after 30 steps without a reply. Say "go on" to let it continue."""
+
+
+class RefusedLengthError(ContextTooLongError):
+    """The provider found the request too long for the model."""
 
 
 class AgentOrchestrator:
@@ -98,8 +89,8 @@ class AgentOrchestrator:
         self._ledger = ledger
         self._trace = trace
         self._requests = requests
-        self._history = TokenCount()
         self._worker = Worker(toolset, approvals, uploads, guides, shares)
+        self.compactor = Compactor(layout, ledger, self.is_tainted)
 
     async def run(self, turn: Turn) -> Outcome:
         """Run a turn to its end; what it had said or done before trouble is kept."""
@@ -141,9 +132,18 @@ class AgentOrchestrator:
         if not await self._worker.work(turn):
             return await turn.suspend()
         context = await self._build_context(turn)
-        cuts = 0
+        if await self.compactor.make_room(turn, context):
+            context = await self._build_context(turn)
+        cuts, is_squeezed = 0, False
         while turn.steps < MAX_STEPS:
-            finish, has_calls = await self._step(turn, context)
+            try:
+                finish, has_calls = await self._step(turn, context)
+            except RefusedLengthError as error:
+                if is_squeezed:
+                    raise self.compactor.blame(turn, self._show(turn)) from error
+                is_squeezed = True
+                context = await self._squeeze(turn, context)
+                continue
             if finish is None:
                 continue
             cuts = cuts + 1 if finish.reason == "length" else 0
@@ -158,10 +158,19 @@ class AgentOrchestrator:
             turn.tell(chunks.finish_step())
         raise StepLimitError(say("step-limit", steps=str(MAX_STEPS)))
 
+    async def _squeeze(self, turn: Turn, context: Context) -> Context:
+        """Make room for one more try after a provider found a request too long, whatever was estimated."""
+        used = self.compactor.used(turn.thread, context)
+        if await self.compactor.make_room(turn, context, is_refused=True):
+            return await self._build_context(turn)
+        turn.window = squeeze(turn.window, used)
+        return context
+
     async def _step(self, turn: Turn, context: Context) -> tuple[Finish | None, bool]:
         """Ask the model once; its calls are on disk when this returns. None when it is to be asked again."""
         # What servers of tools offer may have changed since the last step.
         await turn.equipment.toolset.load()
+        await self.compactor.clear(turn, context)
         request = await self._request(turn, context)
         self._trace.write(turn.thread_id, turn.run_id, turn.steps + 1, request)
         self._keep_request(turn, context, request)
@@ -172,6 +181,8 @@ class AgentOrchestrator:
         began = time.perf_counter()
         try:
             finish = await reader.read(turn.equipment.models.named(turn.model).stream(request))
+        except ContextTooLongError as error:
+            raise RefusedLengthError(*error.args) from error
         except ModelStreamError as error:
             if not turn.can_resume(begun=reader.has_begun):
                 raise
@@ -231,20 +242,25 @@ class AgentOrchestrator:
         sidecars = await self._ledger.sidecars(turn.thread_id)
         if last in sidecars and sidecars[last].context:
             return
-        told = {line for sidecar in sidecars.values() for line in sidecar.context.splitlines()}
+        here = {each["id"] for each in messages}
+        told = {line for at in here & sidecars.keys() for line in sidecars[at].context.splitlines()}
         if fresh := choose_fresh(context.notes, told):
             await self._ledger.keep_context(turn.thread_id, last, fresh)
 
     async def _request(self, turn: Turn, context: Context) -> ModelRequest:
         return ModelRequest(
             system=context.lasting,
-            messages=take_seat(self._attachments.show(turn.thread), turn.equipment.member.id, turn.owner),
+            messages=self.compactor.fit(turn, context, self._show(turn)),
             tools=_offer(turn),
             sidecars=await self._ledger.sidecars(turn.thread_id),
             zone=context.zone,
             cache_key=_name_cache(turn.thread_id),
             sampling=turn.options.sampling,
         )
+
+    def _show(self, turn: Turn) -> list[UIMessage]:
+        shown = self.compactor.show(turn.thread, self._attachments.show(turn.thread))
+        return take_seat(shown, turn.equipment.member.id, turn.owner)
 
     def _keep_request(self, turn: Turn, context: Context, request: ModelRequest) -> None:
         # A command that a person typed is read by no model.
@@ -286,7 +302,7 @@ class AgentOrchestrator:
         if turn.model == TYPED_MODEL:
             return
         errand = errand_of(turn.thread)
-        estimated = context.tokens + self._history.tokens(turn.thread)
+        estimated = round(context.tokens / context.ratio) + self.compactor.history_tokens(turn.thread)
         turn.equipment.context.calibrate(model, estimated, finish.usage.input_tokens)
         await self._ledger.add_usage(
             StepUsage(

@@ -39,6 +39,8 @@ class Course(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     approvals: tuple[OpenCall, ...] = ()
     pins: tuple[Pin, ...] = ()
     summary: str = ""
+    # Messages before the row that nobody has answered yet: this course shows them whole.
+    kept: tuple[str, ...] = ()
 
 
 def course_parts(course: Course, language: str) -> list[JsonObject]:

@@ -17,7 +17,7 @@ from shipmate.values.event import (
 
 # In groups some platforms put the name of the one who is meant behind the command.
 COMMAND = re.compile(
-    r"/(new|pin|pins|unpin|model|stop|context|help|start|approve|deny|release|drop)(?:@\w+)?(?:\s+(.*))?",
+    r"/(new|compact|pin|pins|unpin|model|stop|context|help|start|approve|deny|release|drop)(?:@\w+)?(?:\s+(.*))?",
     re.IGNORECASE | re.DOTALL,
 )
 APPROVAL_ID = re.compile(r"apr_[0-9a-f]+")
@@ -36,6 +36,8 @@ def read_command(event: IngressEvent) -> IngressEvent:
     match name:
         case "new" if not rest:
             return CourseEvent(**_common(event))
+        case "compact":
+            return CourseEvent(**_common(event), summarise=True, focus=rest)
         case "pins" if not rest:
             return PinEvent(**_common(event))
         case "pin":

@@ -35,6 +35,12 @@ class NewPin(Shape):
     message_id: Slot | None = None
 
 
+class Compaction(Shape):
+    """What the summary should heed above all, if anything."""
+
+    focus: Annotated[str, StringConstraints(max_length=PIN_LENGTH)] = ""
+
+
 class PinView(Answer):
     """A pinned fact, when and by whom it was pinned, and the message it was taken from."""
 
@@ -67,6 +73,20 @@ async def open_course(ship: TheShip, thread_id: str, key: Key = None) -> Respons
     """Open a course: the model sees nothing of what was said before, but for the pins. A run ends first."""
     name = await _name(ship, thread_id)
     event = make_course_event(name, platform=PLATFORM, user_id=OWNER, message_id=_name_event("course", key))
+    return await _answer(ship, event)
+
+
+@router.post("/api/threads/{thread_id}/compact", status_code=202, openapi_extra=tells(Noted))
+async def compact(ship: TheShip, thread_id: str, body: Compaction, key: Key = None) -> Response:
+    """Sum a thread up: a course begins with the summary. On trouble nothing changes. A run ends first."""
+    event = make_course_event(
+        await _name(ship, thread_id),
+        platform=PLATFORM,
+        user_id=OWNER,
+        message_id=_name_event("course", key),
+        summarise=True,
+        focus=body.focus,
+    )
     return await _answer(ship, event)
 
 
