@@ -179,7 +179,7 @@ def misbehave(fault: str, chance: random.Random) -> Behave:
                 yield TextDelta(" \n" * chance.randrange(1, 9))
                 yield Finish("stop", USAGE)
             case "longer":
-                yield TextDelta(SUMMARY + filler * 3_000)
+                yield TextDelta(SUMMARY + filler * 300)
                 yield Finish("stop", USAGE)
             case "refuses":
                 yield TextDelta(f"I cannot help with that. {filler}")
@@ -212,13 +212,13 @@ async def test_two_hundred_faults_of_the_summariser(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(digest, "SECONDS", 0.005)
     model = TwoMinds()
     counted = dict.fromkeys(FAULTS, 0)
-    async with open_small(tmp_path, model) as app:
+    async with open_small(tmp_path, model, window=4_000) as app:
         for seed in range(200):
             chance = random.Random(seed)
             fault = FAULTS[seed % len(FAULTS)]
             room = f"cli:dm:p{seed}"
             facts = [f"deck-{chance.randrange(10**6)}", f"sheet {chance.random()}"]
-            made = long_talk(chance.randrange(10, 14), thread_id=room)
+            made = long_talk(chance.randrange(10, 14), 1_200, thread_id=room)
             for number, fact in enumerate(facts, 1):
                 pinned = {"type": "data-pin", "id": "pin", "data": {"number": number, "text": fact}}
                 made.append(row(900 + number, "system", pinned, words(f"Pin: {fact}"), thread_id=room))

@@ -25,17 +25,16 @@ ANSWER_END = 1_500
 FACT_LENGTH = 200
 NO_PATHS = frozenset(("and/or", "yes/no", "he/she", "n/a", "w/o", "i/o", "on/off", "true/false"))
 FACT_COUNT = 80
-ENDINGS = (
-    "py|md|jsonl?|tsx?|jsx?|txt|csv|toml|ya?ml|html?|css|sql|sh|pdf|docx?|xlsx?|pptx?|png|jpe?g|log|rs"
-)
+ENDINGS = "py|md|jsonl?|tsx?|jsx?|txt|csv|toml|ya?ml|html?|css|sql|sh|pdf|docx?|xlsx?|pptx?|png|jpe?g|log|rs"
+# Looked for one by one, so that no text, however long, takes more than its length.
+TOKEN = re.compile(r"[^\s\"'`<>()\[\]{},;|]+")
 FACT = re.compile(
-    r"https?://[^\s<>\"'`()\[\]]+"  # an address
-    r"|(?:~|\.{1,2})?(?:/[\w.@+-]+)+"  # a path from somewhere
-    r"|[\w.@+-]+(?:/[\w.@+-]+)+"  # a path
-    rf"|\b[\w-]+\.(?:{ENDINGS})\b"  # a file
-    r"|\b[a-z]{2,8}_[0-9a-f]{6,}\b|\b[A-Z][A-Z0-9]+-\d+\b|#\d+\b"  # ids as we, and trackers, write them
-    r"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
-    r"|\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{7,40}\b"
+    r"https?://.+"
+    r"|[\w.@+~-]*(?:/[\w.@+~-]+)+/?"  # a path
+    rf"|[\w.-]+\.(?:{ENDINGS})"  # a file
+    r"|[a-z]{2,8}_[0-9a-f]{6,}|[A-Z][A-Z0-9]+-\d+|#\d+"  # ids as we, and trackers, write them
+    r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"|(?=\w*\d)(?=\w*[a-f])[0-9a-f]{7,40}"
 )
 
 
@@ -113,12 +112,8 @@ def find_facts(messages: Sequence[UIMessage]) -> list[str]:
         asked = (json_text(part.get("input")) for part in tool_parts(message))
         waiting = (str((part.get("approval") or {}).get("id") or "") for part in tool_parts(message))
         for text in (text_of(message), *asked, *waiting):
-            for match in FACT.finditer(text):
-                fact = match[0].rstrip(".,;:!?")
-                if len(fact) <= FACT_LENGTH and _is_fact(fact):
+            for match in TOKEN.finditer(text):
+                fact = match[0].rstrip(".:!?。，：！？")
+                if len(fact) <= FACT_LENGTH and FACT.fullmatch(fact) and fact.lower() not in NO_PATHS:
                     found.setdefault(fact)
     return list(found)
-
-
-def _is_fact(text: str) -> bool:
-    return len(text) > 2 and text.lower() not in NO_PATHS
