@@ -134,15 +134,14 @@ class AgentOrchestrator:
         context = await self._build_context(turn)
         if await self.compactor.make_room(turn, context):
             context = await self._build_context(turn)
-        cuts, is_squeezed = 0, False
+        cuts = 0
+        refused: ContextTooLongError | None = None
         while turn.steps < MAX_STEPS:
             try:
                 finish, has_calls = await self._step(turn, context)
-            except RefusedLengthError as error:
-                if is_squeezed:
-                    raise self.compactor.blame(turn, self._show(turn)) from error
-                is_squeezed = True
-                context = await self._squeeze(turn, context)
+            except ContextTooLongError as error:
+                context = await self._squeeze(turn, context, error, refused)
+                refused = error
                 continue
             if finish is None:
                 continue
@@ -158,8 +157,12 @@ class AgentOrchestrator:
             turn.tell(chunks.finish_step())
         raise StepLimitError(say("step-limit", steps=str(MAX_STEPS)))
 
-    async def _squeeze(self, turn: Turn, context: Context) -> Context:
+    async def _squeeze(
+        self, turn: Turn, context: Context, error: ContextTooLongError, before: ContextTooLongError | None
+    ) -> Context:
         """Make room for one more try after a provider found a request too long, whatever was estimated."""
+        if before is not None or not isinstance(error, RefusedLengthError):
+            raise self.compactor.blame(turn, self._show(turn)) or before or error
         used = self.compactor.used(turn.thread, context)
         if await self.compactor.make_room(turn, context, is_refused=True):
             return await self._build_context(turn)

@@ -102,6 +102,8 @@ class Compactor:
         if not is_refused and used < self._failed.get(thread, 0) + window * PATIENCE_SHARE:
             return False
         kept = find_unanswered(history)
+        if all(each["role"] == "system" or each["id"] in kept for each in history):
+            return False
         try:
             turn.notify("compacting", transient=True)
             summary = await self.sum_up(
@@ -188,13 +190,12 @@ class Compactor:
         tokens = int((_room(window) - context.tokens) / context.ratio)
         cut = cut_messages(messages, _find_words(turn), tokens)
         if context.tokens + sum(map(message_tokens, cut)) * context.ratio > window:
-            raise self.blame(turn, messages)
+            raise ContextTooLongError(say("too-large-prompt", **_tell_window(turn)))
         return cut
 
-    def blame(self, turn: Turn, messages: list[UIMessage]) -> ContextTooLongError:
-        """Say which file or message is too large for the model, and what to do."""
-        model = turn.equipment.models.named(turn.model).name
-        told = {"model": model, "window": f"{turn.window or 0:,}"}
+    def blame(self, turn: Turn, messages: list[UIMessage]) -> ContextTooLongError | None:
+        """Say which file or message is too large for the model, and what to do; None when neither is."""
+        told = _tell_window(turn)
         answered = _find_words(turn)
         words = [each for each in messages if each["id"] in answered]
         files = [part for each in words for part in each["parts"] if part.get("type") == "file"]
@@ -206,7 +207,7 @@ class Compactor:
         if said * 4 > (turn.window or 0):
             count = sum(len(text_of(each)) for each in words)
             return ContextTooLongError(say("too-large-message", count=f"{count:,}", **told))
-        return ContextTooLongError(say("too-large-prompt", **told))
+        return None
 
     def _enough(self, turn: Turn, context: Context, used: int, limit: int) -> bool:
         """Return whether clearing brings a request below the threshold."""
@@ -254,6 +255,10 @@ def find_unanswered(history: list[UIMessage]) -> tuple[str, ...]:
 def _find_words(turn: Turn) -> tuple[str, ...]:
     own = turn.message["id"]
     return find_unanswered([each for each in turn.thread.history() if each["id"] != own])
+
+
+def _tell_window(turn: Turn) -> dict[str, str]:
+    return {"model": turn.equipment.models.named(turn.model).name, "window": f"{turn.window or 0:,}"}
 
 
 def _limit(turn: Turn) -> int:
