@@ -171,7 +171,8 @@ class Compactor:
             raise
         except ShipmateError as error:
             why = tell_error(error, language)
-            return Outcome(run_id="", status="failed", error=say("not-compacted", why=why).tell(language))
+            words = say("not-compacted", why=why).tell(language)
+            return Outcome(run_id="", status="failed", error=words.rstrip(".。"))
 
     async def clear(self, turn: Turn, context: Context) -> None:
         """Take old outputs out of a context that has grown to its threshold; the run's message says so."""

@@ -18,7 +18,7 @@ from shipmate.server.site import ID_LIMIT, OWNER, PLATFORM, TheShip
 from shipmate.thread.course import read_course
 from shipmate.thread.pin import Pin, read_pin
 from shipmate.thread.service import Thread
-from shipmate.values.event import Outcome, PinEvent
+from shipmate.values.event import CourseEvent, Outcome, PinEvent
 from shipmate.values.message import text_of
 from shipmate.values.thread_id import ThreadId
 
@@ -83,7 +83,7 @@ async def compact(ship: TheShip, thread_id: str, body: Compaction, key: Key = No
         await _name(ship, thread_id),
         platform=PLATFORM,
         user_id=OWNER,
-        message_id=_name_event("course", key),
+        message_id=_name_event("compact", key),
         summarise=True,
         focus=body.focus,
     )
@@ -180,6 +180,8 @@ def _refused(event: NoteEvent, outcome: Outcome) -> ApiError:
     words = outcome.error or "Nothing came of it."
     if isinstance(event, PinEvent) and event.number is not None:
         return ApiError(404, "not-found", words, "Look at the pins again.")
+    if isinstance(event, CourseEvent) and event.summarise:
+        return ApiError(409, "conflict", words, "Nothing changed; try again, or open a new course.")
     if outcome.retryable:
         return ApiError(503, "unavailable", words, "Try again.")
     return ApiError(409, "conflict", words, "Say something in the thread first.")
