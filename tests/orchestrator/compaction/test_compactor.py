@@ -19,6 +19,7 @@ from shipmate.models.port import Finish, Model, ModelEvent, ModelRequest, TextDe
 from shipmate.models.to_model import to_model_messages
 from shipmate.orchestrator.compaction import digest
 from shipmate.orchestrator.compaction.clearing import WORDS
+from shipmate.priming.export import select_course
 from shipmate.thread.course import read_course
 from shipmate.tools.toolset import Toolset
 from shipmate.values.event import CourseEvent, Outcome
@@ -99,7 +100,7 @@ def long_talk(count: int = 12, length: int = 2_200, thread_id: str = ROOM) -> li
                 thread_id=thread_id,
             )
         )
-        made.append(row(2 * number + 1, "assistant", words("plank " * (length // 6)), thread_id=thread_id))
+        made.append(row(2 * number + 1, "assistant", words("plank" * (length // 5)), thread_id=thread_id))
     return made
 
 
@@ -160,6 +161,18 @@ async def test_a_summary_opens_a_course_before_the_run(tmp_path: Path) -> None:
         # What a summary costs is booked.
         used = await app.store.ledger.usage("2000", ROOM)
         assert [each.step for each in used] == [0, 1, 1]
+        # A course can be saved with the words it answers.
+        told = select_course((await thread_of(app)).messages, 2, 2)
+        assert [each["role"] for each in told] == ["system", "user", "assistant", "user", "assistant"]
+        # The next summary is made of this one too, and what it loses of its facts is added again.
+        model.answer = lambda _: speak("plank " * 1_000)
+        model.sum_up = lambda _: speak(SUMMARY.replace("The keel.", "All."))
+        for number in range(6):
+            await talk(app, f"Tell on, {number}.")
+        assert (await thread_of(app)).course == 3
+        assert "The keel." in str(model.summed[-1].messages)
+        assert "The mast is 12 m." in seen_by(model)
+        assert "hull/plan-11.md" in seen_by(model)
 
 
 FAULTS = ("empty", "blank", "longer", "refuses", "late", "cut", "unfinished", "down", "calls", "half", "good")
@@ -218,7 +231,7 @@ async def test_two_hundred_faults_of_the_summariser(tmp_path: Path, monkeypatch:
             fault = FAULTS[seed % len(FAULTS)]
             room = f"cli:dm:p{seed}"
             facts = [f"deck-{chance.randrange(10**6)}", f"sheet {chance.random()}"]
-            made = long_talk(chance.randrange(10, 14), 1_200, thread_id=room)
+            made = long_talk(chance.randrange(6, 9), 2_000, thread_id=room)
             for number, fact in enumerate(facts, 1):
                 pinned = {"type": "data-pin", "id": "pin", "data": {"number": number, "text": fact}}
                 made.append(row(900 + number, "system", pinned, words(f"Pin: {fact}"), thread_id=room))
@@ -235,7 +248,7 @@ async def test_two_hundred_faults_of_the_summariser(tmp_path: Path, monkeypatch:
             if fault == "good":
                 assert thread.course == 2
                 assert sum(map(message_tokens, thread.history())) < sum(map(message_tokens, before))
-                assert all(f"hull/plan-{number}.md" in text for number in range(10))
+                assert all(f"hull/plan-{number}.md" in text for number in range(6))
             else:
                 assert (thread.course, [each["kind"] for each in notices]) == (1, ["not-compacted"]), fault
                 assert thread.history()[: len(before)] == before
@@ -287,6 +300,11 @@ async def test_what_arrives_meanwhile_and_a_kill_lose_nothing(tmp_path: Path) ->
         async for event in speak(SUMMARY):
             yield event
 
+    async def wait(_: ModelRequest) -> AsyncIterator[ModelEvent]:
+        begun.set()
+        await asyncio.Event().wait()
+        yield Finish("stop", USAGE)
+
     model.sum_up = hesitate
     async with open_small(tmp_path, model) as app:
         await app.threads.create(ThreadId.parse(ROOM), long_talk())
@@ -305,6 +323,46 @@ async def test_what_arrives_meanwhile_and_a_kill_lose_nothing(tmp_path: Path) ->
         assert asked == ["First.", "Second."]
         assert (await thread_of(app)).course == 2
         assert [text_of(each) for each in model.asked[-1].messages if each["role"] == "user"] == asked
+    # And once the row is there, before the answer: the words are answered in the course that it opened.
+    other, model.answer = "cli:dm:eve", wait
+    async with open_small(tmp_path, model) as app:
+        await app.threads.create(ThreadId.parse(other), long_talk(thread_id=other))
+        begun.clear()
+        await app.receive(said("Third.", message_id="three", thread_id=other))
+        await begun.wait()
+        assert (await thread_of(app, other)).course == 2
+    model.answer, count = lambda _: speak("Aye."), len(model.summed)
+    async with open_small(tmp_path, model) as app:
+        third = await app.receive(said("Third.", message_id="three", thread_id=other))
+        assert (await third.outcome()).text == "Aye."
+        assert ((await thread_of(app, other)).course, len(model.summed)) == (2, count)
+        assert [text_of(each) for each in model.asked[-1].messages if each["role"] == "user"] == ["Third."]
+
+
+async def test_a_run_that_reads_much_goes_on_to_its_end(tmp_path: Path) -> None:
+    """Within one run outputs are cleared, and what still does not fit is cut for the request."""
+    model, look = TwoMinds(), Probe("look")
+
+    async def answer(request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        steps = sum("toolCallId" in part for each in request.messages for part in each["parts"])
+        if steps < 12:
+            yield ToolCall(f"c{steps}", "look", json.dumps({"mark": f"{steps} " * 2_500}))
+            yield Finish("tool-calls", USAGE)
+        else:
+            async for event in speak("Seen."):
+                yield event
+
+    model.answer = answer
+    async with open_small(tmp_path, model, (look,)) as app:
+        outcome = await talk(app, "Look twelve times.")
+        assert (outcome.status, outcome.text) == ("replied", "Seen."), outcome.error
+        assert len(look.marks) == 12
+        assert (await thread_of(app)).cleared
+        for request in model.asked:
+            assert sum(map(message_tokens, request.messages)) < WINDOW
+            assert "Look twelve times." in [text_of(each) for each in request.messages]
+        stored = [part["output"] for part in (await messages_of(app))[-1]["parts"] if "output" in part]
+        assert all(len(each) > 4_000 for each in stored)
 
 
 async def test_compact_by_command_carries_what_is_open(tmp_path: Path) -> None:
