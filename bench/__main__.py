@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
-    *("turn", "wire", "client", "context", "kept", "priming", "rehearsal", "server", "search", "index"),
-    *("hostile", "command", "keeper", "mcp", "agentdojo", "adapter", "house", "page"),
+    *("turn", "wire", "client", "context", "program", "kept", "priming", "rehearsal", "server", "search"),
+    *("index", "hostile", "command", "keeper", "schedule", "mcp", "agentdojo", "adapter", "chatting"),
+    *("house", "page"),
 )
 ARTEFACT = Path("artefacts/bench.json")
 COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}

@@ -26,7 +26,7 @@ from shipmate.workspace.member import captain_of
 SKILLS = 200
 BUILDS = 200
 TURNS = 20
-AGENT = Path(__file__).parents[1] / "src" / "shipmate" / "cli" / "examples" / "captain.md"
+AGENT = Path(__file__).parents[1] / "src" / "shipmate" / "cli" / "workspace" / "examples" / "captain.md"
 DRIVER = Path(__file__).with_name("context_child.py")
 QUESTIONS = ("ping", "handle topic 17", "commit my work", "记住这件事", "what is overdue?")
 

@@ -43,7 +43,7 @@ def _start() -> Iterator[dict[str, Any]]:
                 _get(address, "/healthz")
                 times.append(time.perf_counter() - began)
                 _get(address, "/api/session", _token(root))
-                memory = _memory(process.pid)
+                memory = memory_of(process.pid)
         # The first start reads everything from disk.
         yield {"name": "server ready, warm", "value": min(times[1:]), "unit": "s", "bar": "<= 1"}
         yield {"name": "idle memory, page only", "value": memory, "unit": "MB", "bar": "<= 90"}
@@ -71,7 +71,7 @@ def _streams() -> Iterator[dict[str, Any]]:
         (root / "Agent.md").write_text(AGENT)
         with _child(root) as (process, address):
             delays, cpu = asyncio.run(_watch(address, _token(root), process.pid))
-            memory = _memory(process.pid)
+            memory = memory_of(process.pid)
     name = f"{STREAMS} streams at {RATE} chunks/s"
     yield {"name": f"{name}, chunks counted", "value": len(delays), "unit": "", "bar": None}
     for share, bar in ((0.5, None), (0.99, "<= 50"), (0.999, None)):
@@ -188,7 +188,7 @@ def _token(root: Path) -> str:
     return (root / ".ship" / "token").read_text().strip()
 
 
-def _memory(pid: int) -> float:
+def memory_of(pid: int) -> float:
     """Give the resident memory of a process in megabytes."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

@@ -13,6 +13,8 @@ ROOMS = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name !
 CROSSING = {
     "adapters/test_small_platform.py": "people who write mail, or to WeCom, through the product",
     "adapters/telegram/test_telegram_kill.py": "a server that is killed between what it hears and says",
+    "adapters/feishu/test_feishu_foreign.py": "the loopback Feishu, by Feishu's own SDK",
+    "adapters/telegram/test_telegram_foreign.py": "the loopback Telegram, by grammY",
     "adapters/telegram/test_telegram_chat.py": "people who talk to members on Telegram, through the product",
     "models/provider/test_loading.py": "what is loaded for which provider",
     "models/wire/gemini/test_gemini_conversation.py": "Gemini's wire over HTTP, beside its SDK",
@@ -51,6 +53,7 @@ CROSSING = {
     "server/test_openapi.py": "every route against its description",
     "server/test_restart.py": "the AI SDK's clients through a kill",
     "server/test_workspace.py": "the routes of a workspace's files together",
+    "schedule/test_schedule_kill.py": "a server that is killed while tasks begin",
     "tools/exec/preview/test_equal.py": "a preview and a plain run of one command",
     "tools/exec/program/test_oracle.py": "the grammars against the real programs",
     "tools/web/test_hostile.py": "hostile servers and pages",

@@ -23,6 +23,7 @@ NAMED_AFTER_A_THING = (
     "server/routes",
     "server/routes/chat",
     "server/routes/reach",
+    "server/routes/schedule",
     "store/sqlite",
     "store/journal",
 )

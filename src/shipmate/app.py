@@ -6,19 +6,19 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from datetime import timedelta
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shipmate.adapters.adapter_registry import AdapterRegistry
 from shipmate.approvals.reply.suggest import Suggester
 from shipmate.approvals.service import ApprovalService
-from shipmate.context.builder import ContextBuilder
 from shipmate.context.kept.request_log import RequestLog
 from shipmate.context.trace import Trace
 from shipmate.crew.ask_member import AskMember
 from shipmate.crew.coordinator import Coordinator
+from shipmate.crew.equipping import Equipping
 from shipmate.delivery.command_answer import Commands
 from shipmate.delivery.delivery import Delivery
 from shipmate.delivery.reception.chat_command import read_command
@@ -27,11 +27,11 @@ from shipmate.delivery.reception.gate import Gate
 from shipmate.delivery.reception.listening import Listening
 from shipmate.delivery.reception.people import People
 from shipmate.delivery.reception.reception import Reception
+from shipmate.delivery.reception.transcribing import Transcribing
 from shipmate.delivery.sender import Sender
+from shipmate.delivery.spoken_reply import SpokenReply, VoicePreference
 from shipmate.errors import ModelError, StorageError
-from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
-from shipmate.models.selection.window import Windows
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import LocalFeed, Receipt
 from shipmate.orchestrator.keeper.keeping import Keeping
@@ -41,6 +41,7 @@ from shipmate.orchestrator.lane.lane import Lane
 from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
 from shipmate.orchestrator.lane.owner import model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
+from shipmate.speech.speech import Speech
 from shipmate.store.file_store import open_store
 from shipmate.store.port import Store
 from shipmate.thread.log import FileLog
@@ -57,8 +58,13 @@ from shipmate.workspace.disk.disk import DISK, Disk
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, load_config
-from shipmate.workspace.member import Member, captain_of
+from shipmate.workspace.member import captain_of
 from shipmate.workspace.upload import UploadFolder, Uploads
+
+if TYPE_CHECKING:
+    from shipmate.schedule.scheduler import Scheduler
+    from shipmate.schedule.task_folder import TaskFolder
+    from shipmate.store.journal.occurrence import JournalOccurrences
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +83,7 @@ class Shipmate:
         toolset: Toolset | None = None,
         disk: Disk = DISK,
         socket: Socket | None = None,
+        keeps_time: bool = True,
     ) -> None:
         self.layout = layout
         self.loaded = loaded
@@ -84,13 +91,18 @@ class Shipmate:
         self.store = store
         self.sandbox = sandbox
         self.crew = Crew(layout, loaded)
-        self._model = model
-        self._servers = default_servers(captain_of(layout, self.config))
-        self._toolset = toolset
-        self._windows = Windows(layout.windows)
-        self._equipment: dict[str, Equipment] = {}
-        # What members worked with before their settings changed.
-        self._retired: list[Equipment] = []
+        servers = default_servers(captain_of(layout, self.config))
+        trace = Trace(layout, loaded.environ, loaded.mask)
+        self._equipping = Equipping(
+            self.crew,
+            sandbox,
+            servers,
+            trace,
+            loaded.mask,
+            model=model,
+            toolset=toolset,
+            make_crew_tools=self._crew_tools,
+        )
         self.threads = ThreadService(FileLog(layout, disk))
         self.approvals = ApprovalService(
             layout,
@@ -113,14 +125,17 @@ class Shipmate:
         self.orchestrator = AgentOrchestrator(
             layout=layout,
             toolset=toolset
-            or default_toolset(captain_of(layout, self.config), sandbox, self._servers, self._crew_tools()),
+            or default_toolset(captain_of(layout, self.config), sandbox, servers, self._crew_tools()),
             approvals=self.approvals,
             ledger=store.ledger,
             uploads=self.uploads,
-            trace=Trace(layout, loaded.environ, loaded.mask),
+            trace=trace,
             requests=self.requests,
             shares=self.shares,
         )
+        self.speech = Speech(self.config.speech, self.config.language, loaded.environ)
+        self._disk = disk
+        self._keeps_time = keeps_time
         self.people = People(layout, self.config.people, disk)
         self._reception = Reception(
             Gate(self.people, self._would_answer),
@@ -141,22 +156,30 @@ class Shipmate:
         model: Model | None = None,
         environ: Mapping[str, str] | None = None,
         toolset: Toolset | None = None,
+        keeps_time: bool = True,
     ) -> Opening:
         """Open the workspace a folder lies in: `async with Shipmate.open(path) as ship:`, or await it.
 
         What a process left unfinished is taken up. While another process keeps the workspace, its model and
-        tools answer; the ones given here do when this process keeps.
+        tools answer; the ones given here do when this process keeps. One that soon ends begins no task by
+        the clock: it does not keep time.
         """
-        return Opening(lambda: cls._open(root, model, environ, toolset))
+        return Opening(lambda: cls._open(root, model, environ, toolset, keeps_time))
 
     @classmethod
     async def _open(
-        cls, root: Path, model: Model | None, environ: Mapping[str, str] | None, toolset: Toolset | None
+        cls,
+        root: Path,
+        model: Model | None,
+        environ: Mapping[str, str] | None,
+        toolset: Toolset | None,
+        keeps_time: bool,
     ) -> Shipmate:
         layout = Layout.find(root)
         loaded = load_config(layout, environ)
         _warn(loaded.findings)
-        ship = cls(layout, loaded, open_store(layout), Sandbox(layout), model=model, toolset=toolset)
+        store, sandbox = open_store(layout), Sandbox(layout)
+        ship = cls(layout, loaded, store, sandbox, model=model, toolset=toolset, keeps_time=keeps_time)
         try:
             await ship.keeper.open()
         except BaseException:
@@ -165,40 +188,39 @@ class Shipmate:
         return ship
 
     @property
+    def tasks(self) -> TaskFolder:
+        """The files of what is done by the clock."""
+        return self._task_folder
+
+    # Only what has to do with tasks needs these.
+    @cached_property
+    def _task_folder(self) -> TaskFolder:
+        from shipmate.schedule.task_folder import TaskFolder
+
+        return TaskFolder(self.layout, self.config.timezone, self._disk)
+
+    @cached_property
+    def occurrences(self) -> JournalOccurrences:
+        """What became of due times, as the keeper writes it down."""
+        from shipmate.store.journal.occurrence import JournalOccurrences
+
+        return JournalOccurrences(self.layout, self._disk)
+
+    @property
     def captain(self) -> Equipment:
         """The member whose files are the workspace's own, with what it works with."""
         return self.equip(CAPTAIN)
 
     def equip(self, member_id: str) -> Equipment:
         """Return a member with its models, tools and prompt; they are made anew when its settings change."""
-        member = self.crew.find(member_id)
-        known = self._equipment.get(member_id)
-        if known is not None and known.member is member:
-            return known
-        if known is not None:
-            self._retired.append(known)
-        made = self._equipment[member_id] = self._make_equipment(member)
-        return made
-
-    def _make_equipment(self, member: Member) -> Equipment:
-        given = self._model if member.settings.model is None else None
-        if self._toolset is None:
-            toolset = default_toolset(
-                member, self.sandbox, self._servers, self._crew_tools() if len(self.crew.ids()) > 1 else ()
-            )
-        else:
-            toolset = self._toolset.limited_to(member.tools)
-        environ = self.crew.loaded.environ
-        return Equipment(
-            member,
-            ModelChoice(member.config.llm, environ, given, self._windows),
-            toolset,
-            ContextBuilder(member, environ=environ),
-        )
+        return self._equipping.equip(member_id)
 
     def _crew_tools(self) -> list[AnyTool]:
         """Return the tools for working with other members."""
-        return [AskMember(self.crew, self.threads, self.keeper.receive, self._is_tainted)]
+        return [AskMember(self.crew, self.threads, self._pass_on, self._is_tainted)]
+
+    async def _pass_on(self, event: IngressEvent) -> Receipt:
+        return await self.keeper.receive(event)
 
     def _is_tainted(self, thread: Thread) -> bool:
         return self.orchestrator.is_tainted(thread)
@@ -241,11 +263,11 @@ class Shipmate:
             await self.keeper.close(finish=finish)
         finally:
             await self.adapters.close()
+            await self.speech.close()
             if self._reconciling is not None:
                 self._reconciling.cancel()
                 await asyncio.gather(self._reconciling, return_exceptions=True)
-            for each in (*self._equipment.values(), *self._retired):
-                await each.close()
+            await self._equipping.close()
             await self.requests.close()
             await self.store.close()
 
@@ -271,7 +293,20 @@ class Shipmate:
         )
         self._reconciling = asyncio.create_task(self._reconcile())
         await delivery.begin()
-        return LocalKeeper(Lanes(self.store, self.threads, feed, make_lane), feed, delivery)
+        lanes = Lanes(self.store, self.threads, feed, make_lane)
+        make_timing = partial(self._make_scheduler, lanes)
+        return LocalKeeper(lanes, feed, delivery, make_timing, keeps_time=self._keeps_time)
+
+    def _make_scheduler(self, lanes: Lanes) -> Scheduler:
+        from shipmate.schedule.scheduler import Scheduler
+
+        return Scheduler(
+            self.tasks,
+            self.occurrences,
+            lanes,
+            check=lambda task: self.crew.find(task.member or CAPTAIN),
+            language=self.config.language,
+        )
 
     def _make_delivery(self, feed: LocalFeed) -> Delivery:
         language, find, mask = self.config.language, self.adapters.find, self.loaded.mask
@@ -285,18 +320,22 @@ class Shipmate:
             oldest=timedelta(minutes=self.config.delivery.ask_after_minutes),
             mask=mask,
         )
+        voices = VoicePreference(self.store.threads)
         return Delivery(
             self.adapters.names,
             find,
             outbox=outbox,
             sender=sender,
             fetching=Fetching(find, self.uploads, language, mask),
+            transcribing=Transcribing(self.uploads, self.speech, language),
+            speaking=SpokenReply(self.speech, self.uploads, voices),
             commands=Commands(
-                outbox, self.uploads, self.approvals, self._describe_thread, language, sender.wake
+                outbox, self.uploads, self.approvals, self._describe_thread, voices, language, sender.wake
             ),
             approvals=self.approvals,
             feed=feed,
             language=language,
+            targets=lambda source: self.tasks.targets(source),
         )
 
     async def _describe_thread(self, thread: Thread) -> tuple[str, str]:

@@ -11,6 +11,7 @@
     │   ├── MediaError            an attachment that is no image, or too large
     │   ├── PrimingError          a priming script that breaks the format
     │   ├── ApprovalError         an answer that cannot be taken
+    │   ├── PromptTooLongError    what a program must be sent is more than it may be
     │   └── RewindError           a run whose files can no longer be put back
     ├── StorageError              the disk or the index refused
     ├── KeeperError               the process that keeps the workspace does not answer
@@ -25,6 +26,7 @@
     │   ├── SendRefusedError      it never will
     │   ├── SendLaterError        nothing was sent; it may be tried again
     │   └── EditGoneError         the message that was to be changed is not there any more
+    ├── SpeechError               a recording that has no words to be had, or words that cannot be spoken
     ├── DecodingError             bytes from outside that cannot be read within their limits
     │   └── DecodingLimitError    they took more time or memory than they may
     └── ToolError                 a tool could not do what was asked; the model is told
@@ -89,8 +91,20 @@ class PrimingError(UserError):
     """That priming script breaks the format. Run `shipmate priming check` to see where."""
 
 
+class PatternError(UserError):
+    """That is no pattern to search with. Write a simpler one."""
+
+
+class SlowPatternError(PatternError):
+    """That pattern takes too long. Write a simpler one."""
+
+
 class ApprovalError(UserError):
     """That answer cannot be taken. Run `shipmate approvals list` to see what is waiting."""
+
+
+class PromptTooLongError(UserError):
+    """What must be sent is more than a program takes. Shorten the message, or put long text into a file."""
 
 
 class RewindError(UserError):
@@ -181,6 +195,10 @@ class SendLaterError(SendError):
 
 class EditGoneError(SendError):
     """The message to be changed is not there any more. Its words are sent anew."""
+
+
+class SpeechError(ShipmateError):
+    """The recording could not be put into words, or words into a recording. Run `shipmate doctor`."""
 
 
 class DecodingError(ShipmateError):

@@ -36,6 +36,8 @@ def looks(markdown: str) -> tuple[str, list[tuple[str, str]]]:
         ("[x](https://e.org/a_(b))", "x", [("text_link https://e.org/a_(b)", "x")]),
         ("[x](javascript:alert)", "[x](javascript:alert)", []),
         ("# Title #\ntext", "Title\ntext", [("bold", "Title")]),
+        ("# C#\n## F# ##", "C#\nF#", [("bold", "C#"), ("bold", "F#")]),
+        ("```a` ``b", "```a` ``b", []),
         ("```py\na = 1\n\n# b\n```\nend", "a = 1\n\n# b\nend", [("pre py", "a = 1\n\n# b")]),
         ("```\nopen", "open", [("pre", "open")]),
         ("```\n```", "```\n```", []),
@@ -63,3 +65,9 @@ def test_looks_lie_within_the_words_and_nothing_grows(markdown: str) -> None:
         assert 0 <= each["offset"] < each["offset"] + each["length"] <= size
     words: list[Any] = [each["length"] for each in entities]
     assert all(words)
+
+
+def test_no_words_take_long() -> None:
+    # Each would take minutes if all of it was looked at from each of its places.
+    for markdown in ("".join(f"{'`' * size}a" for size in range(200)), f"# {'#' * 50_000}a"):
+        assert render(markdown)[0]

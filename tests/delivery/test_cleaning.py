@@ -89,3 +89,9 @@ def test_words_are_not_held_up() -> None:
     ]
     told = [chunk.get("delta", chunk["type"]) for chunk in CleanChunks().take(message)]
     assert told == ["start", "text-start", "It is ", "done.", "<|im_", "text-end"]
+
+
+@pytest.mark.parametrize("piece", ["<think", "<invoke ", "<|", "<s", "`", "\n ", "[INST"])
+def test_no_words_take_long(piece: str) -> None:
+    # What looked at all of it from each of its places would not be done today.
+    assert clean(piece * 100_000) is not None

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -108,6 +109,29 @@ async def test_a_preview_of_a_process_that_ended_becomes_the_answer(
     assert shown.text.endswith("The end.")
 
 
+async def test_an_answer_whose_preview_was_taken_away_is_sent_anew_and_never_blindly_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview, "FIRST_SECONDS", 0.0)
+    model = FastModel()
+    adapter = {"capabilities": {"supportsEdits": True}}
+    async with open_chat(tmp_path, model, adapter=adapter) as (ship, platform):
+        await platform.say("hi")
+        await asyncio.wait_for(platform.wait("word"), LONG)
+        (key,) = {each.key for each in platform.in_chat("1")}
+        # Somebody deletes it, and the answer of the platform to what is sent in its place gets lost.
+        platform.shown.clear()
+        platform.losses.append(ConnectionResetError("lost"))
+        model.is_over.set()
+        await asyncio.wait_for(platform.wait("end."), LONG)
+    # A platform that knows keys would take the same one for what was deleted.
+    assert [each.key == key for each in platform.in_chat("1")] == [False]
+    async with open_chat(tmp_path, ScriptedModel([]), adapter=adapter, platform=platform) as (ship, _):
+        await ship.keeper.idle()
+        (row,) = await ship.store.outbox.list()
+        assert (row.status, row.receipt, len(platform.in_chat("1"))) == ("uncertain", None, 1)
+
+
 async def test_long_answers_come_page_by_page_and_whole_when_asked_for(tmp_path: Path) -> None:
     words = "\n\n".join(f"Paragraph {number}: {'x' * 40}." for number in range(20))
     adapter = {"capabilities": {"supportsFiles": True, "maxFileBytes": 10_000, "maxMessageChars": 300}}
@@ -198,6 +222,18 @@ async def test_a_limit_holds_up_its_chat_alone_and_keeps_its_order(tmp_path: Pat
         await asyncio.wait_for(platform.wait("one"), LONG)
 
 
+async def test_a_limit_of_the_whole_bot_holds_up_every_chat(tmp_path: Path) -> None:
+    async with open_chat(tmp_path, ScriptedModel(["one", "two"])) as (ship, platform):
+        platform.troubles += [SendLaterError(retry_after=1000, everywhere=True), RuntimeError("asked anyway")]
+        await platform.say("a", user="1")
+        while len(platform.troubles) > 1:
+            await asyncio.wait_for(platform.changed.wait(), LONG)
+        await platform.say("b", user="2")
+        await ship.keeper.idle()
+    # Nobody asked the platform again.
+    assert (len(platform.troubles), platform.shown) == (1, {})
+
+
 async def test_nobody_knows_is_listed_and_not_repeated(tmp_path: Path) -> None:
     adapter = {"capabilities": {"supportsEdits": True}}
     async with open_chat(tmp_path, ScriptedModel(["one", "two"]), adapter=adapter) as (ship, platform):
@@ -209,6 +245,63 @@ async def test_nobody_knows_is_listed_and_not_repeated(tmp_path: Path) -> None:
         assert [each.text for each in platform.in_chat("1")] == ["one", "two"]
         (row,) = await ship.store.outbox.list("uncertain")
         assert (row.message.text, row.error) == ("one", "lost")
+
+
+async def test_that_a_send_begins_is_on_disk_before_it_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stands: list[list[str]] = []
+    send = MemoryAdapter.send
+
+    async def look(adapter: MemoryAdapter, message: OutgoingMessage) -> str:
+        stands.append([row.status for row in JournalOutbox(ship.layout, DISK).look()])
+        return await send(adapter, message)
+
+    monkeypatch.setattr(MemoryAdapter, "send", look)
+    async with open_chat(tmp_path, ScriptedModel(["one", "two"])) as (ship, platform):
+        await platform.say("a")
+        await asyncio.wait_for(platform.wait("one"), LONG)
+        await platform.say("b")
+        await asyncio.wait_for(platform.wait("two"), LONG)
+    assert stands == [["sending"], ["sent", "sending"]]
+
+
+async def test_a_key_is_used_again_only_while_the_platform_knows_it(tmp_path: Path) -> None:
+    adapter: dict[str, Any] = {"capabilities": {"supportsEdits": True}}
+    async with open_chat(tmp_path, ScriptedModel(["one", "two"]), adapter=adapter) as (ship, platform):
+        for user, word in (("1", "one"), ("2", "two")):
+            platform.losses.append(ConnectionResetError("lost"))
+            await platform.say("a", user=user)
+            await asyncio.wait_for(platform.wait(word), LONG)
+    path = ship.layout.outbox
+    rows = {row.message.text: row for row in JournalOutbox(ship.layout, DISK).look()}
+    begun = rows["one"].begun_at
+    assert begun is not None
+    path.write_text(path.read_text().replace(begun, "2026-01-01T00:00:00.000Z"))
+    adapter["capabilities"]["keepsKeysSeconds"] = 3600
+    async with open_chat(tmp_path, ScriptedModel(["three"]), adapter=adapter, platform=platform) as (ship, _):
+        await platform.say("b", user="3")
+        await asyncio.wait_for(platform.wait("three"), LONG)
+    stands = {row.message.text: row.status for row in JournalOutbox(ship.layout, DISK).look()}
+    assert stands == {"one": "uncertain", "two": "sent", "three": "sent"}
+    assert len(platform.shown) == 3
+
+
+async def test_a_preview_whose_key_the_platform_knows_becomes_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview, "FIRST_SECONDS", 0.0)
+    model = FastModel()
+    adapter = {"capabilities": {"supportsEdits": True, "keepsKeysSeconds": 3600}}
+    async with open_chat(tmp_path, model, adapter=adapter) as (ship, platform):
+        platform.losses.append(ConnectionResetError("lost"))
+        await platform.say("hi")
+        await asyncio.wait_for(platform.wait("word"), LONG)
+        model.is_over.set()
+        await asyncio.wait_for(platform.wait("end."), LONG)
+    (row,) = JournalOutbox(ship.layout, DISK).look()
+    # It was asked for, so that nothing has to be looked after.
+    assert (row.status, row.has_stray, len(platform.shown)) == ("sent", False, 1)
 
 
 async def test_where_the_platform_can_be_asked_nothing_is_doubled_or_lost(tmp_path: Path) -> None:

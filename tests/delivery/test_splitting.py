@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shipmate.delivery.splitting import clip, measure, split
@@ -55,3 +55,19 @@ def test_a_code_block_is_closed_and_opened_again() -> None:
 def test_the_beginning_of_a_long_text_says_that_there_is_more() -> None:
     assert clip("short", limit(24)) == "short"
     assert clip("one two three four five six seven", limit(24)) == "one two three four …"
+
+
+@given(
+    st.lists(st.sampled_from(["```", "~~~", "`", "x" * 40, "世" * 9, "\n", " ", "😀"]), max_size=60).map(
+        "".join
+    ),
+    st.integers(16, 90),
+    st.sampled_from(["characters", "utf16", "bytes"]),
+)
+@example("```" + "x" * 10_000, 4096, "utf16")
+@example("`" * 10_000, 4096, "bytes")
+@example("```\n" + "`" * 5000 + "\n" + "x" * 9000, 4096, "characters")
+def test_whatever_stands_behind_a_fence_there_is_an_end(text: str, chars: int, counts: str) -> None:
+    parts = split(text, limit(chars, counts))
+    assert all(0 < measure(counts)(part) <= chars for part in parts)
+    assert "".join(parts).count("x") >= text.count("x")

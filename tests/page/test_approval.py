@@ -199,6 +199,12 @@ def test_u6_a_long_text_is_read_to_its_end_before_it_is_approved(
     approve.click()
     expect(page.locator(".tool .badge")).to_have_text("done")
     assert (serving.folder / "long.txt").read_text().endswith("line 119")
+    say(page, f"write {'tide ' * 1500}to a.txt and write beta to b.txt")
+    both = page.get_by_role("button", name="Approve all 2")
+    expect(card.nth(1).get_by_role("button", name="Approve", exact=True)).to_be_enabled()
+    expect(both).to_be_disabled()
+    card.first.get_by_role("button", name="Show its end").click()
+    expect(both).to_be_enabled()
 
 
 @pytest.fixture

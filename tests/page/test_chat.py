@@ -7,10 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 from PIL import Image
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
-from tests.support.page import Serving, Watched, say
+from tests.support.page import Serving, Watched, say, store_thread
 
 pytestmark = pytest.mark.browser
 
@@ -88,6 +89,13 @@ def test_queue_is_shown_can_be_emptied_and_steer_reaches_the_run(watched: Watche
     expect(page.locator(".queue")).to_have_count(0)
 
 
+def copy_thread(page: Page) -> str:
+    page.get_by_role("button", name="More for this thread").click()
+    page.get_by_role("menuitem", name="Copy as Markdown").click()
+    expect(page.locator(".toast")).to_contain_text("Copied")
+    return page.evaluate("navigator.clipboard.readText()")
+
+
 def test_u3_a_retried_answer_stands_in_the_place_of_the_one_before(watched: Watched) -> None:
     page = watched.page
     say(page, "fail")
@@ -108,6 +116,8 @@ def test_u3_a_retried_answer_stands_in_the_place_of_the_one_before(watched: Watc
     # Words after it leave both where they are.
     say(page, "tools")
     expect(page.locator(".message.assistant")).to_have_count(2)
+    expect(page.get_by_role("button", name="Answer again")).to_be_visible()
+    assert copy_thread(page).count("\n## Captain ·") == 2, "an answer that was replaced is not told"
 
 
 def test_edit_and_resend_makes_a_branch_that_leads_to_its_parent(watched: Watched, serving: Serving) -> None:
@@ -137,21 +147,33 @@ def test_u3_a_thread_is_copied_and_kept_whole_and_a_hit_is_shown_in_its_place(
     watched: Watched, serving: Serving
 ) -> None:
     page = watched.page
+    with (serving.folder / "Agent.md").open("a") as agent:
+        agent.write("\n```sh\nsail\n```\n\n# No heading of ours\n")
     say(page, "read Agent.md")
     expect(page.get_by_role("button", name="Answer again")).to_be_visible()
-    more = page.get_by_role("button", name="More for this thread")
-    more.click()
-    page.get_by_role("menuitem", name="Copy as Markdown").click()
-    expect(page.locator(".toast")).to_contain_text("Copied")
-    copied = page.evaluate("navigator.clipboard.readText()")
+    copied = copy_thread(page)
     assert copied.startswith("# read Agent.md\n\n## You · 2")
-    assert "You keep the ship on course" in copied
+    # Another reader of Markdown takes it for what it is: nothing in a result ends its block.
+    tokens = MarkdownIt().parse(copied)
+    assert any("No heading of ours" in token.content for token in tokens if token.type == "fence")
+    assert [token.tag for token in tokens if token.type == "heading_open"] == ["h1", "h2", "h2"]
+    more = page.get_by_role("button", name="More for this thread")
     more.click()
     with page.expect_download() as taken:
         page.get_by_role("menuitem", name="Download as JSON").click()
     assert taken.value.suggested_filename == "read Agent.md.json"
     kept = json.loads(taken.value.path().read_text())
     assert [message["role"] for message in kept["messages"]] == ["user", "assistant"]
+    long = store_thread(serving.folder, "long", [f"word {number}" for number in range(501)])
+    page.goto(f"{serving.address}/{long}")
+    expect(page.get_by_text("word 500", exact=True)).to_be_visible()
+    more.click()
+    with page.expect_download() as taken:
+        page.get_by_role("menuitem", name="Download as JSON").click()
+    words = [
+        message["parts"][0]["text"] for message in json.loads(taken.value.path().read_text())["messages"]
+    ]
+    assert words == [f"word {number}" for number in range(501)]
     page.get_by_role("searchbox", name="Search").fill("course")
     page.locator(".side-list").get_by_role("link").first.click()
     expect(page.locator(".message.found")).to_be_visible()
@@ -185,14 +207,3 @@ def test_attachments_by_button_and_paste(watched: Watched, tmp_path: Path) -> No
     page.get_by_role("button", name="Show quay.png large").click()
     expect(page.get_by_role("dialog").get_by_role("img", name="quay.png")).to_be_visible()
     watched.shoot("attachment")
-
-
-def test_voice_is_recorded_as_an_attachment(watched: Watched) -> None:
-    page = watched.page
-    page.context.grant_permissions(["microphone"])
-    page.get_by_role("button", name="Record a voice message").click()
-    stop = page.get_by_role("button", name="Stop recording")
-    expect(stop).to_be_visible()
-    page.wait_for_timeout(600)
-    stop.click()
-    expect(page.locator(".chip")).to_contain_text("voice.")

@@ -127,10 +127,17 @@ def test_a_message_sent_while_the_server_is_away_arrives_once(watched: Watched, 
     expect(page.locator(".message.assistant")).to_have_count(2)
 
 
-def test_two_tabs_see_the_same_thread(open_page: OpenPage) -> None:
+def test_two_tabs_see_the_same_thread_and_share_one_stream_of_news(
+    open_page: OpenPage, serving: Serving
+) -> None:
     first = open_page()
     say(first.page, "tools")
     expect(first.page.get_by_role("button", name="Answer again")).to_be_visible()
+    streams: list[Page] = []
+    context = first.page.context
+    context.on(
+        "request", lambda asked: streams.append(asked.frame.page) if "/api/events" in asked.url else None
+    )
     second = open_page(first.page.url.split("/", 3)[3], same_as=first)
     expect(second.page.locator(".message.assistant")).to_have_count(1)
     say(second.page, "count to 40 slowly")
@@ -139,6 +146,23 @@ def test_two_tabs_see_the_same_thread(open_page: OpenPage) -> None:
     for tab in (first, second):
         expect(tab.page.locator(".message.user")).to_have_count(2)
         expect(tab.page.locator(".message.assistant")).to_have_count(2)
+    expect(second.page.locator(".thread-row")).to_have_count(1)
+    # A browser opens six connections to a server: with a stream each, a seventh tab would wait for ever.
+    assert streams == []
+    for tab in (first, second):
+        tab.allow(REFUSED)
+    serving.kill()
+    for tab in (first, second):
+        expect(tab.page.get_by_text("The connection is lost")).to_be_visible()
+    serving.start()
+    for tab in (first, second):
+        expect(tab.page.get_by_text("The connection is lost")).to_have_count(0)
+    assert second.page not in streams
+    # When the one that hears is closed, the other one hears.
+    first.page.close()
+    say(second.page, "run echo hello harbour")
+    expect(second.page).to_have_title(f"(1) {serving.folder.name} · Shipmate")
+    assert second.page in streams
 
 
 def test_without_a_session_the_page_asks_for_the_token(open_page: OpenPage, serving: Serving) -> None:

@@ -38,7 +38,7 @@ def test_a_script_not_saved_outlives_another_page_a_reload_and_a_closed_tab(
     card = page.locator(".script-card")
     expect(card).to_contain_text("not saved")
     # A dialog from the library says which text it begins with.
-    card.get_by_role("button", name=re.compile("Begin a dialog")).click()
+    card.get_by_role("button", name=re.compile("Begin a thread")).click()
     expect(page.get_by_role("dialog")).to_contain_text("begins with the saved text")
     page.get_by_role("dialog").get_by_role("button", name="Open the editor").click()
     text = page.get_by_label("Text of the script")
@@ -64,7 +64,7 @@ def test_a_dialog_begins_with_what_stands_in_the_editor(open_page: OpenPage, ser
     written(page)
     page.get_by_role("button", name="Conversation", exact=True).click()
     expect(page.get_by_text("has changes that are not saved")).to_be_visible()
-    page.get_by_role("button", name="Save and begin a dialog").click()
+    page.get_by_role("button", name="Save and begin a thread").click()
     expect(page.locator(".primed")).to_contain_text("When is low water?")
     assert stored(serving) == LOW
 
@@ -86,7 +86,7 @@ def test_no_dialog_begins_over_somebody_elses_change(open_page: OpenPage, servin
     written(page)
     theirs = PROBE.replace("At four", "At nine")
     put(serving, "team_shared/probe", theirs)
-    page.get_by_role("button", name="Save and begin a dialog").click()
+    page.get_by_role("button", name="Save and begin a thread").click()
     expect(page.get_by_role("alert")).to_contain_text("Someone else changed this file")
     expect(page.get_by_label("Text of the script")).to_have_value(LOW)
     assert stored(serving) == theirs

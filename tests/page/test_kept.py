@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.support.page import REFUSED, OpenPage, Serving, Watched, say
+from tests.support.page import REFUSED, OpenPage, Serving, Watched, log_in, say
 
 pytestmark = pytest.mark.browser
 
@@ -68,6 +68,53 @@ def test_u2_a_draft_with_its_files_outlives_threads_reloads_and_restarts(
     expect(page.locator(".message.user")).to_have_count(2)
     expect(page.locator("#prompt")).to_have_value("")
     expect(page.locator(".chip")).to_have_count(0)
+
+
+def test_u2_another_workspace_at_the_same_address_is_told_nothing_of_this_one(
+    open_page: OpenPage, serving: Serving, tmp_path: Path
+) -> None:
+    here, other = serving.folder, tmp_path / "other"
+    other.mkdir()
+    (other / "Agent.md").write_text("# Bosun\n")
+
+    def serve(folder: Path) -> None:
+        serving.kill()
+        serving.folder = folder
+        serving.start()
+
+    watched = open_page()
+    watched.allow(REFUSED)
+    # What this page asks for is refused where it is unknown.
+    watched.allow("40[0-9]")
+    page = watched.page
+    # The browser is let in at both.
+    serve(other)
+    log_in(page.context, serving)
+    serve(here)
+    page.reload()
+    say(page, "tools")
+    answered(page)
+    thread = page.url
+    serving.kill()
+    say(page, "sail at dawn")
+    expect(page.locator(".message.user")).to_have_count(2)
+    page.goto(f"{serving.address}/#/")
+    page.locator("#prompt").fill("with the tide")
+    page.evaluate(DROP, [".side", "log.txt"])
+    expect(page.locator(".chip")).to_have_count(1)
+    serve(other)
+    expect(page.locator(".side-name")).to_have_text("other")
+    expect(page.locator("#prompt")).to_have_value("")
+    expect(page.locator(".chip")).to_have_count(0)
+    said = [path.read_bytes() for path in (other / ".ship").rglob("*.jsonl")]
+    assert not any(b"sail at dawn" in text or b"tide" in text for text in said)
+    serve(here)
+    page.reload()
+    expect(page.locator("#prompt")).to_have_value("with the tide")
+    expect(page.locator(".chip")).to_have_text(["log.txt"])
+    page.goto(thread)
+    expect(page.locator(".message.user").last).to_contain_text("sail at dawn")
+    expect(page.locator(".message.assistant")).to_have_count(2)
 
 
 def test_u2_a_refused_message_comes_back_with_its_files_and_an_edit_stays_open(
@@ -139,12 +186,16 @@ def test_u3_messages_sent_while_the_server_is_away_wait_in_sight_and_the_rerun_s
     page = watched.page
     say(page, "count to 60 slowly")
     expect(page.locator(".message.assistant")).to_contain_text("1 2 3")
+    page.wait_for_function("() => navigator.serviceWorker.controller !== null")
     serving.kill()
     expect(page.get_by_text("The connection is lost")).to_be_visible()
     say(page, "tools")
     say(page, "help")
     expect(page.get_by_text("Waiting for the server")).to_have_count(2)
     watched.shoot("waiting-message")
+    # The page may be closed meanwhile: what waits does so in the browser.
+    page.reload()
+    expect(page.get_by_role("heading", name="The server is away")).to_be_visible()
     serving.start()
     expect(page.get_by_text("The connection is lost")).to_have_count(0)
     # The run that was cut goes on in sight, and what waited is behind it.

@@ -181,7 +181,7 @@ def test_everything_works_from_the_keyboard(watched: Watched) -> None:
     page.keyboard.press("Escape")
     page.locator("#search").evaluate("(field) => field.blur()")
     page.keyboard.press("n")
-    dialog = page.get_by_role("dialog", name="New dialog")
+    dialog = page.get_by_role("dialog", name="New thread")
     expect(dialog.get_by_role("combobox", name="Member")).to_be_focused()
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import operator
+import re
+
 import pytest
 from playwright.sync_api import expect
 
 from tests.page.test_look import violations
-from tests.support.page import OpenPage, Serving, store_thread
+from tests.support.page import DESK, PHONE, OpenPage, Serving, store_thread
 
 pytestmark = pytest.mark.browser
 
@@ -30,7 +33,7 @@ One claim.[^1] Another.[^two]
 
 ```mermaid
 flowchart LR
-  A[Quay] -->|sail| B(Open sea)
+  A[The old quay] -->|sail| B(The open sea) --> C[A far island] --> D[Home]
 ```
 """
 HOSTILE = """<script>window.broken = 1</script> <img src=x onerror="window.broken=1"> <br>
@@ -45,11 +48,14 @@ flowchart LR
 ```
 """
 
+# A frame that says it is ready, and draws nothing by itself.
+MUTE = "<script>onmessage = ({ data }) => { window.asked = data.id }; parent.postMessage('ready')</script>"
+
 
 def test_u4_maths_diagrams_footnotes_tables_and_ideograms(open_page: OpenPage, serving: Serving) -> None:
     address = store_thread(serving.folder, "rich", ["Show all", RICH])
     for dark in (False, True):
-        watched = open_page(address, dark=dark)
+        watched = open_page(address, dark=dark, size=PHONE if dark else DESK)
         page = watched.page
         prose = page.locator(".message.assistant .prose")
         expect(prose.locator(".katex")).to_have_count(3)
@@ -61,7 +67,13 @@ def test_u4_maths_diagrams_footnotes_tables_and_ideograms(open_page: OpenPage, s
         expect(prose.locator(".footnotes li")).to_have_count(2)
         drawing = prose.locator(".diagram img")
         expect(drawing).to_be_visible()
-        assert drawing.evaluate("async (image) => { await image.decode(); return image.naturalWidth }") > 100
+        size = "async (image) => { await image.decode(); return [image.naturalWidth, image.width] }"
+        drawn, shown = drawing.evaluate(size)
+        # On a narrow screen it is scrolled, not shrunk until nobody can read it.
+        assert drawn > 500
+        assert shown >= drawn * 0.74
+        view = "(image) => [image.parentElement.scrollWidth, image.parentElement.clientWidth]"
+        assert (operator.gt if dark else operator.eq)(*drawing.evaluate(view))
         assert violations(page) == []
         watched.shoot(f"markdown-rich-{'dark' if dark else 'light'}")
     prose.get_by_role("button", name="Footnote 2").click()
@@ -78,6 +90,9 @@ def test_u4_hostile_markdown_runs_nothing_and_calls_nobody(open_page: OpenPage, 
     prose = page.locator(".message.assistant .prose")
     expect(prose.first).to_contain_text("<script>window.broken = 1</script>")
     expect(prose.first.locator("img:not(.diagram img)")).to_have_count(0)
+    expect(prose.first.get_by_text("run", exact=True)).to_have_attribute(
+        "title", "javascript:window.broken=1"
+    )
     expect(prose.first.get_by_role("link", name="pixel")).to_have_attribute(
         "href", "https://evil.example/pixel.png"
     )
@@ -87,3 +102,27 @@ def test_u4_hostile_markdown_runs_nothing_and_calls_nobody(open_page: OpenPage, 
     page.locator("#prompt").fill("still here")
     assert page.evaluate("window.broken") is None
     watched.shoot("markdown-hostile")
+    # The frame draws for the page around it alone, and by itself for nobody.
+    with page.expect_popup() as opened:
+        page.evaluate("() => { window.open('/diagram.html') }")
+    other = opened.value
+    drawer = next(each for each in page.frames if each.url.endswith("/diagram.html"))
+    drawer.evaluate("() => { mermaid.initialize = () => { window.isAsked = true } }")
+    drawer.evaluate("() => { window.onmessage = ({ data }) => { window.isOver = data === 'over' } }")
+    other.evaluate("opener.frames[0].postMessage({ id: 1, text: 'flowchart LR; A-->B' })")
+    other.evaluate("opener.frames[0].postMessage('over')")
+    drawer.wait_for_function("() => window.isOver")
+    assert drawer.evaluate("window.isAsked") is None
+    other.wait_for_load_state()
+    assert other.evaluate("globalThis.mermaid") is None
+    # And the page takes drawings of its frame alone, whoever else sends one.
+    page.context.route("**/diagram.html", lambda route: route.fulfill(content_type="text/html", body=MUTE))
+    with page.expect_event("framenavigated", lambda frame: frame.url.endswith("/diagram.html")) as framed:
+        page.reload()
+    drawer = framed.value
+    drawer.wait_for_function("() => window.asked")
+    send = "(sender) => sender.postMessage({{ id: {}, svg: '<svg>{}</svg>' }})"
+    asked = drawer.evaluate("window.asked")
+    page.evaluate(f"({send.format(asked, 'forged')})(window)")
+    drawer.evaluate(f"({send.format(asked, 'genuine')})(parent)")
+    expect(prose.first.locator(".diagram img")).to_have_attribute("src", re.compile("genuine"))

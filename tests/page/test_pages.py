@@ -8,7 +8,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.page import BUILT, PHONE, ROOT, OpenPage, Serving, Watched, say
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.layout import Layout
+from tests.support.page import BUILT, PHONE, ROOT, OpenPage, Serving, Watched, say, store_thread
 
 pytestmark = pytest.mark.browser
 
@@ -20,8 +22,14 @@ def answered(watched: Watched, text: str) -> None:
     expect(watched.page.get_by_role("button", name="Answer again")).to_be_visible()
 
 
-def test_threads_are_found_renamed_archived_binned_and_restored(watched: Watched) -> None:
+def test_threads_are_found_renamed_archived_binned_and_restored(watched: Watched, serving: Serving) -> None:
     page = watched.page
+    layout = Layout.at(serving.folder)
+    for number in range(120):
+        thread = ThreadId("web", "room", f"old{number}")
+        store_thread(serving.folder, thread.scope_id, [f"old words {number}"])
+        layout.thread_bin(thread).parent.mkdir(exist_ok=True)
+        layout.thread(thread).rename(layout.thread_bin(thread))
     answered(watched, "think about lighthouses")
     page.get_by_role("button", name="More for this thread").click()
     page.get_by_role("menuitem", name="Rename").click()
@@ -44,7 +52,14 @@ def test_threads_are_found_renamed_archived_binned_and_restored(watched: Watched
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.locator(".side-list")).to_contain_text("No threads yet")
     page.get_by_role("button", name="Bin", exact=True).click()
-    page.get_by_role("button", name="Restore").click()
+    expect(page.locator(".thread-row").first).to_contain_text("Lights")
+    # A shelf is read page by page, to its end.
+    page.get_by_role("button", name="Show older threads").click()
+    expect(page.get_by_role("button", name="Show older threads")).to_have_count(0)
+    page.locator(".side-list").evaluate("(list) => list.scrollTo(0, list.scrollHeight)")
+    expect(page.get_by_text("old words 99", exact=True)).to_be_visible()
+    page.locator(".side-list").evaluate("(list) => list.scrollTo(0, 0)")
+    page.get_by_role("button", name="Restore").first.click()
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.locator(".thread-row")).to_contain_text("Lights")
 

@@ -67,7 +67,7 @@ def test_a_dialog_begins_primed_shown_or_hidden_and_remembers_the_choice(watched
     page.get_by_role("dialog").get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("dialog")).to_have_count(0)
 
-    page.get_by_role("button", name="New dialog").click()
+    page.get_by_role("button", name="New thread").click()
     choice = page.get_by_role("combobox", name="Priming script")
     expect(page.get_by_label("Show the script's messages")).to_be_disabled()
     choice.select_option(label="More…")
@@ -89,7 +89,7 @@ def test_a_dialog_begins_primed_shown_or_hidden_and_remembers_the_choice(watched
     talk(page, "summarize")
     expect(page.locator(".message.assistant").last).to_contain_text("think about boats")
 
-    page.get_by_role("button", name="New dialog").click()
+    page.get_by_role("button", name="New thread").click()
     expect(choice).to_have_value("individual/captain/boats/first")
     page.get_by_label("Show the script's messages").uncheck()
     page.get_by_role("button", name="Create", exact=True).click()
@@ -102,7 +102,7 @@ def test_a_dialog_begins_primed_shown_or_hidden_and_remembers_the_choice(watched
 
 def test_escape_closes_the_search_before_the_dialog(watched: Watched) -> None:
     page = watched.page
-    page.get_by_role("button", name="New dialog").click()
+    page.get_by_role("button", name="New thread").click()
     page.get_by_role("combobox", name="Priming script").select_option(label="More…")
     expect(page.locator(".priming-search")).to_be_visible()
     page.keyboard.press("Escape")
@@ -110,7 +110,7 @@ def test_escape_closes_the_search_before_the_dialog(watched: Watched) -> None:
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    expect(page.get_by_role("button", name="New dialog")).to_be_focused()
+    expect(page.get_by_role("button", name="New thread")).to_be_focused()
 
 
 def test_answers_to_older_words_are_dropped(watched: Watched) -> None:
@@ -129,7 +129,7 @@ def test_answers_to_older_words_are_dropped(watched: Watched) -> None:
             tell(route, "new answer")
 
     page.route("**/api/priming/search*", hold_first)
-    page.get_by_role("button", name="New dialog").click()
+    page.get_by_role("button", name="New thread").click()
     page.get_by_role("combobox", name="Priming script").select_option(label="More…")
     with page.expect_request(re.compile("query=a&")):
         page.get_by_label("Search scripts").press("a")

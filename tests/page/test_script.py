@@ -104,7 +104,7 @@ def test_p5_broken_files_are_shown_with_their_reason(open_page: OpenPage, servin
     broken.get_by_role("link", name=re.compile("bad")).click()
     expect(page.get_by_role("alert")).to_contain_text("cannot be replayed until its mistakes are mended")
     expect(page.locator(".script-marks li")).to_contain_text("### user")
-    expect(page.get_by_role("button", name="Begin a dialog")).to_be_disabled()
+    expect(page.get_by_role("button", name="Begin a thread")).to_be_disabled()
     page.go_back()
     page.locator(".script-broken").get_by_role("link", name=re.compile("odd")).click()
     expect(page.get_by_role("alert")).to_contain_text("UTF-8")
@@ -116,7 +116,7 @@ def test_p5_the_search_of_a_new_dialog_says_which_files_it_cannot_offer(
 ) -> None:
     put(serving, "team_shared/bad", "### user\nhello\n")
     page = open_page().page
-    page.get_by_role("button", name="New dialog").click()
+    page.get_by_role("button", name="New thread").click()
     page.get_by_role("combobox", name="Priming script").select_option(label="More…")
     page.get_by_label("Search scripts").fill("bad")
     note = page.locator(".priming-search details")
@@ -151,10 +151,10 @@ def test_a_dialog_is_begun_in_one_click_and_the_script_names_it(
     watched = open_script(open_page, serving)
     page = watched.page
     expect(page.locator(".script-uses")).to_contain_text("No thread yet.")
-    page.get_by_role("button", name="Begin a dialog").click()
+    page.get_by_role("button", name="Begin a thread").click()
     expect(page.locator(".primed")).to_contain_text("When is high water?")
     page.goto(f"{serving.address}/#/priming")
-    page.get_by_role("button", name="Begin a dialog: team_shared/probe").click()
+    page.get_by_role("button", name="Begin a thread: team_shared/probe").click()
     expect(page.locator(".primed")).to_contain_text("When is high water?")
     page.goto(f"{serving.address}/#/priming/team_shared%2Fprobe")
     expect(page.locator(".script-uses li")).to_have_count(2)
@@ -245,7 +245,7 @@ def test_a_file_of_windows_stays_one_and_is_for_whom_it_says(open_page: OpenPage
     expect(page.locator(".toast")).to_contain_text("is saved")
     expect(page.locator(".editor-bar .badge.warn")).to_have_count(0)
     assert path.read_bytes() == text.replace("At four.", "At five.").replace("\n", "\r\n").encode()
-    page.get_by_role("button", name="Begin a dialog").click()
+    page.get_by_role("button", name="Begin a thread").click()
     expect(page.locator(".primed")).to_contain_text("At five.")
     expect(page.locator(".message.assistant").first).to_contain_text("Bosun")
 

@@ -30,7 +30,8 @@ def test_only_tools_that_are_known_to_stay_run_in_the_copy(tmp_path: Path) -> No
     copy = WorkspaceCopy(layout)
     staged = stage_tools(member, layout, NOTHING, copy)
     run = {tool.name for tool in staged if isinstance(tool, CopyTool)}
-    assert run == {"read", "glob", "grep", "write", "edit", "exec", "job", "show_image", "memory_upsert"}
+    files = {"read", "glob", "grep", "write", "edit", "show_image", "memory_upsert", "propose_task"}
+    assert run == files | {"exec", "job"}
     assert {tool.name for tool in staged} - run == {"web_fetch", "send_file"}
     assert all(type(tool) is StandIn for tool in stage_tools(member, layout, NOTHING, None))
 

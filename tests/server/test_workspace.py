@@ -200,17 +200,13 @@ async def test_m6_a_skill_is_shown_with_all_its_author_stated(served: Served) ->
     assert one["problems"] == ["its metadata is not JSON and is ignored"]
 
 
-async def test_skills_tasks_and_usage_are_shown(served: Served) -> None:
+async def test_skills_and_usage_are_shown(served: Served) -> None:
     skill = served.site.layout.skills / "knots" / "SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text("---\nname: knots\ndescription: Ties knots.\n---\nOver, under.\n")
     names = {one["name"]: one for one in (await served.client.get("/api/skills")).json()["skills"]}
     assert names["knots"]["description"] == "Ties knots."
     assert "Over, under." in (await served.client.get("/api/skills/knots")).json()["text"]
-    served.site.layout.tasks.mkdir(parents=True)
-    (served.site.layout.tasks / "paint.md").write_text("# Paint the hull\n")
-    tasks = (await served.client.get("/api/tasks")).json()["tasks"]
-    assert [(task["id"], task["title"]) for task in tasks] == [("paint", "Paint the hull")]
     await chat(served.client, "room", user("u1", "hello"))
     usage = (await served.client.get("/api/usage?days=1")).json()
     assert (usage["total"]["requests"], usage["models"][0]["model"]) == (1, "scripted")

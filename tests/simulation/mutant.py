@@ -172,7 +172,7 @@ def dedup_dropped(stack: ExitStack) -> None:
     _put(stack, JournalInbox, "accept", again)
     _put(stack, Lanes, "_answered", nothing)
     for name in ("is_kept", "run_of", "outcome_of"):
-        _put(stack, lanes_of, name, lambda _thread, _event: None)
+        _put(stack, ingress, name, lambda _thread, _event: None)
 
 
 @mutant
@@ -219,8 +219,8 @@ def words_before_a_course_fall_into_it(stack: ExitStack) -> None:
         notes = [row for row in rows if isinstance(row.event, NoteEvent)]
         return notes[:1] or one_turn(rows)
 
-    one_turn = lanes_of.one_turn
-    _put(stack, lanes_of, "one_turn", first_note)
+    one_turn = ingress.one_turn
+    _put(stack, ingress, "one_turn", first_note)
 
 
 @mutant

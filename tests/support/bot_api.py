@@ -77,6 +77,8 @@ class BotApi:
         self.calls: list[tuple[str, Json]] = []
         # What becomes of the next sends and edits: an error, or LostError once it was done.
         self.troubles: list[Exception] = []
+        # How long it takes to say that a message was taken.
+        self.slowness: Callable[[], float] = lambda: 0.0
         self.files: dict[str, bytes] = {}
         self.answered: list[Json] = []
         self.changed = asyncio.Event()
@@ -177,7 +179,7 @@ class BotApi:
             path = PATH.match(visit.head)
             if path is None or path[1] not in self.bots:
                 raise RefusedError(401 if path else 404, "Unauthorized" if path else "Not Found")
-            values = _read_body(visit)
+            values = read_body(visit)
             self.calls.append((path[2], values))
             result = await self._answer(self.bots[path[1]], path[2], values)
             body: Json = {"ok": True, "result": result}
@@ -221,7 +223,9 @@ class BotApi:
             case "editMessageText":
                 return self._edit(values)
             case "sendMessage" | "sendDocument" | "sendPhoto" | "sendVoice":
-                return self._send(bot, method, values)
+                sent = self._send(bot, method, values)
+                await asyncio.sleep(self.slowness())
+                return sent
             case _:
                 raise RefusedError(404, "Not Found")
         return True
@@ -235,6 +239,8 @@ class BotApi:
             bot.held.set_exception(
                 RefusedError(409, "Conflict: terminated by other getUpdates request; one bot only")
             )
+            # Whoever asked may be gone.
+            bot.held.exception()
         if (offset := values.get("offset")) is not None:
             bot.updates = [each for each in bot.updates if each["update_id"] >= offset]
             bot.confirmed = offset
@@ -326,7 +332,8 @@ def _check_words(values: Json, method: str) -> Json:
     return found
 
 
-def _read_body(visit: Visit) -> Json:
+def read_body(visit: Visit) -> Json:
+    """Return the fields of a body, JSON or a form."""
     kind = visit.headers.get("content-type", "")
     if not kind.startswith("multipart/"):
         return json.loads(visit.body or b"{}")
@@ -337,15 +344,17 @@ def _read_body(visit: Visit) -> Json:
         name = str(part.get_param("name", header="content-disposition"))
         data = part.get_payload(decode=True)
         assert isinstance(data, bytes)
-        raw = dict(part.raw_items())["content-disposition"]
-        if filename := re.search(r'filename="([^"]*)"', raw):
+        raw = {key.lower(): value for key, value in part.raw_items()}["content-disposition"]
+        if filename := re.search(r'filename="?([^";]*)', raw):
             shown = filename[1].encode("utf-8", "surrogateescape").decode()
             found[name] = {"name": shown, "data": data, "type": part.get_content_type()}
         else:
             found[name] = json.loads(data) if data[:1] in (b"{", b"[") else data.decode()
             if name in ("message_thread_id",):
                 found[name] = int(found[name])
-    return found
+    # A file may stand in a part of another name.
+    named = {name: str(value).removeprefix("attach://") for name, value in found.items()}
+    return {name: found.get(named[name], value) for name, value in found.items()}
 
 
 def _find_entities(text: str) -> list[Json]:

@@ -35,7 +35,7 @@ from shipmate.adapters.feishu.feishu import FeishuSettings
 from shipmate.adapters.feishu.feishu_frame import Frame, read_frame, write_frame
 from shipmate.delivery.adapter import HookRequest
 
-APP_ID, APP_SECRET = "cli_a1", "the-app-secret"
+APP_ID, APP_SECRET = "cli_a1b2c3d4e5f60708", "the-app-secret"
 ENCRYPT_KEY, TOKEN = "the-encrypt-key", "the-verification-token"
 BOT, BOT_NAME = "ou_bot", "Mate"
 CHAT, GROUP = "oc_private", "oc_group"
@@ -112,6 +112,8 @@ class FeishuPlatform:
         self.expire = 7200
         # What the next requests about messages are answered instead; None is a silence after the work.
         self.faults: deque[Response | None] = deque()
+        # How long it takes to say that a message was taken.
+        self.slowness: Callable[[], float] = lambda: 0.0
         self.uploads: list[tuple[str, Json, bytes]] = []
         self.changed = asyncio.Event()
         # The long connections there are, those there have been, and what came over them.
@@ -268,7 +270,12 @@ class FeishuPlatform:
             ]
             piece = body[place * size : (place + 1) * size]
             frame = Frame(seq=self._count, log=2**63 + 1, service=7, method=1, headers=headers, payload=piece)
-            await self.connections[-1].send(write_frame(frame))
+            try:
+                await self.connections[-1].send(write_frame(frame))
+            except ConnectionClosed:
+                # Until it is known that it ended.
+                await asyncio.sleep(0.01)
+                return {}
         return await answer
 
     async def _tell_endpoint(self, request: Request) -> Response:
@@ -304,7 +311,8 @@ class FeishuPlatform:
             await connection.send(write_frame(pong))
             self._note()
         else:
-            assert frame.find("biz_rt").isdecimal()
+            # The official library counts backwards.
+            assert frame.find("biz_rt").removeprefix("-").isdecimal()
             answer = self._answers[frame.find("message_id")]
             if not answer.done():
                 answer.set_result(json.loads(frame.payload))
@@ -381,6 +389,7 @@ class FeishuPlatform:
             )
             self.posted[known.id] = known
             self._note()
+        await asyncio.sleep(self.slowness())
         if self.faults and self.faults[0] is None:
             self.faults.popleft()
             return Response(status_code=502)
@@ -465,7 +474,8 @@ def seal(payload: Json, key: str = ENCRYPT_KEY) -> bytes:
     start = os.urandom(16)
     cipher = Cipher(AES(hashlib.sha256(key.encode()).digest()), CBC(start)).encryptor()
     sealed = start + cipher.update(padded) + cipher.finalize()
-    return json.dumps({"encrypt": base64.b64encode(sealed).decode()}).encode()
+    # Without blanks, as the platform writes it: its library signs what it would write itself.
+    return json.dumps({"encrypt": base64.b64encode(sealed).decode()}, separators=(",", ":")).encode()
 
 
 def sign(

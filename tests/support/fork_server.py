@@ -30,7 +30,9 @@ REPOSITORY = Path(__file__).parents[2]
 REQUEST_BYTES = 1 << 20
 IMPORTED = (
     *(f"shipmate.cli.{name}" for name in ("approvals", "ask", "chat", "talk.conversation", "group", "serve")),
-    *("shipmate.app", "shipmate.server.web", "tests.support.sailor", "tests.support.stamp"),
+    *("shipmate.app", "shipmate.server.web", "tests.support.sailor", "tests.support.teller"),
+    "shipmate.adapters.telegram.telegram_adapter",
+    "shipmate.adapters.feishu.feishu",
 )
 
 
@@ -43,6 +45,8 @@ class Order(msgspec.Struct):
     # Where it writes where it stands, when asked by SIGUSR2.
     stand: str
     is_program: bool = False
+    # With the model that tells marks, and previews that come quickly.
+    tells: bool = False
 
 
 class Started:
@@ -109,8 +113,9 @@ class Started:
 class ForkServer:
     """The process that forks the others; `async with` starts and ends it."""
 
-    def __init__(self, folder: Path, logs: Path) -> None:
+    def __init__(self, folder: Path, logs: Path, *, tells: bool = False) -> None:
         self._folder = folder
+        self._tells = tells
         self._logs = logs
         self._count = 0
         # One at a time: the next answer is to the last order.
@@ -172,7 +177,7 @@ class ForkServer:
         log = self._logs / f"{self._count:04}-{name}.log"
         errors = os.open(log, os.O_WRONLY | os.O_CREAT, 0o600)
         environ = environment(self._folder, PROMPT_TOOLKIT_NO_CPR="1")
-        order = Order(str(self._folder), environ, list(arguments), f"{log}.stand", is_program)
+        order = Order(str(self._folder), environ, list(arguments), f"{log}.stand", is_program, self._tells)
         # A terminal shows what goes wrong; elsewhere it is kept apart.
         handles = [*given, given[1] if stdin is not None and not is_program else errors]
         async with self._ordering:
@@ -253,11 +258,15 @@ def run(order: Order) -> int:
     from shipmate.cli.group import run as run_command
     from tests.support.sailor import main
     from tests.support.stamp import Stamper, make_toolset
+    from tests.support.teller import Teller, hurry
 
+    model = Teller() if order.tells else Stamper()
+    if order.tells:
+        hurry()
     really_open = Shipmate.open
 
     def open_with_stamper(root: Path, **_: Any) -> Any:
-        return really_open(root, model=Stamper(), environ={}, toolset=make_toolset())
+        return really_open(root, model=model, environ={}, toolset=make_toolset())
 
     Shipmate.open = open_with_stamper  # pyright: ignore[reportAttributeAccessIssue]
     sys.argv[1:] = order.arguments

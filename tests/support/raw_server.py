@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -113,8 +113,18 @@ class RawServer:
         while line := (await reader.readline()).strip():
             name, _, value = line.decode("latin-1").partition(":")
             headers[name.strip().lower()] = value.strip()
-        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        if headers.get("transfer-encoding", "").lower() == "chunked":
+            body = b"".join([piece async for piece in _read_chunks(reader)])
+        else:
+            body = await reader.readexactly(int(headers.get("content-length", "0")))
         return Visit(head, headers, body, len(self.visits), writer, reader)
+
+
+async def _read_chunks(reader: asyncio.StreamReader) -> AsyncGenerator[bytes]:
+    while size := int(await reader.readline(), 16):
+        yield await reader.readexactly(size)
+        await reader.readline()
+    await reader.readline()
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from shipmate.workspace.member import captain_of
 # The whole request is held to 10 KB; this is the tools' share.
 SIZE_LIMIT = 4_500
 FILE_TOOLS = ["read", "glob", "grep", "write", "edit"]
-NAMES = [*FILE_TOOLS, "exec", "job", "web_fetch", "show_image", "send_file", "memory_upsert"]
-ACTING = {"write", "edit", "exec", "web_fetch", "send_file", "memory_upsert"}
+NAMES = [*FILE_TOOLS, "exec", "job", "web_fetch", "show_image", "send_file", "memory_upsert", "propose_task"]
+ACTING = {"write", "edit", "exec", "web_fetch", "send_file", "memory_upsert", "propose_task"}
 
 
 @pytest.fixture
@@ -92,6 +92,7 @@ def test_each_schema_is_one_and_agrees_with_parsing(toolset: Toolset) -> None:
         "write": {"path": "a", "content": ""}, "edit": {"path": "a", "old": "b", "new": "c"},
         "exec": {"command": "ls"}, "web_fetch": {"url": "http://x"}, "show_image": {"path": "a"},
         "send_file": {"path": "a"}, "memory_upsert": {"scope": "user", "heading": "h", "content": "c"},
+        "propose_task": {"title": "t", "when": "@daily", "prompt": "p"},
     }  # fmt: skip
     for tool in toolset:
         schema = tool.spec().schema

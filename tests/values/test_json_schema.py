@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shipmate.errors import PatternError
 from shipmate.values.json_schema import find_misfit
 
 NODE = {"$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}}}
@@ -51,3 +52,15 @@ def test_u14_it_says_where_and_how(value: Any, misfit: str) -> None:
 def test_u14_a_schema_that_names_itself_has_an_end(keyword: str) -> None:
     assert find_misfit(1, {keyword: [{"$ref": "#"}, {"$ref": "#"}]}) is not None
     assert find_misfit(10**400, {"type": "integer"}) is None
+
+
+def test_u14_a_pattern_that_would_take_years_is_given_up() -> None:
+    assert find_misfit("a" * 60 + "!", {"pattern": "(a+)+$"}) is not None
+    with pytest.raises(PatternError, match="takes too long"):
+        find_misfit("a" * 60 + "!", {"pattern": "(a|aa)+$"})
+    with pytest.raises(PatternError, match="repeats too much"):
+        find_misfit("a", {"pattern": "(((a{999}){999}){999})+"})
+    with pytest.raises(PatternError, match="not a regular expression"):
+        find_misfit("a", {"pattern": "("})
+    # A schema's `.` and `$` know of no lines.
+    assert find_misfit("a\nb", {"pattern": "a.b|a$"}) is not None

@@ -11,7 +11,7 @@ import msgspec
 from shipmate.delivery.adapter import Adapter
 from shipmate.delivery.reception.people import People
 from shipmate.errors import ConfigError, ShipmateError
-from shipmate.values.event import SURFACES
+from shipmate.values.event import SCHEDULE, SURFACES
 from shipmate.values.thread_id import WORD, ThreadId
 from shipmate.workspace.config import AdapterSettings
 from shipmate.workspace.finding import Finding
@@ -30,7 +30,9 @@ BUILT_IN = {
 }
 GROUP = "shipmate.adapters"
 # Words that mean something else in front of an id.
-RESERVED = frozenset({name for name, surface in SURFACES.items() if surface.is_owner} | {"api", "person"})
+RESERVED = frozenset(
+    {name for name, surface in SURFACES.items() if surface.is_owner} | {"api", "mcp", "person", SCHEDULE}
+)
 
 
 class AdapterRegistry:

@@ -9,10 +9,10 @@ import re
 from typing import Any
 
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^`\n]*")
-HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*")
+HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)")
 INLINE = re.compile(
     r"\\(?P<escaped>[\\`*_{}\[\]()#+.!~|>-])"
-    r"|(?P<ticks>`+)(?P<code>[^\n]+?)(?<!`)(?P=ticks)(?!`)"
+    r"|(?<!`)(?P<ticks>`++)(?P<code>[^\n]+?)(?<!`)(?P=ticks)(?!`)"
     r"|\[(?P<label>[^\[\]\n]+)\]\((?P<url>(?:https?|tg|mailto|tel):[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)"
     r"|\*\*(?=[^\s*])(?P<bold>[^\n]+?)(?<=[^\s*])\*\*(?!\*)"
     r"|~~(?=\S)(?P<strikethrough>[^~\n]+)(?<=\S)~~"
@@ -42,7 +42,7 @@ def render(markdown: str) -> tuple[str, list[dict[str, Any]]]:
             block, mark, language = [], fence[1], fence[2]
         elif heading := HEADING.fullmatch(line):
             start = page.units
-            page.put_inline(heading[1])
+            page.put_inline(_trim_heading(heading[1]))
             page.mark("bold", start)
         else:
             page.put_inline(line)
@@ -51,6 +51,13 @@ def render(markdown: str) -> tuple[str, list[dict[str, Any]]]:
     text = "".join(page.pieces)
     # What is nothing but markup is shown as it was written; Telegram takes no empty message.
     return (text, page.entities) if text.strip() else (markdown, [])
+
+
+def _trim_heading(text: str) -> str:
+    """Return a heading without the marks that close it, which stand apart from its words."""
+    text = text.rstrip(" \t")
+    words = text.rstrip("#")
+    return words.rstrip(" \t") if not words or words[-1] in " \t" else text
 
 
 class _Page:

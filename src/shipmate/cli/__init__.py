@@ -14,20 +14,24 @@ COMMANDS = {
     "serve": "Serve the web page and the API.",
     "threads": "List, show and export conversations.",
     "context": "Show what goes into the prompt, and why.",
+    "prompt": "Show what the program of a member would be sent.",
     "approvals": "List and answer what waits for a person.",
     "outbox": "List what was not sent to platforms, or may not have been; send or forget it.",
     "members": "List, add, rename and remove members; say who stands to whom how.",
+    "tasks": "List, make and begin what members do by the clock.",
     "people": "List who may talk from platforms; let somebody in by a code.",
     "audit": "List what acted and what was refused; check that the log is whole.",
     "priming": "Check, search, save and rehearse priming scripts.",
-    "mcp": "List MCP servers, and log in at remote ones.",
+    "mcp": "List MCP servers, log in at remote ones; be one.",
+    "acp": "Offer the members to an editor (Agent Client Protocol).",
     "doctor": "Check the workspace and say what to mend.",
     "reindex": "Make the index of threads and search anew.",
 }
 # The commands that stand in inner rooms.
 ROOMS = {
-    **dict.fromkeys(("init", "adopt", "context", "doctor", "reindex"), "workspace"),
+    **dict.fromkeys(("init", "adopt", "context", "prompt", "tasks", "doctor", "reindex"), "workspace"),
     **dict.fromkeys(("members", "people", "outbox"), "aboard"),
+    "acp": "door",
 }
 
 

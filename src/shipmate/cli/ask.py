@@ -20,9 +20,10 @@ from shipmate.cli.terminal.shaped import Shaped, load_schema
 from shipmate.cli.terminal.tongue import complain, language
 from shipmate.cli.terminal.transcript import Transcript
 from shipmate.delivery.cleaning import remove
+from shipmate.delivery.reception.transcribing import take_voice
 from shipmate.errors import UserError
 from shipmate.values.chunk import Chunk
-from shipmate.values.event import Attachment, Outcome, TextEvent
+from shipmate.values.event import Attachment, Outcome, TextEvent, VoiceEvent
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.upload import UPLOAD_LIMIT, UploadFolder, Uploads, name_upload
@@ -219,7 +220,7 @@ async def _ask(
         event = make_text(
             thread_id, text, model=model, member=named, attachments=attachments, extra_context=told
         )
-        outcome = await _answer(ship, event, queue, printer)
+        outcome = await _answer(ship, take_voice(event), queue, printer)
         value = None
         if printer.shaped is not None and outcome.status == "replied":
             value, printer.misfit = printer.shaped.read(outcome.text)
@@ -239,7 +240,7 @@ async def _ask(
 
 
 async def _answer(
-    ship: Shipmate, event: TextEvent, queue: asyncio.Queue[FeedEvent], printer: _Printer
+    ship: Shipmate, event: TextEvent | VoiceEvent, queue: asyncio.Queue[FeedEvent], printer: _Printer
 ) -> Outcome:
     try:
         # Interrupted already here, it may have been taken.
@@ -262,7 +263,7 @@ async def _read_questions(ship: Shipmate, asked: list[str]) -> list[str]:
     return [describe(approval, language()) for approval in found if approval.is_open]
 
 
-async def _take_back(ship: Shipmate, event: TextEvent) -> None:
+async def _take_back(ship: Shipmate, event: TextEvent | VoiceEvent) -> None:
     """Ctrl-C: end the run here and now, instead of leaving it to the next start; never that of others."""
     if await ship.keeper.withdraw(event.thread_id, event.message_id):
         return
@@ -274,7 +275,7 @@ async def _take_back(ship: Shipmate, event: TextEvent) -> None:
 
 async def _follow(
     ship: Shipmate,
-    event: TextEvent,
+    event: TextEvent | VoiceEvent,
     queue: asyncio.Queue[FeedEvent],
     answering: asyncio.Future[Outcome],
     printer: _Printer,

@@ -108,7 +108,7 @@ async def _chat(
 ) -> None:
     from shipmate.cli.talk.conversation import Conversation
 
-    async with open_ship(layout, finishes=False) as ship:
+    async with open_ship(layout, finishes=False, keeps_time=True) as ship:
         named = ship.crew.choose(member).id if member is not None else None
         if model is not None:
             ship.equip(named or CAPTAIN).models.named(model)

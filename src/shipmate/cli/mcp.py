@@ -1,4 +1,4 @@
-"""List MCP servers, and log in at remote ones."""
+"""List MCP servers, log in at remote ones, and offer the workspace as one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 
 from shipmate.cli.place import find_layout
 from shipmate.cli.terminal.leaving import run
-from shipmate.cli.terminal.tongue import complain, echo
+from shipmate.cli.terminal.tongue import complain, echo, say
 from shipmate.errors import NotFoundError, UserError
 from shipmate.tools.mcp.auth.login_file import LoginFile
 from shipmate.values.reveal import reveal
@@ -25,7 +25,7 @@ SERVER = click.argument("server", metavar="SERVER")
 
 @click.group(epilog="SERVER is the name of a server in `mcp.servers` of ship.json.")
 def command() -> None:
-    """List MCP servers, and log in at remote ones."""
+    """List MCP servers, log in at remote ones; be one."""
 
 
 @command.command("list")
@@ -65,7 +65,7 @@ def login(context: click.Context, server: str, scope: str, no_browser: bool) -> 
     flow = LoginFlow(server, settings, LoginFile(layout.mcp_login(server)))
     made = run(flow.run(lambda address, take: _show(address, take, opens=not no_browser), scope))
     allowed = f" It allows: {made.scope}." if made.scope else ""
-    click.echo(reveal(loaded.mask(f"Logged in at {server}.{allowed}")))
+    click.echo(reveal(loaded.mask(say(f"Logged in at {server}.{allowed}"))))
 
 
 @command.command()
@@ -80,6 +80,21 @@ def logout(context: click.Context, server: str) -> None:
         echo(f"Logged out of {server}.")
     else:
         raise NotFoundError(f"there is no login at {server!r}.")
+
+
+@command.command()
+@click.pass_context
+def serve(context: click.Context) -> None:
+    """Offer threads, members and memory to a program, as an MCP server over standard input and output."""
+    run(_serve(find_layout(context)))
+
+
+async def _serve(layout: Layout) -> None:
+    from shipmate.cli.door.mcp_door import serve as serve_program
+    from shipmate.cli.ship import open_ship
+
+    async with open_ship(layout) as ship:
+        await serve_program(ship)
 
 
 class ServerState(msgspec.Struct, frozen=True, rename="camel"):
@@ -147,7 +162,7 @@ def _show(address: str, take: Callable[[str], None], *, opens: bool) -> None:
     """Print and open the address, and hear what is pasted."""
     from shipmate.cli.ship import has_screen
 
-    click.echo(f"Open this address to log in:\n\n{address}\n", err=True)
+    click.echo(f"{say('Open this address to log in:')}\n\n{address}\n", err=True)
     if opens and has_screen():
         click.launch(address)
     echo("Waiting for the browser. From another machine: paste the address it ended at, and Enter.", err=True)

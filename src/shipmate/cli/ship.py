@@ -24,14 +24,17 @@ YOLO = "mode yolo: calls run without asking, but for what ship.json denies or as
 
 
 @asynccontextmanager
-async def open_ship(layout: Layout, *, finishes: bool = True) -> AsyncGenerator[Shipmate]:
+async def open_ship(
+    layout: Layout, *, finishes: bool = True, keeps_time: bool = False
+) -> AsyncGenerator[Shipmate]:
     """Compose the workspace for a command.
 
     One that `finishes` works off what it began or found unfinished, unless another process is there to do so.
+    One that stays open `keeps_time`: as the keeper it begins tasks when they are due.
     """
     from shipmate.app import Shipmate
 
-    ship = await Shipmate.open(layout.root)
+    ship = await Shipmate.open(layout.root, keeps_time=keeps_time)
     try:
         yield ship
     except BaseException:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from shipmate.context.kept.request_log import cover
-from shipmate.values.message import timestamp
+from shipmate.values.message import JsonObject, timestamp
 from shipmate.workspace.disk.private import make_private
 from shipmate.workspace.layout import Layout
 
@@ -26,6 +26,12 @@ class Trace:
         self._layout = layout
         self._is_on = is_debug(environ)
         self._mask = mask
+
+    def note(self, thread_id: str, run_id: str, tag: str, said: JsonObject) -> None:
+        """Write what was sent or decided under a tag such as `[Debug][Send]`."""
+        if self._is_on:
+            row = {"at": timestamp(), "runId": run_id, "tag": tag, **cover(said, self._mask)}
+            append_private(self._layout.trace(thread_id), msgspec.json.encode(row) + b"\n")
 
     def write(self, thread_id: str, run_id: str, step: int, request: msgspec.Struct) -> None:
         """Write one request as a line of JSON, readable by its owner alone."""

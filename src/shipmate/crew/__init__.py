@@ -1,1 +1,1 @@
-"""Members together: who may ask whom, and how their words reach each other."""
+"""Members together, and members that are programs of others."""

@@ -59,7 +59,7 @@ class Coordinator:
 
     def addressed(self, event: IngressEvent) -> str | None:
         """Return the first member that a person's words begin a line with."""
-        if not isinstance(event, TextEvent) or event.errand is not None or len(self._crew.ids()) == 1:
+        if not isinstance(event, TextEvent) or not event.is_persons or len(self._crew.ids()) == 1:
             return None
         found = (self._find(each.name) for each in find_mentions(event.text))
         return next((each.id for each in found if each is not None), None)
@@ -126,7 +126,7 @@ class Coordinator:
 
 def _mentions(message: UIMessage, rows: Sequence[InboxRow]) -> list[Mention]:
     """Return whom an answer names, and whom the person named besides the one who answers."""
-    asked = [row.event.text for row in rows if isinstance(row.event, TextEvent) and row.event.errand is None]
+    asked = [row.event.text for row in rows if isinstance(row.event, TextEvent) and row.event.is_persons]
     return [*find_mentions(text_of(message)), *(each for text in asked for each in find_mentions(text)[1:])]
 
 

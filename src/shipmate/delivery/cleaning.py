@@ -15,7 +15,7 @@ from shipmate.values.message import JsonObject, UIMessage
 # Thoughts and calls that were written as text, whole or without their end.
 _THOUGHT = re.compile(
     r"<(think|thinking|thought|reasoning|reflection|scratchpad|tool_calls?|function_calls?|invoke|tool_result|"
-    r"function_results?)\b[^>]*>.*?(?:</\1>|\Z)",
+    r"function_results?)\b[^<>]*>.*?(?:</\1>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
 # Thoughts before all else, which may hold code of their own.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from shipmate.approvals.service import ApprovalService
 from shipmate.delivery.compose import make_file, make_send, page_out, words_of
 from shipmate.delivery.delivery_wording import say
 from shipmate.delivery.splitting import split
+from shipmate.delivery.spoken_reply import VoicePreference
 from shipmate.orchestrator.lane.outlet import CommandAnswer
 from shipmate.store.port import Outbox, OutboxRow
 from shipmate.thread.service import Thread
@@ -28,6 +29,15 @@ from shipmate.workspace.upload import Uploads, attach
 MORE = frozenset({"继续", "下一页", "more", "next", "next page", "continue"})
 FULL = frozenset({"发完整输出", "完整输出", "full output", "full", "send full output"})
 WORD_LIMIT = 20
+# What may stand behind /voice.
+VOICE_WORDS: Mapping[str, str | None] = {
+    "on": "voice",
+    "voice": "voice",
+    "always": "always",
+    "off": "never",
+    "never": "never",
+    "default": None,
+}
 
 
 class Describe(Protocol):
@@ -45,6 +55,7 @@ class Commands:
         uploads: Uploads,
         approvals: ApprovalService,
         describe: Describe,
+        voices: VoicePreference,
         language: str,
         wake: Callable[[str], None],
     ) -> None:
@@ -52,6 +63,7 @@ class Commands:
         self._uploads = uploads
         self._approvals = approvals
         self._describe = describe
+        self._voices = voices
         self._language = language
         self._wake = wake
 
@@ -61,7 +73,9 @@ class Commands:
         """Return what comes of a command or of words that turn a page; None for what a member answers."""
         if isinstance(event, CommandEvent):
             return await self._obey(thread, event, capabilities)
-        if not isinstance(event, TextEvent) or event.attachments or len(event.text) > WORD_LIMIT:
+        if not isinstance(event, TextEvent) or len(event.text) > WORD_LIMIT:
+            return None
+        if event.attachments and not event.spoken:
             return None
         words = event.text.strip().rstrip("。.!！").casefold()
         if words not in MORE | FULL or (shown := await self._shown(thread)) is None:
@@ -80,6 +94,8 @@ class Commands:
                 return self._say("help")
             case "context":
                 return await self._tell_context(thread)
+            case "voice":
+                return await self._set_voice(event)
             case "more" | "full":
                 shown = await self._shown(thread)
                 is_full = event.name == "full"
@@ -109,6 +125,13 @@ class Commands:
             count=len(history),
             tokens=f"{tokens:,}",
         )
+
+    async def _set_voice(self, event: CommandEvent) -> CommandAnswer:
+        """Choose when answers in a chat are spoken; without a word for it, say how it stands."""
+        if event.text in VOICE_WORDS:
+            await self._voices.set(event.thread_id, VOICE_WORDS[event.text])
+        chosen = await self._voices.find(event.thread_id)
+        return self._say(f"voice-{chosen or 'default'}")
 
     def _meet(self, thread: Thread, event: CommandEvent) -> CommandAnswer:
         if thread.id.scope_type != "dm":

@@ -16,14 +16,24 @@ from shipmate.delivery.compose import compose_answer, make_question, make_send
 from shipmate.delivery.delivery_wording import say
 from shipmate.delivery.preview import UNFINISHED, Preview
 from shipmate.delivery.reception.fetching import Fetching
+from shipmate.delivery.reception.transcribing import Transcribing
 from shipmate.delivery.sender import Sender
 from shipmate.delivery.splitting import clip
+from shipmate.delivery.spoken_reply import SpokenReply
+from shipmate.delivery.task_result import compose_result, is_heartbeat, is_silent, source_of
 from shipmate.errors import ConfigError, StorageError
 from shipmate.orchestrator.feed import LocalFeed
 from shipmate.orchestrator.lane.outlet import CommandAnswer
 from shipmate.store.port import InboxRow, Outbox, OutboxRow, answered_by
 from shipmate.thread.service import Thread
-from shipmate.values.event import AdapterCapabilities, EgressMessage, IngressEvent, Outcome
+from shipmate.values.event import (
+    AdapterCapabilities,
+    EgressMessage,
+    IngressEvent,
+    Outcome,
+    TextEvent,
+    VoiceEvent,
+)
 from shipmate.values.message import JsonObject
 from shipmate.values.thread_id import ThreadId
 
@@ -44,16 +54,23 @@ class Delivery:
         outbox: Outbox,
         sender: Sender,
         fetching: Fetching,
+        transcribing: Transcribing,
+        speaking: SpokenReply,
         commands: Commands,
         approvals: ApprovalService,
         feed: LocalFeed,
         language: str,
+        targets: Callable[[str], Sequence[str]] = lambda _source: (),
     ) -> None:
         self._platforms = platforms
+        # Where else the answer to what no person said goes.
+        self._targets = targets
         self._find = find
         self._outbox = outbox
         self._sender = sender
         self._fetching = fetching
+        self._transcribing = transcribing
+        self._speaking = speaking
         self._commands = commands
         self._approvals = approvals
         self._feed = feed
@@ -97,13 +114,17 @@ class Delivery:
         """Return an event whose files lie in the workspace."""
         return await self._fetching.bring(event)
 
+    async def hear(self, event: VoiceEvent) -> TextEvent | VoiceEvent:
+        """Return what a spoken message says, or why it has no words."""
+        return await self._transcribing.hear(event)
+
     async def answer(self, thread: Thread, event: IngressEvent) -> CommandAnswer | None:
         """Answer an event that asks for nothing but words already said."""
         return await self._commands.answer(thread, event, self._capabilities(thread.id))
 
     def follow(self, thread_id: str, rows: Sequence[InboxRow], run_id: str) -> None:
         """Show an answer while it is written."""
-        if ThreadId.parse(thread_id).platform not in self._platforms:
+        if ThreadId.parse(thread_id).platform not in self._platforms or is_heartbeat(rows):
             return
         preview = Preview(
             thread_id,
@@ -128,19 +149,33 @@ class Delivery:
         self, thread: Thread, rows: Sequence[InboxRow], outcome: Outcome
     ) -> Sequence[EgressMessage]:
         """Make what an outcome sends, from the rows of its thread alone."""
-        if thread.id.platform not in self._platforms:
+        if is_silent(thread, rows, outcome):
             return []
+        elsewhere = self._compose_elsewhere(thread, outcome)
+        if thread.id.platform not in self._platforms:
+            return elsewhere
         thread_id, capabilities = str(thread.id), self._capabilities(thread.id)
         message = thread.find(outcome.message_id) if outcome.message_id else None
         sends = compose_answer(thread_id, message, outcome, capabilities, self._language)
         known = await self._outbox.in_thread(thread_id)
         has_words = any(send.extra.get("name") == "words.0" for send in sends)
         await self._conclude(known, answered_by(rows) if has_words else "")
+        if outcome.status == "replied" and message is not None and capabilities.supports_files:
+            sends += await self._speaking.make(thread_id, rows, message)
         sends += await self._questions(thread_id, known, capabilities)
         if sends and (reply_to := _reply_to(rows, thread_id)) is not None:
             sends[0] = replace(sends[0], reply_to_message_id=reply_to)
         await self._close_decided(known)
-        return sends
+        return [*sends, *elsewhere]
+
+    def _compose_elsewhere(self, thread: Thread, outcome: Outcome) -> list[EgressMessage]:
+        source = source_of(thread, outcome.message_id)
+        targets = [
+            each
+            for each in (self._targets(source) if source else ())
+            if each != str(thread.id) and ThreadId.parse(each).platform in self._platforms
+        ]
+        return compose_result(thread, outcome, targets, self._capabilities, self._language)
 
     async def _conclude(self, known: Sequence[OutboxRow], answered: str) -> None:
         """Say of previews that nothing follows: all but that of the answer whose words are known now."""

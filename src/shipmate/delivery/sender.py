@@ -30,7 +30,7 @@ from shipmate.tools.file.sharing import SHARE_ID, Shares
 from shipmate.values.event import Attachment
 from shipmate.values.message import timestamp
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.upload import ADDRESS, Uploads
+from shipmate.workspace.upload import ADDRESS, Uploads, is_voice
 
 # How long a platform may take to answer; after that nobody knows.
 SEND_SECONDS = 120.0
@@ -177,7 +177,7 @@ class Sender:
         except Exception as error:  # noqa: BLE001
             log.warning("send %d: %s", row.id, self._mask(f"{type(error).__name__}: {error}"))
             words = self._mask(str(error) or type(error).__name__)
-            if row.receipt is not None:
+            if ((await self._outbox.get(row.id)) or row).receipt is not None:
                 return await self._later(row, SendLaterError(words))
             await self.record(lambda: self._outbox.mark(row, "uncertain", words))
             await self._ask_about(await self._outbox.get(row.id) or row)
@@ -200,17 +200,23 @@ class Sender:
         receipt = row.receipt
         if receipt is None and row.attempts and adapter.capabilities.can_find_sends:
             receipt = await adapter.find(message)
+            if row.has_stray:
+                # Now it is known whether a preview is there.
+                await self._outbox.shown(row, receipt)
         if receipt is not None:
             with suppress(EditGoneError):
                 await adapter.edit(receipt, message)
                 return receipt
             if row.message.extra.get("edits"):
                 raise SendRefusedError("the message that was to be changed is gone")
+            message = self.render(row := await self._outbox.gone(row), adapter)
         await self._outbox.begin(row)
         sent_id = await adapter.send(message)
         if row.attempts and adapter.capabilities.keeps_keys_seconds and adapter.capabilities.supports_edits:
             # What the platform knew the key of may have been a preview.
             await adapter.edit(sent_id, message)
+            if row.has_stray:
+                await self._outbox.shown(row, sent_id)
         return sent_id
 
     async def _later(self, row: OutboxRow, error: SendLaterError) -> float:
@@ -316,7 +322,13 @@ class Sender:
                 self._language, "file-not-sent", name=name, size=f"{size / MEGABYTE:.1f}", limit=limit
             )
             return msgspec.structs.replace(outgoing, text=words)
-        file = OutgoingFile(path=found[1], filename=name, media_type=found[0].media_type, size=size)
+        file = OutgoingFile(
+            path=found[1],
+            filename=name,
+            media_type=found[0].media_type,
+            size=size,
+            is_voice=capabilities.supports_voice and is_voice(found[0]),
+        )
         return msgspec.structs.replace(outgoing, file=file)
 
     def _tell_share(self, share_id: str, attachment: Attachment) -> str:
@@ -334,5 +346,5 @@ class Sender:
 
 def key_of(row: OutboxRow) -> str:
     """Return what names a send to its platform: the same at each attempt, and no other's."""
-    name = f"{row.id} {row.run_id} {row.segment} {row.created_at}"
+    name = f"{row.id} {row.run_id} {row.segment} {row.created_at}{' again' if row.is_gone else ''}"
     return hashlib.sha256(name.encode()).hexdigest()[:32]

@@ -20,6 +20,8 @@ BORDERS = (
 )
 # A part shorter than this share of what fits is no good place to end.
 SHARE = 0.4
+# The line that opens a code block anew takes less than this share of what fits.
+HEAD_SHARE = 0.25
 
 
 def measure(counts: str) -> Callable[[str], int]:
@@ -56,7 +58,7 @@ def _cut(text: str, limit: int, count: Callable[[str], int]) -> tuple[str, str]:
     fitting = _fit(text, limit, count)
     end = _find_border(text[:fitting])
     fence = _open_fence(text[:end])
-    if fence is None:
+    if fence is None or count(fence[1]) >= limit * HEAD_SHARE:
         return text[:end].rstrip(), text[end:].lstrip()
     start, mark, label = fence
     # A block that begins late is moved whole.
@@ -66,7 +68,9 @@ def _cut(text: str, limit: int, count: Callable[[str], int]) -> tuple[str, str]:
     end = _find_border(text[: _fit(text, room, count)])
     if end <= start + len(mark) + len(label) + 1:
         end = _fit(text, room, count)
-    return f"{text[:end].rstrip()}\n{mark}", f"{mark}{label}\n{text[end:].lstrip(chr(10))}"
+    # What stands behind the mark may be anything; opened again with all of it, a block might never end.
+    again = f"{mark}{label}" if count(f"{mark}{label}") < limit * HEAD_SHARE else mark
+    return f"{text[:end].rstrip()}\n{mark}", f"{again}\n{text[end:].lstrip(chr(10))}"
 
 
 def _fit(text: str, limit: int, count: Callable[[str], int]) -> int:

@@ -21,6 +21,18 @@ class ToolSpec(msgspec.Struct, frozen=True):
     schema: JsonObject
 
 
+class RunOrigin(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a request comes from: wires tell providers nothing of it, programs work there."""
+
+    thread_id: str
+    run_id: str
+    user_id: str = ""
+    # Whether the member that answers is the one the thread belongs to.
+    owns_thread: bool = True
+    # Whether this answer takes the place of an earlier one.
+    is_retry: bool = False
+
+
 class ModelRequest(msgspec.Struct, frozen=True, kw_only=True, weakref=True):
     """One request: the system prompt, the course so far and the tools on offer."""
 
@@ -36,6 +48,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True, weakref=True):
     sampling: JsonObject = {}
     # What requests of one thread have in common, for providers that find what they cached by a key.
     cache_key: str = ""
+    origin: RunOrigin | None = None
 
 
 class TextDelta(msgspec.Struct, frozen=True, tag="text"):
@@ -84,6 +97,33 @@ class ModelNotice(msgspec.Struct, frozen=True, kw_only=True, tag="notice"):
     wait_seconds: float = 0
 
 
+class ProgramStart(msgspec.Struct, frozen=True, tag="program-start"):
+    """A program of others is about to be started; from here on it may act, so it is begun only once."""
+
+
+class ProgramSession(msgspec.Struct, frozen=True, tag="program-session"):
+    """By what a program recognises this conversation later, in the thread it was had in."""
+
+    session: str
+    thread_id: str = ""
+
+
+class ProgramCall(msgspec.Struct, frozen=True, tag="program-call"):
+    """A call that a program makes by itself, with tools of its own."""
+
+    call_id: str
+    name: str
+    input: Any
+
+
+class ProgramResult(msgspec.Struct, frozen=True, tag="program-result"):
+    """What came of a program's own call."""
+
+    call_id: str
+    output: Any
+    is_error: bool = False
+
+
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """What one request used; cost in US dollars, None when no price is known."""
 
@@ -103,8 +143,19 @@ class Finish(msgspec.Struct, frozen=True, tag="finish"):
 
 
 ModelEvent: TypeAlias = (
-    TextDelta | ReasoningDelta | ReasoningEnd | ToolCallDelta | ToolCall | ModelNotice | Finish
+    TextDelta
+    | ReasoningDelta
+    | ReasoningEnd
+    | ToolCallDelta
+    | ToolCall
+    | ModelNotice
+    | ProgramStart
+    | ProgramSession
+    | ProgramCall
+    | ProgramResult
+    | Finish
 )
+ProgramEvent: TypeAlias = ProgramStart | ProgramSession | ProgramCall | ProgramResult
 
 
 class Model(Protocol):

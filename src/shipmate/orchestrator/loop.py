@@ -19,18 +19,17 @@ from shipmate.errors import (
     ModelStreamError,
     ShipmateError,
     StorageError,
-    ToolError,
     UserError,
 )
 from shipmate.models.neutral import describe_message
-from shipmate.models.port import Finish, ModelRequest, ToolSpec
+from shipmate.models.port import Finish, ModelRequest, RunOrigin, ToolSpec
 from shipmate.models.to_model import messages_of
 from shipmate.orchestrator.carried_file import Attachments
 from shipmate.orchestrator.compaction.compactor import Compactor, squeeze
 from shipmate.orchestrator.guide import Guides
-from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
+from shipmate.orchestrator.run_wording import say
 from shipmate.orchestrator.seat import take_seat
-from shipmate.orchestrator.step import Asked, StepReader
+from shipmate.orchestrator.step import PROGRAM, StepReader, explain_empty, refuse_call, tell_cut
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
 from shipmate.store.port import Ledger, StepUsage
@@ -41,7 +40,6 @@ from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import TYPED_MODEL, Outcome
 from shipmate.values.message import UIMessage, text_of, timestamp, tool_name
-from shipmate.values.saying import Saying
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.upload import Uploads
 
@@ -50,8 +48,6 @@ MAX_STEPS = 30
 LISTS = frozenset({"recall", "skill-matches"})
 # From a chunk to the socket of an attached process: the watcher, its writer, the write itself.
 HEARING_TURNS = 3
-
-
 # How often in a row a model may reach its limit in the midst of a call.
 CUT_STEPS = 3
 FILTERED = "the provider's filter cut off the answer this call was part of; it did not run"
@@ -63,6 +59,14 @@ class StepLimitError(ShipmateError):
 
 class RefusedLengthError(ContextTooLongError):
     """The provider found the request too long for the model."""
+
+
+class ProgramCutError(ShipmateError):
+    """The program was cut off: interrupted, outcome unknown. Look at what it did, then send it anew."""
+
+
+class SteeredError(ShipmateError):
+    """A person said something that cannot wait."""
 
 
 class AgentOrchestrator:
@@ -102,6 +106,8 @@ class AgentOrchestrator:
         except StorageError:
             # What the disk refuses cannot be told in the thread; the run stays open and is taken up again.
             raise
+        except SteeredError:
+            return await turn.steer()
         except ShipmateError as error:
             return await turn.fail(error)
 
@@ -126,6 +132,9 @@ class AgentOrchestrator:
         await turn.equipment.toolset.load(called=map(tool_name, turn.open_calls()))
         if words := turn.equipment.toolset.describe_starting(turn.equipment.member.config.language):
             turn.tell(chunks.data("notice", {"text": words}, transient=True))
+        if turn.has_begun(PROGRAM) and not turn.equipment.models.holds(turn.run_id):
+            # What it did by then nobody knows, and it must not do it twice.
+            raise ProgramCutError(say("program-cut"))
         if turn.steps:
             # Calls that take the process down each time would else be begun for ever.
             await turn.count_attempt()
@@ -161,7 +170,8 @@ class AgentOrchestrator:
         self, turn: Turn, context: Context, error: ContextTooLongError, before: ContextTooLongError | None
     ) -> Context:
         """Make room for one more try after a provider found a request too long, whatever was estimated."""
-        if before is not None or not isinstance(error, RefusedLengthError):
+        is_final = not isinstance(error, RefusedLengthError) or turn.equipment.member.is_program
+        if before is not None or is_final:
             raise self.compactor.blame(turn, self._show(turn)) or before or error
         used = self.compactor.used(turn.thread, context)
         if await self.compactor.make_room(turn, context, is_refused=True):
@@ -179,7 +189,15 @@ class AgentOrchestrator:
         self._keep_request(turn, context, request)
         turn.tell(chunks.start_step())
         known = {part["toolCallId"] for part in turn.message["parts"] if "toolCallId" in part}
-        reader = StepReader(turn.tell, known, str(turn.steps), turn.language)
+
+        async def keep(*told: chunks.Chunk) -> None:
+            await turn.commit(*told)
+            # Between two calls of a program nothing of it is in the midst of something.
+            is_between = told[0]["type"].startswith("tool-output") and not turn.open_calls()
+            if is_between and turn.control.steer_asked:
+                raise SteeredError
+
+        reader = StepReader(turn.tell, known, str(turn.steps), turn.language, keep)
         await turn.count_attempt()
         began = time.perf_counter()
         try:
@@ -187,7 +205,7 @@ class AgentOrchestrator:
         except ContextTooLongError as error:
             raise RefusedLengthError(*error.args) from error
         except ModelStreamError as error:
-            if not turn.can_resume(begun=reader.has_begun):
+            if turn.has_begun(PROGRAM) or not turn.can_resume(begun=reader.has_begun):
                 raise
             await turn.resume(reader.unfinished, error)
             await self._keep_signatures(turn, reader)
@@ -199,13 +217,13 @@ class AgentOrchestrator:
         for asked in reader.calls:
             if is_filtered:
                 turn.tell(chunks.tool_input_error(asked.call_id, asked.name, asked.input, FILTERED))
-            elif (error := asked.error or _refuse(turn, asked)) is not None:
+            elif (error := asked.error or refuse_call(turn, asked)) is not None:
                 turn.tell(chunks.tool_input_error(asked.call_id, asked.name, asked.input, error))
             elif asked.name in turn.client_tools:
                 turn.tell(chunks.message_metadata({"clientCalls": {asked.call_id: True}}))
-        _tell_cut(turn, reader, finish)
+        tell_cut(turn, reader, finish)
         if not (reader.calls or _has_said_something(turn.message)):
-            raise ModelStreamError(_explain_empty(reader, finish))
+            raise ModelStreamError(explain_empty(reader, finish))
         await self._keep_signatures(turn, reader)
         if reader.calls:
             await turn.commit()
@@ -240,7 +258,7 @@ class AgentOrchestrator:
         """Keep what belongs to this turn with its words, but for what the course was told before."""
         messages = turn.thread.history()
         last = next((each["id"] for each in reversed(messages) if each["role"] == "user"), None)
-        if last is None or not context.notes:
+        if last is None or not context.notes or turn.equipment.member.is_program:
             return
         sidecars = await self._ledger.sidecars(turn.thread_id)
         if last in sidecars and sidecars[last].context:
@@ -259,6 +277,13 @@ class AgentOrchestrator:
             zone=context.zone,
             cache_key=_name_cache(turn.thread_id),
             sampling=turn.options.sampling,
+            origin=RunOrigin(
+                thread_id=turn.thread_id,
+                run_id=turn.run_id,
+                user_id=turn.user_id,
+                owns_thread=turn.member is None,
+                is_retry=turn.thread.replaces(turn.message["id"]),
+            ),
         )
 
     def _show(self, turn: Turn) -> list[UIMessage]:
@@ -266,8 +291,9 @@ class AgentOrchestrator:
         return take_seat(shown, turn.equipment.member.id, turn.owner)
 
     def _keep_request(self, turn: Turn, context: Context, request: ModelRequest) -> None:
-        # A command that a person typed is read by no model.
-        if self._requests is None or not self._requests.is_on or turn.model == TYPED_MODEL:
+        # A command that a person typed is read by no model, and a program is sent something else.
+        is_elsewhere = turn.model == TYPED_MODEL or turn.equipment.member.is_program
+        if self._requests is None or not self._requests.is_on or is_elsewhere:
             return
         asked = next((each for each in reversed(request.messages) if each["role"] == "user"), None)
         model = turn.equipment.models.named(turn.model).name
@@ -352,39 +378,6 @@ def _offer(turn: Turn) -> list[ToolSpec]:
 def _name_cache(thread_id: str) -> str:
     """Return a name for a thread that tells a provider nothing of whose it is."""
     return blake2b(thread_id.encode(), digest_size=12).hexdigest()
-
-
-def _refuse(turn: Turn, asked: Asked) -> str | None:
-    """Return why a call cannot be made, if it cannot."""
-    if not turn.options.offers_tools:
-        return "no tool was offered: answer without one. Nothing ran."
-    if asked.name in turn.client_tools:
-        # Its arguments are the program's to check.
-        return None
-    toolset = turn.equipment.toolset
-    tool = toolset.get(asked.name)
-    if tool is None:
-        return f"there is no tool {asked.name!r}. There are: {', '.join(toolset.names)}. Nothing ran."
-    try:
-        tool.parse(asked.input)
-    except ToolError as error:
-        return str(error)
-    return None
-
-
-def _tell_cut(turn: Turn, reader: StepReader, finish: Finish) -> None:
-    """Close the calls that were not written to their end, and tell the person that they did not run."""
-    turn.drop_calls(reader.unfinished)
-    if finish.reason == "length" and any(asked.error for asked in reader.calls):
-        turn.notify("length-call")
-    elif reader.unfinished and finish.reason not in CUT_ENDINGS:
-        turn.notify("half-call")
-
-
-def _explain_empty(reader: StepReader, finish: Finish) -> Saying:
-    if reader.unfinished:
-        return say("length-call" if finish.reason == "length" else "half-call")
-    return say(f"nothing-{finish.reason if finish.reason in CUT_ENDINGS else 'stop'}")
 
 
 def _has_said_something(message: UIMessage) -> bool:

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from math import ceil
 from typing import Any
 
 import msgspec
 
-from shipmate.errors import ModelStreamError
+from shipmate.errors import ModelStreamError, ToolError
 from shipmate.models import wording as model_words
 from shipmate.models.port import (
     Finish,
     ModelEvent,
     ModelNotice,
+    ProgramCall,
+    ProgramEvent,
+    ProgramResult,
+    ProgramSession,
+    ProgramStart,
     ReasoningDelta,
     ReasoningEnd,
     TextDelta,
     ToolCall,
     ToolCallDelta,
 )
-from shipmate.orchestrator.run_wording import say
+from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
+from shipmate.orchestrator.turn import Turn
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
-from shipmate.values.message import JsonObject, new_id
+from shipmate.values.message import JsonObject, new_id, timestamp
 from shipmate.values.nesting import check_nesting
+from shipmate.values.saying import Saying
 
 # What one answer may hold: more than any model writes, and than a thread can keep for each step.
 ANSWER_LIMIT = 8_000_000
 CALL_LIMIT = 200
 ID_LIMIT = 200
+# Stands for a whole program among the calls that have begun.
+PROGRAM = "program"
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -45,9 +54,16 @@ class StepReader:
     """Reads the events of one answer, tells each as chunks, and ends with the calls and how it finished."""
 
     def __init__(
-        self, tell: Callable[[Chunk], None], known_calls: set[str], prefix: str, language: str = "en"
+        self,
+        tell: Callable[[Chunk], None],
+        known_calls: set[str],
+        prefix: str,
+        language: str = "en",
+        # Tells chunks and puts all there is on disk.
+        keep: Callable[..., Awaitable[None]] | None = None,
     ) -> None:
         self._tell = tell
+        self._keep = keep
         self._known = known_calls
         self._prefix = prefix
         self._language = language
@@ -55,6 +71,8 @@ class StepReader:
         self._size = 0
         self._open: tuple[str, str] | None = None
         self._ids: dict[str, str] = {}
+        # The calls that a program makes by itself.
+        self._programs: set[str] = set()
         self.calls: list[Asked] = []
         # What the model signed: stretches of reasoning by their place in this answer, calls by their id.
         self.signatures: list[JsonObject] = []
@@ -65,8 +83,16 @@ class StepReader:
 
     async def read(self, events: AsyncIterator[ModelEvent]) -> Finish:
         """Read an answer to its end; an answer without an end broke off."""
-        async for event in events:
-            self._take(event)
+        try:
+            async for event in events:
+                if isinstance(event, ProgramStart | ProgramSession | ProgramCall | ProgramResult):
+                    await self._keep_program(event)
+                else:
+                    self._take(event)
+        finally:
+            # Whoever answers is not left running when nobody listens any more.
+            if isinstance(events, AsyncGenerator):
+                await events.aclose()
         self._close()
         if self.finish is None:
             raise ModelStreamError(model_words.say("stream-broke"))
@@ -92,6 +118,37 @@ class StepReader:
                 self._tell(tell_notice(event, self._language))
             case Finish():
                 self.finish = event
+            case _:
+                # What programs tell is kept, and not only told.
+                pass
+
+    async def _keep_program(self, event: ProgramEvent) -> None:
+        """Keep what a program does as it does it: its calls are made by nobody else."""
+        self._close()
+        self.has_begun = True
+        match event:
+            case ProgramStart():
+                told = [chunks.message_metadata({"begun": {PROGRAM: timestamp()}})]
+            case ProgramSession(session, thread_id):
+                told = [chunks.message_metadata({"session": {"id": session, "threadId": thread_id}})]
+            case ProgramCall(wanted, name, arguments):
+                call_id = self._name_call(wanted)
+                self._programs.add(wanted)
+                told = [
+                    chunks.tool_input_available(call_id, name, arguments),
+                    chunks.message_metadata({"begun": {call_id: timestamp()}}),
+                ]
+            case ProgramResult(wanted, output, is_error):
+                call_id = self._ids.pop(wanted, None)
+                if call_id is None:
+                    return
+                ended = chunks.tool_output_error if is_error else chunks.tool_output
+                told = [ended(call_id, str(output) if is_error else output)]
+        if self._keep is None:
+            for chunk in told:
+                self._tell(chunk)
+        else:
+            await self._keep(*told)
 
     def _say(self, kind: str, text: str) -> None:
         if not text:
@@ -134,6 +191,9 @@ class StepReader:
 
     def _call(self, event: ToolCall) -> None:
         self._close()
+        if event.call_id in self._programs:
+            # A program had begun to make it, and asks first after all.
+            self._tell(chunks.message_metadata({"begun": {self._ids[event.call_id]: None}}))
         call_id = self._ids.pop(event.call_id, None) or self._name_call(event.call_id)
         self._ids.pop(event.call_id, None)
         call = _parse_call(call_id, event)
@@ -191,3 +251,37 @@ def _parse_call(call_id: str, event: ToolCall) -> Asked:
     if not isinstance(arguments, dict):
         return Asked(call_id, event.name, arguments, "the arguments must be one JSON object. Nothing ran.")
     return Asked(call_id, event.name, arguments)
+
+
+def refuse_call(turn: Turn, asked: Asked) -> str | None:
+    """Return why a call cannot be made, if it cannot."""
+    if not turn.options.offers_tools:
+        return "no tool was offered: answer without one. Nothing ran."
+    if asked.name in turn.client_tools:
+        # Its arguments are the program's to check.
+        return None
+    toolset = turn.equipment.toolset
+    tool = toolset.get(asked.name)
+    if tool is None:
+        return f"there is no tool {asked.name!r}. There are: {', '.join(toolset.names)}. Nothing ran."
+    try:
+        tool.parse(asked.input)
+    except ToolError as error:
+        return str(error)
+    return None
+
+
+def tell_cut(turn: Turn, reader: StepReader, finish: Finish) -> None:
+    """Close the calls that were not written to their end, and tell the person that they did not run."""
+    turn.drop_calls(reader.unfinished)
+    if finish.reason == "length" and any(asked.error for asked in reader.calls):
+        turn.notify("length-call")
+    elif reader.unfinished and finish.reason not in CUT_ENDINGS:
+        turn.notify("half-call")
+
+
+def explain_empty(reader: StepReader, finish: Finish) -> Saying:
+    """Say why an answer holds nothing."""
+    if reader.unfinished:
+        return say("length-call" if finish.reason == "length" else "half-call")
+    return say(f"nothing-{finish.reason if finish.reason in CUT_ENDINGS else 'stop'}")

@@ -40,12 +40,8 @@ UNKNOWN = "stopped; what it had done by then is not known"
 INTERRUPTED = "interrupted, outcome unknown: it had begun when the process ended. Check before repeating it."
 
 
-async def _count_nothing(_progress: int) -> None:
-    """Count no attempt."""
-
-
-async def _record_nothing(_approval_id: str, _why: str) -> None:
-    """Record nothing of an approved call that does not run."""
+async def _do_nothing(*_: object) -> None:
+    """Count no attempt, record nothing of an approved call that does not run."""
 
 
 class Turn:
@@ -71,9 +67,9 @@ class Turn:
         model: str | None = None,
         options: RunOptions | None = None,
         control: Control | None = None,
-        count_attempt: Callable[[int], Awaitable[None]] = _count_nothing,
+        count_attempt: Callable[[int], Awaitable[None]] = _do_nothing,
         # Records that an approved call will not run, and why.
-        abandon: Callable[[str, str], Awaitable[None]] = _record_nothing,
+        abandon: Callable[[str, str], Awaitable[None]] = _do_nothing,
     ) -> None:
         self.thread = thread
         self.thread_id = str(thread.id)
@@ -82,7 +78,7 @@ class Turn:
         self.initiators = initiators
         self.equip = equip
         self._language = language
-        self._member = member
+        self.member = member
         self.owner = owner
         self.extra_context = extra_context
         self.control = control or Control()
@@ -215,7 +211,7 @@ class Turn:
                 "threadId": self.thread_id,
                 "course": self.thread.course,
                 "runId": self.run_id,
-                **({"member": self._member} if self._member else {}),
+                **({"member": self.member} if self.member else {}),
             }
         self.tell(chunks.start(self.message["id"], metadata))
         if self._notice:

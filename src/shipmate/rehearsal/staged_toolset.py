@@ -29,7 +29,7 @@ SCHEMA: JsonObject = {"type": "object", "properties": {}}
 
 # Tools that reach nothing but the folder they are given; every other tool only stands on a stage.
 IN_COPY = frozenset(
-    {"read", "glob", "grep", "write", "edit", "exec", "job", "show_image", "memory_upsert"}
+    {"read", "glob", "grep", "write", "edit", "exec", "job", "show_image", "memory_upsert", "propose_task"}
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from shipmate.models.port import Model
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Receipt
 from shipmate.orchestrator.keeper.port import Keeper
+from shipmate.schedule.task_folder import TaskFolder
 from shipmate.store.port import Store
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
@@ -62,6 +63,8 @@ class Ship(Protocol):
     def people(self) -> People: ...
     @property
     def listening(self) -> Listening: ...
+    @property
+    def tasks(self) -> TaskFolder: ...
     async def hear(self, event: AdapterEvent) -> HeardEvent: ...
     async def close(self) -> None: ...
 

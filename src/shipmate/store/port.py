@@ -57,6 +57,8 @@ class OutboxRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_preview: bool = False
     # A preview of it may be there besides: nobody knows whether it arrived.
     has_stray: bool = False
+    # What was shown of it was taken away: it is sent anew, under another key.
+    is_gone: bool = False
     # When it was last begun.
     begun_at: str | None = None
     # A person wants it sent, however old it is.
@@ -165,6 +167,10 @@ class Inbox(Protocol):
         """List the threads that have open rows."""
         ...
 
+    async def hear(self, row: InboxRow, event: IngressEvent) -> InboxRow:
+        """Keep what a spoken message turned out to say, in its place; return the row as it is now."""
+        ...
+
     async def take(self, rows: Sequence[InboxRow], run_id: str) -> list[InboxRow]:
         """Mark rows as worked on by a run; return those that were still to be had."""
         ...
@@ -221,6 +227,10 @@ class Outbox(Protocol):
 
     async def shown(self, row: OutboxRow, receipt: str | None, error: str | None = None) -> None:
         """Record what the platform calls a preview; None when it is not there, or with an error may be."""
+
+    async def gone(self, row: OutboxRow) -> OutboxRow:
+        """Record that what was shown is not there any more; what follows is sent, not changed."""
+        ...
 
     async def sent(self, row: OutboxRow, receipt: str) -> None: ...
     async def failed(self, row: OutboxRow, error: str, *, retry: bool) -> None: ...

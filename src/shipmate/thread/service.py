@@ -56,6 +56,11 @@ class Thread:
         """Return the messages of the current course."""
         return self.messages[self._course_start :]
 
+    def replaces(self, message_id: str) -> bool:
+        """Return whether a message takes the place of an earlier answer."""
+        replaced = (self.find(each) for each in self._replaced)
+        return any(each and metadata_of(each).get("replacedBy") == message_id for each in replaced)
+
     def history(self) -> list[UIMessage]:
         """Return what the model sees: the current course without messages that a retry replaced.
 

@@ -11,11 +11,12 @@ from shipmate.tools.exec.job import Jobs, JobTool
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.edit import Edit
 from shipmate.tools.file.memory_upsert import MemoryUpsert
-from shipmate.tools.file.project import ProjectCreate, ProjectList
+from shipmate.tools.file.propose_task import ProposeTask
 from shipmate.tools.file.read import Read
 from shipmate.tools.file.search.glob import Glob
 from shipmate.tools.file.search.grep import Grep
 from shipmate.tools.file.send_file import SendFile
+from shipmate.tools.file.shared_project import ProjectCreate, ProjectList
 from shipmate.tools.file.show_image import ShowImage
 from shipmate.tools.file.write import Write
 from shipmate.tools.tool import Tool
@@ -124,9 +125,28 @@ def default_toolset(
     run = Exec(sandbox or Sandbox(layout), jobs, config.env, config.permissions.network, trials)
     files: list[AnyTool] = [Read(), Glob(), Grep(), Write(), Edit()]
     projects: list[AnyTool] = [ProjectList(), ProjectCreate()] if layout.projects.is_dir() else []
-    others: list[AnyTool] = [JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert()]
-    tools = [*files, run, *others, *projects, *further]
+    others: list[AnyTool] = [
+        JobTool(jobs),
+        WebFetch(),
+        ShowImage(),
+        SendFile(),
+        MemoryUpsert(),
+        ProposeTask(),
+    ]
+    tools = [*files, run, *others, ProposeTask(), *_speech_tools(member), *projects, *further]
     return Toolset(tools, servers or default_servers(member), member.tools)
+
+
+def _speech_tools(member: Member) -> list[AnyTool]:
+    """Make the tools that speak and listen, where ship.json asks for them."""
+    if not member.config.speech.tools:
+        return []
+    from shipmate.speech.speech import Speech
+    from shipmate.tools.speech.stt_transcribe import Transcribe
+    from shipmate.tools.speech.tts_speak import Speak
+
+    speech = Speech(member.config.speech, member.config.language)
+    return [Speak(speech), Transcribe(speech)]
 
 
 def default_servers(member: Member) -> McpServers | None:

@@ -16,6 +16,8 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     url: str
     media_type: str
     filename: str | None = None
+    # In bytes, as far as whoever named it says.
+    size: int | None = None
 
 
 class ClientTool(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -86,15 +88,28 @@ class TextEvent(_Event, frozen=True, kw_only=True, tag="text"):
     model: str | None = None
     # Words that were heard, not typed: a yes among them is put back as a question.
     spoken: bool = False
+    # What said it when no person did, such as `task:<id>`; it answers no question.
+    source: str | None = None
     options: RunOptions = RunOptions()
     # Set when a member says it.
     errand: Errand | None = None
 
+    @property
+    def is_persons(self) -> bool:
+        """Return whether a person said it, and not a member or the clock."""
+        return self.errand is None and self.source is None
+
 
 class VoiceEvent(_Event, frozen=True, kw_only=True, tag="voice"):
-    """A spoken message before it is transcribed."""
+    """A spoken message before it is transcribed; then it is a TextEvent whose words were `spoken`."""
 
     audio: Attachment
+    # Words that were written beside it.
+    text: str = ""
+    extra_context: str | None = None
+    model: str | None = None
+    # Why it has no words, once that was tried; without an address its audio could not be had either.
+    unheard: str = ""
 
 
 class ApprovalReplyEvent(_Event, frozen=True, kw_only=True, tag="approval-reply"):
@@ -276,6 +291,8 @@ UNKNOWN = Surface()
 SURFACES = {
     "cli": Surface(is_owner=True, shows_calls=True, shows_whole=True),
     "web": Surface(is_owner=True, shows_calls=True, shows_whole=True, keeps_ids=True),
+    # An editor that the owner set up to start Shipmate, on the machine of the workspace.
+    "acp": Surface(is_owner=True, shows_calls=True, shows_whole=True),
     "telegram": Surface(shows_calls=True),
     "feishu": Surface(shows_calls=True),
 }
@@ -284,3 +301,15 @@ SURFACES = {
 def surface_of(platform: str) -> Surface:
     """Return what a platform shows; nothing, when it is not known."""
     return SURFACES.get(platform, UNKNOWN)
+
+
+# What the clock says comes from here, and the threads of tasks that name none lie here.
+SCHEDULE = "schedule"
+# How a heartbeat is named as what said something, and what a member answers that has nothing to say to it.
+HEARTBEAT = "heartbeat:"
+QUIET = "NOTHING_TO_SAY"
+
+
+def is_quiet(source: str | None, words: str = QUIET) -> bool:
+    """Return whether an answer to a heartbeat says that there is nothing to say."""
+    return (source or "").startswith(HEARTBEAT) and words.strip(" \n.`*_\"'") == QUIET

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import operator
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from shipmate.values.pattern import find_pattern
 
 DEEP = 40
 # How many parts are looked at: some that name one another would have no end.
@@ -70,7 +71,7 @@ def _find_misfits(
     for keyword, kind, measure, compare in BOUNDS:
         if keyword in schema and TYPES[kind](value) and not compare(measure(value), schema[keyword]):
             yield f"{place}: {keyword} is {schema[keyword]}"
-    if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
+    if isinstance(value, str) and "pattern" in schema and not find_pattern(schema["pattern"], value):
         yield f"{place}: must match {schema['pattern']}"
     if isinstance(value, dict):
         yield from _look_into(value, schema, place, look)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import unquote_to_bytes
+from urllib.parse import quote, unquote_to_bytes
 
 from shipmate.errors import ThreadIdError
 
@@ -82,3 +83,11 @@ def _parse(text: str) -> ThreadId:
     if len(pieces) != 3:
         raise ThreadIdError(f"{text!r} is not platform:scopeType:scopeId, for example web:room:1")
     return ThreadId(pieces[0], pieces[1], pieces[2], topic if mark else None)
+
+
+def file_name(name: str) -> str:
+    """Encode a foreign name as one file name: no separator, no leading dot, no more than a disk takes."""
+    encoded = quote(name, safe="")
+    if encoded.startswith("."):
+        encoded = "%2E" + encoded[1:]
+    return encoded if len(encoded) <= 160 else encoded[:120] + hashlib.sha256(name.encode()).hexdigest()[:32]

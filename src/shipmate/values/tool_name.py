@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 # What every member is offered unless told otherwise, in this order.
 OFFERED = (
     "read", "glob", "grep", "write", "edit", "exec", "job", "web_fetch", "show_image", "send_file",
-    "memory_upsert",
+    "memory_upsert", "propose_task",
 )  # fmt: skip
 # Names of the documents and of other agents. No prompt mentions them; a call or a rule may.
 ALIASES = {

@@ -205,6 +205,37 @@ class AdapterSettings(_Section, frozen=True, kw_only=True):
     approvals: Annotated[bool, Meta(description="false: people refuse calls here, and approve none")] = True
 
 
+class SpeechEndpoint(_Section, frozen=True, kw_only=True):
+    """A server that speaks OpenAI's protocol for audio; without an address the extra `voice` serves."""
+
+    base_url: Annotated[str | None, Meta(description="for example https://api.openai.com/v1")] = None
+    api_key: Annotated[str | None, Meta(description='the key, best written as "${OPENAI_API_KEY}"')] = None
+    model: Annotated[str | None, Meta(description="the server's name for the model")] = None
+    language: Annotated[
+        str, Meta(description="what is spoken, such as zh; the server finds out when empty")
+    ] = ""
+    voice: Annotated[str | None, Meta(description="who speaks, for example alloy")] = None
+    format: Annotated[
+        Literal["opus", "mp3", "wav"], Meta(description="chats play opus as a voice message")
+    ] = "opus"
+    timeout_seconds: Annotated[float, Meta(gt=0, le=600)] = 120
+
+
+class SpeechSettings(_Section, frozen=True, kw_only=True):
+    """How spoken messages are understood, and who speaks."""
+
+    transcriber: SpeechEndpoint = SpeechEndpoint()
+    speaker: SpeechEndpoint = SpeechEndpoint()
+    reply: Annotated[
+        Literal["never", "voice", "always"],
+        Meta(description="speak answers in chats: to spoken messages, always, or only when asked"),
+    ] = "never"
+    tools: Annotated[bool, Meta(description="let members speak and transcribe on request")] = False
+    max_minutes: Annotated[
+        int, Meta(ge=1, le=60, description="longer recordings are refused by the extra `voice`")
+    ] = 10
+
+
 class Config(_Section, frozen=True, kw_only=True):
     """The settings of ship.json. Every key is optional."""
 
@@ -229,6 +260,7 @@ class Config(_Section, frozen=True, kw_only=True):
         JsonObject, Meta(description="by a name of your own: kind, token, member and more")
     ] = {}
     delivery: DeliverySettings = DeliverySettings()
+    speech: SpeechSettings = SpeechSettings()
     people: Annotated[
         dict[str, tuple[str, ...]],
         Meta(description='the ids of one person, such as {"ann": ["telegram:123", "feishu:ou_1"]}'),

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from shipmate.errors import PathError, WorkspaceError
-from shipmate.values.thread_id import ThreadId
+from shipmate.values.thread_id import ThreadId, file_name
 from shipmate.workspace.disk.disk import SHIP, name_of
 
 if TYPE_CHECKING:
@@ -199,7 +197,7 @@ class Layout:
     grants = _in_ship("grants")
 
     def grant(self, grant_id: str) -> Path:
-        return self.grants / f"{_file_name(grant_id)}.json"
+        return self.grants / f"{file_name(grant_id)}.json"
 
     def name_of(self, path: Path) -> str:
         """Return how a file is named to people: by its place in the workspace."""
@@ -229,13 +227,13 @@ class Layout:
     approvals = _in_ship("approvals")
 
     def approval(self, approval_id: str) -> Path:
-        return self.approvals / f"{_file_name(approval_id)}.json"
+        return self.approvals / f"{file_name(approval_id)}.json"
 
     # The folder of tried commands whose effects wait for an answer.
     trials = _in_ship("trials")
 
     def trial(self, trial_id: str) -> Path:
-        return self.trials / _file_name(trial_id)
+        return self.trials / file_name(trial_id)
 
     # The folder that says what was locked when each command that runs now began.
     rooms = _in_ship("rooms")
@@ -243,7 +241,7 @@ class Layout:
     rewinds = _in_ship("rewind")
 
     def rewind(self, run_id: str) -> Path:
-        return self.rewinds / _file_name(run_id)
+        return self.rewinds / file_name(run_id)
 
     changes_lock = _in_ship("changes.lock")
 
@@ -254,35 +252,43 @@ class Layout:
 
     # The folder of the chained log of acting calls.
     audit = _in_ship("audit")
-    # The folder of what came of the last rehearsal of each script.
-    rehearsals = _in_ship("rehearsals")
 
     def rehearsal(self, ref: str) -> Path:
-        return self.rehearsals / f"{ref}.json"
+        """Return where it is kept what came of the last rehearsal of a script."""
+        return self.ship / "rehearsals" / f"{ref}.json"
 
     project_memory = _in_ship("memory", "project.md")
 
     def user_memory(self, user_key: str) -> Path:
-        return self.ship / "memory" / "users" / f"{_file_name(user_key)}.md"
+        return self.ship / "memory" / "users" / f"{file_name(user_key)}.md"
 
     tasks = _in_ship("tasks")
+    occurrences = _in_ship("occurrences.jsonl")
     logs = _in_ship("logs")
 
     def call_log(self, thread_id: str, call_id: str) -> Path:
         """Return where the whole output of one tool call is kept."""
-        return self.logs / "calls" / ThreadId.parse(thread_id).encode() / f"{_file_name(call_id)}.log"
+        return self.logs / "calls" / ThreadId.parse(thread_id).encode() / f"{file_name(call_id)}.log"
 
     def mcp_log(self, server: str) -> Path:
         """Return where an MCP server's complaints are kept."""
-        return self.logs / "mcp" / f"{_file_name(server)}.log"
+        return self.logs / "mcp" / f"{file_name(server)}.log"
 
     def mcp_offer(self, server: str) -> Path:
         """Return where it is remembered what an MCP server offers."""
-        return self.ship / "mcp" / "offers" / f"{_file_name(server)}.json"
+        return self.ship / "mcp" / "offers" / f"{file_name(server)}.json"
 
     def mcp_login(self, server: str) -> Path:
         """Return where the login at an MCP server is kept."""
-        return self.ship / "mcp" / "logins" / f"{_file_name(server)}.json"
+        return self.ship / "mcp" / "logins" / f"{file_name(server)}.json"
+
+    def routing(self, thread_id: str) -> Path:
+        """Return where it is kept who was asked by whom in a thread, and why."""
+        return self.logs / "routing" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
+
+    def program_home(self, member_id: str) -> Path:
+        """Return the home of a member's program that has a login of its own."""
+        return self.ship / "homes" / _checked(member_id)
 
     def trace(self, thread_id: str) -> Path:
         return self.logs / "trace" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
@@ -292,24 +298,25 @@ class Layout:
         return _thread_file(self.ship / "context", ThreadId.parse(thread_id), ".jsonl")
 
     def thread_logs(self, thread_id: str) -> tuple[Path, ...]:
-        """Return where a thread's logs are kept: two files, and the folder of what its calls printed."""
-        return self.trace(thread_id), self.kept_requests(thread_id), self.call_log(thread_id, "call").parent
+        """Return where a thread's logs are kept: files, and the folder of what its calls printed."""
+        files = (self.trace, self.routing, self.kept_requests)
+        return (*(file(thread_id) for file in files), self.call_log(thread_id, "call").parent)
 
     uploads = _in_ship("uploads")
 
     def upload(self, upload_id: str) -> Path:
-        return self.uploads / _file_name(upload_id)
+        return self.uploads / file_name(upload_id)
 
     def revisions(self, relative: str) -> Path:
         """Return the folder that keeps a document's earlier texts."""
-        return self.ship / "revisions" / _file_name(relative)
+        return self.ship / "revisions" / file_name(relative)
 
     # The folder members may write without asking.
     scratch = _in_ship("scratch")
 
     def refused(self, call_id: str) -> Path:
         """Return where lies what a command made and may not make."""
-        return self.ship / "refused" / _file_name(call_id)
+        return self.ship / "refused" / file_name(call_id)
 
     token = _in_ship("token")
     history = _in_ship("chat-history")
@@ -325,11 +332,3 @@ def _checked(member_id: str) -> str:
 def _thread_file(folder: Path, thread_id: ThreadId, ending: str) -> Path:
     """Return a file of a thread; each turn asks for the same ones many times."""
     return folder / f"{thread_id.encode()}{ending}"
-
-
-def _file_name(name: str) -> str:
-    """Encode a foreign name as one file name: no separator, no leading dot, no more than a disk takes."""
-    encoded = quote(name, safe="")
-    if encoded.startswith("."):
-        encoded = "%2E" + encoded[1:]
-    return encoded if len(encoded) <= 160 else encoded[:120] + hashlib.sha256(name.encode()).hexdigest()[:32]

@@ -16,7 +16,8 @@ from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, decode_object, resolve_variables, unknown_keys
 
-Kind = Literal["native", "cli"]
+# A model with our own loop, or a program of others that is driven as it is.
+Kind = Literal["native", "claude-code", "openai-codex", "google-gemini"]
 HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
 # `- **Name:** Ada`, `Name: Ada`, `- 名称：小流`
 NAMED = re.compile(r"^\W*(?:name|名称|名字|姓名)\W*[:：]\W*(\w.*?)\W*$", re.IGNORECASE | re.MULTILINE)
@@ -52,8 +53,18 @@ class MemberSettings(
     env: Annotated[dict[str, str], Meta(description="its private variables for commands")] = {}
     system_instruction: str | tuple[str, ...] | None = None
     instruction_file: str | None = None
-    role_summary: str | None = None
+    role_summary: Annotated[str, Meta(max_length=500)] | None = None
     context_messages: Annotated[int, Meta(ge=0)] | None = None
+    command: Annotated[str | None, Meta(description="where its program lies, when PATH does not say")] = None
+    home: Annotated[
+        Literal["shared", "private"], Meta(description="the program's login: the person's, or its own")
+    ] = "shared"
+    system_channel: Annotated[
+        Literal["inline", "native"] | None, Meta(description="how its program is told who it is")
+    ] = None
+    token_cap: Annotated[int, Meta(ge=100)] | None = None
+    idle_seconds: Annotated[int, Meta(ge=1)] = 600
+    wall_seconds: Annotated[int, Meta(ge=1)] = 3600
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -77,6 +88,11 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def tools(self) -> tuple[str, ...] | None:
         """Return the names of the only tools it is offered; None when it is offered all."""
         return self.settings.tools
+
+    @property
+    def is_program(self) -> bool:
+        """Return whether a program of others answers for it, and no model of ours."""
+        return self.kind != "native"
 
 
 def captain_of(layout: Layout, config: Config | None = None) -> Member:
@@ -221,7 +237,7 @@ def _config_of(
         )
     return msgspec.structs.replace(
         config,
-        llm=_llm_of(config.llm, settings.model, is_captain=is_captain),
+        llm=_llm_of(config.llm, settings.model if settings.kind == "native" else None, is_captain=is_captain),
         language=settings.language or config.language,
         permissions=permissions,
         skills=_skills_of(config.skills, settings.skills),

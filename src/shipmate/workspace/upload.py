@@ -17,6 +17,16 @@ from shipmate.workspace.layout import Layout
 # Where a kept file is asked for; parts of stored messages name it by this address.
 ADDRESS = "/api/files/"
 UPLOAD_LIMIT = 20_000_000
+# How the name of every voice message begins, and how it ends.
+VOICE = "voice."
+SOUND_ENDINGS = {
+    "audio/ogg": "ogg",
+    "audio/webm": "webm",
+    "audio/mpeg": "mp3",
+    "audio/wav": "wav",
+    "audio/mp4": "m4a",
+    "audio/flac": "flac",
+}
 UPLOAD_ID = re.compile(r"up_[0-9a-f]{23}")
 SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -27,7 +37,9 @@ SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"OggS", "audio/ogg"),
     (b"\x1aE\xdf\xa3", "audio/webm"),
     (b"ID3", "audio/mpeg"),
-    (b"\xff\xfb", "audio/mpeg"),
+    # Frames of layer III, of the first and of the second MPEG: the rates of speech have the second.
+    *((frame, "audio/mpeg") for frame in (b"\xff\xfb", b"\xff\xfa", b"\xff\xf3", b"\xff\xf2")),
+    (b"fLaC", "audio/flac"),
 )
 
 
@@ -54,6 +66,11 @@ def media_type_of(data: bytes) -> str:
     except UnicodeDecodeError:
         return "application/octet-stream"
     return "application/octet-stream" if b"\0" in data else "text/plain"
+
+
+def is_voice(upload: Upload) -> bool:
+    """Return whether a kept file is a voice message."""
+    return upload.filename.startswith(VOICE) and upload.media_type.startswith("audio/")
 
 
 class Uploads(Protocol):
@@ -120,6 +137,11 @@ def name_upload(uploads: Uploads, url: str) -> str:
     if found is not None:
         return found[0].filename
     return "file" if url.startswith(("data:", ADDRESS)) else url.rpartition("/")[2] or "file"
+
+
+def attach_voice(uploads: Uploads, data: bytes) -> JsonObject:
+    """Keep spoken words, and return the part that names them; their name says what they are."""
+    return attach(uploads, data, VOICE + SOUND_ENDINGS.get(media_type_of(data), "ogg"))
 
 
 def attach(uploads: Uploads, data: bytes, filename: str) -> JsonObject:

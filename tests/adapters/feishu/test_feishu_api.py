@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from contextlib import suppress
+
 import pytest
 
 from shipmate.adapters.feishu.feishu_api import DOMAINS, FeishuApi, FeishuPace, FeishuRefusedError
@@ -22,9 +25,23 @@ def test_fifty_chats_that_change_a_card_each_second_hold_the_limits() -> None:
             waits.append(error.retry_after or 0)
         now += 0.02
     for size, limit in ((1.0, 50), (60.0, 1000)):
-        assert max(sum(at <= each < at + size for each in done) for at in done) <= limit
+        assert max(bisect_left(done, at + size) - place for place, at in enumerate(done)) <= limit
     assert len(done) > 2700
     assert all(0 < wait <= 60 for wait in waits)
+
+
+def test_previews_leave_room_for_answers() -> None:
+    now = 0.0
+    pace = FeishuPace(lambda: now)
+    for _ in range(60):
+        now += 1.0
+        with suppress(SendLaterError):
+            while True:
+                pace.step(is_preview=True)
+        for _ in range(3):
+            pace.step()
+        with pytest.raises(SendLaterError):
+            pace.step(is_preview=True)
 
 
 async def test_a_token_is_renewed_before_it_ends() -> None:

@@ -9,7 +9,8 @@ from typing import Literal
 import pytest
 
 from shipmate.adapters.telegram.telegram_adapter import TelegramAdapter, TelegramSettings
-from shipmate.errors import ConfigError
+from shipmate.delivery.adapter import OutgoingMessage
+from shipmate.errors import ConfigError, EditGoneError
 from shipmate.values.thread_id import ThreadId
 from tests.support.bot_api import BotApi, LostError, RefusedError
 from tests.support.conformance import CHECKS, Check
@@ -53,6 +54,25 @@ async def private_chat() -> AsyncGenerator[TelegramCounterpart]:
 async def test_it_does_what_every_adapter_does(check: Check) -> None:
     async with private_chat() as counterpart:
         await check(counterpart)
+
+
+async def test_what_is_said_to_a_group_that_moved_goes_where_it_is_now() -> None:
+    async with private_chat() as counterpart:
+        telegram, adapter = counterpart.telegram, counterpart.adapter
+        moved = RefusedError(
+            400, "Bad Request: group chat was upgraded to a supergroup chat", migrate_to_chat_id=-100200
+        )
+        telegram.troubles.append(moved)
+        group = ThreadId("helper", "group", "-5")
+        message = OutgoingMessage(thread_id=group, text="Aye.", reply_to="-5.3")
+        sent_id = await adapter.send(message)
+        (shown,) = telegram.in_chat(-100200)
+        assert (sent_id, "reply_to_message" in shown) == (f"-100200.{shown['message_id']}", False)
+        await adapter.edit(sent_id, OutgoingMessage(thread_id=group, text="Aye aye."))
+        assert telegram.texts(-100200) == ["Aye aye."]
+        telegram.troubles.append(moved)
+        with pytest.raises(EditGoneError):
+            await adapter.edit("-5.9", message)
 
 
 @pytest.mark.parametrize("token", ["", "${TELEGRAM_TOKEN}", "7000", "7000:a b"])

@@ -17,6 +17,7 @@ from shipmate.models.scripted import ScriptedModel, call, hold, say
 from shipmate.tools.file.send_file import SendFile
 from shipmate.values.message import text_of
 from shipmate.values.thread_id import ThreadId
+from tests.support.audio_server import SOUND, AudioServer
 from tests.support.bot import open_bot
 from tests.support.bot_api import GROUP, PERSON, PRIVATE, BotApi, LostError, RefusedError
 from tests.support.chat import until_begun
@@ -74,6 +75,36 @@ async def test_m8_a_question_is_answered_by_a_button_and_then_has_none(tmp_path:
         assert act.marks == ["x"]
         assert "reply_markup" not in question
         assert telegram.answered == [{"callback_query_id": press_id, "text": "Got it."}]
+
+
+async def test_m8_a_voice_message_is_understood_and_answered_aloud_and_a_spoken_yes_is_asked_back(
+    tmp_path: Path,
+) -> None:
+    act = Probe("act", acts=True)
+    model = ScriptedModel([[say("May I?"), call("act", mark="x")], "Done.", "Bye."])
+    async with BotApi() as telegram, AudioServer("Please do it.", "Yes.", "Thanks.") as audio:
+        telegram.files["note"] = SOUND
+        note = {"file_id": "note", "file_size": len(SOUND), "mime_type": "audio/ogg", "duration": 2}
+        speech = {"transcriber": audio.endpoint, "speaker": audio.endpoint, "reply": "voice"}
+        async with open_bot(tmp_path, model, telegram, [act], config={"speech": speech}) as ship:
+            telegram.say(voice=note)
+            await telegram.until(lambda: len(telegram.in_chat()) == 2)
+            telegram.say(voice=note)
+            await telegram.wait("I heard")
+            assert act.marks == []
+            telegram.say("yes")
+            await telegram.wait("Done.", "Allowed.")
+            assert act.marks == ["x"]
+            telegram.say(voice={**note, "file_size": 40_000_000})
+            await telegram.wait("larger than the 20 MB")
+            telegram.say(voice=note)
+            await telegram.until(lambda: "sendVoice" in [name for name, _ in telegram.calls])
+            thread = await ship.threads.read(ThreadId("helper", "dm", "1"))
+            assert text_of(thread.messages[0]) == "Please do it."
+        # What was said aloud went as a voice message, in the form in which Telegram plays it.
+        spoken = [values["voice"] for name, values in telegram.calls if name == "sendVoice"]
+        assert [(each["name"], each["data"]) for each in spoken] == [("voice.ogg", SOUND)]
+        assert [fields["input"] for path, fields in audio.asked if path.endswith("speech")] == ["Bye."]
 
 
 async def test_s4_the_token_is_in_no_log_error_or_file(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
+from tests.support.audio_server import SOUND, AudioServer
 from tests.support.bot_api import BotApi, HungError
 from tests.support.provider_server import ProviderServer
 from tests.support.provider_wire import say
@@ -17,15 +19,22 @@ pytestmark = pytest.mark.crash
 
 async def test_d8_what_was_said_is_answered_once_through_kills(tmp_path: Path) -> None:
     (tmp_path / "Agent.md").write_text("# Captain\n")
-    async with BotApi() as telegram, ProviderServer() as models:
+    async with BotApi() as telegram, ProviderServer() as models, AudioServer("first") as audio:
         bot = telegram.add_bot()
         adapter = {"kind": "telegram", "token": bot.token, "apiUrl": telegram.url, "open": True}
         llm = {"provider": "vllm", "model": "m", "baseUrl": f"{models.url}/v1"}
-        (tmp_path / "ship.json").write_text(json.dumps({"llm": llm, "adapters": {"helper": adapter}}))
+        settings = {"llm": llm, "adapters": {"helper": adapter}, "speech": {"transcriber": audio.endpoint}}
+        (tmp_path / "ship.json").write_text(json.dumps(settings))
+        # The first is spoken. Killed while it is listened to.
+        telegram.files["note"], audio.held = SOUND, asyncio.Event()
+        async with shipmate(tmp_path) as process:
+            telegram.say(voice={"file_id": "note", "mime_type": "audio/ogg", "duration": 1})
+            await audio.arrived.wait()
+            await process.kill()
+        audio.held = None
         # Killed while the answer is written and shown.
         models.script(say("Aye aye, captain. One two three four", deltas=20, pace=0.5))
         async with shipmate(tmp_path) as process:
-            telegram.say("first")
             # Once it is changed, its receipt is on disk.
             await telegram.until(lambda: any(name == "editMessageText" for name, _ in telegram.calls))
             await process.kill()
@@ -49,5 +58,7 @@ async def test_d8_what_was_said_is_answered_once_through_kills(tmp_path: Path) -
             await telegram.wait("The fourth answer.")
             await telegram.until(lambda: not bot.updates)
         answers = [f"The {number} answer." for number in ("first", "second", "third", "fourth")]
+        # Words that were found before a kill are not asked for again.
+        assert len(audio.asked) == 2
         # What was shown of the first became its answer, as the same message.
         assert telegram.texts() == answers

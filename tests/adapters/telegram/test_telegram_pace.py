@@ -58,3 +58,24 @@ async def test_in_a_group_previews_leave_room_and_words_go_at_once() -> None:
     await pace.keep("-2", is_preview=True)
     await pace.keep("-1", is_preview=False)
     assert clock.now == 1.0
+
+
+async def test_one_chat_gets_one_message_a_second_and_a_group_twenty_a_minute() -> None:
+    clock = Clock()
+    pace = TelegramPace(clock, clock.sleep)
+    sent: list[float] = []
+    while clock.now < 200:
+        try:
+            await pace.keep("-1", is_preview=False)
+        except SendLaterError as later:
+            # Nothing else waits meanwhile.
+            await clock.sleep(later.retry_after or 0)
+        else:
+            sent.append(clock.now)
+    for number, at in enumerate(sent):
+        assert bisect.bisect_left(sent, at + 1.0) - number <= 1
+        assert bisect.bisect_left(sent, at + 60.0) - number <= 20
+    assert len(sent) >= 60
+    await pace.keep("1", is_preview=False)
+    with pytest.raises(SendLaterError):
+        await pace.keep("1", is_preview=True)

@@ -46,7 +46,6 @@ def test_words_in_private_are_for_the_bot() -> None:
         ({"text": "@helper_bot hi"}, False, "@helper_bot hi"),
         ({"text": "Bot, hi", **mark("text_mention", 0, 3, user=BOT)}, True, ", hi"),
         ({"text": "/stop@helper_bot", **mark("bot_command", 0, 16)}, True, "/stop@helper_bot"),
-        ({"text": "/stop@other_bot", **mark("bot_command", 0, 15)}, False, "/stop@other_bot"),
         ({"text": "/stop", **mark("bot_command", 0, 5)}, True, "/stop"),
         ({"text": "yes", "reply_to_message": message(**{"from": BOT})}, True, "yes"),
         ({"text": "yes", "reply_to_message": message()}, False, "yes"),
@@ -134,7 +133,15 @@ def test_what_is_no_update_is_none(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{}, {"poll": {"id": "1"}}, {"callback_query": {"id": "1", "from": PERSON}}]
+    "values",
+    [
+        {},
+        {"poll": {"id": "1"}},
+        {"callback_query": {"id": "1", "from": PERSON}},
+        # Two bots in one group, both of which answer everything.
+        {"message": message(text="/stop@other_bot now", **mark("bot_command", 0, 15))},
+        {"edited_message": message(text="/stop@other_bot", **mark("bot_command", 0, 15))},
+    ],
 )
 def test_what_nobody_knows_tells_nothing(values: Json) -> None:
     update = read_update({"update_id": 9, **values})

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,14 +74,19 @@ def test_u5_secrets_are_masked_in_every_piece_and_in_the_step(tmp_path: Path) ->
         [
             TextBlock(f"swordfish password: hunter2 {pem}"),
             CallBlock("c1", "read", {"swordfish": 'npm_abcdefghijklmnop "swordfish"'}),
+            CallBlock(
+                "c2", "login", {"password": "pear", "deep": [{"githubToken": "plumplum", "token": "few"}]}
+            ),
             ResultBlock("c1", "read", "ya29.abcdefghijkl pypi-abcdefghijklmnop", "success"),
         ],
     )
-    log.write(send(build(tmp_path), [message], words="swordfish"))
+    sent = send(build(tmp_path), [message], words="swordfish")
+    log.write(msgspec.structs.replace(sent, sampling={"user": "swordfish"}))
     kept = read_kept(Layout(tmp_path), THREAD)
     told = repr([kept.piece(digest) for digest in kept.digests]) + repr(kept.steps)
-    for secret in ("swordfish", "hunter2", "abc\\n", "npm_a", "ya29.a", "pypi-a"):
+    for secret in ("swordfish", "hunter2", "abc\\n", "npm_a", "ya29.a", "pypi-a", "pear", "plumplum"):
         assert secret not in told
+    assert '"token":"few"' in told
     assert "The word is •••." in read_account(kept, 0).system
     path = Layout(tmp_path).kept_requests(THREAD)
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
@@ -224,6 +230,13 @@ async def test_u5_trouble_with_the_disk_is_said_once_and_ends_nothing(
     def refuse(handle: int, data: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
+    path = Layout(tmp_path).kept_requests(THREAD)
+    size = path.stat().st_size
+    monkeypatch.setattr(os, "write", lambda handle, data: write(handle, data[:9]))
+    with pytest.raises(OSError, match="full"):
+        log.write(send(build(tmp_path), said("one", "two"), "run_0"))
+    # What fitted of it is taken back.
+    assert path.stat().st_size == size
     monkeypatch.setattr(os, "write", refuse)
     with caplog.at_level(logging.WARNING):
         for number in range(3):

@@ -34,6 +34,8 @@ async def test_u5_the_numbers_of_the_next_turn_add_up_and_every_row_has_its_text
     assert now["window"] > now["totalTokens"] > now["stableTokens"] > 0
     assert any("Be kind." in section["text"] for section in now["sections"])
     assert {"name": "agents"}.items() <= now["leftOut"][0].items()
+    rows = [*now["sections"], *now["leftOut"]]
+    assert str(served.site.layout.root) not in str([(row["source"], row["reason"]) for row in rows])
     assert all(f'"name": "{row["name"]}"' in row["text"] for row in now["tools"]["items"])
     assert [row["title"] for row in now["history"]["items"]] == ["user", "assistant", "user", "assistant"]
     assert "← read (" in now["history"]["items"][2]["text"]
@@ -118,15 +120,16 @@ async def test_u5_what_is_gone_or_no_file_of_ours_is_said_in_words(served: Serve
 async def test_u5_a_long_history_is_told_page_by_page(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(context, "PAGE", 2)
     for number in range(3):
         await chat(served.client, "room", user(f"u{number}", "hello"))
-    for path in ("context", "context/turns/3"):
+    for path, limit in (("context", "PAGE"), ("context/turns/3", "PAGE"), ("context", "PAGE_BYTES")):
+        monkeypatch.setattr(context, limit, 2)
         seen: list[str] = []
         before = ""
         while True:
             view = await get(served, f"{ROOM}/{path}{before}")
             group = (view.get("now") or view["read"])["history"]
+            assert len(group["items"]) <= (2 if limit == "PAGE" else 1)
             seen = [*(row["name"] for row in group["items"]), *seen]
             if group["from"] == 1:
                 break

@@ -50,3 +50,12 @@ async def test_h_a_broken_captain_is_no_missing_one(tmp_path: Path) -> None:
         refused = await served.client.get("/api/members/captain/files")
         assert (refused.status_code, refused.json()["error"]["code"]) == (409, "member")
         assert refused.json()["error"]["message"].startswith("Agent.md:")
+
+
+async def test_a_name_cannot_turn_round_what_stands_beside_it(tmp_path: Path) -> None:
+    root = make_workspace(tmp_path)
+    (root / "members" / "bosun").mkdir(parents=True)
+    (root / "members" / "bosun" / "Agent.md").write_text('---\nname: "Bo\u202esun"\n---\nBe brief.\n')
+    async with serving(make_site(root, opener_for(ScriptedModel(["Aye."])))) as served:
+        members = (await served.client.get("/api/session")).json()["members"]
+        assert [each["name"] for each in members][1:] == [r"Bo\u{202e}sun"]

@@ -39,6 +39,8 @@ async def test_a_thread_is_renamed_archived_and_read(served: Served) -> None:
     assert (await served.client.get("/api/threads")).json()["threads"] == []
     assert len((await served.client.get("/api/threads?archived=true")).json()["threads"]) == 1
     assert (await served.client.patch(ROOM, json={"read": False})).json()["unread"]
+    turned = await served.client.patch(ROOM, json={"title": "gpj.\u202eexe"})
+    assert turned.json()["title"] == r"gpj.\u{202e}exe"
 
 
 async def test_the_bin_keeps_a_thread_until_it_is_restored(served: Served) -> None:

@@ -22,6 +22,8 @@ from shipmate.workspace.upload import UPLOAD_LIMIT, UploadFolder, keep_upload, m
         (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
         (b"RIFF\0\0\0\0WAVEfmt ", "audio/wav"),
         (b"\x1aE\xdf\xa3....", "audio/webm"),
+        (b"\xff\xf3\x84\xc4", "audio/mpeg"),
+        (b"fLaC\0\0\0\x22", "audio/flac"),
         (b"<svg onload=alert(1)>", "text/plain"),
         (b"<html><script>", "text/plain"),
         ("说明".encode(), "text/plain"),

@@ -66,7 +66,16 @@ async def hearing(served: Served) -> AsyncGenerator[Hearing]:
         yield heard
 
 
-async def test_u7_a_page_is_told_of_threads_runs_approvals_and_files(served: Served, tmp_path: Path) -> None:
+async def test_u7_a_page_is_told_of_threads_runs_approvals_and_files(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def refuse(*_: object) -> None:
+        loop.call_soon_threadsafe(failed.set)
+        raise OSError("the disk refuses")
+
     async with hearing(served) as page, hearing(served) as other:
         saying = asyncio.create_task(chat(served.client, "room", user("u1", "count slowly")))
         assert (await page.until("runs"))["runs"] == [ROOM]
@@ -83,6 +92,10 @@ async def test_u7_a_page_is_told_of_threads_runs_approvals_and_files(served: Ser
         (tmp_path / "memory" / os.fsdecode(b"\xff.md")).write_text("Written elsewhere.\n")
         while "memory/\ufffd.md" not in (await page.until("files"))["files"]:
             pass
+        # Nor does a look that fails.
+        monkeypatch.setattr(news, "_stamps", refuse)
+        await failed.wait()
+        monkeypatch.undo()
         (tmp_path / "memory" / "MEMORY.md").write_text("The harbour is north.\n")
         while "memory/MEMORY.md" not in (await page.until("files"))["files"]:
             pass
@@ -91,6 +104,9 @@ async def test_u7_a_page_is_told_of_threads_runs_approvals_and_files(served: Ser
         while "memory/MEMORY.md" not in told[-1]["files"]:
             told.append(await other.change())
         assert len(told) < 20
+        monkeypatch.setattr(news, "NAMED_FILES", 0)
+        (tmp_path / "memory" / "MEMORY.md").unlink()
+        assert (await page.until("files"))["files"] == [], "too many to name"
 
 
 async def test_u7_an_idle_page_costs_less_than_a_kilobyte_a_minute(
@@ -143,3 +159,6 @@ async def test_u7_pages_are_bounded_and_end_with_the_server(
         assert "when it is back" in [line async for line in page.lines][-2]
     async with hearing(served):
         pass
+    # Nobody looks at the disk for nobody.
+    looking = [task for task in asyncio.all_tasks() if "News._look" in repr(task.get_coro())]
+    await asyncio.wait_for(asyncio.gather(*looking, return_exceptions=True), LONG)

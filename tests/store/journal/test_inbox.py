@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from stat import S_ISDIR
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -418,7 +419,9 @@ async def test_numbers_go_on_when_a_file_with_nothing_left_in_it_is_written_anew
 Step = tuple[str, int, int]
 steps = st.lists(
     st.tuples(
-        st.sampled_from(["accept", "take", "ask", "leave", "stop", "withdraw", "finish", "wait", "reload"]),
+        st.sampled_from(
+            ["accept", "hear", "take", "ask", "leave", "stop", "withdraw", "finish", "wait", "reload"]
+        ),
         st.integers(0, 5),
         st.integers(0, 2),
     ),
@@ -433,6 +436,8 @@ async def play(inbox: JournalInbox, step: Step, clock: Clock) -> None:
     rows = [row] if row else []
     if what == "accept":
         await inbox.accept(message)
+    elif what == "hear" and row:
+        await inbox.hear(row, msgspec.structs.replace(message, text=f"heard {number}"))
     elif what == "take":
         await inbox.take(rows, run)
     elif what == "ask":

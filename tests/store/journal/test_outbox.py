@@ -186,3 +186,55 @@ async def test_receipts_of_a_file_written_anew_are_forgotten_after_their_time_to
     assert len(await JournalOutbox(LAYOUT, disk, lambda: now).list()) == 1
     now += timedelta(days=31)
     assert await JournalOutbox(LAYOUT, disk, lambda: now).list() == []
+
+
+async def test_what_closed_a_question_is_known_as_long_as_the_question(disk: MemoryDisk) -> None:
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    outbox = JournalOutbox(LAYOUT, disk, lambda: now)
+    asked = EgressMessage(thread_id=ROOM, text="May I?", extra={"name": "q", "approval": "apr_1"})
+    told = EgressMessage(
+        thread_id=ROOM, text="Allowed.", extra={"name": "c", "closes": "apr_1", "edits": "r1"}
+    )
+    for place, send in enumerate((asked, told)):
+        await outbox.intend("", str(place), [send])
+        row = await begin(outbox)
+        assert row is not None
+        await outbox.sent(row, "r1")
+    # Else it would be closed anew each day.
+    now += timedelta(days=20)
+    await outbox.intend("", "2", sends("later"))
+    row = await begin(outbox)
+    assert row is not None
+    await outbox.sent(row, "r2")
+    assert [each.message.text for each in await outbox.list()] == ["May I?", "Allowed.", "later"]
+
+
+async def test_what_is_gone_is_uncertain_when_the_process_ends_while_it_is_sent_anew(
+    disk: MemoryDisk,
+) -> None:
+    outbox = opened(disk)
+    (message,) = sends("one …")
+    row = await outbox.preview("run_1", "1", message)
+    assert row is not None
+    await outbox.shown(row, "p1")
+    await outbox.intend("run_1", "1", sends("one two"))
+    (row,) = await outbox.open(ROOM)
+    row = await outbox.begin(await outbox.gone(row))
+    assert (row.receipt, row.is_gone) == (None, True)
+    later = opened(disk)
+    assert [(each.status, each.is_gone) for each in await later.doubt()] == [("uncertain", True)]
+
+
+async def test_a_preview_that_was_on_its_way_when_the_whole_came_may_be_there_besides(
+    disk: MemoryDisk,
+) -> None:
+    outbox = opened(disk)
+    row = await outbox.preview("run_1", "1", *sends("The beg"))
+    assert row is not None
+    await outbox.intend("run_1", "1", sends("The whole"))
+    # The process ends before the platform has answered.
+    later = opened(disk)
+    assert await later.doubt() == []
+    assert [(each.status, each.has_stray) for each in await later.list()] == [("waiting", True)]
+    await outbox.shown(row, "p1")
+    assert [(each.receipt, each.has_stray) for each in await opened(disk).list()] == [("p1", False)]

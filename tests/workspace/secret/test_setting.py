@@ -148,5 +148,8 @@ def test_c19_every_field_of_the_configuration_was_decided_on() -> None:
             is_public((*place, *more)) or is_address((*place, *more)) for more in ((), ("*",), ("*", "*"))
         )
     }
-    assert hidden == {("llm", "apiKey"), ("llm", "fallback"), ("mcp", "servers"), ("env",), ("adapters",)}
+    keys = {("speech", side, "apiKey") for side in ("transcriber", "speaker")}
+    assert (
+        hidden == {("llm", "apiKey"), ("llm", "fallback"), ("mcp", "servers"), ("env",), ("adapters",)} | keys
+    )
     assert {field.encode_name for field in msgspec.structs.fields(Llm)} >= {"apiKey", "baseUrl"}

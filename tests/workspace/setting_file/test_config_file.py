@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shipmate.errors import ConfigError
+from shipmate.errors import ConfigError, WorkspaceError
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.setting_file.config_file import put_key, read_object, write_key
 
@@ -66,3 +66,17 @@ def test_a_broken_file_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
         write_key(layout, layout.config, "llm", {})
     assert layout.config.read_text() == '{"llm": '
+
+
+def test_a_link_is_followed_within_the_workspace_and_no_further(tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "w")
+    (layout.root / "conf").mkdir(parents=True)
+    layout.config.symlink_to("conf/ship.json")
+    assert write_key(layout, layout.config, "llm", 1)
+    assert read_object(layout.root / "conf/ship.json") == {"llm": 1}
+    layout.config.unlink()
+    (tmp_path / "theirs.json").write_text("{}")
+    layout.config.symlink_to(tmp_path / "theirs.json")
+    with pytest.raises(WorkspaceError, match=r"ship\.json is a link that leads out of the workspace"):
+        write_key(layout, layout.config, "llm", 2)
+    assert (tmp_path / "theirs.json").read_text() == "{}"

@@ -3,6 +3,7 @@ import { enc, query, request } from "./client";
 import type * as T from "./types";
 
 const thread = (id: string) => `/api/threads/${enc(id)}`;
+const task = (id: string) => `/api/tasks/${enc(id)}`;
 const memberFile = (member: string, name: string) => `/api/members/${enc(member)}/files/${enc(name)}`;
 
 export const api = {
@@ -106,6 +107,14 @@ export const api = {
   pair: (code: string, person?: string) => request<T.Paired>("POST", "/api/people", { code, person }),
   refuseCode: (code: string) => request<void>("DELETE", `/api/people/codes/${enc(code)}`),
   part: (id: string) => request<void>("DELETE", `/api/people/paired/${enc(id)}`),
+  tasks: () => request<{ tasks: T.Task[] }>("GET", "/api/tasks"),
+  task: (id: string) => request<T.TaskDetail>("GET", task(id)),
+  checkTask: (text: string) => request<T.Task>("POST", "/api/tasks/check", { text }),
+  saveTask: (id: string, text: string, version: string | null) =>
+    request<{ version: string; task: T.Task }>("PUT", task(id), { text, version }),
+  deleteTask: (id: string, version: string) => request<void>("DELETE", `${task(id)}${query({ version })}`),
+  beginTask: (id: string) => request<{ threadId: string }>("POST", `${task(id)}/run`),
+  switchTask: (id: string, on: boolean) => request<T.Task>("POST", `${task(id)}/${on ? "resume" : "pause"}`),
   usage: (days: number) => request<T.Usage>("GET", `/api/usage${query({ days })}`),
   audit: (before?: number) => request<T.Audit>("GET", `/api/audit${query({ limit: 100, before })}`),
   doctor: () => request<{ findings: T.Finding[] }>("GET", "/api/doctor"),

@@ -39,9 +39,18 @@ export type Gate = "open" | "offline" | "login" | "setup";
 export const gate = new Cell<Gate>("open");
 
 let csrf = "";
+// Whom this page speaks to.
+let workspace = "";
 
-export function setCsrf(value: string): void {
-  csrf = value;
+/** Takes what the server said of itself. When another workspace is served here now the page begins anew, and nothing goes on. */
+export async function meet(found: { csrf: string; workspace: { id: string } }): Promise<void> {
+  if (workspace && found.workspace.id !== workspace) {
+    // What was written for the first one is not for it.
+    window.location.reload();
+    await new Promise(() => undefined);
+  }
+  csrf = found.csrf;
+  workspace = found.workspace.id;
 }
 
 export function csrfHeader(): Record<string, string> {
@@ -111,7 +120,7 @@ export async function request<T>(method: string, path: string, body?: unknown): 
 export async function refreshCsrf(): Promise<boolean> {
   const response = await send("GET", "/api/session");
   if (!response.ok) return false;
-  setCsrf(((await response.json()) as { csrf: string }).csrf);
+  await meet((await response.json()) as { csrf: string; workspace: { id: string } });
   return true;
 }
 

@@ -5,7 +5,7 @@ export interface Member {
   id: string;
   name: string;
   description: string;
-  kind: "native" | "cli";
+  kind: "native" | "claude-code" | "openai-codex" | "google-gemini";
 }
 
 export type Mode = "ask" | "preview" | "auto-edit" | "read-only" | "yolo";
@@ -57,6 +57,8 @@ export interface Metadata {
   sourceTag?: string;
   toolMs?: Record<string, number>;
   replacedBy?: string;
+  /** The words were heard, not typed. */
+  spoken?: boolean;
 }
 
 export interface DataParts {
@@ -408,6 +410,43 @@ export interface Usage {
   days: UsageRow[];
   models: UsageRow[];
   total: UsageRow;
+}
+
+export interface Occurrence {
+  task: string;
+  due: string;
+  status: "claimed" | "fired" | "replied" | "quiet" | "suspended" | "stopped" | "failed" | "missed" | "uncertain";
+  at: string;
+  byHand?: boolean;
+  threadId?: string;
+  runId?: string;
+  until?: string;
+  count?: number;
+  why?: string;
+}
+
+export interface Task {
+  id: string;
+  title: string;
+  state: "waiting" | "manual" | "paused" | "done" | "broken";
+  when: string;
+  kind: "manual" | "once" | "every" | "heartbeat" | "cron" | null;
+  zone: string;
+  member: string | null;
+  threadId: string;
+  deliver: string[];
+  catchUp: string;
+  problem: { en: string; zh: string } | null;
+  upcoming: string[];
+  last: Occurrence | null;
+  listed: number;
+}
+
+export interface TaskDetail {
+  task: Task;
+  text: string;
+  version: string;
+  occurrences: Occurrence[];
 }
 
 export interface AuditEvent {

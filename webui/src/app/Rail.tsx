@@ -12,6 +12,7 @@ const LINKS: { page: PageName | ""; icon: IconName; word: Word }[] = [
   { page: "members", icon: "users", word: "nav.members" },
   { page: "memory", icon: "book", word: "nav.memory" },
   { page: "skills", icon: "spark", word: "nav.skills" },
+  { page: "tasks", icon: "clock", word: "nav.tasks" },
   { page: "priming", icon: "script", word: "nav.priming" },
   { page: "platforms", icon: "signal", word: "nav.platforms" },
   { page: "usage", icon: "chart", word: "nav.usage" },

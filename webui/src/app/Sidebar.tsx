@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { api } from "../api/api";
 import { useChange } from "../api/live";
 import { hasMoreThreads, showMoreThreads, threads } from "../api/threads";
@@ -13,6 +13,7 @@ import { useSession } from "./session";
 import { ThreadList } from "./ThreadList";
 
 const FOUND = 50;
+const SHELVED = 100;
 
 type Shelf = "open" | "archived" | "bin";
 
@@ -51,7 +52,7 @@ export function Sidebar({ current, onNew }: { current: string | undefined; onNew
       ) : shelf === "open" ? (
         <ThreadList threads={open} current={current} shelf="open" onMore={hasMore ? () => void showMoreThreads() : undefined} />
       ) : (
-        <Stored shelf={shelf} current={current} />
+        <Stored key={shelf} shelf={shelf} current={current} />
       )}
       <div className="side-foot" role="group" aria-label={t("shelf")}>
         {(["open", "archived", "bin"] as const).map((name) => (
@@ -64,11 +65,29 @@ export function Sidebar({ current, onNew }: { current: string | undefined; onNew
   );
 }
 
-function Stored({ shelf, current }: { shelf: "archived" | "bin"; current: string | undefined }) {
-  const found = useLoad(() => api.threads({ [shelf === "bin" ? "bin" : "archived"]: true, limit: 100 }), shelf);
-  useChange(["threads"], () => void found.reload());
-  if (found.error) return <Problem error={found.error} onRetry={() => void found.reload()} />;
-  return <ThreadList threads={found.data?.threads} current={current} shelf={shelf} onChange={() => void found.reload()} />;
+/** Reads as many pages of a shelf as are shown. */
+async function readShelf(shelf: Exclude<Shelf, "open">, pages: number): Promise<{ threads: Thread[]; next: string | null }> {
+  const threads: Thread[] = [];
+  let next: string | null = null;
+  for (let page = 0; page < pages && (page === 0 || next); page++) {
+    const found = await api.threads({ [shelf]: true, limit: SHELVED, before: next ?? undefined });
+    threads.push(...found.threads);
+    next = found.next;
+  }
+  return { threads, next };
+}
+
+function Stored({ shelf, current }: { shelf: Exclude<Shelf, "open">; current: string | undefined }) {
+  const pages = useRef(1);
+  const found = useLoad(() => readShelf(shelf, pages.current), shelf);
+  const reload = () => void found.reload();
+  useChange(["threads"], reload);
+  const more = () => {
+    pages.current++;
+    reload();
+  };
+  if (found.error) return <Problem error={found.error} onRetry={reload} />;
+  return <ThreadList threads={found.data?.threads} current={current} shelf={shelf} onChange={reload} onMore={found.data?.next ? more : undefined} />;
 }
 
 function Found({ words, current }: { words: string; current: string | undefined }) {

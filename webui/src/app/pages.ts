@@ -8,6 +8,7 @@ export const pages = {
   members: lazy(() => import("../page/Members")),
   memory: lazy(() => import("../page/Memory")),
   skills: lazy(() => import("../page/Skills")),
+  tasks: lazy(() => import("../page/Tasks")),
   priming: lazy(() => import("../page/Priming")),
   platforms: lazy(() => import("../page/Platforms")),
   usage: lazy(() => import("../page/Usage")),

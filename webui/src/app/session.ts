@@ -1,6 +1,6 @@
 import { createContext, useContext } from "react";
 import { api } from "../api/api";
-import { ApiError, Cell, gate, setCsrf } from "../api/client";
+import { ApiError, Cell, gate, meet } from "../api/client";
 import type { Session } from "../api/types";
 import { followLanguage } from "../i18n";
 
@@ -10,7 +10,7 @@ export const sessionError = new Cell<Error | undefined>(undefined);
 export async function loadSession(): Promise<void> {
   try {
     const found = await api.session();
-    setCsrf(found.csrf);
+    await meet(found);
     await followLanguage(found.language);
     session.set(found);
     sessionError.set(undefined);

@@ -1,12 +1,13 @@
 import { memo, useState } from "react";
 import { api } from "../api/api";
 import type { DataParts, Message } from "../api/types";
-import { go } from "../app/route";
+import { go, link } from "../app/route";
 import { useT } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { OpenContext } from "../context/opened";
 import { CopyButton } from "../ui/CopyButton";
 import { Icon } from "../ui/Icon";
+import { reveal } from "../ui/reveal";
 import { IconButton } from "../ui/IconButton";
 import { sayError } from "../ui/toast";
 import { readDraft } from "../page/draft";
@@ -49,11 +50,14 @@ function UserMessage({ message, thread, threadId }: Props) {
   const place = editKey(threadId, message.id);
   const [isEditing, setEditing] = useState(() => readDraft(place) !== undefined);
   const text = messageText(message);
+  const isSpoken = message.metadata?.spoken === true;
   const isWaiting = thread.waiting.some((one) => one.id === message.id);
   const resend = async (words: string): Promise<boolean> => {
     try {
       const branch = await api.branch(threadId, message.id, words);
-      leaveFor(branch.threadId, { text: words, files: message.parts.filter((part) => part.type === "file") });
+      // Words that were heard and then mended are not heard again.
+      const files = isSpoken ? [] : message.parts.filter((part) => part.type === "file");
+      leaveFor(branch.threadId, { text: words, files });
       go("t", branch.threadId);
       return true;
     } catch (error) {
@@ -61,8 +65,16 @@ function UserMessage({ message, thread, threadId }: Props) {
       return false;
     }
   };
+  // What no person said comes from a task.
+  const task = /^(?:task|heartbeat):(.+)$/.exec(message.metadata?.sourceTag ?? "")?.[1];
   return (
-    <article className="message user" data-row={message.id} aria-label={t("from.you")}>
+    <article className="message user" data-row={message.id} aria-label={t(task ? "from.task" : "from.you")}>
+      {task && (
+        <a className="badge" href={link("tasks", task)}>
+          <Icon name="clock" tiny />
+          {reveal(task)}
+        </a>
+      )}
       {isEditing ? (
         <EditMessage place={place} text={text} onSend={resend} onClose={() => setEditing(false)} />
       ) : (
@@ -79,8 +91,13 @@ function UserMessage({ message, thread, threadId }: Props) {
             </p>
           )}
           <footer className="message-tools">
+            {isSpoken && (
+              <span role="img" aria-label={t("voice.spoken")} title={t("voice.spoken")}>
+                <Icon name="mic" tiny />
+              </span>
+            )}
             {message.metadata?.timestamp && <time>{format.time(message.metadata.timestamp)}</time>}
-            <IconButton icon="edit" look="small" label={t("edit")} onClick={() => setEditing(true)} />
+            {!task && <IconButton icon="edit" look="small" label={t("edit")} onClick={() => setEditing(true)} />}
             {text && <PinButton text={text} message={message} thread={thread} />}
             <CopyButton text={text} />
             <OpenContext messageId={message.id} />

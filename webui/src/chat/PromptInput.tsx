@@ -32,6 +32,7 @@ export function PromptInput({ place, placeholder, isBusy, returned, onSend, onSt
   const [text, setText, takeWords] = useWords(place);
   const attachments = useAttachments(place);
   const isOver = useDrop(attachments.add);
+  const [recorded, setRecorded] = useState<File>();
   const sending = useRef<string | undefined>(undefined);
   usePromptFocus(area);
 
@@ -64,6 +65,13 @@ export function PromptInput({ place, placeholder, isBusy, returned, onSend, onSt
   const send = () => {
     if (canSend) void give(attachments.files, onSend);
   };
+  // What was recorded goes as soon as it is uploaded, with the words beside it; other files stay for the next message.
+  useEffect(() => {
+    const part = attachments.items.find((item) => item.whole === recorded && item.part)?.part;
+    if (!recorded || !part) return;
+    setRecorded(undefined);
+    void give([part], onSend);
+  }, [attachments.items, recorded]);
   const steer = () => {
     if (text.trim() && onSteer) void give([], (draft) => onSteer(draft.text));
   };
@@ -116,7 +124,12 @@ export function PromptInput({ place, placeholder, isBusy, returned, onSend, onSt
           }}
         />
         <IconButton icon="clip" label={t("attach")} onClick={() => picker.current?.click()} />
-        <VoiceButton onRecorded={(file) => attachments.add([file])} />
+        <VoiceButton
+          onRecorded={(file) => {
+            attachments.add([file]);
+            setRecorded(file);
+          }}
+        />
         <span className="grow" />
         {isBusy && onSteer && (
           <button type="button" className="button small quiet" disabled={!text.trim()} onClick={steer} title={t("steer.hint")}>

@@ -2,52 +2,77 @@ import { useEffect, useRef, useState } from "react";
 import { useT } from "../i18n";
 import { IconButton } from "../ui/IconButton";
 import { say } from "../ui/toast";
+import { LONGEST_SECONDS, record, type Recording } from "./voice";
 
 const isSupported = typeof MediaRecorder !== "undefined" && navigator.mediaDevices !== undefined;
+const TICK_MS = 100;
 
-/** Records speech where the browser allows it; the recording becomes an attachment. */
+/** Records speech where the browser allows it: shows that it does and how loud, and sends or forgets it. */
 export function VoiceButton({ onRecorded }: { onRecorded: (file: File) => void }) {
   const t = useT();
-  const recorder = useRef<MediaRecorder | undefined>(undefined);
-  const [seconds, setSeconds] = useState<number>();
+  const recording = useRef<Recording | undefined>(undefined);
+  const [begun, setBegun] = useState<number>();
+  const [now, setNow] = useState({ level: 0, seconds: 0 });
+  const [isMaking, setMaking] = useState(false);
 
-  useEffect(() => {
-    if (seconds === undefined) return;
-    const timer = window.setTimeout(() => setSeconds(seconds + 1), 1000);
-    return () => window.clearTimeout(timer);
-  }, [seconds]);
-  useEffect(() => () => recorder.current?.stream.getTracks().forEach((track) => track.stop()), []);
-
-  if (!isSupported) return null;
-
+  const end = () => {
+    const ended = recording.current;
+    recording.current = undefined;
+    setBegun(undefined);
+    return ended;
+  };
+  const send = async () => {
+    const made = end();
+    if (!made) return;
+    setMaking(true);
+    await made.finish().then(onRecorded, () => say(t("voice.empty"), true));
+    setMaking(false);
+  };
   const start = async () => {
     try {
-      const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
-      const pieces: Blob[] = [];
-      const made = new MediaRecorder(stream);
-      made.ondataavailable = (event) => pieces.push(event.data);
-      made.onstop = () => {
-        stream.getTracks().forEach((track) => track.stop());
-        setSeconds(undefined);
-        const type = made.mimeType.split(";")[0] || "audio/webm";
-        onRecorded(new File(pieces, `voice.${type.split("/")[1] ?? "webm"}`, { type }));
-      };
-      recorder.current = made;
-      made.start();
-      setSeconds(0);
+      recording.current = await record();
+      setNow({ level: 0, seconds: 0 });
+      setBegun(performance.now());
     } catch {
       say(t("voice.refused"), true);
     }
   };
 
-  if (seconds === undefined) return <IconButton icon="mic" label={t("voice.start")} onClick={() => void start()} />;
+  useEffect(() => {
+    if (begun === undefined) return;
+    const timer = window.setInterval(() => {
+      const seconds = Math.floor((performance.now() - begun) / 1000);
+      setNow({ level: recording.current?.level() ?? 0, seconds });
+      if (seconds >= LONGEST_SECONDS) void send();
+    }, TICK_MS);
+    return () => window.clearInterval(timer);
+  }, [begun]);
+  useEffect(() => () => end()?.cancel(), []);
+
+  if (!isSupported) return null;
+  if (begun === undefined) {
+    return <IconButton icon="mic" label={t("voice.start")} disabled={isMaking} onClick={() => void start()} />;
+  }
   return (
-    <button type="button" className="button small danger" onClick={() => recorder.current?.stop()}>
+    <div
+      className="recording"
+      role="group"
+      aria-label={t("voice.recording")}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.stopPropagation();
+        end()?.cancel();
+      }}
+    >
+      <IconButton icon="cross" label={t("voice.cancel")} onClick={() => end()?.cancel()} />
       <span className="dot running" />
-      <span className="numeric">
-        {Math.floor(seconds / 60)}:{String(seconds % 60).padStart(2, "0")}
+      <span className="numeric" role="timer">
+        {Math.floor(now.seconds / 60)}:{String(now.seconds % 60).padStart(2, "0")}
       </span>
-      {t("voice.stop")}
-    </button>
+      <meter max={1} value={now.level} aria-label={t("voice.level")} />
+      <button type="button" className="button small primary" autoFocus onClick={() => void send()}>
+        {t("voice.send")}
+      </button>
+    </div>
   );
 }

@@ -60,4 +60,5 @@ script.onload = () => {
   });
   parent.postMessage("ready", location.origin);
 };
-document.head.append(script);
+// Opened by itself, it would hear and answer nobody but itself.
+if (parent !== window) document.head.append(script);

@@ -3,6 +3,8 @@ import { useT } from "../i18n";
 import { CodeBlock } from "./CodeBlock";
 
 const PATIENCE_MS = 15_000;
+/** How much smaller than drawn a diagram may be shown. */
+const READABLE = 0.75;
 
 let frame: Promise<Window> | undefined;
 let count = 0;
@@ -31,7 +33,7 @@ async function draw(text: string, isDark: boolean): Promise<string> {
   const drawer = await open();
   const id = ++count;
   return new Promise((resolve, reject) => {
-    const hear = (event: MessageEvent<{ id: number; svg?: string; width?: number }>) => {
+    const hear = (event: MessageEvent<{ id: number; svg?: string }>) => {
       if (event.source !== drawer || event.data.id !== id) return;
       end();
       if (event.data.svg) resolve(event.data.svg);
@@ -89,9 +91,17 @@ export default function Diagram({ code }: { code: string }) {
     };
   }, [code, isDark]);
   if (!svg) return <CodeBlock code={code} language="mermaid" />;
+  const width = Number(/^<svg[^>]*? width="([\d.]+)"/.exec(svg)?.[1] ?? 0);
   return (
     <figure className="diagram">
-      <img src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`} alt={t("diagram", { text: code.slice(0, 200) })} />
+      {/* On a narrow screen it is scrolled: made to fit, its words could not be read. */}
+      <div className="diagram-view" tabIndex={0}>
+        <img
+          src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`}
+          alt={t("diagram", { text: code.slice(0, 200) })}
+          style={{ minWidth: Math.round(width * READABLE) }}
+        />
+      </div>
       <details className="fold">
         <summary>{t("diagram.source")}</summary>
         <CodeBlock code={code} language="mermaid" />

@@ -147,7 +147,7 @@ class FeishuAdapter(Adapter):
 
     async def send(self, message: OutgoingMessage) -> str:
         """Send words as a post, what changes or asks as a card, and files as what they are."""
-        self._sends.step()
+        self._sends.step(is_preview=message.kind == "preview")
         if message.file is not None:
             return await self._send_file(message, message.file)
         try:
@@ -292,7 +292,7 @@ class FeishuAdapter(Adapter):
         raise FeishuRefusedError(BAD_PARAMETER, "the topic holds no message")
 
     async def _change(self, sent_id: str, message: OutgoingMessage, *, is_plain: bool) -> None:
-        self._edits.step()
+        self._edits.step(is_preview=message.kind == "preview")
         path = f"{MESSAGES}/{quote(sent_id, safe='')}"
         try:
             await self._api.call("PATCH", path, {"content": make_card(message, is_plain=is_plain)})

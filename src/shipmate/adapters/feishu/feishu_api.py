@@ -35,6 +35,8 @@ LONGEST_REASON = 300
 Content: TypeAlias = bytes | StreamedContent | None
 # How often one call may be made in a second and a minute; the platform's own limits are 50 and 1000.
 SECOND, MINUTE = 45, 950
+# Which share of that previews may take: answers have room besides them.
+PREVIEW_SHARE = 0.75
 
 
 class FeishuRefusedError(SendRefusedError):
@@ -53,11 +55,13 @@ class FeishuPace:
         self._clock = clock
         self._times: deque[float] = deque(maxlen=MINUTE)
 
-    def step(self) -> None:
+    def step(self, *, is_preview: bool = False) -> None:
         """Count a call; raise SendLaterError with how long to wait when it would be one too many."""
         now = self._clock()
         wait = 0.0
-        for count, seconds in ((SECOND, 1.0), (MINUTE, 60.0)):
+        share = PREVIEW_SHARE if is_preview else 1.0
+        for limit, seconds in ((SECOND, 1.0), (MINUTE, 60.0)):
+            count = int(share * limit)
             if len(self._times) >= count:
                 wait = max(wait, self._times[-count] + seconds - now)
         if wait > 0:

@@ -9,7 +9,7 @@ from shipmate.adapters.feishu.feishu_api import encode
 from shipmate.delivery.adapter import Button, OutgoingMessage
 
 # What calls people up; only their platform may write it, or a member could be led to call up everybody.
-CALL = re.compile(r"<(?=\s*/?\s*at\b)", re.IGNORECASE)
+CALL = re.compile(r"<(?=\s*(?:/\s*)?at\b)", re.IGNORECASE)
 ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 

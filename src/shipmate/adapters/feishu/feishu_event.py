@@ -33,7 +33,7 @@ def read_message(platform: str, payload: JsonObject, bot_id: str) -> AdapterEven
     if not (_is_id(message_id) and _is_id(chat_id)):
         return None
     is_private = message.get("chat_type") == "p2p"
-    people = {each.get("key"): each for each in message.get("mentions") or () if isinstance(each, dict)}
+    people = {str(each.get("key")): each for each in _list(message, "mentions") if isinstance(each, dict)}
     text, files, voice = _read_content(message_id, str(message.get("message_type")), message, people, bot_id)
     return AdapterEvent(
         platform=platform,
@@ -90,8 +90,8 @@ def _read_content(
 ) -> tuple[str, tuple[RemoteFile, ...], RemoteFile | None]:
     """Return the words, files and voice of a message."""
     try:
-        content = json.loads(message.get("content") or "")
-    except ValueError:
+        content = json.loads(str(message.get("content") or ""))
+    except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
         return "", (), None
@@ -128,7 +128,7 @@ def _read_post(content: JsonObject) -> tuple[str, list[tuple[Any, str]]]:
         content = next((each for each in content.values() if isinstance(each, dict)), {})
     keys: list[tuple[Any, str]] = []
     lines = [str(content.get("title") or "")]
-    for line in content.get("content") or ():
+    for line in _list(content, "content"):
         lines.append("".join(_read_pieces(line, keys)))
     return "\n".join(lines).strip(), keys
 
@@ -184,6 +184,11 @@ def _id_of(mention: JsonObject) -> str:
 
 def _is_id(value: Any) -> TypeGuard[str]:
     return isinstance(value, str) and value.replace("_", "").isalnum() and len(value) < 100
+
+
+def _list(value: JsonObject, key: str) -> list[Any]:
+    found = value.get(key)
+    return found if isinstance(found, list) else []
 
 
 def _object(value: Any, key: str) -> JsonObject:

@@ -37,6 +37,7 @@ from shipmate.errors import (
     SendError,
     SendLaterError,
     SendRefusedError,
+    ShipmateError,
 )
 from shipmate.values.adapter_event import RemoteFile
 from shipmate.values.event import AdapterCapabilities
@@ -65,6 +66,14 @@ class TelegramSettings(AdapterSettings, frozen=True, kw_only=True):
     webhook_url: Annotated[str, Meta(description="where Telegram calls, ending in /hooks/<name>")] = ""
     secret: Annotated[str, Meta(description="what proves that Telegram calls, as ${VARIABLE}")] = ""
     api_url: Annotated[str, Meta(description="a Bot API server of your own")] = API_URL
+
+
+class _MovedError(ShipmateError):
+    """A group became a supergroup, which has another id; nothing was sent."""
+
+    def __init__(self, chat_id: int) -> None:
+        super().__init__("the group moved")
+        self.chat_id = chat_id
 
 
 class TelegramAdapter(Adapter):
@@ -122,12 +131,19 @@ class TelegramAdapter(Adapter):
     async def send(self, message: OutgoingMessage) -> str:
         """Send a message."""
         await self._pace.keep(message.chat_id, is_preview=message.kind == "preview")
-        values = {"chat_id": message.chat_id, **_place(message), **_keys(message)}
+        try:
+            return await self._send(message, message.chat_id, _place(message))
+        except _MovedError as moved:
+            # What was answered has another number there.
+            return await self._send(message, str(moved.chat_id), _topic(message.thread_id))
+
+    async def _send(self, message: OutgoingMessage, chat_id: str, place: dict[str, Any]) -> str:
+        values = {"chat_id": chat_id, **place, **_keys(message)}
         if message.file is not None:
             sent = await self._upload(message.file, message.text, values)
         else:
             sent = await self._write("sendMessage", message.text, values)
-        return name_message(message.chat_id, int(sent["message_id"]))
+        return name_message(chat_id, int(sent["message_id"]))
 
     async def edit(self, sent_id: str, message: OutgoingMessage) -> None:
         """Change a message."""
@@ -136,7 +152,10 @@ class TelegramAdapter(Adapter):
             raise EditGoneError
         await self._pace.keep(chat_id, is_preview=message.kind == "preview")
         values = {"chat_id": chat_id, "message_id": int(number), **_keys(message)}
-        await self._write("editMessageText", message.text, values)
+        try:
+            await self._write("editMessageText", message.text, values)
+        except _MovedError:
+            raise EditGoneError from None
 
     async def fetch(self, file: RemoteFile) -> AsyncIterator[bytes]:
         """Go over the bytes of a file that was sent to the bot."""
@@ -214,6 +233,8 @@ def _choose_kind(file: OutgoingFile) -> str:
 def _explain(fault: TelegramError) -> dict[str, Any]:
     """Say of a send whether it surely did not happen; a change that changes nothing is none."""
     words = str(fault).lower()
+    if fault.moved_to is not None:
+        raise _MovedError(fault.moved_to) from None
     if UNCHANGED in words:
         return {}
     if any(gone in words for gone in GONE):

@@ -31,12 +31,20 @@ class TelegramError(ShipmateError):
     """Telegram did not do what it was asked. Its words say why."""
 
     def __init__(
-        self, words: str, *, code: int = 0, retry_after: float | None = None, is_unsent: bool = False
+        self,
+        words: str,
+        *,
+        code: int = 0,
+        retry_after: float | None = None,
+        moved_to: int | None = None,
+        is_unsent: bool = False,
     ) -> None:
         super().__init__(words)
         # Telegram's own number, as those of HTTP; 0 where it did not answer.
         self.code = code
         self.retry_after = retry_after
+        # The id of a group that became a supergroup since.
+        self.moved_to = moved_to
         # Nothing of what was asked has left.
         self.is_unsent = is_unsent
 
@@ -104,12 +112,15 @@ class TelegramApi:
         if answer.get("ok") is True:
             return answer.get("result")
         parameters = answer.get("parameters")
-        after = parameters.get("retry_after") if isinstance(parameters, dict) else None
+        if not isinstance(parameters, dict):
+            parameters = {}
+        after, moved_to = parameters.get("retry_after"), parameters.get("migrate_to_chat_id")
         code = answer.get("error_code")
         raise TelegramError(
             self._mask(str(answer.get("description") or f"Telegram answered {status}")[:500]),
             code=code if isinstance(code, int) else status,
             retry_after=float(after) if isinstance(after, int | float) else None,
+            moved_to=moved_to if isinstance(moved_to, int) else None,
         )
 
     def _mask(self, words: str) -> str:

@@ -1,4 +1,4 @@
-"""Keep a bot within what Telegram takes: some 30 messages a second, and 20 a minute in a group.
+"""Keep a bot within what Telegram takes: 30 messages a second, one in a chat, 20 a minute in a group.
 
 What people wait for goes first: a preview that would be too much is shown later, with more in it.
 """
@@ -15,8 +15,10 @@ from shipmate.errors import SendLaterError
 SECOND = 1.0
 MESSAGES = 28
 PREVIEWS = 20
+CHAT_SECONDS = 1.0
 GROUP_PREVIEW_SECONDS = 4.0
-GROUP_COUNT = 1_000
+MINUTE, GROUP_MESSAGES = 60.0, 20
+CHAT_COUNT = 1_000
 
 
 class TelegramPace:
@@ -29,32 +31,32 @@ class TelegramPace:
     ) -> None:
         self._clock = clock
         self._sleep = sleep
-        # When the messages of the last second were sent.
+        # When the messages of the last second were sent, and the last ones of each chat.
         self._sent: deque[float] = deque()
-        self._groups: dict[str, float] = {}
+        self._chats: dict[str, deque[float]] = {}
 
     async def keep(self, chat_id: str, *, is_preview: bool) -> None:
-        """Wait until a message may be sent; raise SendLaterError for a preview that may not be shown now."""
-        while (left := self._left(PREVIEWS if is_preview else MESSAGES)) > 0:
-            if is_preview:
+        """Wait until a message may be sent; raise SendLaterError where that is long, or is no use."""
+        while (left := self._left(chat_id, is_preview=is_preview)) > 0:
+            if is_preview or left > SECOND:
                 raise SendLaterError(retry_after=left)
             await self._sleep(left)
         now = self._clock()
-        if chat_id.startswith("-"):
-            self._keep_group(chat_id, now, is_preview=is_preview)
         self._sent.append(now)
+        if chat_id not in self._chats and len(self._chats) >= CHAT_COUNT:
+            self._chats.clear()
+        self._chats.setdefault(chat_id, deque(maxlen=GROUP_MESSAGES)).append(now)
 
-    def _left(self, limit: int) -> float:
+    def _left(self, chat_id: str, *, is_preview: bool) -> float:
         """Return how long a message more would be too much."""
         now = self._clock()
         while self._sent and now - self._sent[0] >= SECOND:
             self._sent.popleft()
-        return self._sent[-limit] + SECOND - now if len(self._sent) >= limit else 0.0
-
-    def _keep_group(self, chat_id: str, now: float, *, is_preview: bool) -> None:
-        left = self._groups.get(chat_id, -GROUP_PREVIEW_SECONDS) + GROUP_PREVIEW_SECONDS - now
-        if is_preview and left > 0:
-            raise SendLaterError(retry_after=left)
-        if len(self._groups) >= GROUP_COUNT:
-            self._groups.clear()
-        self._groups[chat_id] = now
+        limit = PREVIEWS if is_preview else MESSAGES
+        free = [self._sent[-limit] + SECOND] if len(self._sent) >= limit else []
+        if times := self._chats.get(chat_id):
+            is_group = chat_id.startswith("-")
+            free.append(times[-1] + (GROUP_PREVIEW_SECONDS if is_preview and is_group else CHAT_SECONDS))
+            if is_group and len(times) == GROUP_MESSAGES:
+                free.append(times[0] + MINUTE)
+        return max((at - now for at in free), default=0.0)

@@ -142,6 +142,8 @@ def make_event(platform: str, me: TelegramUser, updates: Sequence[TelegramUpdate
     first = updates[0]
     if first.callback_query is not None:
         return _read_press(platform, first.callback_query)
+    if _is_for_another(first, me):
+        return None
     if edited := first.edited_message or first.edited_channel_post:
         event = _read_message(platform, me, [edited])
         return msgspec.structs.replace(
@@ -149,6 +151,16 @@ def make_event(platform: str, me: TelegramUser, updates: Sequence[TelegramUpdate
         )
     said = [each.said for each in updates if each.said is not None]
     return _read_message(platform, me, said) if said else None
+
+
+def _is_for_another(update: TelegramUpdate, me: TelegramUser) -> bool:
+    """Return whether a command names another bot; whoever answers everything hears it, too."""
+    message = update.said or update.edited_message or update.edited_channel_post
+    first = message.entities[0] if message and message.entities else None
+    if message is None or first is None or first.type != "bot_command" or first.offset:
+        return False
+    _, at, name = message.text[: first.length].partition("@")
+    return bool(at) and name.lower() != me.username.lower()
 
 
 def _read_press(platform: str, press: TelegramPress) -> AdapterEvent | None:

@@ -79,7 +79,8 @@ class ReplyService:
         if repeated := await self._repeated(event):
             return ReplyEffect(decisions=repeated, consumed=True)
         waiting = self._fresh(pending)
-        if isinstance(event, TextEvent) and event.attachments:
+        # The recording of spoken words is nothing beside them.
+        if isinstance(event, TextEvent) and event.attachments and not event.spoken:
             return self._ordinary(event, waiting)
         if not waiting:
             is_reply = isinstance(event, ApprovalReplyEvent) and _parse(event.text) is not None

@@ -156,8 +156,10 @@ def env(context: click.Context, member: str, key: str, is_gone: bool) -> None:
     crew = _crew(context)
     value = None if is_gone else _read_value(key)
     place = set_variable(crew, crew.choose(member), key, value)
-    done = "no longer holds" if is_gone else "holds"
-    echo(f"{place} {done} {key} (mode 0600).")
+    if is_gone:
+        echo(f"{place} no longer holds {key}.")
+    else:
+        echo(f"{place} holds {key} (mode 0600).")
 
 
 def _read_value(key: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import mimetypes
+import os
 import re
+import stat
 from pathlib import Path
 
 from shipmate.errors import MediaError
@@ -15,16 +17,29 @@ from shipmate.workspace.upload import UPLOAD_LIMIT, Upload, Uploads, keep_upload
 NAMED = re.compile(r'(?:^|(?<=\s))@(?:"([^"\n]+)"|(\S+))')
 # Piped text up to here is part of the message; more of it is a file beside it.
 TEXT_LIMIT = 200_000
+HANDED = (Path("/dev/fd"), Path("/proc/self/fd"))
 
 
 def attach_file(uploads: Uploads, path: Path) -> Attachment:
     """Keep a copy of a file, and return what names it in a message."""
     try:
-        with path.open("rb") as file:
-            data = file.read(UPLOAD_LIMIT + 1)
+        data = read_given(path, UPLOAD_LIMIT + 1)
     except OSError as error:
         raise MediaError(f"cannot read {path}: {error.strerror}. Choose another file.") from error
     return _attach(uploads, data, path.name)
+
+
+def read_given(path: Path, limit: int) -> bytes:
+    """Read a file that a person named; raise OSError for a device, or a pipe that may never be written to."""
+    # Without O_NONBLOCK, opening such a pipe would wait for ever.
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb") as file:
+        mode = os.fstat(handle).st_mode
+        # A shell hands `<(command)` over as a pipe it writes to.
+        if not stat.S_ISREG(mode) and not (stat.S_ISFIFO(mode) and path.parent in HANDED):
+            raise OSError(0, "not a regular file")
+        os.set_blocking(handle, True)
+        return file.read(limit)
 
 
 def attach_named(uploads: Uploads, root: Path, text: str) -> tuple[Attachment, ...]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from shipmate.errors import UserError
+from shipmate.cli.terminal.attaching import read_given
+from shipmate.errors import PatternError, UserError
 from shipmate.values.json_schema import find_misfit
 from shipmate.values.nesting import check_nesting
 from shipmate.values.saying import fill, load_sayings
@@ -46,7 +47,9 @@ class Shaped(msgspec.Struct, frozen=True):
             return None, f"it is no JSON: {error}"
         try:
             return value, find_misfit(value, self.schema)
-        except (TypeError, AttributeError, OverflowError, re.error) as error:
+        except PatternError as error:
+            raise UserError(f"--schema cannot be checked: {error}. Mend it and try again.") from error
+        except (TypeError, AttributeError, OverflowError) as error:
             raise UserError(f"--schema is no JSON schema: {error}. Mend it and try again.") from error
 
 
@@ -67,8 +70,7 @@ def load_schema(given: str, language: str) -> Shaped:
 
 
 def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
-        data = file.read(SCHEMA_LIMIT + 1)
+    data = read_given(path, SCHEMA_LIMIT + 1)
     if len(data) > SCHEMA_LIMIT:
         raise UserError(f"{path} is larger than any schema. Give another file.")
     return data

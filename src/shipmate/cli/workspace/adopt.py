@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from shipmate.cli.place import PLATFORM, find_layout
-from shipmate.cli.terminal.tongue import echo
+from shipmate.cli.terminal.tongue import echo, say
 from shipmate.cli.workspace.inspection import Drawing, describe
 from shipmate.context.kept.account import Account, write_account
 from shipmate.context.request import ContextRequest
@@ -79,15 +79,15 @@ def _show(
 ) -> None:
     found = layout.recognised
     for line in _introduce(layout, loaded, found):
-        click.echo(loaded.mask(reveal(line)))
-    click.echo("\nThe prompt, section by section:")
+        click.echo(loaded.mask(reveal(say(line))))
+    echo("\nThe prompt, section by section:")
     Drawing(is_terminal=sys.stdout.isatty()).draw(_build(layout, loaded))
-    click.echo("\nNot carried over:" if unused else "\nEverything that was found is used.")
+    echo("\nNot carried over:" if unused else "\nEverything that was found is used.")
     for each in unused:
         for line in _explain(each):
-            click.echo(loaded.mask(reveal(line)))
+            click.echo(loaded.mask(reveal(say(line))))
     for line in _offer(layout, plan, loaded.mask, write=write):
-        click.echo(line)
+        echo(line)
 
 
 def _introduce(layout: Layout, loaded: Loaded, found: Recognised | None) -> Iterator[str]:

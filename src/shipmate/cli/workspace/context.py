@@ -129,7 +129,7 @@ def _build(
     from shipmate.models.to_model import describe_history
     from shipmate.tools.toolset import default_toolset
 
-    history, owner = asyncio.run(_look_up(layout, thread_id)) if thread_id else ([], CAPTAIN)
+    history, owner = asyncio.run(look_up(layout, thread_id)) if thread_id else ([], CAPTAIN)
     last = next((message for message in reversed(history) if message["role"] == "user"), None)
     crew = Crew(layout, loaded)
     chosen = crew.choose(member) if member is not None else crew.find(owner)
@@ -154,7 +154,7 @@ def _build(
     return account, model, window
 
 
-async def _look_up(layout: Layout, thread_id: ThreadId) -> tuple[list[UIMessage], str]:
+async def look_up(layout: Layout, thread_id: ThreadId) -> tuple[list[UIMessage], str]:
     """Return what the model sees of a thread, and the thread's member."""
     async with open_records(layout) as records:
         thread = await records.threads.read(thread_id)

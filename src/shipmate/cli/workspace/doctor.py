@@ -21,6 +21,7 @@ from shipmate.crew.roster import Roster
 from shipmate.errors import ShipmateError
 from shipmate.thread.row import RowProblem
 from shipmate.values.reveal import reveal
+from shipmate.values.saying import Saying
 from shipmate.workspace.disk.private import make_private
 from shipmate.workspace.file import FileCache
 from shipmate.workspace.finding import Finding
@@ -73,6 +74,7 @@ async def examine(layout: Layout, *, live: bool = False) -> list[Finding]:
         mask = loaded.mask
         findings += await _check_rooms(layout, loaded, live=live)
     findings += await _guard("secrets", lambda: find_exposure(layout))
+    findings += await _guard("tasks", lambda: _check_tasks(layout))
     findings += await _guard("threads", lambda: _check_threads(layout))
     findings += await _guard("keeper", lambda: _check_keeper(layout))
     findings += await _guard("damaged", lambda: _check_damaged(layout))
@@ -85,6 +87,7 @@ async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Fi
     from shipmate.approvals.policy.preference import findings as find_preferences
     from shipmate.priming.check import findings as find_priming
     from shipmate.priming.library import Library
+    from shipmate.speech.speech import findings as find_speech
     from shipmate.tools.exec.sandbox.sandbox import Sandbox
 
     permissions = loaded.config.permissions
@@ -93,6 +96,7 @@ async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Fi
         *(loaded.findings or [Finding("ok", "ship.json", read)]),
         *await _guard("model", lambda: _check_model(layout, loaded, live=live)),
         *await _guard("members", lambda: _check_models(layout, loaded)),
+        *await _guard("programs", lambda: _check_programs(layout, loaded)),
         *await _guard("permissions", lambda: find_permissions(permissions)),
         *await _guard("Agent.md", lambda: find_preferences(layout)),
         *await _guard("context", lambda: _check_context(layout, loaded)),
@@ -100,6 +104,7 @@ async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Fi
         *await _guard("sandbox", lambda: Sandbox(layout).findings()),
         *await _guard("mcp", lambda: _check_servers(layout, loaded)),
         *await _guard("adapters", lambda: _check_adapters(layout, loaded)),
+        *await _guard("speech", lambda: find_speech(loaded.config.speech)),
     ]
 
 
@@ -205,6 +210,24 @@ def _check_adapters(layout: Layout, loaded: Loaded) -> list[Finding]:
     return [*found, Finding("warn" if rows else "ok", "outbox", words, fix)]
 
 
+def _check_tasks(layout: Layout) -> list[Finding]:
+    """Name the tasks that cannot be read, and say whether nobody knows what became of some."""
+    if not layout.tasks.is_dir():
+        return []
+    from shipmate.schedule.task_folder import TaskFolder
+    from shipmate.store.journal.occurrence import JournalOccurrences
+    from shipmate.workspace.disk.disk import DISK
+
+    records = JournalOccurrences(layout, DISK).look().values()
+    uncertain = sum(each.status == "uncertain" for record in records for each in record.known.values())
+    found = TaskFolder(layout).findings()
+    if uncertain:
+        found.append(
+            Finding("warn", "tasks", f"{uncertain} due times are uncertain", "see `shipmate tasks log`")
+        )
+    return found
+
+
 async def _check_model(layout: Layout, loaded: Loaded, *, live: bool) -> list[Finding]:
     """Say how the captain's model stands, and what it answers when it is asked."""
     from shipmate.models.selection.readiness import ask_live, findings
@@ -224,13 +247,27 @@ def _check_models(layout: Layout, loaded: Loaded) -> list[Finding]:
     from shipmate.models.selection.readiness import findings as find_model
     from shipmate.workspace.crew import Crew
 
-    own = [each for each in Crew(layout, loaded).list() if each.settings.model is not None]
+    members = [each for each in Crew(layout, loaded).list() if not each.is_program]
+    own = [each for each in members if each.settings.model is not None]
     found = [(each.id, finding) for each in own for finding in find_model(each.config.llm, loaded.environ)]
     return [
         msgspec.structs.replace(finding, subject=f"member {member_id}: model")
         for member_id, finding in found
         if finding.level == "error"
     ]
+
+
+async def _check_programs(layout: Layout, loaded: Loaded) -> list[Finding]:
+    """Tell how the programs stand that answer for members; each is asked for its version."""
+    from shipmate.workspace.crew import Crew
+
+    members = [each for each in Crew(layout, loaded).list() if each.is_program]
+    if not members:
+        return []
+    from shipmate.crew.program.installed import check_program
+
+    found = await asyncio.gather(*(asyncio.to_thread(check_program, each) for each in members))
+    return [finding for each in found for finding in each]
 
 
 def _check_context(layout: Layout, loaded: Loaded) -> list[Finding]:
@@ -331,8 +368,10 @@ def _check_audit(layout: Layout) -> list[Finding]:
 
 
 def _cover(finding: Finding, mask: Mask) -> Finding:
+    said = finding.message
+    message = said.change(mask) if isinstance(said, Saying) else mask(said)
     return msgspec.structs.replace(
-        finding, subject=mask(finding.subject), message=mask(finding.message), fix=mask(finding.fix)
+        finding, subject=mask(finding.subject), message=message, fix=mask(finding.fix)
     )
 
 

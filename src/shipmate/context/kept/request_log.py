@@ -34,7 +34,7 @@ from shipmate.values.message import JsonObject, timestamp
 from shipmate.workspace.config import ContextSettings
 from shipmate.workspace.disk.private import make_private
 from shipmate.workspace.layout import Layout
-from shipmate.workspace.secret.secret import Mask
+from shipmate.workspace.secret.secret import MASK, Mask, is_named_secret
 
 log = logging.getLogger(__name__)
 # By when a request is surely on its way; its turn has nothing to do then but wait.
@@ -348,7 +348,10 @@ def cover(value: Any, mask: Callable[[str], str]) -> Any:
         # A secret of digits is one as a number too.
         return masked
     if isinstance(value, dict):
-        return {mask(key): cover(inner, mask) for key, inner in value.items()}
+        return {
+            mask(key): MASK if is_named_secret(key, inner) else cover(inner, mask)
+            for key, inner in value.items()
+        }
     if isinstance(value, list | tuple):
         return [cover(inner, mask) for inner in value]
     return value

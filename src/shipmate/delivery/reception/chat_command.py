@@ -12,12 +12,14 @@ from shipmate.values.event import (
     IngressEvent,
     ModelSwitchEvent,
     PinEvent,
+    RetryEvent,
     TextEvent,
 )
 
 # In groups some platforms put the name of the one who is meant behind the command.
 COMMAND = re.compile(
-    r"/(new|compact|pin|pins|unpin|model|stop|context|help|start|approve|deny|release|drop)(?:@\w+)?(?:\s+(.*))?",
+    r"/(new|compact|pin|pins|unpin|model|stop|retry|voice|context|help|start|approve|deny|release|drop)"
+    r"(?:@\w+)?(?:\s+(.*))?",
     re.IGNORECASE | re.DOTALL,
 )
 APPROVAL_ID = re.compile(r"apr_[0-9a-f]+")
@@ -50,6 +52,10 @@ def read_command(event: IngressEvent) -> IngressEvent:
             return ModelSwitchEvent(**_common(event), name=name, scope=scope)
         case "approve" | "deny":
             return _answer(event, name, rest)
+        case "retry" if not rest:
+            return RetryEvent(**_common(event))
+        case "voice":
+            return CommandEvent(**_common(event), name="voice", text=rest.lower())
         case "start" | "help":
             return CommandEvent(**_common(event), name="help")
         case "stop" | "context" | "release" | "drop" if not rest:

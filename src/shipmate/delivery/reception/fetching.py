@@ -50,12 +50,13 @@ class Fetching:
                 words.append(found)
         return msgspec.structs.replace(event, attachments=tuple(kept), text="\n\n".join(words))
 
-    async def _bring_voice(self, event: VoiceEvent) -> IngressEvent:
+    async def _bring_voice(self, event: VoiceEvent) -> VoiceEvent:
         found = await self._fetch(event.audio)
         if isinstance(found, Attachment):
             return msgspec.structs.replace(event, audio=found)
-        common = {name: getattr(event, name) for name in event.__struct_fields__ if name != "audio"}
-        return TextEvent(**common, text=found)
+        return msgspec.structs.replace(
+            event, audio=msgspec.structs.replace(event.audio, url=""), unheard=found
+        )
 
     async def _fetch(self, attachment: Attachment) -> Attachment | str:
         if not attachment.url.startswith(REMOTE):
@@ -65,7 +66,7 @@ class Fetching:
         file = RemoteFile(id=file_id, media_type=attachment.media_type, filename=attachment.filename or "")
         try:
             async with asyncio.timeout(FETCH_SECONDS):
-                data = await self._read(self._find(platform), file)
+                data = await self._read(self._find(platform), file, attachment.size or 0)
         # The edge of an adapter: whatever goes wrong is told in the place of the file.
         except Exception as error:  # noqa: BLE001
             why = self._mask(str(error)) or type(error).__name__
@@ -73,12 +74,16 @@ class Fetching:
         kept = await asyncio.to_thread(self._uploads.keep, data, attachment.filename or "file")
         return Attachment(url=kept.url, media_type=kept.media_type, filename=kept.filename)
 
-    async def _read(self, adapter: Adapter, file: RemoteFile) -> bytes:
+    async def _read(self, adapter: Adapter, file: RemoteFile, told_size: int) -> bytes:
         limit = adapter.capabilities.max_incoming_bytes
+        self._measure(told_size, limit)
         data = bytearray()
         async for piece in adapter.fetch(file):
             data += piece
-            if len(data) > limit:
-                words = say(self._language, "file-too-large", limit=f"{limit / MEGABYTE:.0f}")
-                raise DecodingLimitError(words)
+            self._measure(len(data), limit)
         return bytes(data)
+
+    def _measure(self, size: int, limit: int) -> None:
+        if size > limit:
+            words = say(self._language, "file-too-large", limit=f"{limit / MEGABYTE:.0f}")
+            raise DecodingLimitError(words)

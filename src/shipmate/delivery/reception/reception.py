@@ -102,7 +102,8 @@ class Reception:
         files = tuple(map(self._name_file, [event.platform] * len(event.files), event.files))
         context = describe_chat(event)
         if event.voice is not None:
-            return VoiceEvent(**common, audio=self._name_file(event.platform, event.voice))
+            audio = self._name_file(event.platform, event.voice)
+            return VoiceEvent(**common, audio=audio, text=event.text.strip(), extra_context=context)
         if not event.text.strip() and not files:
             return None
         return TextEvent(**common, text=event.text, attachments=files, extra_context=context)
@@ -120,7 +121,10 @@ class Reception:
 
     def _name_file(self, platform: str, file: RemoteFile) -> Attachment:
         return Attachment(
-            url=f"{REMOTE}{platform}:{file.id}", media_type=file.media_type, filename=file.filename or None
+            url=f"{REMOTE}{platform}:{file.id}",
+            media_type=file.media_type,
+            filename=file.filename or None,
+            size=file.size,
         )
 
 

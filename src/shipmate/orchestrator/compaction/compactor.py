@@ -16,6 +16,7 @@ from shipmate.orchestrator.compaction.digest import DigestError, ask_digest, com
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.lane.note import NoteEvent, next_course
 from shipmate.orchestrator.run_wording import say
+from shipmate.orchestrator.token_count import TokenCount
 from shipmate.orchestrator.turn import Turn
 from shipmate.store.port import Ledger, StepUsage
 from shipmate.thread.course import Course, course_parts
@@ -39,25 +40,6 @@ READ_SHARE = 0.7
 PATIENCE_SHARE = 0.1
 # A provider that found a request too long is sent at most this share of it.
 SQUEEZED_SHARE = 0.6
-
-
-class TokenCount:
-    """What the histories of threads cost; a long one is not counted anew at each step."""
-
-    def __init__(self) -> None:
-        self._counted: WeakKeyDictionary[Thread, tuple[tuple[int, int], int, int]] = WeakKeyDictionary()
-
-    def tokens(self, thread: Thread, messages: list[UIMessage]) -> int:
-        """Estimate the tokens of what the model is shown of a thread."""
-        now = thread.course, len(thread.cleared)
-        view, count, tokens = self._counted.get(thread, (now, 0, 0))
-        # The last message may still grow, so it is counted anew each time.
-        settled = max(0, len(messages) - 1)
-        if view != now or count > settled:
-            count, tokens = 0, 0
-        tokens += sum(map(message_tokens, messages[count:settled]))
-        self._counted[thread] = (now, settled, tokens)
-        return tokens + sum(map(message_tokens, messages[settled:]))
 
 
 class Compactor:
@@ -96,7 +78,7 @@ class Compactor:
         elif used <= limit or self._enough(turn, context, used, limit):
             return False
         is_written = thread.find(turn.message["id"]) is not None
-        if not limit or is_written or turn.model == TYPED_MODEL:
+        if not limit or is_written or _is_elsewhere(turn):
             return False
         window = turn.window or 0
         if not is_refused and used < self._failed.get(thread, 0) + window * PATIENCE_SHARE:
@@ -164,6 +146,8 @@ class Compactor:
             return ""
         try:
             equipment = equip()
+            if equipment.member.is_program:
+                raise DigestError(say("digest-program"))
             window = (await equipment.models.window(model)).tokens
             focus = event.focus.strip()
             return await self.sum_up(thread, equipment, model, window=window, focus=focus)
@@ -177,7 +161,7 @@ class Compactor:
     async def clear(self, turn: Turn, context: Context) -> None:
         """Take old outputs out of a context that has grown to its threshold; the run's message says so."""
         limit, used = _limit(turn), self.used(turn.thread, context)
-        if not limit or used <= limit or turn.model == TYPED_MODEL:
+        if not limit or used <= limit or _is_elsewhere(turn):
             return
         calls, freed = self._choose(turn, context, used, limit)
         if freed * context.ratio >= limit * WORTH_SHARE:
@@ -186,7 +170,7 @@ class Compactor:
     def fit(self, turn: Turn, context: Context, messages: list[UIMessage]) -> list[UIMessage]:
         """Return messages that the model can read, cut where they must be; raise when that is not enough."""
         window = turn.window
-        if window is None or turn.model == TYPED_MODEL or self.used(turn.thread, context) <= _room(window):
+        if window is None or _is_elsewhere(turn) or self.used(turn.thread, context) <= _room(window):
             return messages
         tokens = int((_room(window) - context.tokens) / context.ratio)
         cut = cut_messages(messages, _find_words(turn), tokens)
@@ -251,6 +235,11 @@ def find_unanswered(history: list[UIMessage]) -> tuple[str, ...]:
         elif not is_pin_row(message):
             break
     return tuple(reversed(found))
+
+
+def _is_elsewhere(turn: Turn) -> bool:
+    """Return whether no model of ours reads the thread: a command was typed, or a program answers."""
+    return turn.model == TYPED_MODEL or turn.equipment.member.is_program
 
 
 def _find_words(turn: Turn) -> tuple[str, ...]:

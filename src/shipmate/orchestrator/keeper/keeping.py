@@ -278,7 +278,7 @@ class Keeping:
             raise
         self._attached = None
         self._local = local
-        self.taken_up = await local.lanes.resume()
+        self.taken_up = await local.resume()
         return local
 
     async def _attach(self, deadline: float) -> AttachedKeeper | None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import ReplyEffect
-from shipmate.orchestrator.lane.ingress import decision_rows
+from shipmate.orchestrator.equipment import Equipment
+from shipmate.orchestrator.lane.ingress import decision_rows, initiators_of, member_of
+from shipmate.orchestrator.turn import Turn
 from shipmate.store.port import InboxRow
 from shipmate.thread.service import Thread
 from shipmate.values.event import ApprovalReplyEvent, CommandEvent, TextEvent
@@ -23,16 +28,29 @@ async def read_answer(approvals: ApprovalService, thread: Thread, row: InboxRow)
     event = row.event
     if not isinstance(event, TextEvent | ApprovalReplyEvent):
         return ReplyEffect()
-    # A member's words never count.
-    if isinstance(event, TextEvent) and event.errand is not None:
-        return ReplyEffect()
-    if not thread.waiting and isinstance(event, TextEvent):
+    # Only a person's words count.
+    if isinstance(event, TextEvent) and (not thread.waiting or not event.is_persons):
         return ReplyEffect()
     pending = await approvals.pending(str(thread.id))
     if isinstance(event, TextEvent):
         # Nobody has answered what was not asked yet when they spoke.
         pending = [each for each in pending if approvals.was_asked_by(each, row.received_at)]
     return await approvals.answer(event, pending)
+
+
+def open_decided(turn: Turn, own: str, equip: Callable[[str], Equipment]) -> list[Turn]:
+    """Open the earlier messages whose calls can go on, each with the member that wrote it."""
+    found = [turn.thread.find(each) for each in turn.thread.waiting if each != turn.message["id"]]
+    opened = [
+        turn.open_earlier(
+            message,
+            equip=partial(equip, member_of(message) or own),
+            initiators=initiators_of(turn.thread, message["id"]),
+        )
+        for message in found
+        if message is not None
+    ]
+    return [earlier for earlier in opened if earlier.is_decided]
 
 
 def asks_to_stop(row: InboxRow) -> bool:

@@ -61,7 +61,9 @@ def user_row(
     It names the run that answers it: after a crash that run goes on, and a repeat finds its answer.
     """
     parts = [_file_part(attachment) for attachment in _attached(event)]
-    text = event.text if isinstance(event, TextEvent | ApprovalReplyEvent) else ""
+    # Where not even the audio could be had, that is what is left of the message.
+    unheard = event.unheard if isinstance(event, VoiceEvent) and not parts else ""
+    text = "" if isinstance(event, HandoffEvent) else event.text or unheard
     if isinstance(event, HandoffEvent):
         # People see who passed the word to whom; no model reads it.
         passed = {"from": event.giver, "to": event.member, "marker": event.marker}
@@ -81,11 +83,15 @@ def user_row(
         metadata["correlationId"] = event.correlation_id
     if _is_command(event):
         metadata[TYPED] = True
+    if isinstance(event, VoiceEvent) or (isinstance(event, TextEvent) and event.spoken):
+        metadata["spoken"] = True
     if isinstance(event, HandoffEvent):
         metadata["sourceTag"] = f"member:{event.giver}"
     elif isinstance(event, TextEvent) and event.errand is not None:
         metadata["sourceTag"] = f"member:{event.errand.chain[-1]}"
         metadata["errand"] = msgspec.to_builtins(event.errand)
+    elif isinstance(event, TextEvent) and event.source:
+        metadata["sourceTag"] = event.source
     if event.speaker and (thread.id.scope_type != PRIVATE or "errand" in metadata):
         metadata["speaker"] = event.speaker
     return {"id": user_message_id(event), "role": "user", "metadata": metadata, "parts": parts}
@@ -96,7 +102,7 @@ def _attached(event: TextEvent | VoiceEvent | ApprovalReplyEvent | HandoffEvent)
         case TextEvent():
             return event.attachments
         case VoiceEvent():
-            return (event.audio,)
+            return (event.audio,) if event.audio.url else ()
         case ApprovalReplyEvent() | HandoffEvent():
             return ()
 
@@ -322,7 +328,7 @@ def result_row(thread: Thread, event: ToolResultEvent, run_id: str) -> UIMessage
 
 def surroundings_of(rows: Sequence[InboxRow]) -> str | None:
     """Return what a model is told about where the words of a turn were said, each thing once."""
-    found = [row.event.extra_context for row in rows if isinstance(row.event, TextEvent)]
+    found = [row.event.extra_context for row in rows if isinstance(row.event, TextEvent | VoiceEvent)]
     return "\n\n".join(dict.fromkeys(filter(None, found))) or None
 
 
@@ -347,7 +353,7 @@ def member_of(message: UIMessage | None) -> str | None:
 
 def split_overtaken(rows: list[InboxRow]) -> tuple[list[InboxRow], list[InboxRow]]:
     """Return the rows that pass the word to members while a person has spoken since, and the others."""
-    if not any(isinstance(row.event, TextEvent) and row.event.errand is None for row in rows):
+    if not any(isinstance(row.event, TextEvent) and row.event.is_persons for row in rows):
         return [], rows
     overtaken = [row for row in rows if isinstance(row.event, HandoffEvent)]
     return overtaken, [row for row in rows if row not in overtaken]
@@ -365,7 +371,9 @@ def one_turn(rows: list[InboxRow]) -> list[InboxRow]:
 
 
 def _stands_alone(event: IngressEvent) -> bool:
-    return isinstance(event, ALONE) or options_of(event) != RunOptions() or _is_command(event)
+    # What no person said is beside nobody's words: they would count as having asked for it.
+    is_own = isinstance(event, TextEvent) and event.source is not None
+    return isinstance(event, ALONE) or options_of(event) != RunOptions() or _is_command(event) or is_own
 
 
 def _is_command(event: IngressEvent) -> bool:

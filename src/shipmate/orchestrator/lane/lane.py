@@ -10,12 +10,13 @@ from functools import partial
 from shipmate.approvals.question import say
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import ReplyEffect
-from shipmate.errors import ModelStreamError, StorageError
+from shipmate.errors import ModelStreamError, SpeechError, StorageError
 from shipmate.models.wording import say as tell_model
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Feed, Run
 from shipmate.orchestrator.lane import ingress
-from shipmate.orchestrator.lane.decided import asks_to_stop, read_answer, settle_decided
+from shipmate.orchestrator.lane.decided import asks_to_stop, open_decided, read_answer, settle_decided
+from shipmate.orchestrator.lane.heard import SpokenRows, unheard_reason
 from shipmate.orchestrator.lane.note import NoteEvent, make_note
 from shipmate.orchestrator.lane.outlet import Messenger, Outlet
 from shipmate.orchestrator.lane.owner import Switch, ThreadOwner
@@ -77,6 +78,7 @@ class Lane:
         self._turn: Turn | None = None
         self._run: asyncio.Task[Outcome] | None = None
         self._is_leaving = False
+        self._hearing = SpokenRows(store.inbox, outlet, approvals.language)
 
     async def drain(self) -> None:
         """Take turns until nothing waits."""
@@ -102,8 +104,8 @@ class Lane:
         """End the run in flight where it is, also after a crash; tell whether there was one."""
         turn, run = self._turn, self._run
         if turn is None or run is None:
-            # No run yet: a model may be reading an answer for it.
-            return self._approvals.stop(str(self.thread_id))
+            # No run yet: something may be heard, or a model may be reading an answer for it.
+            return self._hearing.stop() or self._approvals.stop(str(self.thread_id))
         turn.control.stop_asked = True
         await self._store.inbox.stop(turn.run_id)
         return run.cancel()
@@ -117,7 +119,10 @@ class Lane:
         if overtaken:
             # People can always cut in.
             await self._finish(thread, overtaken, Outcome(run_id="", status="stopped"), ())
-        rows = ingress.one_turn(rows)
+        rows = await self._hearing.hear(ingress.one_turn(rows))
+        if self._hearing.is_stopped:
+            await self._converse(thread, rows, new_id("run"), stopped=True)
+            return
         for row in rows:
             if await self._take_alone(thread, row):
                 return
@@ -128,7 +133,7 @@ class Lane:
             if answer.consumed:
                 await self._answer(thread, row, answer)
                 return
-            notice = answer.say or notice
+            notice = answer.say or unheard_reason(row.event) or notice
         await self._converse(thread, rows, new_id("run"), notice=notice)
 
     async def _take_alone(self, thread: Thread, row: InboxRow) -> bool:
@@ -256,6 +261,7 @@ class Lane:
         if not self._owner.is_listed:
             # What was settled for a thread without words shows once it has some.
             await self._owner.look(thread, event)
+        unheard = await self._hearing.find_trouble(thread, rows)
         answered = ingress.answered_message(thread, event)
         initiators = ingress.initiators_of(thread, answered)
         # What was begun goes on with the member that began it, whoever is named beside the answer.
@@ -268,7 +274,7 @@ class Lane:
             run_id,
             user_id=ingress.speaker_of(thread) or event.user_id,
             initiators=initiators,
-            notice=notice,
+            notice=None if unheard else notice,
             equip=partial(self._equip, member),
             language=self._approvals.language,
             member=None if member == own else member,
@@ -289,6 +295,8 @@ class Lane:
             outcome = await self._stop(turn)
         elif turn.ending is None and max(row.attempts for row in rows) >= MAX_ATTEMPTS:
             outcome = await turn.fail(ingress.GaveUpError(tell_run("gave-up")), UNKNOWN)
+        elif turn.ending is None and unheard:
+            outcome = await turn.fail(SpeechError(unheard), UNKNOWN)
         else:
             outcome = await self._run_turn(turn)
         await self._finish(thread, rows, outcome)
@@ -347,29 +355,14 @@ class Lane:
 
     async def _work(self, turn: Turn) -> Outcome:
         """Work calls of earlier messages that a person decided after the talk had moved on; then run."""
-        for earlier in await self._decided(turn):
+        for earlier in open_decided(turn, await self._owner.member(turn.thread), self._equip):
             await self._orchestrator.work(earlier)
         return await self._orchestrator.run(turn)
 
     async def _stop(self, turn: Turn) -> Outcome:
-        for earlier in await self._decided(turn):
+        for earlier in open_decided(turn, await self._owner.member(turn.thread), self._equip):
             await earlier.close_calls()
         return await turn.stop()
-
-    async def _decided(self, turn: Turn) -> list[Turn]:
-        """Open the earlier messages whose calls can go on, each with the member that wrote it."""
-        own = await self._owner.member(turn.thread)
-        found = [turn.thread.find(each) for each in turn.thread.waiting if each != turn.message["id"]]
-        opened = [
-            turn.open_earlier(
-                message,
-                equip=partial(self._equip, ingress.member_of(message) or own),
-                initiators=ingress.initiators_of(turn.thread, message["id"]),
-            )
-            for message in found
-            if message is not None
-        ]
-        return [earlier for earlier in opened if earlier.is_decided]
 
     async def _pass_on(self, thread: Thread, rows: list[InboxRow], outcome: Outcome) -> None:
         """Let other members hear of an outcome, and say here what stands in the way."""
@@ -390,8 +383,8 @@ class Lane:
         sends = await self._outlet.compose(thread, rows, outcome) if sends is None else sends
         await self._pass_on(thread, rows, outcome)
         await self._store.inbox.finish(rows, outcome, sends)
-        if sends:
-            self._outlet.wake(str(self.thread_id))
+        for thread_id in dict.fromkeys(send.thread_id for send in sends):
+            self._outlet.wake(thread_id)
         if outcome.message_id is not None and read_course(thread.find(outcome.message_id)) is not None:
             # What stood beside the rows of the course that is closed is told to no model any more.
             await self._store.ledger.drop_sidecars(str(self.thread_id))

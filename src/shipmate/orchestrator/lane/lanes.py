@@ -86,6 +86,20 @@ class Lanes:
                 await self._lanes[thread_id].stop()
         return Receipt(row, is_new, future)
 
+    async def knows(self, event: IngressEvent) -> bool | None:
+        """Return whether an event was ever taken in; None when its thread is not there to tell."""
+        if await self._store.inbox.find(event) is not None:
+            return True
+        thread_id = ThreadId.parse(event.thread_id)
+        if not await self._threads.exists(thread_id):
+            return None
+        return is_kept(await self._threads.read(thread_id), event)
+
+    async def is_done(self, event: IngressEvent) -> bool:
+        """Return whether an event that was taken in has come to its end."""
+        row = await self._store.inbox.find(event)
+        return row is None or row.status not in ("waiting", "running")
+
     async def _answered(self, thread_id: ThreadId, event: IngressEvent) -> Receipt | None:
         """Answer a repeat from the thread, when the inbox has forgotten the event."""
         if await self._store.inbox.find(event) is not None or not await self._threads.exists(thread_id):
@@ -240,30 +254,69 @@ class Sending(Protocol):
     async def close(self) -> None: ...
 
 
+class Timing(Protocol):
+    """What hands events to a keeper by the clock, and knows those that somebody begins by hand."""
+
+    def begin(self) -> None: ...
+    async def receive(self, event: TextEvent) -> Receipt: ...
+    async def idle(self) -> None: ...
+    async def close(self) -> None: ...
+
+
 class LocalKeeper:
     """The keeper itself: its lanes and their feed."""
 
-    def __init__(self, lanes: Lanes, feed: Feed, sending: Sending | None = None) -> None:
+    def __init__(
+        self,
+        lanes: Lanes,
+        feed: Feed,
+        sending: Sending | None = None,
+        make_timing: Callable[[], Timing] | None = None,
+        *,
+        keeps_time: bool = True,
+    ) -> None:
         self.lanes = lanes
         self.feed = feed
         self._sending = sending
+        self._make_timing = make_timing
+        self._keeps_time = keeps_time
+        # Made when it is needed: most commands begin no task.
+        self._timing: Timing | None = None
         # Never done: as long as this process lives, its keeper is there.
         self.gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def resume(self) -> list[str]:
+        """Take up what a process left unfinished, and begin what the clock brings; list the threads."""
+        unfinished = await self.lanes.resume()
+        if self._keeps_time and (timing := self._time()) is not None:
+            timing.begin()
+        return unfinished
+
+    def _time(self) -> Timing | None:
+        if self._timing is None and self._make_timing is not None:
+            self._timing = self._make_timing()
+        return self._timing
 
     async def idle(self) -> None:
         """Wait until no lane has anything to do, and a while for what they have to send."""
         await self.lanes.idle()
+        if self._timing is not None:
+            await self._timing.idle()
         if self._sending is not None:
             await self._sending.idle()
 
     async def close(self) -> None:
         """Leave all runs and sends where they are for the next keeper."""
+        if self._timing is not None:
+            await self._timing.close()
         await self.lanes.close()
         if self._sending is not None:
             await self._sending.close()
 
     async def receive(self, event: IngressEvent) -> Receipt:
-        return await self.lanes.receive(event)
+        if not isinstance(event, TextEvent) or event.source is None or (timing := self._time()) is None:
+            return await self.lanes.receive(event)
+        return await timing.receive(event)
 
     async def withdraw(self, thread_id: str, message_id: str) -> bool:
         return await self.lanes.withdraw(thread_id, message_id)

@@ -9,7 +9,7 @@ import msgspec
 
 from shipmate.store.port import InboxRow
 from shipmate.thread.service import Thread
-from shipmate.values.event import EgressMessage, IngressEvent, Outcome
+from shipmate.values.event import EgressMessage, IngressEvent, Outcome, TextEvent, VoiceEvent
 
 
 class CommandAnswer(msgspec.Struct, frozen=True):
@@ -25,6 +25,10 @@ class Outlet(Protocol):
 
     async def bring(self, event: IngressEvent) -> IngressEvent:
         """Return an event whose files lie in the workspace; what cannot be had is said in its words."""
+        ...
+
+    async def hear(self, event: VoiceEvent) -> TextEvent | VoiceEvent:
+        """Return what a message whose audio was brought says; else itself, and why it has no words."""
         ...
 
     async def answer(self, thread: Thread, event: IngressEvent) -> CommandAnswer | None:

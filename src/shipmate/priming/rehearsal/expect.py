@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import msgspec
 
-from shipmate.errors import PrimingError
+from shipmate.errors import PatternError, PrimingError
 from shipmate.priming.rehearsal.answer_piece import KINDS, PieceKind
-from shipmate.priming.rehearsal.bounded_pattern import read_pattern
+from shipmate.values.pattern import read_pattern
 
 LENGTH_LIMIT = 100_000
 _SHAPE = (
@@ -122,7 +122,10 @@ def _read_texts(key: str, value: Any) -> tuple[str, ...]:
 def _read_patterns(key: str, value: Any) -> tuple[str, ...]:
     patterns = _read_texts(key, value)
     for pattern in patterns:
-        read_pattern(pattern)
+        try:
+            read_pattern(pattern, spans_lines=True)
+        except PatternError as error:
+            raise PrimingError(str(error)) from error
     return patterns
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
+from shipmate.errors import SlowPatternError
 from shipmate.priming.rehearsal.answer_piece import AnswerPiece
-from shipmate.priming.rehearsal.bounded_pattern import SlowPatternError, find_pattern
 from shipmate.priming.rehearsal.expect import Expect
 from shipmate.priming.script.metadata import write_json
+from shipmate.values.pattern import find_pattern
 from shipmate.workspace.json import read_json
 
 # Takes a rubric, the recorded piece and the new one; returns why the rubric does not hold, "" when it does.
@@ -54,10 +55,11 @@ class Fitting:
         if pattern in self._slow:
             return self._slow[pattern]
         try:
-            return "" if find_pattern(pattern, text) else f"the pattern {pattern!r} is not in it"
+            is_there = find_pattern(pattern, text, spans_lines=True)
         except SlowPatternError as error:
             self._slow[pattern] = str(error)
             return str(error)
+        return "" if is_there else f"the pattern {pattern!r} is not in it"
 
 
 def _may_stand_for(recorded: AnswerPiece, new: AnswerPiece) -> bool:

@@ -23,6 +23,7 @@ from shipmate.server.routes import (
 from shipmate.server.routes.chat import branch, chat
 from shipmate.server.routes.consent import approval, permission
 from shipmate.server.routes.reach import adapter, outbox, people, shared
+from shipmate.server.routes.schedule import task
 from shipmate.server.routes.v1 import completion
 
 # Requests are matched in this order: what is asked most comes first.
@@ -43,6 +44,7 @@ ROUTERS = (
     knowledge.router,
     priming.router,
     rehearsal.router,
+    task.router,
     usage.router,
     settings.router,
     upload.router,

@@ -1,23 +1,19 @@
-"""Show skills and tasks."""
+"""Show skills."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 from fastapi import APIRouter
 from starlette.responses import Response
 
 from shipmate.server.guard.error import missing
-from shipmate.server.revision import modified_at
 from shipmate.server.shape import Answer, Json, Slot, tells
 from shipmate.server.site import TheShip
 from shipmate.skills.skill import Origin, Skill
 from shipmate.workspace.layout import CAPTAIN
 
-HEADING = re.compile(r"^#\s+(.+)$", re.MULTILINE)
 router = APIRouter(tags=["knowledge"])
 
 
@@ -45,21 +41,6 @@ class SkillsView(Answer):
     skills: list[SkillView]
 
 
-class Task(Answer):
-    """A task file."""
-
-    id: str
-    title: str
-    text: str
-    updated_at: str
-
-
-class TaskList(Answer):
-    """The tasks."""
-
-    tasks: list[Task]
-
-
 @router.get("/api/skills", openapi_extra=tells(SkillsView))
 async def read_skills(ship: TheShip, member: Slot = CAPTAIN) -> Response:
     """List the skills a member has."""
@@ -73,14 +54,6 @@ async def read_skill(ship: TheShip, name: str, member: Slot = CAPTAIN) -> Respon
     if skill is None:
         raise missing("such skill")
     return Json(msgspec.structs.replace(_describe(skill), text=skill.body))
-
-
-@router.get("/api/tasks", openapi_extra=tells(TaskList))
-async def read_tasks(ship: TheShip) -> Response:
-    """List the task files."""
-    folder = ship.layout.tasks
-    files = sorted(folder.glob("*.md")) if folder.is_dir() else []
-    return Json(TaskList(tasks=[_task(path) for path in files if path.is_file()]))
 
 
 def _skills(ship: TheShip, member: str) -> dict[str, Skill]:
@@ -102,10 +75,3 @@ def _describe(skill: Skill) -> SkillView:
         allowed_tools=skill.allowed_tools,
         problems=skill.problems,
     )
-
-
-def _task(path: Path) -> Task:
-    text = path.read_text(encoding="utf-8", errors="replace")
-    heading = HEADING.search(text)
-    title = heading[1] if heading else path.stem
-    return Task(id=path.stem, title=title, text=text, updated_at=modified_at(path))

@@ -24,6 +24,7 @@ from shipmate.server.revision import (
 )
 from shipmate.server.shape import Answer, Json, Shape, Slot, empty, tells
 from shipmate.server.site import TheShip
+from shipmate.values.reveal import reveal_prose
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.member import Kind, Member
 
@@ -104,7 +105,8 @@ async def read_members(ship: TheShip) -> Response:
 
 def describe_member(member: Member) -> MemberView:
     """Return what a list of members shows of one."""
-    return MemberView(id=member.id, name=member.name, description=member.description, kind=member.kind)
+    name, description = reveal_prose(member.name), reveal_prose(member.description)
+    return MemberView(id=member.id, name=name, description=description, kind=member.kind)
 
 
 @router.get("/api/members/{member_id}/files", openapi_extra=tells(DocumentList))

@@ -26,6 +26,7 @@ from shipmate.values.message import (
     timestamp,
 )
 from shipmate.values.primed import hides_priming
+from shipmate.values.reveal import reveal_prose
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
@@ -247,7 +248,7 @@ async def search(ship: TheShip, query: Slot, limit: Annotated[int, Query(ge=1, l
     titles = {hit.thread_id: "" for hit in hits}
     for thread_id in titles:
         info = await ship.store.threads.find(thread_id)
-        titles[thread_id] = info.title if info else ""
+        titles[thread_id] = reveal_prose(info.title) if info else ""
     found = [
         HitView(
             thread_id=hit.thread_id,
@@ -278,7 +279,8 @@ async def _origin(ship: Ship, info: ThreadInfo) -> BranchPoint | None:
         case {"threadId": str(thread_id), "messageId": str(message_id)}:
             parent = await ship.store.threads.find(thread_id)
             # A parent that is gone for good leads nowhere.
-            return parent and BranchPoint(thread_id=thread_id, message_id=message_id, title=parent.title)
+            title = reveal_prose(parent.title) if parent else ""
+            return parent and BranchPoint(thread_id=thread_id, message_id=message_id, title=title)
         case _:
             return None
 
@@ -288,7 +290,8 @@ def _describe(
 ) -> ThreadView:
     return ThreadView(
         id=info.thread_id,
-        title=info.title,
+        # A title is of anybody: nothing in it may turn round what stands beside it.
+        title=reveal_prose(info.title),
         platform=ThreadId.parse(info.thread_id).platform,
         member=info.member,
         message_count=info.message_count,

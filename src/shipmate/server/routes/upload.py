@@ -25,6 +25,7 @@ SHOWN = frozenset(
         "audio/ogg",
         "audio/wav",
         "audio/mpeg",
+        "audio/flac",
         "audio/mp4",
     }
 )

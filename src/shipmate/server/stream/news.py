@@ -198,3 +198,5 @@ def _written(layout: Layout, homes: Sequence[Layout]) -> Iterator[str]:
     for folder in (*trees, layout.project_memory.parent, layout.priming):
         for place, _, names in os.walk(folder):
             yield from (f"{place}/{name}" for name in names)
+    # Of tasks, which may be thousands, the time of their folder says that one was written.
+    yield from map(str, (layout.tasks, layout.occurrences))

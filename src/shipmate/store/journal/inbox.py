@@ -35,6 +35,13 @@ class Accept(_Line, frozen=True, kw_only=True, tag="accept"):
     event: IngressEvent
 
 
+class HearLine(_Line, frozen=True, kw_only=True, tag="hear"):
+    """A spoken message has words now, or the reason why it has none."""
+
+    seq: int
+    event: IngressEvent
+
+
 class Take(_Line, frozen=True, kw_only=True, tag="take"):
     seqs: list[int]
     run: str
@@ -79,7 +86,9 @@ class Keep(_Line, frozen=True, kw_only=True, tag="keep"):
     done_at: str = ""
 
 
-Line: TypeAlias = Accept | Take | Ask | Leave | StopLine | WithdrawLine | FinishLine | InboxBegin | Keep
+Line: TypeAlias = (
+    Accept | HearLine | Take | Ask | Leave | StopLine | WithdrawLine | FinishLine | InboxBegin | Keep
+)
 _decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 Key: TypeAlias = tuple[str, str, str]
 
@@ -157,6 +166,14 @@ class JournalInbox:
         """List the threads that have open rows."""
         await self._ensure()
         return list(dict.fromkeys(self._kept[seq].row.event.thread_id for seq in self._open))
+
+    async def hear(self, row: InboxRow, event: IngressEvent) -> InboxRow:
+        """Keep what a spoken message turned out to say, in its place; return the row as it is now."""
+        encode_event(event)
+        await self._ensure()
+        # After a power cut it is heard again.
+        self._write(HearLine(seq=row.seq, event=event), waits=False)
+        return self._kept[row.seq].row
 
     async def take(self, rows: Sequence[InboxRow], run_id: str) -> list[InboxRow]:
         """Mark rows as worked on by a run; return those that were still to be had."""
@@ -243,6 +260,8 @@ class JournalInbox:
                 self._put(line)
             case InboxBegin(next=following):
                 self._next = max(self._next, following)
+            case HearLine(seq=seq, event=event):
+                self._change(seq, event=event)
             case Take(seqs=seqs, run=run):
                 for seq in seqs:
                     self._change(seq, status="running", run_id=run)

@@ -171,6 +171,11 @@ class JournalOutbox:
         """Record what the platform calls a preview; None when it is not there, or with an error may be."""
         await self._write(Show(id=row.id, receipt=receipt, error=error))
 
+    async def gone(self, row: OutboxRow) -> OutboxRow:
+        """Record that what was shown is not there any more: what follows is a send, of which nobody knows."""
+        await self._write(Show(id=row.id, is_gone=True))
+        return self._sends[row.id].row
+
     async def sent(self, row: OutboxRow, receipt: str) -> None:
         """Record the receipt of a send."""
         await self._close(row, "sent", receipt=receipt)
@@ -255,7 +260,7 @@ class JournalOutbox:
             case Intend():
                 self._put(line)
             case Revise(id=send_id, message=message):
-                self._change(send_id, message=message, is_preview=False, status="waiting")
+                self._note_whole(send_id, message)
             case Send(id=send_id, at=at):
                 row = send.row if (send := self._sends.get(send_id)) else None
                 self._change(
@@ -277,12 +282,31 @@ class JournalOutbox:
             self._forget_later(row)
         self._note_open(row)
 
+    def _note_whole(self, send_id: int, message: EgressMessage) -> None:
+        if send := self._sends.get(send_id):
+            # A preview that is on its way may be there besides, unless it is told what became of it.
+            has_stray = send.row.status == "sending" and send.row.receipt is None
+            self._change(
+                send_id,
+                message=message,
+                is_preview=False,
+                status="waiting",
+                has_stray=has_stray or send.row.has_stray,
+            )
+
     def _note_shown(self, send_id: int, line: Show) -> None:
         if send := self._sends.get(send_id):
             # The whole may be known by now, and waits.
             status = "shown" if send.row.is_preview else "waiting"
             has_stray = line.receipt is None and line.error is not None
-            self._change(send_id, receipt=line.receipt, status=status, error=line.error, has_stray=has_stray)
+            self._change(
+                send_id,
+                receipt=line.receipt,
+                status=status,
+                error=line.error,
+                has_stray=has_stray,
+                is_gone=line.is_gone or send.row.is_gone,
+            )
 
     def _note_closed(self, send_id: int, line: Close) -> None:
         send = self._sends.get(send_id)

@@ -39,6 +39,7 @@ class Show(_Line, frozen=True, kw_only=True, tag="show"):
     id: int
     receipt: str | None = None
     error: str | None = None
+    is_gone: bool = False
 
 
 class Close(_Line, frozen=True, kw_only=True, tag="close"):

@@ -166,7 +166,7 @@ class Exec(Tool[ExecArguments]):
         job = self._jobs.add(process, arguments.command, context, is_private=not self._reaches_out(arguments))
         return f"Started {job.id}. Read or stop it with the job tool."
 
-    async def _start(self, arguments: ExecArguments, context: ToolContext) -> Process:
+    async def _start(self, arguments: ExecArguments, context: ToolContext) -> Process[Spool]:
         private = choose_private(self._private, arguments.variables)
         plan = plan_command(arguments.command, context.folder)
         # The first call tries what confines here, which starts processes and waits for them.

@@ -9,7 +9,7 @@ import msgspec
 
 from shipmate.errors import ToolError
 from shipmate.tools.exec.process import Process
-from shipmate.tools.output import point_at
+from shipmate.tools.output import Spool, point_at
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
 
 JOB_LIMIT = 10
@@ -20,7 +20,7 @@ class Job:
     """One background command: whose it is and how it stands."""
 
     def __init__(
-        self, job_id: str, process: Process, command: str, context: ToolContext, is_private: bool
+        self, job_id: str, process: Process[Spool], command: str, context: ToolContext, is_private: bool
     ) -> None:
         self.id = job_id
         self.process = process
@@ -53,7 +53,7 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
         self._count = 0
 
-    def add(self, process: Process, command: str, context: ToolContext, *, is_private: bool) -> Job:
+    def add(self, process: Process[Spool], command: str, context: ToolContext, *, is_private: bool) -> Job:
         """Take over a running command."""
         self._count += 1
         job = Job(f"job{self._count}", process, command, context, is_private)

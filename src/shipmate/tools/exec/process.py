@@ -9,8 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-
-from shipmate.tools.output import Spool
+from typing import Generic, Protocol, TypeVar
 
 CHUNK = 65_536
 GRACE_SECONDS = 2.0
@@ -23,7 +22,18 @@ NICENESS = 5
 Leave = Callable[[int | None], list[str]]
 
 
-class Process:
+class Sink(Protocol):
+    """Where what a command prints goes."""
+
+    def write(self, data: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
+SinkT = TypeVar("SinkT", bound=Sink)
+
+
+class Process(Generic[SinkT]):
     """A running command."""
 
     def __init__(
@@ -31,7 +41,7 @@ class Process:
         process: asyncio.subprocess.Process,
         output: asyncio.StreamReader,
         pipe: asyncio.ReadTransport,
-        spool: Spool,
+        spool: SinkT,
         leave: Leave,
         kill_signal: signal.Signals,
     ) -> None:
@@ -53,12 +63,17 @@ class Process:
         command: Sequence[str],
         folder: Path,
         environment: Mapping[str, str],
-        spool: Spool,
+        spool: SinkT,
         *,
         leave: Leave = lambda _: [],
         kill_signal: signal.Signals = signal.SIGKILL,
-    ) -> Process:
-        """Start a command; what it prints goes to the spool in order, and `leave` is called after its end."""
+        stdin: int = asyncio.subprocess.DEVNULL,
+        stderr: int | None = None,
+    ) -> Process[SinkT]:
+        """Start a command; what it prints goes to the spool in order, and `leave` is called after its end.
+
+        What it reads, and where its complaints go when not to the spool, are open files.
+        """
         # asyncio's own pipes would make it wait for children that outlive the command and hold them open.
         read_end, write_end = os.pipe()
         output = asyncio.StreamReader(limit=CHUNK)
@@ -70,9 +85,9 @@ class Process:
                 *command,
                 cwd=folder,
                 env=environment,
-                stdin=asyncio.subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=write_end,
-                stderr=write_end,
+                stderr=write_end if stderr is None else stderr,
                 start_new_session=True,
             )
         except OSError:

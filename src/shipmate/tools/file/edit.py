@@ -11,8 +11,8 @@ from shipmate.tools.file.change.replace import replace_bytes
 from shipmate.tools.file.change.rewind import keep_before
 from shipmate.tools.file.confine import locate
 from shipmate.tools.file.diff import unified
-from shipmate.tools.file.project import in_project
 from shipmate.tools.file.protection import refuse_change
+from shipmate.tools.file.shared_project import in_project
 from shipmate.tools.file.target import FileState, approved_path, check_target, file_target, read_state
 from shipmate.tools.file.write import encode
 from shipmate.tools.output import keep

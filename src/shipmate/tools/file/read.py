@@ -14,9 +14,9 @@ from msgspec import Meta
 
 from shipmate.skills.location import resolve
 from shipmate.tools.file.confine import open_file
-from shipmate.tools.file.project import in_project
 from shipmate.tools.file.protection import names_state
 from shipmate.tools.file.search.tree import list_folder
+from shipmate.tools.file.shared_project import in_project
 from shipmate.tools.file.target import check_target, real_path
 from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult

@@ -43,9 +43,12 @@ NAMED_VALUE = lazy_pattern(
 )
 PASSWORD_NAME = lazy_pattern(r"passw(?:or)?d|passphrase|(?:^|[_-])pwd$|密码|口令", re.IGNORECASE)
 KEY_NAME = lazy_pattern(
-    r"(?:^|[_-])(?:token|secret|secret_?key)$|(?:api|access|auth|private|client)[_-]?(?:key|token|secret)$|密钥$",
+    r"(?:^|[_-])(?:token|secret|secret_?key)$|(?:api|access|auth|private|client)[_-]?(?:key|token|secret)$"
+    r"|^(?:proxy[_-])?authorization$|^(?:set[_-])?cookie$|(?:^|[_-])credentials?$|密钥$",
     re.IGNORECASE,
 )
+# Where `githubToken` has its next word.
+HUMP = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 NAME_HINTS = ("passw", "passphrase", "pwd", "token", "secret", "key", "密码", "口令", "密钥")
 # Shorter values of a name such as `token` are numbers and words.
 KEY_LENGTH = 8
@@ -132,8 +135,23 @@ def _cover_word(found: re.Match[str]) -> str:
 
 def _cover_value(found: re.Match[str]) -> str:
     name = found[1].rstrip("\"' \t").rstrip(":=：").rstrip("\"' \t")
-    is_key = len(found[2]) >= KEY_LENGTH and KEY_NAME.search(name)
-    return f"{found[1]}{MASK}" if is_key or PASSWORD_NAME.search(name) else found[0]
+    return f"{found[1]}{MASK}" if is_named_secret(name, found[2]) else found[0]
+
+
+def is_named_secret(name: str, value: Any) -> bool:
+    """Return whether a value is secret by its name, as `password` is, and `token` when it is long enough."""
+    if isinstance(value, list | tuple):
+        return any(is_named_secret(name, each) for each in value)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return False
+    is_password, is_key = _judge_name(name)
+    return is_password or (is_key and len(str(value)) >= KEY_LENGTH)
+
+
+@lru_cache(maxsize=4_096)
+def _judge_name(name: str) -> tuple[bool, bool]:
+    parted = HUMP.sub("_", name)
+    return PASSWORD_NAME.search(parted) is not None, KEY_NAME.search(parted) is not None
 
 
 def secret_values(environ: Mapping[str, str], *configs: Any) -> list[str]:

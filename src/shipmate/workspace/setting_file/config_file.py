@@ -33,7 +33,8 @@ def read_object(path: Path) -> JsonObject:
 
 def write_key(layout: Layout, path: Path, key: str, value: Any) -> bool:
     """Set a key, or take it out with None; tell whether the file changed. Its old text becomes a revision."""
-    before = _read(path)
+    place = _find_place(layout, path)
+    before = _read(place)
     if before and before.strip():
         decode_object(before, path)
     text = (before or b"").decode("utf-8")
@@ -44,10 +45,20 @@ def write_key(layout: Layout, path: Path, key: str, value: Any) -> bool:
         if before is not None:
             kept = make_private(layout.revisions(layout.name_of(path)))
             write_private(kept / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}.json", before)
-        write_private(path.resolve(), changed.encode())
+        write_private(place, changed.encode())
     except OSError as error:
         raise WorkspaceError(f"{path} cannot be written: {error.strerror}. Nothing was kept.") from None
     return True
+
+
+def _find_place(layout: Layout, path: Path) -> Path:
+    """Return where a settings file lies; raise WorkspaceError when a link leads it out of the workspace."""
+    place = path.resolve()
+    if not any(place.is_relative_to(home.resolve()) for home in (layout.root, path.parent)):
+        name = layout.name_of(path)
+        problem = f"{name} is a link that leads out of the workspace."
+        raise WorkspaceError(f"{problem} Change the file it leads to, or put the file here.")
+    return place
 
 
 def put_key(text: str, key: str, value: Any) -> str:

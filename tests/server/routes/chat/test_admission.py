@@ -8,6 +8,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from shipmate.speech.speech import Speech
+from shipmate.workspace.upload import keep_upload
 from tests.support.script import COUNTED, TalkingModel
 from tests.support.server import Served
 from tests.support.wire import answer, chat, kinds, messages, queued, read_chunks, running, said, user
@@ -237,6 +239,27 @@ def deny_first(message: dict[str, Any]) -> dict[str, Any]:
     first = next(part for part in parts if part.get("state") == "approval-requested")
     first |= {"state": "approval-responded", "approval": {"id": first["approval"]["id"], "approved": False}}
     return {**message, "parts": parts}
+
+
+async def test_m8_a_recording_that_is_sent_again_is_the_message_it_was(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hear(_speech: Speech, _data: bytes, media_type: str) -> str:
+        assert media_type == "audio/wav"
+        return "hello"
+
+    monkeypatch.setattr(Speech, "transcribe", hear)
+    kept = keep_upload((await served.ship()).uploads, b"RIFF\0\0\0\0WAVEfmt ", "voice.wav")
+    file = {"type": "file", "url": kept.url, "mediaType": kept.media_type, "filename": kept.filename}
+    spoken = {"id": "u1", "role": "user", "parts": [file]}
+    first, again = await chat(served.client, "room", spoken), await chat(served.client, "room", spoken)
+    assert (again[0]["messageId"], said(again)) == (first[0]["messageId"], "Hello there.")
+    stored = await messages(served.client, "room")
+    assert (stored[0]["metadata"]["spoken"], stored[0]["parts"]) == (
+        True,
+        [file, {"type": "text", "text": "hello"}],
+    )
+    assert_conflict(await post(served, "room", user("u1", "something else")), "other words")
 
 
 async def post(

@@ -102,8 +102,11 @@ async def test_u6_several_are_decided_in_one_step_or_not_at_all(served: Served) 
     await chat(served.client, "room", user("u1", "write both files"))
     waiting = (await served.client.get("/api/approvals?status=requested")).json()["approvals"]
     ids = [each["id"] for each in waiting]
-    foreign = await served.client.post("/api/approvals", json={"ids": [*ids, "apr_nope"], "approved": True})
-    assert foreign.status_code == 404
+    await chat(served.client, "other", user("u2", "write one file"))
+    every = (await served.client.get("/api/approvals?status=requested")).json()["approvals"]
+    for foreign, status in (([*ids, "apr_nope"], 404), ([each["id"] for each in every], 400)):
+        refused = await served.client.post("/api/approvals", json={"ids": foreign, "approved": True})
+        assert refused.status_code == status
     decided = await served.client.post("/api/approvals", json={"ids": ids, "approved": True})
     assert decided.status_code == 200
     assert {each["status"] for each in decided.json()["approvals"]} == {"approved"}

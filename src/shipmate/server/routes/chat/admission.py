@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from shipmate.delivery.reception.transcribing import take_voice
 from shipmate.orchestrator.lane.ingress import last_said
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.server.guard.error import ApiError, invalid, missing
@@ -28,7 +29,7 @@ from shipmate.server.stream.view import run_of
 from shipmate.thread.course import read_course
 from shipmate.thread.service import Thread
 from shipmate.values.event import IngressEvent, RetryEvent, TextEvent
-from shipmate.values.message import JsonObject, UIMessage, text_of
+from shipmate.values.message import JsonObject, UIMessage, metadata_of, text_of
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
@@ -59,7 +60,7 @@ async def admit(ship: Ship, thread_id: ThreadId, body: ChatBody, key: str | None
         event = text_event(thread_id, message, body.member)
         await refuse_edit(ship, event)
         await _mark(ship, event, body.member)
-        return Admission([*_decisions(await read_if_there(ship, thread_id), body), event])
+        return Admission([*_decisions(await read_if_there(ship, thread_id), body), take_voice(event)])
     return await _admit_decisions(ship, thread_id, body)
 
 
@@ -80,7 +81,8 @@ async def refuse_edit(ship: Ship, event: TextEvent) -> None:
     )
     if stored is not None and not _says(stored, event):
         raise _edited()
-    if isinstance(waits, TextEvent) and (waits.text, waits.attachments) != (event.text, event.attachments):
+    said = event.text, event.attachments
+    if isinstance(waits, TextEvent) and not waits.spoken and (waits.text, waits.attachments) != said:
         raise _edited()
 
 
@@ -176,10 +178,12 @@ async def _is_known(ship: Ship, replaced: UIMessage, event: RetryEvent) -> bool:
 
 
 def _says(stored: UIMessage, event: TextEvent) -> bool:
+    # A recording was sent without the words that were heard in it.
+    is_spoken = metadata_of(stored).get("spoken") is True
     files = [(part.get("url"), part.get("mediaType")) for part in stored["parts"] if part["type"] == "file"]
     return (
         stored["role"] == "user"
-        and text_of(stored) == event.text
+        and (text_of(stored) == event.text or (is_spoken and text_of(stored).startswith(event.text.strip())))
         and files == [(each.url, each.media_type) for each in event.attachments]
     )
 

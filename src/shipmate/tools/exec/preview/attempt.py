@@ -68,7 +68,7 @@ class Attempt:
         layout = Layout(aside.copy)
         return Sandbox(layout), msgspec.structs.replace(self._context, layout=layout)
 
-    async def _start(self, sandbox: Sandbox, context: ToolContext, aside: Aside) -> Process:
+    async def _start(self, sandbox: Sandbox, context: ToolContext, aside: Aside) -> Process[Spool]:
         plan = plan_command(self._command, context.folder)
         try:
             room, command = await asyncio.to_thread(self._enter, sandbox, plan, aside)

@@ -66,7 +66,9 @@ class Bubblewrap:
             *_system(self._layout.root),
             *_open_workspace(workspace, room),
             *self._close(room, self._tree.look()),
-            *(word for place in (room.home, room.temporary) for word in ("--bind", str(place), str(place))),
+            *(word for place in room.shown for word in ("--ro-bind", str(place), str(place))),
+            *_bind(place for place in room.shared if not place.is_relative_to(self._layout.ship)),
+            *_bind((room.home, room.temporary)),
             *("--remount-ro", "/", "--chdir", workspace),
         ]
         if not room.network:
@@ -83,7 +85,7 @@ class Bubblewrap:
         root = self._layout.root
         # What something is mounted on cannot be renamed. A trial's folders stay open: theirs would lead
         # past it to the workspace, and what it moves is judged afterwards.
-        pinned = () if room.is_trial else pinned_folders(locked, root)
+        pinned = () if room.is_trial or room.is_read_only else pinned_folders(locked, root)
         covers = [(folder, ["--bind", folder, folder]) for folder in pinned]
         for place in [*closed_places(locked, root, also=room.closed), *map(str, own_code(root))]:
             if place == str(root / ".git") and room.writes_repository:
@@ -113,7 +115,8 @@ class Bubblewrap:
 
 def _open_workspace(workspace: str, room: Room) -> list[str]:
     if room.overlay is None:
-        return ["--bind", str(room.stand_in or workspace), workspace]
+        way = "--ro-bind" if room.is_read_only else "--bind"
+        return [way, str(room.stand_in or workspace), workspace]
     upper, work = str(room.overlay.upper), str(room.overlay.work)
     return ["--overlay-src", workspace, "--overlay", upper, work, workspace]
 
@@ -124,7 +127,13 @@ def _cover_state(ship: Path, room: Room) -> list[str]:
         words += ["--ro-bind-try", str(ship / name), str(ship / name)]
     for name in room.writable_of_ship:
         words += ["--bind-try", str(ship / name), str(ship / name)]
+    # What lies here can be mounted no more once the place itself cannot be written.
+    words += _bind(place for place in room.shared if place.is_relative_to(ship))
     return [*words, "--remount-ro", str(ship)]
+
+
+def _bind(places: Iterable[Path]) -> list[str]:
+    return [word for place in places for word in ("--bind", str(place), str(place))]
 
 
 def _cover(place: Path) -> list[str]:

@@ -45,7 +45,11 @@ class Landlock:
             options += ["--read", str(place)]
         for device in DEVICES:
             options += ["--write", device]
-        options += ["--write", str(room.home), "--write", str(room.temporary), *self._rules(room)]
+        for place in room.shown:
+            options += ["--read", str(place)]
+        for place in (room.home, room.temporary, *room.shared):
+            options += ["--write", str(place)]
+        options += self._rules(room)
         return watched(command, options)
 
     def _rules(self, room: Room) -> Iterator[str]:
@@ -58,7 +62,8 @@ class Landlock:
         closed = {*closed_places(locked, root, sys.maxsize, room.closed), *map(str, own_code(root))}
         if room.writes_repository:
             closed.discard(str(root / ".git"))
-        yield from _open(str(root), "--write", hidden, closed, _folders_around((*hidden, *closed)))
+        right = "--read" if room.is_read_only else "--write"
+        yield from _open(str(root), right, hidden, closed, _folders_around((*hidden, *closed)))
         for ship in states:
             for name in room.readable_of_ship:
                 yield from ("--read", str(ship / name))

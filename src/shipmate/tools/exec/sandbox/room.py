@@ -42,6 +42,11 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     shows_received: bool = True
     # Folders of the workspace that this command may only read.
     closed: tuple[str, ...] = ()
+    # The whole workspace may only be read.
+    is_read_only: bool = False
+    # Places outside the workspace that this command may read, and those it may write, where they exist.
+    shown: tuple[Path, ...] = ()
+    shared: tuple[Path, ...] = ()
     overlay: Overlay | None = None
     # A copy that a trial changes in the workspace's place, where no overlay works.
     stand_in: Path | None = None
@@ -64,7 +69,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def writable_of_ship(self) -> tuple[str, ...]:
         """Return the folders of `.ship` to write."""
-        return ("scratch",) if self.shows_received else ()
+        return ("scratch",) if self.shows_received and not self.is_read_only else ()
 
     @property
     def temporary(self) -> Path:
@@ -104,6 +109,9 @@ def make_room(
     writes_repository: bool = False,
     shows_received: bool = True,
     closed: tuple[str, ...] = (),
+    is_read_only: bool = False,
+    shown: tuple[Path, ...] = (),
+    shared: tuple[Path, ...] = (),
     overlay: Overlay | None = None,
     stand_in: Path | None = None,
 ) -> Room:
@@ -115,6 +123,9 @@ def make_room(
         writes_repository=writes_repository,
         shows_received=shows_received,
         closed=closed,
+        is_read_only=is_read_only,
+        shown=tuple(place for place in shown if place.exists()),
+        shared=tuple(place for place in shared if place.exists()),
         overlay=overlay,
         stand_in=stand_in,
     )

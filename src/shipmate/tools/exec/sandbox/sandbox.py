@@ -122,6 +122,9 @@ class Sandbox:
         writes_repository: bool = False,
         shows_received: bool = True,
         closed: tuple[str, ...] = (),
+        is_read_only: bool = False,
+        shown: tuple[Path, ...] = (),
+        shared: tuple[Path, ...] = (),
         overlay: Overlay | None = None,
         stand_in: Path | None = None,
     ) -> Room:
@@ -132,6 +135,9 @@ class Sandbox:
             writes_repository=writes_repository,
             shows_received=shows_received,
             closed=closed,
+            is_read_only=is_read_only,
+            shown=shown,
+            shared=shared,
             overlay=overlay,
             stand_in=stand_in,
         )

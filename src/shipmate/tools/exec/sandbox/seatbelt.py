@@ -56,9 +56,11 @@ class Seatbelt:
             closed.remove(git)
             closed += [git / name for name in GUARDED]
         hidden = [Path(place) for place in hidden_places(locked)]
+        writable = [] if room.is_read_only else [layout.root]
         rules = [
             _rule("allow file-read*", readable),
-            _rule("allow file-read* file-write*", [layout.root, room.home, room.temporary]),
+            _rule("allow file-read*", [layout.root, *room.shown]),
+            _rule("allow file-read* file-write*", [*writable, room.home, room.temporary]),
             _rule("deny file-write*", [*closed, *own_code(layout.root)]),
             # A folder around something closed could be renamed, and another put in its place.
             _rule("deny file-write-unlink", _folders_around([*closed, *hidden], layout.root), "literal"),
@@ -69,6 +71,7 @@ class Seatbelt:
             rules.append(_rule("allow file-read*", [ship / name for name in room.readable_of_ship]))
             writable = [ship / name for name in room.writable_of_ship]
             rules.append(_rule("allow file-read* file-write*", writable))
+        rules.append(_rule("allow file-read* file-write*", room.shared))
         return (
             START
             + "\n".join(filter(None, rules))

@@ -10,10 +10,10 @@ import msgspec
 
 from shipmate.errors import ToolError
 from shipmate.tools.file.confine import open_file
-from shipmate.tools.file.project import in_project
 from shipmate.tools.file.read import describe_folder, labels_by_path
 from shipmate.tools.file.search.tree import files_below, list_folder
 from shipmate.tools.file.search.wildcard import Wildcard
+from shipmate.tools.file.shared_project import in_project
 from shipmate.tools.file.target import real_path
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.message import JsonObject

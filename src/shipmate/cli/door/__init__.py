@@ -1,0 +1,1 @@
+"""Offer the workspace to programs that start this one: editors over ACP, others over MCP."""

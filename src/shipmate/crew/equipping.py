@@ -1,0 +1,92 @@
+"""Make what members work with: models, tools and prompt, or the program that stands in for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from shipmate.context.builder import ContextBuilder
+from shipmate.context.trace import Trace
+from shipmate.models.choice import ModelChoice
+from shipmate.models.port import Model
+from shipmate.models.selection.window import Windows
+from shipmate.orchestrator.equipment import Equipment
+from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.tools.toolset import AnyTool, Toolset, default_toolset
+from shipmate.workspace.crew import Crew
+from shipmate.workspace.member import Member
+from shipmate.workspace.secret.secret import Mask
+
+if TYPE_CHECKING:
+    from shipmate.crew.program.live_program import LiveProgram
+    from shipmate.tools.mcp.servers import McpServers
+
+
+class Equipping:
+    """The equipment of a crew, each member's made once and again when its settings change."""
+
+    def __init__(
+        self,
+        crew: Crew,
+        sandbox: Sandbox,
+        servers: McpServers | None,
+        trace: Trace,
+        mask: Mask,
+        *,
+        # What stands in for what the members' own settings say.
+        model: Model | None = None,
+        toolset: Toolset | None = None,
+        # Makes the tools for working with other members.
+        make_crew_tools: Callable[[], Iterable[AnyTool]],
+    ) -> None:
+        self._crew = crew
+        self._sandbox = sandbox
+        self._servers = servers
+        self._trace = trace
+        self._mask = mask
+        self._model = model
+        self._toolset = toolset
+        self._make_crew_tools = make_crew_tools
+        self._windows = Windows(crew.layout.windows)
+        # Programs that wait for a person's answer.
+        self._waiting: dict[str, LiveProgram] = {}
+        self._known: dict[str, Equipment] = {}
+        # What members worked with before their settings changed.
+        self._retired: list[Equipment] = []
+
+    def equip(self, member_id: str) -> Equipment:
+        """Return a member with its models, tools and prompt."""
+        member = self._crew.find(member_id)
+        known = self._known.get(member_id)
+        if known is not None and known.member is member:
+            return known
+        if known is not None:
+            self._retired.append(known)
+        made = self._known[member_id] = self._make(member)
+        return made
+
+    async def close(self) -> None:
+        """End what members still have running."""
+        for each in (*self._known.values(), *self._retired):
+            await each.close()
+
+    def _make(self, member: Member) -> Equipment:
+        environ = self._crew.loaded.environ
+        prompt = ContextBuilder(member, environ=environ)
+        if member.is_program:
+            from shipmate.crew.program.program_model import ProgramChoice, ProgramModel
+            from shipmate.crew.program.program_tool import ProgramToolset
+
+            program = ProgramModel(member, self._sandbox, self._trace, self._mask, os.environ, self._waiting)
+            tools = ProgramToolset(default_toolset(member, self._sandbox), program.prefix, program.allow)
+            return Equipment(member, ProgramChoice(member, environ, program), tools, prompt)
+        given = self._model if member.settings.model is None else None
+        models = ModelChoice(member.config.llm, environ, given, self._windows)
+        return Equipment(member, models, self._gather_tools(member), prompt)
+
+    def _gather_tools(self, member: Member) -> Toolset:
+        if self._toolset is not None:
+            return self._toolset.limited_to(member.tools)
+        further = self._make_crew_tools() if len(self._crew.ids()) > 1 else ()
+        return default_toolset(member, self._sandbox, self._servers, further)

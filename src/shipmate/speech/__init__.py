@@ -1,0 +1,1 @@
+"""Speech: words from recordings and recordings from words, through an endpoint or offline."""

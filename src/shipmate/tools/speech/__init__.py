@@ -1,0 +1,1 @@
+"""Tools that speak, and that put recordings into words."""
