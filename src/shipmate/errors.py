@@ -145,8 +145,8 @@ class ModelRequestError(ModelError):
 
 
 class ContextTooLongError(ModelError):
-    """The conversation no longer fits the model's window. Open a new course: /course in the terminal,
-    /new in a chat, “New course” on the page, or `shipmate threads new-course`."""
+    """The conversation no longer fits the model's window. Sum it up with /compact, or open a new course:
+    /course in the terminal, /new in a chat, “New course” on the page, or `shipmate threads new-course`."""
 
     kind = "context"
 

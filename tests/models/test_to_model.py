@@ -183,10 +183,10 @@ def test_pins_speak_for_themselves_and_only_a_summary_is_called_one() -> None:
             "parts": [{"type": "data-pin", "data": {}}, {"type": "text", "text": "(Pinned:) Red."}],
         },
     ]
-    (request,) = to_model_messages(rows)
-    said = "\n\n".join(block.text for block in request.blocks if isinstance(block, TextBlock))
+    said = show(to_model_messages(rows))
     summary = "Summary of the conversation before this point:\n\nWe met.\n\n(End of the summary.)"
-    assert said == f"(Pinned:) Blue.\n\n{summary}\n\n(Pinned:) Red."
+    read = "text: (I have read the summary and go on from there.)"
+    assert said == [f"user: (Pinned:) Blue.\n\n{summary}", read, "user: (Pinned:) Red."]
 
 
 def test_puts_the_summary_of_the_last_course_at_the_head() -> None:
@@ -198,6 +198,7 @@ def test_puts_the_summary_of_the_last_course_at_the_head() -> None:
     made = to_model_messages([opening, user("Go on.")])
     assert show(made) == [
         "user: Summary of the conversation before this point:\n\nWe chose blue.\n\n(End of the summary.)",
+        "text: (I have read the summary and go on from there.)",
         "user: Go on.",
     ]
 

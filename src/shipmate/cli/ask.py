@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from shipmate.orchestrator.feed import FeedEvent
 
 # What is told beside the answer while it comes: trouble that passes, another model, a call that did not run.
-TOLD = frozenset(("retry", "fallback", "resumed", "length-call", "half-call"))
+TOLD = frozenset(("retry", "fallback", "resumed", "length-call", "half-call", "compacting", "not-compacted"))
 
 
 @click.command(

@@ -11,7 +11,7 @@ import msgspec
 from shipmate.cli.completion import complete_thread
 from shipmate.cli.place import OpenWorkspace, find_layout, open_records, parse_thread_id, run_opened
 from shipmate.cli.ship import open_ship
-from shipmate.cli.talk.note import course_here, pin_here
+from shipmate.cli.talk.note import compact_here, course_here, pin_here
 from shipmate.cli.terminal.card import clean, shorten
 from shipmate.cli.terminal.leaving import run
 from shipmate.cli.terminal.show import local_time, write_markdown
@@ -248,6 +248,18 @@ def new_course(context: click.Context, thread: str) -> None:
     A run in flight ends first. The thread keeps everything, and questions that wait can still be answered.
     """
     _note(context, course_here(parse_thread_id(thread)))
+
+
+@command.command()
+@THREAD
+@click.argument("focus", default="")
+@click.pass_context
+def compact(context: click.Context, thread: str, focus: str) -> None:
+    """Sum a thread up: a new course begins with the summary, with heed to FOCUS if one is given.
+
+    A run in flight ends first. The thread keeps everything; pins, questions and your last words go along.
+    """
+    _note(context, compact_here(parse_thread_id(thread), focus))
 
 
 @command.command()

@@ -204,6 +204,9 @@ class ModelHistory:
             summary = [WORDING["summary"], *summary, WORDING["summary-end"]]
         if words := "\n\n".join([*pinned, *summary]):
             self._extend("user", [TextBlock(words)])
+        if summary and any(part.get("type") == "data-course" for part in parts):
+            # What the person says next stands apart from it.
+            self._extend("assistant", [TextBlock(WORDING["summary-read"])])
 
     def _add_assistant(self, parts: list[JsonObject], sidecar: Sidecar) -> None:
         thoughts, calls = self._read_signatures(sidecar)

@@ -15,17 +15,23 @@ from shipmate.context.budget import fit_tools
 from shipmate.context.kept.request_log import RequestLog, SentRequest
 from shipmate.context.request import Context, ContextRequest, Section
 from shipmate.context.trace import Trace
-from shipmate.errors import ModelStreamError, ShipmateError, StorageError, ToolError, UserError
+from shipmate.errors import (
+    ContextTooLongError,
+    ModelStreamError,
+    ShipmateError,
+    StorageError,
+    UserError,
+)
 from shipmate.models.neutral import describe_message
 from shipmate.models.port import Finish, ModelRequest, RunOrigin, ToolSpec
 from shipmate.models.to_model import messages_of
 from shipmate.orchestrator.carried_file import Attachments
+from shipmate.orchestrator.compaction.compactor import Compactor, squeeze
 from shipmate.orchestrator.guide import Guides
-from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
+from shipmate.orchestrator.run_wording import say
 from shipmate.orchestrator.sealing import seal_input
 from shipmate.orchestrator.seat import take_seat
-from shipmate.orchestrator.step import PROGRAM, Asked, StepReader
-from shipmate.orchestrator.token_count import TokenCount
+from shipmate.orchestrator.step import PROGRAM, StepReader, explain_empty, refuse_call, tell_cut
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
 from shipmate.store.port import Ledger, StepUsage
@@ -36,7 +42,6 @@ from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import TYPED_MODEL, Outcome
 from shipmate.values.message import UIMessage, text_of, timestamp, tool_name
-from shipmate.values.saying import Saying
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.upload import Uploads
 
@@ -52,6 +57,10 @@ FILTERED = "the provider's filter cut off the answer this call was part of; it d
 
 class StepLimitError(ShipmateError):
     """Stopped after 30 steps without a reply. Say "go on" to let it continue."""
+
+
+class RefusedLengthError(ContextTooLongError):
+    """The provider found the request too long for the model."""
 
 
 class ProgramCutError(ShipmateError):
@@ -86,8 +95,8 @@ class AgentOrchestrator:
         self._ledger = ledger
         self._trace = trace
         self._requests = requests
-        self._history = TokenCount()
         self._worker = Worker(toolset, approvals, uploads, guides, shares)
+        self.compactor = Compactor(layout, ledger, self.is_tainted)
 
     async def run(self, turn: Turn) -> Outcome:
         """Run a turn to its end; what it had said or done before trouble is kept."""
@@ -134,9 +143,17 @@ class AgentOrchestrator:
         if not await self._worker.work(turn):
             return await turn.suspend()
         context = await self._build_context(turn)
+        if await self.compactor.make_room(turn, context):
+            context = await self._build_context(turn)
         cuts = 0
+        refused: ContextTooLongError | None = None
         while turn.steps < MAX_STEPS:
-            finish, has_calls = await self._step(turn, context)
+            try:
+                finish, has_calls = await self._step(turn, context)
+            except ContextTooLongError as error:
+                context = await self._squeeze(turn, context, error, refused)
+                refused = error
+                continue
             if finish is None:
                 continue
             cuts = cuts + 1 if finish.reason == "length" else 0
@@ -151,10 +168,24 @@ class AgentOrchestrator:
             turn.tell(chunks.finish_step())
         raise StepLimitError(say("step-limit", steps=str(MAX_STEPS)))
 
+    async def _squeeze(
+        self, turn: Turn, context: Context, error: ContextTooLongError, before: ContextTooLongError | None
+    ) -> Context:
+        """Make room for one more try after a provider found a request too long, whatever was estimated."""
+        is_final = not isinstance(error, RefusedLengthError) or turn.equipment.member.is_program
+        if before is not None or is_final:
+            raise self.compactor.blame(turn, self._show(turn)) or before or error
+        used = self.compactor.used(turn.thread, context)
+        if await self.compactor.make_room(turn, context, is_refused=True):
+            return await self._build_context(turn)
+        turn.window = squeeze(turn.window, used)
+        return context
+
     async def _step(self, turn: Turn, context: Context) -> tuple[Finish | None, bool]:
         """Ask the model once; its calls are on disk when this returns. None when it is to be asked again."""
         # What servers of tools offer may have changed since the last step.
         await turn.equipment.toolset.load()
+        await self.compactor.clear(turn, context)
         request = await self._request(turn, context)
         self._trace.write(turn.thread_id, turn.run_id, turn.steps + 1, request)
         self._keep_request(turn, context, request)
@@ -174,6 +205,8 @@ class AgentOrchestrator:
         began = time.perf_counter()
         try:
             finish = await reader.read(turn.equipment.models.named(turn.model).stream(request))
+        except ContextTooLongError as error:
+            raise RefusedLengthError(*error.args) from error
         except ModelStreamError as error:
             if turn.has_begun(PROGRAM) or not turn.can_resume(begun=reader.has_begun):
                 raise
@@ -187,13 +220,13 @@ class AgentOrchestrator:
         for asked in reader.calls:
             if is_filtered:
                 turn.tell(chunks.tool_input_error(asked.call_id, asked.name, asked.input, FILTERED))
-            elif (error := asked.error or _refuse(turn, asked)) is not None:
+            elif (error := asked.error or refuse_call(turn, asked)) is not None:
                 turn.tell(chunks.tool_input_error(asked.call_id, asked.name, asked.input, error))
             elif asked.name in turn.client_tools:
                 turn.tell(chunks.message_metadata({"clientCalls": {asked.call_id: True}}))
-        _tell_cut(turn, reader, finish)
+        tell_cut(turn, reader, finish)
         if not (reader.calls or _has_said_something(turn.message)):
-            raise ModelStreamError(_explain_empty(reader, finish))
+            raise ModelStreamError(explain_empty(reader, finish))
         await self._keep_signatures(turn, reader)
         if reader.calls:
             await turn.commit()
@@ -233,14 +266,15 @@ class AgentOrchestrator:
         sidecars = await self._ledger.sidecars(turn.thread_id)
         if last in sidecars and sidecars[last].context:
             return
-        told = {line for sidecar in sidecars.values() for line in sidecar.context.splitlines()}
+        here = {each["id"] for each in messages}
+        told = {line for at in here & sidecars.keys() for line in sidecars[at].context.splitlines()}
         if fresh := choose_fresh(context.notes, told):
             await self._ledger.keep_context(turn.thread_id, last, fresh)
 
     async def _request(self, turn: Turn, context: Context) -> ModelRequest:
         return ModelRequest(
             system=context.lasting,
-            messages=take_seat(self._attachments.show(turn.thread), turn.equipment.member.id, turn.owner),
+            messages=self.compactor.fit(turn, context, self._show(turn)),
             tools=_offer(turn),
             sidecars=await self._ledger.sidecars(turn.thread_id),
             zone=context.zone,
@@ -254,6 +288,10 @@ class AgentOrchestrator:
                 is_retry=turn.thread.replaces(turn.message["id"]),
             ),
         )
+
+    def _show(self, turn: Turn) -> list[UIMessage]:
+        shown = self.compactor.show(turn.thread, self._attachments.show(turn.thread))
+        return take_seat(shown, turn.equipment.member.id, turn.owner)
 
     def _keep_request(self, turn: Turn, context: Context, request: ModelRequest) -> None:
         # A command that a person typed is read by no model, and a program is sent something else.
@@ -296,7 +334,7 @@ class AgentOrchestrator:
         if turn.model == TYPED_MODEL:
             return
         errand = errand_of(turn.thread)
-        estimated = context.tokens + self._history.tokens(turn.thread)
+        estimated = round(context.tokens / context.ratio) + self.compactor.history_tokens(turn.thread)
         turn.equipment.context.calibrate(model, estimated, finish.usage.input_tokens)
         await self._ledger.add_usage(
             StepUsage(
@@ -347,39 +385,6 @@ def _offer(turn: Turn) -> list[ToolSpec]:
 def _name_cache(thread_id: str) -> str:
     """Return a name for a thread that tells a provider nothing of whose it is."""
     return blake2b(thread_id.encode(), digest_size=12).hexdigest()
-
-
-def _refuse(turn: Turn, asked: Asked) -> str | None:
-    """Return why a call cannot be made, if it cannot."""
-    if not turn.options.offers_tools:
-        return "no tool was offered: answer without one. Nothing ran."
-    if asked.name in turn.client_tools:
-        # Its arguments are the program's to check.
-        return None
-    toolset = turn.equipment.toolset
-    tool = toolset.get(asked.name)
-    if tool is None:
-        return f"there is no tool {asked.name!r}. There are: {', '.join(toolset.names)}. Nothing ran."
-    try:
-        tool.parse(asked.input)
-    except ToolError as error:
-        return str(error)
-    return None
-
-
-def _tell_cut(turn: Turn, reader: StepReader, finish: Finish) -> None:
-    """Close the calls that were not written to their end, and tell the person that they did not run."""
-    turn.drop_calls(reader.unfinished)
-    if finish.reason == "length" and any(asked.error for asked in reader.calls):
-        turn.notify("length-call")
-    elif reader.unfinished and finish.reason not in CUT_ENDINGS:
-        turn.notify("half-call")
-
-
-def _explain_empty(reader: StepReader, finish: Finish) -> Saying:
-    if reader.unfinished:
-        return say("length-call" if finish.reason == "length" else "half-call")
-    return say(f"nothing-{finish.reason if finish.reason in CUT_ENDINGS else 'stop'}")
 
 
 def _has_said_something(message: UIMessage) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from shipmate.errors import ModelStreamError
+from shipmate.errors import ModelStreamError, ToolError
 from shipmate.models import wording as model_words
 from shipmate.models.port import (
     Finish,
@@ -25,11 +25,13 @@ from shipmate.models.port import (
     ToolCall,
     ToolCallDelta,
 )
-from shipmate.orchestrator.run_wording import say
+from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
+from shipmate.orchestrator.turn import Turn
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
 from shipmate.values.message import JsonObject, new_id, timestamp
 from shipmate.values.nesting import check_nesting
+from shipmate.values.saying import Saying
 
 # What one answer may hold: more than any model writes, and than a thread can keep for each step.
 ANSWER_LIMIT = 8_000_000
@@ -257,3 +259,37 @@ def _parse_call(call_id: str, event: ToolCall) -> Asked:
     if not isinstance(arguments, dict):
         return Asked(call_id, event.name, arguments, "the arguments must be one JSON object. Nothing ran.")
     return Asked(call_id, event.name, arguments)
+
+
+def refuse_call(turn: Turn, asked: Asked) -> str | None:
+    """Return why a call cannot be made, if it cannot."""
+    if not turn.options.offers_tools:
+        return "no tool was offered: answer without one. Nothing ran."
+    if asked.name in turn.client_tools:
+        # Its arguments are the program's to check.
+        return None
+    toolset = turn.equipment.toolset
+    tool = toolset.get(asked.name)
+    if tool is None:
+        return f"there is no tool {asked.name!r}. There are: {', '.join(toolset.names)}. Nothing ran."
+    try:
+        tool.parse(asked.input)
+    except ToolError as error:
+        return str(error)
+    return None
+
+
+def tell_cut(turn: Turn, reader: StepReader, finish: Finish) -> None:
+    """Close the calls that were not written to their end, and tell the person that they did not run."""
+    turn.drop_calls(reader.unfinished)
+    if finish.reason == "length" and any(asked.error for asked in reader.calls):
+        turn.notify("length-call")
+    elif reader.unfinished and finish.reason not in CUT_ENDINGS:
+        turn.notify("half-call")
+
+
+def explain_empty(reader: StepReader, finish: Finish) -> Saying:
+    """Say why an answer holds nothing."""
+    if reader.unfinished:
+        return say("length-call" if finish.reason == "length" else "half-call")
+    return say(f"nothing-{finish.reason if finish.reason in CUT_ENDINGS else 'stop'}")

@@ -25,6 +25,7 @@ from shipmate.priming.ref import ScriptRef, read_slug
 from shipmate.priming.script.record import KIND, VERSION, Script
 from shipmate.priming.script.writer import write_script
 from shipmate.store.port import Store
+from shipmate.thread.course import read_course
 from shipmate.thread.pin import Pin, pins_of
 from shipmate.thread.service import ThreadService
 from shipmate.values.event import surface_of
@@ -204,10 +205,17 @@ async def save_script(
 
 
 def select_course(messages: Sequence[UIMessage], course: int, last: int) -> list[UIMessage]:
-    """Return the messages of one course; a message without a number belongs to the course that is open."""
+    """Return the messages of one course; a message without a number belongs to the course that is open.
+
+    What it answers may have been said before a summary opened it.
+    """
     if not 1 <= course <= last:
         raise NotFoundError(f"there is no course {course}; this thread has {last}")
-    return [message for number, message in _with_course(messages) if number == course]
+    found = [message for number, message in _with_course(messages) if number == course]
+    opened = read_course(found[0]) if found else None
+    if opened is None or not opened.kept:
+        return found
+    return [found[0], *(message for message in messages if message["id"] in opened.kept), *found[1:]]
 
 
 def _with_course(messages: Iterable[UIMessage]) -> Iterator[tuple[int, UIMessage]]:

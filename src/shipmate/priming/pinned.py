@@ -10,7 +10,7 @@ from shipmate.thread.pin import Pin, is_pin_row, without_words
 from shipmate.values.message import JsonObject, UIMessage
 
 # What a row that opens a course says about its own thread.
-_OF_THE_THREAD = frozenset({"closes", "approvals", "pins", "said"})
+_OF_THE_THREAD = frozenset({"closes", "approvals", "pins", "said", "kept"})
 
 
 def read_reminders(reminders: Iterable[JsonObject], at: str) -> list[Pin]:

@@ -41,6 +41,8 @@ class Course(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     # The list of steps as it stood.
     steps: tuple[JsonObject, ...] = ()
     summary: str = ""
+    # Messages before the row that nobody has answered yet: this course shows them whole.
+    kept: tuple[str, ...] = ()
 
 
 def course_parts(course: Course, language: str) -> list[JsonObject]:

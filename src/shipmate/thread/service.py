@@ -40,7 +40,10 @@ class Thread:
         self.pins = PinList()
         # Calls of earlier courses that were open when this one began, and the messages shown of them.
         self._carried_calls: Sequence[OpenCall] = ()
+        self._kept: frozenset[str] = frozenset()
         self._carried: dict[str, UIMessage] = {}
+        # The calls of this course whose outputs have left the model's view.
+        self.cleared: frozenset[str] = frozenset()
         self._replaced: set[str] = set()
         # Messages with open calls of which a person was asked about one, decided by now or not.
         self.waiting: dict[str, None] = {}
@@ -61,7 +64,8 @@ class Thread:
     def history(self) -> list[UIMessage]:
         """Return what the model sees: the current course without messages that a retry replaced.
 
-        Behind the row that opened it stand the calls of earlier courses that were open then.
+        Behind the row that opened it stand the calls of earlier courses that were open then, and the words
+        that nobody had answered.
         """
         seen = self.current()
         if self._replaced:
@@ -120,7 +124,8 @@ class Thread:
             self.messages[place] = merge_row(self.messages[place], row)
             self._note_waiting(self.messages[place])
             if row["id"] in self._carried:
-                self._carried[row["id"]] = carry(self.messages[place], self._carried_calls)
+                self._carried[row["id"]] = self._show(self.messages[place])
+            self._note_cleared(row, place)
             return
         course = metadata_of(row).get("course")
         if isinstance(course, int) and course > self.course:
@@ -130,13 +135,27 @@ class Thread:
         self._places[row["id"]] = len(self.messages)
         self.messages.append(row)
         self._note_waiting(row)
+        self._note_cleared(row, len(self.messages) - 1)
 
     def _carry_over(self, row: UIMessage) -> None:
         """Keep showing the calls that were open when a course began."""
         opened = read_course(row)
         self._carried_calls = opened.approvals if opened is not None else ()
-        found = map(self.find, dict.fromkeys(call.message_id for call in self._carried_calls))
-        self._carried = {each["id"]: carry(each, self._carried_calls) for each in found if each is not None}
+        kept = opened.kept if opened is not None else ()
+        self._kept, self.cleared = frozenset(kept), frozenset()
+        found = map(self.find, dict.fromkeys((*(call.message_id for call in self._carried_calls), *kept)))
+        self._carried = {each["id"]: self._show(each) for each in found if each is not None}
+
+    def _show(self, message: UIMessage) -> UIMessage:
+        return message if message["id"] in self._kept else carry(message, self._carried_calls)
+
+    def _note_cleared(self, row: UIMessage, place: int) -> None:
+        """Follow a row of a run that took outputs out of the model's view."""
+        if row["role"] != "assistant" or place < self._course_start:
+            return
+        for part in row["parts"]:
+            if part.get("type") == "data-cleared" and isinstance(part.get("data"), dict):
+                self.cleared |= frozenset(map(str, part["data"].get("calls") or ()))
 
     def _note_waiting(self, message: UIMessage) -> None:
         calls = list(tool_parts(message))

@@ -145,6 +145,10 @@ class RetryEvent(_Event, frozen=True, kw_only=True, tag="retry"):
 class CourseEvent(_Event, frozen=True, kw_only=True, tag="course"):
     """The wish for a new course: the model sees nothing of what was said before, but for what is pinned."""
 
+    # It also sees a summary of what was said, with heed to the focus if there is one.
+    summarise: bool = False
+    focus: str = ""
+
 
 class PinEvent(_Event, frozen=True, kw_only=True, tag="pin"):
     """A text to pin, or the number of a pin to take off; with neither, the question which pins there are."""

@@ -158,6 +158,13 @@ def message_tokens(message: UIMessage) -> int:
     return sum(estimate_tokens(_part_text(part)) for part in message["parts"])
 
 
+def json_text(value: Any) -> str:
+    """Return a text as it is, anything else as JSON, nothing as no text."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
 def _part_text(part: JsonObject) -> str:
     text = part.get("text")
     if isinstance(text, str):

@@ -102,6 +102,15 @@ class ContextSettings(_Section, frozen=True, kw_only=True):
         int, Meta(ge=500, description="the whole system prompt; less where the model reads little")
     ] = 24_000
     section_tokens: Annotated[dict[str, int], Meta(description="a limit for one section")] = {}
+    compact_at: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=0.95,
+            description="at this share of the model's window old outputs leave it, then a summary takes"
+            " the place of the talk; 0 never",
+        ),
+    ] = 0.75
     keep: Annotated[
         bool, Meta(description="keep what models are sent, secrets masked, so that turns can be opened")
     ] = True

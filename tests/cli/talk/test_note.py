@@ -65,7 +65,9 @@ def test_pins_are_made_listed_and_taken_off(workspace: Path, thread: str) -> Non
     assert "2. Not on Fridays." in shipmate(workspace, "threads", "pins", thread).stdout
 
 
-@pytest.mark.parametrize("arguments", [("new-course",), ("pin", "a fact"), ("unpin", "1"), ("pins",)])
+@pytest.mark.parametrize(
+    "arguments", [("new-course",), ("compact",), ("pin", "a fact"), ("unpin", "1"), ("pins",)]
+)
 def test_a_thread_that_is_not_there_is_said_so_and_not_made(
     workspace: Path, arguments: tuple[str, ...]
 ) -> None:

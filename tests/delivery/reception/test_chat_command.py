@@ -18,6 +18,12 @@ from tests.support.workspace import pressed, said
 GROUP = "telegram:group:7"
 
 
+def test_compact_is_a_course_with_a_summary() -> None:
+    found = read_command(said("/compact@ship_bot the mast"))
+    assert isinstance(found, CourseEvent)
+    assert (found.summarise, found.focus) == (True, "the mast")
+
+
 @pytest.mark.parametrize("text", ["/new", "/NEW", "  /new\n", "/new@ship_bot"])
 def test_m6_new_opens_a_course(text: str) -> None:
     event = said(

@@ -35,6 +35,16 @@ async def test_m6_a_course_is_opened_once_for_a_key(served: Served) -> None:
     assert context["now"]["history"]["count"] == 2
 
 
+async def test_a_thread_is_summed_up_or_stays_as_it_was(served: Served) -> None:
+    await chat(served.client, "room", user("u1", "hello"))
+    rows = await messages(served.client, "room")
+    refused = await served.client.post("/api/threads/room/compact", json={"focus": "the mast"})
+    assert refused.status_code == 409
+    assert "it stays as it was" in refused.text
+    assert await messages(served.client, "room") == rows
+    assert (await served.client.post("/api/threads/room/compact", json={"focus": 1})).status_code == 400
+
+
 async def test_a_course_asked_for_during_a_run_opens_when_it_ends(
     served: Served, model: TalkingModel
 ) -> None:

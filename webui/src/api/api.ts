@@ -29,6 +29,7 @@ export const api = {
   enqueue: (id: string, text: string) => request<{ messageId: string }>("POST", `${thread(id)}/queue`, { text }),
   dequeue: (id: string, messageId: string) => request<void>("DELETE", `${thread(id)}/queue/${enc(messageId)}`),
   openCourse: (id: string) => request<T.Noted>("POST", `${thread(id)}/courses`, {}),
+  compact: (id: string) => request<T.Noted>("POST", `${thread(id)}/compact`, {}),
   pins: (id: string) => request<T.Pins>("GET", `${thread(id)}/pins`),
   pin: (id: string, body: { text: string; messageId?: string }) => request<T.Noted>("POST", `${thread(id)}/pins`, body),
   unpin: (id: string, number: number) => request<T.Noted>("DELETE", `${thread(id)}/pins/${number}`),

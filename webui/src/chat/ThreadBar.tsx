@@ -83,6 +83,7 @@ export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onC
         label={t("thread.more")}
         items={[
           { icon: "anchor", label: t("course.new"), onSelect: () => void thread.pins.openCourse() },
+          { icon: "archive", label: t("course.compact"), onSelect: () => void thread.pins.compact() },
           { icon: "pin", label: t("pin"), onSelect: () => setOpen("pin") },
           ...(info?.planning
             ? [

@@ -24,11 +24,11 @@ export function usePins(threadId: string, mark: string, sync: () => Promise<void
   }, [mark, reload]);
 
   const change = useCallback(
-    async (act: () => Promise<Noted>) => {
+    async (act: () => Promise<Noted>, opened: "course.opened" | "course.summed" = "course.opened") => {
       try {
         const noted = await act();
         if (noted.waits) say(t("course.waits"));
-        else if (noted.course) say(t("course.opened", { n: noted.course }));
+        else if (noted.course) say(t(opened, { n: noted.course }));
       } catch (error) {
         sayError(error);
       }
@@ -39,6 +39,7 @@ export function usePins(threadId: string, mark: string, sync: () => Promise<void
 
   return {
     ...held,
+    compact: () => change(() => api.compact(threadId), "course.summed"),
     openCourse: () => change(() => api.openCourse(threadId)),
     pin: (text: string, messageId?: string) => change(() => api.pin(threadId, { text, messageId })),
     unpin: (number: number) => change(() => api.unpin(threadId, number)),

@@ -137,6 +137,8 @@ export const en = {
   "course": "Course {n}",
   "course.summary": "Summary of what came before",
   "course.new": "New course",
+  "course.compact": "Sum up",
+  "course.summed": "Course {n} begins with a summary. What was said before stays here.",
   "course.opened": "Course {n} is open. What was said before stays here, and the model no longer sees it.",
   "course.waits": "This is done when the run ends.",
   "pin": "Pin a fact",

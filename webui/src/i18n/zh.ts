@@ -139,6 +139,8 @@ export const zh: Record<keyof typeof en, string> = {
   "course": "第 {n} 段",
   "course.summary": "此前内容的摘要",
   "course.new": "新的一段",
+  "course.compact": "总结",
+  "course.summed": "第 {n} 段以摘要开始。之前的内容保留在这里。",
   "course.opened": "第 {n} 段已开始。之前的内容保留在这里，模型不再看到。",
   "course.waits": "当前运行结束后执行。",
   "pin": "置顶一条事实",

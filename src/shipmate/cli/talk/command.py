@@ -37,7 +37,7 @@ async def do_command(talk: Conversation, slash: Slash) -> bool:
             talk.screen.list(format_threads(found) or [say(EMPTY)])
         case "thread":
             await talk.enter(parse_thread_id(slash.rest))
-        case "course" | "pin" | "unpin" | "model" | "plan":
+        case "course" | "compact" | "pin" | "unpin" | "model" | "plan":
             talk.model = None if slash.name == "model" and slash.rest else talk.model
             event = read_note(talk.thread_id, slash, talk.member)
             talk.start(await hand_over(talk.ship, event, talk.screen.say))

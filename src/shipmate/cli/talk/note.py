@@ -36,6 +36,8 @@ def read_note(
             return pin_here(thread_id, number=int(slash.rest))
         case "unpin":
             raise UserError("write /unpin NUMBER; /pins shows the numbers")
+        case "compact":
+            return compact_here(thread_id, slash.rest)
         case _:
             return course_here(thread_id)
 
@@ -87,6 +89,8 @@ async def hand_over(
     """Hand an event over; return what waits for trouble to say: the feed tells all else."""
     if isinstance(event, ModelSwitchEvent) and event.name not in ("", "default"):
         say(f"asking {clean(event.name)} a short question…", "dim")
+    if isinstance(event, CourseEvent) and event.summarise:
+        say("summing up…", "dim")
     receipt = await ship.receive(event)
     if ship.keeper.running(event.thread_id) is not None:
         say("this is done when the run ends", "dim")
@@ -109,6 +113,12 @@ async def pin_lines(threads: ThreadService, thread_id: ThreadId) -> list[str]:
 def course_here(thread_id: ThreadId) -> CourseEvent:
     """Open a course as the person at this terminal."""
     return make_course_event(str(thread_id), platform=PLATFORM, user_id=local_user())
+
+
+def compact_here(thread_id: ThreadId, focus: str = "") -> CourseEvent:
+    """Sum a thread up into a new course as the person at this terminal."""
+    who = local_user()
+    return make_course_event(str(thread_id), platform=PLATFORM, user_id=who, summarise=True, focus=focus)
 
 
 def pin_here(

@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "threads": ("", "list the latest threads"),
     "thread": ("ID", "go on in another thread"),
     "course": ("", "open a new course: the model forgets what was said here, but for the pins"),
+    "compact": ("[FOCUS]", "sum up what was said here, so that the model reads less of it"),
     "pin": ("TEXT", "pin a fact, so that every course of this thread shows it"),
     "pins": ("", "list what is pinned"),
     "unpin": ("NUMBER", "take a pin off"),

@@ -19,6 +19,7 @@ from shipmate.context.kept.account import Account, KeptTurn, list_turns, read_ac
 from shipmate.context.kept.kept_file import KeptThread, read_kept
 from shipmate.context.request import ContextRequest
 from shipmate.errors import NotFoundError, UserError
+from shipmate.orchestrator.compaction.clearing import Clearing
 from shipmate.store.port import StepUsage
 from shipmate.values.message import UIMessage, metadata_of, text_of
 from shipmate.values.thread_id import ThreadId
@@ -156,7 +157,8 @@ def _build(
 async def look_up(layout: Layout, thread_id: ThreadId) -> tuple[list[UIMessage], str]:
     """Return what the model sees of a thread, and the thread's member."""
     async with open_records(layout) as records:
-        history = (await records.threads.read(thread_id)).history()
+        thread = await records.threads.read(thread_id)
+        history = Clearing(layout).show(thread, thread.history())
         info = await records.store.threads.find(str(thread_id))
     return history, info.member if info else CAPTAIN
 

@@ -19,7 +19,7 @@ from shipmate.values.event import (
 
 # In groups some platforms put the name of the one who is meant behind the command.
 COMMAND = re.compile(
-    r"/(new|pin|pins|unpin|plan|model|stop|retry|voice|context|help|start|approve|deny|release|drop)"
+    r"/(new|compact|pin|pins|unpin|plan|model|stop|retry|voice|context|help|start|approve|deny|release|drop)"
     r"(?:@\w+)?(?:\s+(.*))?",
     re.IGNORECASE | re.DOTALL,
 )
@@ -39,6 +39,8 @@ def read_command(event: IngressEvent) -> IngressEvent:
     match name:
         case "new" if not rest:
             return CourseEvent(**_common(event))
+        case "compact":
+            return CourseEvent(**_common(event), summarise=True, focus=rest)
         case "pins" if not rest:
             return PinEvent(**_common(event))
         case "pin":

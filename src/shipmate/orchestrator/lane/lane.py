@@ -183,10 +183,16 @@ class Lane:
 
     async def _note(self, thread: Thread, row: InboxRow, event: NoteEvent) -> None:
         """Open a course or change the pins: one row and words back, no run."""
-        await self._owner.look(thread, event)
+        language = self._approvals.language
+        equip = partial(self._equip, event.member or await self._owner.look(thread, event))
+        compactor = self._orchestrator.compactor
+        summary = await compactor.answer(thread, equip, self._owner.model, event, language)
+        if isinstance(summary, Outcome):
+            await self._finish(thread, [row], summary)
+            return
         tainted = self._orchestrator.is_tainted(thread)
         row_id = ingress.user_message_id(event)
-        note = make_note(thread, event, row_id, tainted=tainted, language=self._approvals.language)
+        note = make_note(thread, event, row_id, tainted=tainted, language=language, summary=summary)
         if note.row is not None:
             await thread.append(note.row)
             self._tell(row_id, note.outcome.text)

@@ -35,15 +35,23 @@ class NoteContent(msgspec.Struct, frozen=True):
 
 
 def make_course_event(
-    thread_id: str, *, platform: str, user_id: str, message_id: str | None = None
+    thread_id: str,
+    *,
+    platform: str,
+    user_id: str,
+    message_id: str | None = None,
+    summarise: bool = False,
+    focus: str = "",
 ) -> CourseEvent:
-    """Make the event that opens a course."""
+    """Make the event that opens a course, empty but for its pins or with a summary."""
     return CourseEvent(
         platform=platform,
         thread_id=thread_id,
         user_id=user_id,
         message_id=message_id or new_id("course"),
         timestamp=timestamp(),
+        summarise=summarise,
+        focus=focus,
     )
 
 
@@ -72,19 +80,23 @@ def make_pin_event(
     )
 
 
-def make_note(thread: Thread, event: NoteEvent, row_id: str, *, tainted: bool, language: str) -> Note:
+def make_note(
+    thread: Thread, event: NoteEvent, row_id: str, *, tainted: bool, language: str, summary: str = ""
+) -> Note:
     """Decide what comes of an event; the caller puts the row on disk."""
-    told = _decide(thread, event, tainted, language)
+    told = _decide(thread, event, tainted, language, summary)
     if isinstance(told, Outcome):
         return Note(None, told)
     row = _make_row(event, row_id, told)
     return Note(row, Outcome(run_id="", status="replied", message_id=row_id, text=told.said))
 
 
-def _decide(thread: Thread, event: NoteEvent, tainted: bool, language: str) -> NoteContent | Outcome:
+def _decide(
+    thread: Thread, event: NoteEvent, tainted: bool, language: str, summary: str
+) -> NoteContent | Outcome:
     match event:
         case CourseEvent():
-            return _open_course(thread, tainted, language)
+            return _open_course(thread, tainted, language, summary)
         case PinEvent(number=int()):
             return _unpin(thread, event, language)
         case PinEvent() if event.text:
@@ -107,14 +119,21 @@ def outcome_of_note(row: UIMessage | None) -> Outcome | None:
     return Outcome(run_id="", status="replied", message_id=row["id"], text=str(next(said, None) or ""))
 
 
-def _open_course(thread: Thread, tainted: bool, language: str) -> NoteContent | Outcome:
+def _open_course(thread: Thread, tainted: bool, language: str, summary: str) -> NoteContent | Outcome:
     closed = [message for message in thread.current() if message["role"] != "system"]
     if not thread.messages:
         return _refuse(say(language, "empty-thread"))
     if not closed:
         return _refuse(say(language, "empty-course", course=thread.course))
+    course = next_course(thread, tainted=tainted, summary=summary)
+    told = _tell_opened(course, len(closed), language)
+    return NoteContent(course_parts(course, language), told, course.course)
+
+
+def next_course(thread: Thread, *, tainted: bool, summary: str = "", kept: tuple[str, ...] = ()) -> Course:
+    """Describe the course that would follow the current one, with all it must carry over."""
     waiting = (message for each in thread.waiting if (message := thread.find(each)) is not None)
-    course = Course(
+    return Course(
         course=thread.course + 1,
         closes=Stretch(
             course=thread.course,
@@ -126,13 +145,14 @@ def _open_course(thread: Thread, tainted: bool, language: str) -> NoteContent | 
         approvals=tuple(open_calls(waiting)),
         pins=tuple(thread.pins.list()),
         steps=steps_of(thread.messages),
+        summary=summary,
+        kept=kept,
     )
-    told = _tell_opened(course, len(closed), language)
-    return NoteContent(course_parts(course, language), told, course.course)
 
 
 def _tell_opened(course: Course, count: int, language: str) -> str:
-    lines = [say(language, "opened", course=course.course, closed=course.course - 1, count=count)]
+    key = "opened-summary" if course.summary else "opened"
+    lines = [say(language, key, course=course.course, closed=course.course - 1, count=count)]
     if course.pins:
         lines.append(say(language, "opened-pins", count=len(course.pins)))
     if asked := [call for call in course.approvals if call.approval_id]:

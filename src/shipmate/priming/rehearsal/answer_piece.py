@@ -16,6 +16,7 @@ KINDS: tuple[PieceKind, ...] = ("words", "thought", "call", "result", "error", "
 _OWN = frozenset(
     f"data-{name}"
     for name in (
+        "cleared",
         "course",
         "error",
         "image",

@@ -24,6 +24,7 @@ from shipmate.context.kept.kept_file import KeptThread, read_kept
 from shipmate.context.request import ContextRequest
 from shipmate.errors import StorageError
 from shipmate.models.to_model import describe_history
+from shipmate.orchestrator.compaction.clearing import Clearing
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.server.guard.error import ApiError, hide_root
@@ -291,7 +292,7 @@ def _show_next(
     profile: str | None,
     before: int | None = None,
 ) -> ContextView:
-    history = thread.history() if thread else []
+    history = Clearing(equipment.member.layout).show(thread, thread.history()) if thread else []
     said = next((text_of(message) for message in reversed(history) if message["role"] == "user"), "")
     window = equipment.models.recall_window().tokens
     model = equipment.models.default.name

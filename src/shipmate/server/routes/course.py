@@ -18,7 +18,7 @@ from shipmate.server.site import ID_LIMIT, OWNER, PLATFORM, TheShip
 from shipmate.thread.course import read_course
 from shipmate.thread.pin import Pin, read_pin
 from shipmate.thread.service import Thread
-from shipmate.values.event import Outcome, PinEvent
+from shipmate.values.event import CourseEvent, Outcome, PinEvent
 from shipmate.values.message import text_of
 from shipmate.values.thread_id import ThreadId
 
@@ -33,6 +33,12 @@ class NewPin(Shape):
 
     text: Annotated[str, StringConstraints(min_length=1, max_length=PIN_LENGTH)] | None = None
     message_id: Slot | None = None
+
+
+class Compaction(Shape):
+    """What the summary should heed above all, if anything."""
+
+    focus: Annotated[str, StringConstraints(max_length=PIN_LENGTH)] = ""
 
 
 class PinView(Answer):
@@ -67,6 +73,20 @@ async def open_course(ship: TheShip, thread_id: str, key: Key = None) -> Respons
     """Open a course: the model sees nothing of what was said before, but for the pins. A run ends first."""
     name = await _name(ship, thread_id)
     event = make_course_event(name, platform=PLATFORM, user_id=OWNER, message_id=_name_event("course", key))
+    return await _answer(ship, event)
+
+
+@router.post("/api/threads/{thread_id}/compact", status_code=202, openapi_extra=tells(Noted))
+async def compact(ship: TheShip, thread_id: str, body: Compaction, key: Key = None) -> Response:
+    """Sum a thread up: a course begins with the summary. On trouble nothing changes. A run ends first."""
+    event = make_course_event(
+        await _name(ship, thread_id),
+        platform=PLATFORM,
+        user_id=OWNER,
+        message_id=_name_event("compact", key),
+        summarise=True,
+        focus=body.focus,
+    )
     return await _answer(ship, event)
 
 
@@ -160,6 +180,8 @@ def _refused(event: NoteEvent, outcome: Outcome) -> ApiError:
     words = outcome.error or "Nothing came of it."
     if isinstance(event, PinEvent) and event.number is not None:
         return ApiError(404, "not-found", words, "Look at the pins again.")
+    if isinstance(event, CourseEvent) and event.summarise:
+        return ApiError(409, "conflict", words, "Nothing changed; try again, or open a new course.")
     if outcome.retryable:
         return ApiError(503, "unavailable", words, "Try again.")
     return ApiError(409, "conflict", words, "Say something in the thread first.")
