@@ -96,17 +96,30 @@ class Talk:
         }
         found: list[str] = []
         for platform, texts in self.shown().items():
-            whole = Counter(mark for text in texts if "all." in text for mark in MARK.findall(text))
-            halves = Counter(mark for text in texts if "all." not in text for mark in MARK.findall(text))
+            whole = Counter(mark for text in texts if _is_whole(text) for mark in MARK.findall(text))
+            halves = Counter(mark for text in texts if not _is_whole(text) for mark in MARK.findall(text))
             for mark in (mark for mark, said in self.said.items() if said == platform):
+                stand = f"{[text for text in texts if mark in text]}, sends {_tell_sends(rows, mark)}"
                 if whole[mark] != 1 and not (platform == "telegram" and not whole[mark] and mark in listed):
-                    found.append(f"{platform}: {mark} stands there {whole[mark]} times")
+                    found.append(f"{platform}: {mark} stands there {whole[mark]} times: {stand}")
                 if halves[mark] and mark not in listed:
-                    half = next(text for text in texts if mark in text and "all." not in text)
-                    found.append(f"{platform}: a half of {mark} stands there and is not listed: {half!r}")
+                    found.append(f"{platform}: a half of {mark} stands there and is not listed: {stand}")
         found += [f"{row.id} {row.status}" for row in rows if row.status not in ("sent", "uncertain")]
         asked = [row for row in rows if row.platform == "feishu" and row.status == "uncertain"]
         return [*found, *(f"{row.id} {row.error}" for row in asked)]
+
+
+def _is_whole(text: str) -> bool:
+    """Return whether an answer stands there; a preview may hold each of its words, and dots behind them."""
+    return text.rstrip().endswith("all.")
+
+
+def _tell_sends(rows: list[OutboxRow], mark: str) -> list[str]:
+    about = (row for row in rows if mark in (row.message.text or ""))
+    return [
+        f"{row.id} {row.status}, attempts {row.attempts}, {row.receipt}, stray {row.has_stray}, {row.error}"
+        for row in about
+    ]
 
 
 @pytest.mark.crash

@@ -30,7 +30,7 @@ BUILT_IN = {
 }
 GROUP = "shipmate.adapters"
 # Words that mean something else in front of an id.
-RESERVED = frozenset({name for name, surface in SURFACES.items() if surface.is_owner} | {"api", "person"})
+RESERVED = frozenset({name for name, surface in SURFACES.items() if surface.is_owner} | {"api", "crew", "person"})
 
 
 class AdapterRegistry:

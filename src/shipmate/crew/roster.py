@@ -8,6 +8,7 @@ from pathlib import Path
 from shipmate.errors import NotFoundError, UserError
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.disk.private import write_private
+from shipmate.workspace.file import FileCache
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN
 from shipmate.workspace.member import Member
@@ -30,14 +31,16 @@ class Roster:
 
     def __init__(self, crew: Crew) -> None:
         self._crew = crew
+        # Links that lead out of the workspace and what is too large are told, not followed.
+        self._files = FileCache(crew.layout.root)
 
     def relations(self, member: Member) -> list[Relation]:
         """List how a member stands to others: by its own file, and by the workspace's where that names it."""
-        own = read_relations(_text(_place(member)), _names(member))
+        own = read_relations(self._text(member), _names(member))
         found = [each for each in own if not each.subject]
         if member.id != CAPTAIN:
             captain = self._crew.find(CAPTAIN)
-            shared = read_relations(_text(_place(captain)), _names(captain))
+            shared = read_relations(self._text(captain), _names(captain))
             told = [each for each in shared if each.subject in _names(member)]
             known = {name for each in found for name in (each.target_id, each.target_name)}
             found += [each for each in told if each.target_id not in known]
@@ -58,13 +61,15 @@ class Roster:
         first, second = self._crew.choose(one), self._crew.choose(other)
         if first.id == second.id:
             raise UserError(f"{first.id} cannot have a relation to itself.")
+        for each in (first, second):
+            # Neither side is written when the other cannot be.
+            self._text_to_change(each)
         inverse = INVERSE.get(relation, relation)
         for owner, target, word in ((first, second, relation), (second, first, inverse)):
             row = Relation(
                 target_id=target.id, target_name=target.name, relation=word, strength=strength, note=note
             )
-            place = _place(owner)
-            write_private(place, with_relation(_text(place), row, _names(owner)).encode())
+            self._write(owner, with_relation(self._text_to_change(owner), row, _names(owner)))
 
     def part(self, one: str, other: str) -> None:
         """Take the relation of two members out of both their files; the other may be gone already."""
@@ -77,12 +82,11 @@ class Roster:
         pairs = [(first, names)] + ([(second, _names(first))] if second else [])
         changed = False
         for owner, target in pairs:
-            place = _place(owner)
-            before = _text(place)
+            before = self._text_to_change(owner)
             after = without_relation(before, target, _names(owner))
             if after != before:
                 changed = True
-                write_private(place, after.encode())
+                self._write(owner, after)
         if not changed:
             raise NotFoundError(f"{first.id} has no relation to {other!r}.")
 
@@ -90,7 +94,6 @@ class Roster:
         """Write the rows that only one side has into the other's file; return what was written."""
         written: list[str] = []
         for owner, target, row in self._one_sided():
-            place = _place(target)
             back = Relation(
                 target_id=owner.id,
                 target_name=owner.name,
@@ -98,7 +101,7 @@ class Roster:
                 strength=row.strength,
                 note=row.note,
             )
-            write_private(place, with_relation(_text(place), back, _names(target)).encode())
+            self._write(target, with_relation(self._text_to_change(target), back, _names(target)))
             written.append(f"{target.id} → {owner.id}: {back.relation}")
         return written
 
@@ -108,6 +111,9 @@ class Roster:
         known = {name for each in members for name in _names(each)}
         found: list[Finding] = []
         for member in members:
+            file = self._files.read(_place(member))
+            if file.problem:
+                found.append(Finding("warn", f"member {member.id}", f"{self._name(member)}: {file.problem}"))
             for row in self.relations(member):
                 if row.kind.casefold() != CONTACT and not known & {row.target_id, row.target_name}:
                     words = f"a relation to {row.target_id!r}, and there is no such member"
@@ -118,6 +124,22 @@ class Roster:
             fix = "write it: shipmate members relate --mend"
             found.append(Finding("warn", f"member {target.id}", words, fix))
         return found
+
+    def _text(self, member: Member) -> str:
+        return self._files.read(_place(member)).text
+
+    def _text_to_change(self, member: Member) -> str:
+        """Return the words of a file that is written anew; what was not read whole would be lost."""
+        file = self._files.read(_place(member))
+        if file.problem and (file.is_unread or file.size):
+            raise UserError(f"{self._name(member)}: {file.problem}. Nothing was written.")
+        return file.text
+
+    def _write(self, member: Member, text: str) -> None:
+        write_private(_place(member), text.encode())
+
+    def _name(self, member: Member) -> str:
+        return self._crew.layout.name_of(_place(member))
 
     def _one_sided(self) -> Iterator[tuple[Member, Member, Relation]]:
         members = self._crew.list()
@@ -140,10 +162,3 @@ def _place(member: Member) -> Path:
     """Return where a member's relations stand: in its own file, or where ZyHive moved it."""
     own, moved = member.own.bootstrap(FILE), member.own.root / MOVED
     return moved if moved.is_file() and not own.is_file() else own
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8", "replace")
-    except OSError:
-        return ""
