@@ -8,7 +8,7 @@ from pathlib import Path
 from shipmate.errors import NotFoundError, UserError
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.disk.private import write_private
-from shipmate.workspace.file import FileCache
+from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN
 from shipmate.workspace.member import Member
@@ -22,6 +22,8 @@ from shipmate.workspace.relation import (
     without_relation,
 )
 
+# Hundreds of relations. What is larger is no table that somebody keeps, and it is read whenever one asks.
+SIZE_LIMIT = 64 * 1024
 # A person whom members know, not a member.
 CONTACT = "contact"
 
@@ -36,11 +38,11 @@ class Roster:
 
     def relations(self, member: Member) -> list[Relation]:
         """List how a member stands to others: by its own file, and by the workspace's where that names it."""
-        own = read_relations(self._text(member), _names(member))
+        own = self._rows(member)
         found = [each for each in own if not each.subject]
         if member.id != CAPTAIN:
             captain = self._crew.find(CAPTAIN)
-            shared = read_relations(self._text(captain), _names(captain))
+            shared = self._rows(captain)
             told = [each for each in shared if each.subject in _names(member)]
             known = {name for each in found for name in (each.target_id, each.target_name)}
             found += [each for each in told if each.target_id not in known]
@@ -111,9 +113,8 @@ class Roster:
         known = {name for each in members for name in _names(each)}
         found: list[Finding] = []
         for member in members:
-            file = self._files.read(_place(member))
-            if file.problem:
-                found.append(Finding("warn", f"member {member.id}", f"{self._name(member)}: {file.problem}"))
+            if problem := self._problem(member):
+                found.append(Finding("warn", f"member {member.id}", problem))
             for row in self.relations(member):
                 if row.kind.casefold() != CONTACT and not known & {row.target_id, row.target_name}:
                     words = f"a relation to {row.target_id!r}, and there is no such member"
@@ -125,21 +126,29 @@ class Roster:
             found.append(Finding("warn", f"member {target.id}", words, fix))
         return found
 
-    def _text(self, member: Member) -> str:
-        return self._files.read(_place(member)).text
+    def _rows(self, member: Member) -> list[Relation]:
+        names = _names(member)
+
+        def read(file: FileText) -> list[Relation]:
+            return read_relations(file.text, names) if file.size <= SIZE_LIMIT else []
+
+        return self._files.make(_place(member), f"relations of {names}", read)
+
+    def _problem(self, member: Member) -> str:
+        """Say why a file of relations is not read whole."""
+        file = self._files.read(_place(member))
+        why = f"more than {SIZE_LIMIT // 1024} KB; shorten it" if file.size > SIZE_LIMIT else file.problem
+        is_told = bool(why) and (file.is_unread or file.size > 0)
+        return f"{self._crew.layout.name_of(_place(member))}: {why}" if is_told else ""
 
     def _text_to_change(self, member: Member) -> str:
         """Return the words of a file that is written anew; what was not read whole would be lost."""
-        file = self._files.read(_place(member))
-        if file.problem and (file.is_unread or file.size):
-            raise UserError(f"{self._name(member)}: {file.problem}. Nothing was written.")
-        return file.text
+        if problem := self._problem(member):
+            raise UserError(f"{problem}. Nothing was written.")
+        return self._files.read(_place(member)).text
 
     def _write(self, member: Member, text: str) -> None:
         write_private(_place(member), text.encode())
-
-    def _name(self, member: Member) -> str:
-        return self._crew.layout.name_of(_place(member))
 
     def _one_sided(self) -> Iterator[tuple[Member, Member, Relation]]:
         members = self._crew.list()
