@@ -233,21 +233,38 @@ async def test_what_a_colleague_read_taints_whoever_it_tells(tmp_path: Path) -> 
     assert not (tmp_path / "made").exists()
 
 
-async def test_who_is_stopped_stops_whoever_was_asked(tmp_path: Path) -> None:
-    begun, held = asyncio.Event(), asyncio.Event()
+async def test_who_is_stopped_stops_whoever_was_asked_and_nobody_else(tmp_path: Path) -> None:
+    begun, held, talking = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     def count(_: ModelRequest) -> Answer:
         begun.set()
         return ["1 ", Hold(held), "2"]
 
-    script = {"plan": [call("ask_member", member="nina", message="count"), "x"], "count": [count]}
+    def talk(_: ModelRequest) -> Answer:
+        talking.set()
+        return ["I ", Hold(held), "talk."]
+
+    script = {
+        "plan": [
+            # No thread of theirs: it is refused, and not stopped either.
+            call("ask_member", member="nina", message="count", thread="cli:dm:eve"),
+            call("ask_member", member="nina", message="count"),
+            "x",
+        ],
+        "count": [count],
+        "talk": [talk],
+    }
     async with open_crew(tmp_path, script) as app:
+        other = await app.receive(said("talk", thread_id="cli:dm:eve"))
+        await talking.wait()
         receipt = await app.receive(said("plan"))
         await begun.wait()
-        (asked,) = [each for each in app.keeper.runs() if each != ROOM]
+        (asked,) = [each for each in app.keeper.runs() if each not in (ROOM, "cli:dm:eve")]
         await app.keeper.stop(ROOM)
         outcome = await receipt.outcome()
+        held.set()
+        told = await other.outcome()
         await app.keeper.idle()
         thread = await app.threads.read(ThreadId.parse(asked))
-    assert outcome.status == "stopped"
+    assert (outcome.status, told.status, told.text) == ("stopped", "replied", "I talk.")
     assert metadata_of(thread.messages[-1])["outcome"] == "stopped"
