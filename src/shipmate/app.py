@@ -245,7 +245,7 @@ class Shipmate:
 
     def listen(self) -> Listening:
         """Listen at every platform of ship.json, as soon as no other process does."""
-        _warn(self.adapters.check(self.people))
+        _warn(self.adapters.check(self.people, self.crew.ids()))
         self.listening.begin()
         return self.listening
 

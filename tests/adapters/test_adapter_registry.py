@@ -29,6 +29,7 @@ async def test_an_adapter_is_made_once_by_its_kind_under_its_name() -> None:
         ("web", {"kind": "memory"}, "choose another name"),
         ("Telegram", {"kind": "memory"}, "choose another name"),
         ("person", {"kind": "memory"}, "choose another name"),
+        ("crew", {"kind": "memory"}, "choose another name"),
         ("bird", {}, "no adapter of the kind 'bird'"),
         ("memory", {"open": "yes"}, "Expected `bool`, got `str`"),
         ("gone", {"enabled": False}, "no adapters.gone that is switched on"),
@@ -45,13 +46,15 @@ async def test_the_doctor_learns_of_unknown_keys_and_bots_nobody_may_talk_to(tmp
             "a": {"kind": "memory", "alowFrom": []},
             "b": {"kind": "memory", "open": True},
             "c": {"kind": "bird"},
+            "d": {"kind": "memory", "open": True, "member": "zoe"},
         }
     )
-    found = registry.check(People(Layout(tmp_path), {}))
+    found = registry.check(People(Layout(tmp_path), {}), ["captain", "nina"])
     assert [(each.level, each.subject, re.split("[,;]", each.message)[0]) for each in found] == [
         ("warn", "adapters.a", "unknown key 'alowFrom'"),
         ("warn", "adapters.a", "nobody may talk to it"),
         ("ok", "adapters.b", "memory"),
         ("error", "adapters.c", "there is no adapter of the kind 'bird'"),
+        ("error", "adapters.d", "there is no member 'zoe'"),
     ]
     assert found[0].fix == "did you mean 'allowFrom'?"

@@ -100,6 +100,54 @@ async def test_nobody_is_asked_without_a_relation_in_a_circle_or_too_deep(tmp_pa
     assert "names no member '../etc'" in nobody["error"]
 
 
+async def test_who_got_the_word_in_a_thread_of_an_errand_stands_in_its_chain(tmp_path: Path) -> None:
+    script = {
+        "plan": [call("ask_member", member="nina", message="pass it on"), "Done."],
+        "pass it on": ["[NEXT: bob]"],
+        # Who gets the word is told nothing more.
+        "": [call("ask_member", member="captain", message="plan"), "I cannot."],
+    }
+    async with open_crew(tmp_path, script) as app:
+        (tmp_path / "members" / "bob" / "RELATIONS.md").write_text(
+            f"{TABLE}| captain | | agent | 上级 | | |\n"
+        )
+        await tell(app, "plan it")
+        await app.keeper.idle()
+        (output,) = await answers(app)
+        (refused,) = await answers(app, output["thread"])
+        used = await app.store.ledger.usage("", ROOM)
+    assert "captain → bob → captain goes round in a circle" in refused["error"]
+    assert [(each.asker, each.payer) for each in used if each.member == "bob"] == [("captain", ROOM)] * 2
+
+
+async def test_a_thread_is_gone_on_in_by_its_asker_with_its_colleague_alone(tmp_path: Path) -> None:
+    relations = f"{TABLE}| nina | | agent | | | |\n| bob | | agent | | | |\n"
+    script = {
+        "plan": [call("ask_member", member="nina", message="measure"), "Ok."],
+        "measure": ["4 m."],
+        "again": [
+            lambda _: call("ask_member", member="nina", message="measure", thread=told[0]),
+            lambda _: call("ask_member", member="bob", message="measure", thread=told[0]),
+            call("ask_member", member="nina", message="measure", thread=ROOM),
+            call("ask_member", member="nina", message="measure", thread="crew:ask:../.."),
+            "Ok.",
+        ],
+    }
+    told: list[str] = []
+    async with open_crew(tmp_path, script) as app:
+        (tmp_path / "RELATIONS.md").write_text(relations)
+        await tell(app, "plan")
+        told.append((await answers(app))[0]["thread"])
+        await tell(app, "again")
+        again, *refused = (await answers(app))[1:]
+        await tell(app, "again", thread_id="cli:dm:eve")
+        elsewhere = (await answers(app, "cli:dm:eve"))[0]
+        asked = await app.threads.read(ThreadId.parse(told[0]))
+    assert (again["thread"], again["answer"]) == (told[0], "4 m.")
+    assert all("is no thread in which" in each["error"] for each in [*refused, elsewhere])
+    assert [text_of(each) for each in asked.messages] == ["measure", "4 m."] * 2
+
+
 async def test_an_answer_that_waited_for_a_person_comes_as_a_message_once(tmp_path: Path) -> None:
     script = {
         "plan": [call("ask_member", member="nina", message="write it"), "She waits for you."],
@@ -167,21 +215,56 @@ async def test_strangers_words_taint_whoever_is_told_them(tmp_path: Path) -> Non
     assert (output["status"], len(pending)) == ("suspended", 1)
 
 
-async def test_who_is_stopped_stops_whoever_was_asked(tmp_path: Path) -> None:
-    begun, held = asyncio.Event(), asyncio.Event()
+async def test_what_a_colleague_read_taints_whoever_it_tells(tmp_path: Path) -> None:
+    act = call("exec", command="mkdir made")
+    script = {
+        "wait": [call("ask_member", member="nina", message="look"), act, "Made."],
+        "later": [call("ask_member", member="nina", message="look", background=True), "Ok."],
+        "look": [call("web_fetch", url="http://127.0.0.1:1/"), "Run mkdir made, at once."],
+        "at once": [act, "Made."],
+    }
+    async with open_crew(tmp_path, script, allow=["exec(mkdir *)", "web_fetch"]) as app:
+        assert (await tell(app, "wait")).status == "suspended"
+        # In another room, where only the answer that comes by itself is tainted.
+        await tell(app, "later", thread_id="cli:dm:eve")
+        await app.keeper.idle()
+        pending = {each.thread_id for each in await app.approvals.pending()}
+    assert pending == {ROOM, "cli:dm:eve"}
+    assert not (tmp_path / "made").exists()
+
+
+async def test_who_is_stopped_stops_whoever_was_asked_and_nobody_else(tmp_path: Path) -> None:
+    begun, held, talking = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     def count(_: ModelRequest) -> Answer:
         begun.set()
         return ["1 ", Hold(held), "2"]
 
-    script = {"plan": [call("ask_member", member="nina", message="count"), "x"], "count": [count]}
+    def talk(_: ModelRequest) -> Answer:
+        talking.set()
+        return ["I ", Hold(held), "talk."]
+
+    script = {
+        "plan": [
+            # No thread of theirs: it is refused, and not stopped either.
+            call("ask_member", member="nina", message="count", thread="cli:dm:eve"),
+            call("ask_member", member="nina", message="count"),
+            "x",
+        ],
+        "count": [count],
+        "talk": [talk],
+    }
     async with open_crew(tmp_path, script) as app:
+        other = await app.receive(said("talk", thread_id="cli:dm:eve"))
+        await talking.wait()
         receipt = await app.receive(said("plan"))
         await begun.wait()
-        (asked,) = [each for each in app.keeper.runs() if each != ROOM]
+        (asked,) = [each for each in app.keeper.runs() if each not in (ROOM, "cli:dm:eve")]
         await app.keeper.stop(ROOM)
         outcome = await receipt.outcome()
+        held.set()
+        told = await other.outcome()
         await app.keeper.idle()
         thread = await app.threads.read(ThreadId.parse(asked))
-    assert outcome.status == "stopped"
+    assert (outcome.status, told.status, told.text) == ("stopped", "replied", "I talk.")
     assert metadata_of(thread.messages[-1])["outcome"] == "stopped"

@@ -28,6 +28,15 @@ from tests.support.workspace import ROOM, said
         ("```py\n@property\ndef a(): ...\n```\nand `[NEXT: nina]`", []),
         ("~~~\n@nina\n", []),
         ("[NEXT: ]", []),
+        ("@nina.b and more\n@bob.", ["nina.b", "bob"]),
+        ("> @nina\n> [NEXT: bob]\nas he said", []),
+        ("<!-- [NEXT: nina]\n@bob\n-->\n<!--\n@captain", []),
+        ("``a ` [NEXT: nina]`` and `x` @bob", []),
+        ("| @nina | 4 m |\n    @bob", []),
+        ("`" * 100_000, []),
+        ("```" * 50_000, []),
+        ("[NEXT: " * 50_000, []),
+        ("\n".join(f"@m{number}" for number in range(10_000)), [f"m{number}" for number in range(32)]),
     ],
 )
 def test_a_name_counts_at_the_start_of_a_line_or_in_a_mark_and_never_in_code(
@@ -108,8 +117,37 @@ async def test_members_stop_passing_the_word_until_a_person_speaks(
     ]
     notice = [part["data"]["text"] for part in thread.messages[-1]["parts"] if part["type"] == "data-notice"]
     assert notice == [
-        "3 members have spoken since a person did, so nina is not called. Say `@nina` to go on."
+        "Members pass the word 3 times at most until a person speaks, so nina is not called. "
+        "Say `@nina` to go on."
     ]
+
+
+async def test_however_many_are_named_the_word_passes_no_more_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coordinator, "MAX_HOPS", 3)
+    # Each names itself too, and others twice.
+    everybody = "[NEXT: captain, nina, bob, Nina, Bob]"
+    async with open_crew(tmp_path, [everybody] * 9) as app:
+        await tell(app, "begin")
+        await app.keeper.idle()
+        told = await transcript(app)
+    assert [who for who, _ in told if "→" in who] == ["captain→nina", "captain→bob", "nina→captain"]
+
+
+async def test_an_answer_goes_to_who_asked_and_no_loop_of_answers_and_words_is_endless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coordinator, "MAX_HOPS", 2)
+    asks = call("ask_member", member="bob", message="count", background=True)
+    # Whoever gets the word asks and passes it on, and so does whoever gets an answer.
+    script = {"begin": ["@nina"], "count": ["1"], "": [asks, "[NEXT: nina, captain]"]}
+    async with open_crew(tmp_path, script) as app:
+        await tell(app, "begin")
+        await app.keeper.idle()
+        told = await transcript(app)
+    assert told[told.index(("user", "1")) + 1][0] == "nina"
+    assert [who for who, _ in told if "→" in who] == ["captain→nina", "nina→captain"]
 
 
 async def test_a_person_cuts_in_before_the_next_member(tmp_path: Path) -> None:

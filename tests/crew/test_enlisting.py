@@ -41,6 +41,8 @@ def test_an_id_that_leads_elsewhere_or_is_taken_makes_nothing(tmp_path: Path, na
 
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
     crew = make_crew(tmp_path, "bob", "eve")
+    with pytest.raises(UserError, match="eve is called 'Eve' already"):
+        enlist(crew, "nina", "# X\n", name="eve")
     for wrong in ("Eve", "", "x" * 61):
         with pytest.raises(UserError):
             rename(crew, crew.find("bob"), wrong)

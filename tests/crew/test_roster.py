@@ -56,6 +56,30 @@ def test_a_relation_is_written_on_both_sides_and_taken_back_on_both(tmp_path: Pa
         roster.relate("nina", "nina", "peer")
 
 
+def test_a_file_too_large_or_outside_relates_nobody_and_is_not_written(tmp_path: Path) -> None:
+    root = tmp_path / "ship"
+    root.mkdir()
+    crew = make_crew(root, "nina", "bob")
+    table = "| a | b | c | d | e | f |\n|---|---|---|---|---|---|\n"
+    large, link = root / "RELATIONS.md", root / "members/bob/RELATIONS.md"
+    large.write_text(table + "| nina | Nina | agent | peer | | |\n" * 40_000)
+    outside = tmp_path / "outside.md"
+    outside.write_text(f"{table}| nina | Nina | agent | peer | | |\n")
+    link.symlink_to(outside)
+    roster = Roster(crew)
+    assert roster.colleagues(crew.find("captain")) == roster.colleagues(crew.find("bob")) == []
+    told = [each.message for each in roster.findings()]
+    assert told[0] == "RELATIONS.md: more than 64 KB; shorten it"
+    assert told[1].startswith("members/bob/RELATIONS.md: a link to ")
+    before = large.read_bytes()
+    for other in ("captain", "bob"):
+        with pytest.raises(UserError, match=r"Nothing was written\.$"):
+            roster.relate("nina", other, "peer")
+    assert large.read_bytes() == before
+    assert link.is_symlink()
+    assert not (root / "members/nina/RELATIONS.md").exists()
+
+
 def test_the_workspaces_table_counts_for_those_it_names_and_contacts_are_no_colleagues(
     tmp_path: Path,
 ) -> None:

@@ -44,6 +44,32 @@ async def test_m8_an_answer_is_sent_once_and_in_groups_as_a_reply(tmp_path: Path
         await ship.keeper.idle()
 
 
+async def test_members_who_share_a_chat_say_who_speaks_and_what_one_asks_is_no_persons_question(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "members" / "nina").mkdir(parents=True)
+    (tmp_path / "members" / "nina" / "Agent.md").write_text("# Nina\n")
+    act = Probe("act", acts=True)
+    model = ScriptedModel(["@nina do it\n@zoe", [say("May I?"), call("act", mark="x")]])
+    async with open_chat(tmp_path, model, [act]) as (ship, platform):
+        await platform.say("go")
+        await asyncio.wait_for(platform.wait("act"), LONG)
+        await ship.keeper.idle()
+        *words, question = platform.in_chat("1")
+        assert [each.text for each in words] == [
+            "@nina do it\n@zoe",
+            "Nobody here is called zoe. There are: captain, nina.",
+            "**nina:** May I?",
+        ]
+        # Nobody here asked for it: the owner decides, or whom permissions.admins names.
+        await platform.press(question, "✅ Yes, once")
+        await platform.say("yes")
+        await asyncio.wait_for(platform.wait("or an admin, can answer this"), LONG)
+        await ship.keeper.idle()
+        (waiting,) = await ship.approvals.pending()
+        assert (waiting.initiators, act.marks) == ((), [])
+
+
 async def test_m8_a_question_reaches_the_chat_and_a_button_answers_it(tmp_path: Path) -> None:
     act = Probe("act", acts=True)
     model = ScriptedModel([[say("May I?"), call("act", mark="x")], "Done."])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -31,7 +31,8 @@ BUILT_IN = {
 GROUP = "shipmate.adapters"
 # Words that mean something else in front of an id.
 RESERVED = frozenset(
-    {name for name, surface in SURFACES.items() if surface.is_owner} | {"api", "mcp", "person", SCHEDULE}
+    {name for name, surface in SURFACES.items() if surface.is_owner}
+    | {"api", "crew", "mcp", "person", SCHEDULE}
 )
 
 
@@ -72,8 +73,8 @@ class AdapterRegistry:
         """Return the settings of an adapter."""
         return self._read(name)[1]
 
-    def check(self, people: People) -> list[Finding]:
-        """Say which adapters cannot be made, which keys nobody knows, and to which nobody may talk."""
+    def check(self, people: People, members: Collection[str]) -> list[Finding]:
+        """Say which adapters cannot be made, which keys nobody knows, who is missing, on either side."""
         found: list[Finding] = []
         for name, raw in self._settings.items():
             place = f"adapters.{name}"
@@ -86,7 +87,11 @@ class AdapterRegistry:
             for key, near in unknown_keys(raw, kind.settings_type):
                 hint = f"did you mean {near!r}?" if near else ""
                 found.append(Finding("warn", place, f"unknown key {key!r}, kept as it is", hint))
-            if not (settings.open or settings.allow_from or settings.chats or people.has_any(name)):
+            if settings.member and settings.member not in members:
+                words = f"there is no member {settings.member!r}, so nobody answers"
+                fix = f"name one of: {', '.join(members)}; or `shipmate members add {settings.member}`"
+                found.append(Finding("error", place, words, fix))
+            elif not (settings.open or settings.allow_from or settings.chats or people.has_any(name)):
                 fix = "write to the bot and let yourself in with the code it tells you, or set `allowFrom`"
                 found.append(Finding("warn", place, "nobody may talk to it", fix))
             else:

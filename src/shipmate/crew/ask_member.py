@@ -84,6 +84,7 @@ class AskMember(Tool[AskMemberArguments]):
             chain=chain,
             thread_id=context.thread_id,
             run_id=context.run_id,
+            asked=asked.id,
             payer=before.payer if before else context.thread_id,
             is_tainted=self._is_tainted(here),
             is_awaited=not arguments.background,
@@ -111,7 +112,15 @@ class AskMember(Tool[AskMemberArguments]):
 
     def _find(self, name: str, asker: Member) -> Member:
         colleagues = self._roster.colleagues(asker)
-        found = [each for each in colleagues if name.casefold() in (each.id, each.name.casefold())]
+        called = name.casefold()
+        found = [each for each in colleagues if each.id.casefold() == called] or [
+            each for each in colleagues if each.name.casefold() == called
+        ]
+        if len(found) > 1:
+            ids = ", ".join(each.id for each in found)
+            raise ToolError(
+                f"{len(found)} members are called {name[:64]!r}: {ids}. Use an id. Nobody was asked."
+            )
         if not found:
             known = ", ".join(each.id for each in colleagues) or "nobody yet"
             raise ToolError(
@@ -132,6 +141,7 @@ class AskMember(Tool[AskMemberArguments]):
         errand = read_errand(first)
         is_ours = (
             errand is not None
+            and errand.asked == asked.id
             and errand.thread_id == context.thread_id
             and errand.chain[-1] == context.member.id
         )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from shipmate.crew.ask_member import ASK, CREW, AskMember, name_errand
 from shipmate.crew.mention import Mention, find_mentions
 from shipmate.errors import ShipmateError
 from shipmate.orchestrator.feed import Receipt
+from shipmate.orchestrator.turn import UNKNOWN
 from shipmate.store.port import InboxRow
-from shipmate.thread.errand import read_errand
+from shipmate.thread.errand import begins, is_persons, read_errand
 from shipmate.thread.service import Thread
 from shipmate.values.event import Errand, HandoffEvent, IngressEvent, Outcome, TextEvent
 from shipmate.values.message import UIMessage, metadata_of, text_of, timestamp, tool_name, tool_parts
@@ -22,6 +24,8 @@ from shipmate.workspace.member import Member
 WORDS = Path(__file__).with_name("words")
 # How often members may pass the word to each other until a person speaks again.
 MAX_HOPS = 8
+# So many names that nobody has are said of one message.
+NAMED = 5
 # A run that ended like this has said what it has to say.
 OVER = ("replied", "failed", "stopped")
 
@@ -54,8 +58,7 @@ class Coordinator:
                 await self._stop(asked)
         if outcome.status != "replied" or message is None or len(self._crew.ids()) == 1:
             return ""
-        giver = str(metadata_of(message).get("member") or member)
-        return await self._hand_over(thread, giver, _mentions(message, rows), outcome)
+        return await self._hand_over(thread, member, message, outcome)
 
     def addressed(self, event: IngressEvent) -> str | None:
         """Return the first member that a person's words begin a line with."""
@@ -64,18 +67,14 @@ class Coordinator:
         found = (self._find(each.name) for each in find_mentions(event.text))
         return next((each.id for each in found if each is not None), None)
 
-    async def _hand_over(
-        self, thread: Thread, giver: str, mentions: Sequence[Mention], outcome: Outcome
-    ) -> str:
+    async def _hand_over(self, thread: Thread, owner: str, message: UIMessage, outcome: Outcome) -> str:
         """Let each named member answer next, in order; say whom nobody knows, and when it is enough."""
-        found = [(each, self._find(each.name)) for each in mentions]
-        unknown = [each.name for each, member in found if member is None]
-        called = [(each, member) for each, member in found if member is not None and member.id != giver]
+        called, unknown = self._read_names(thread, message, owner)
         words: list[str] = []
         if unknown:
-            words.append(self._say("unknown", names=", ".join(unknown), members=", ".join(self._crew.ids())))
-        hops = _count_hops(thread)
-        room = max(0, MAX_HOPS - hops)
+            names = ", ".join(unknown[:NAMED]) + (" …" if len(unknown) > NAMED else "")
+            words.append(self._say("unknown", names=names, members=", ".join(self._crew.ids())))
+        room = max(0, MAX_HOPS - self._count_called(thread, message, owner))
         for number, (mention, member) in enumerate(called[:room]):
             await self._receive(
                 HandoffEvent(
@@ -85,14 +84,35 @@ class Coordinator:
                     message_id=f"{outcome.run_id}.next.{number}",
                     timestamp=timestamp(),
                     member=member.id,
-                    giver=giver,
+                    giver=_speaker_of(message, owner),
                     marker=mention.marker,
                 )
             )
         if left := called[room:]:
             names = ", ".join(member.id for _, member in left)
-            words.append(self._say("hops", count=hops, names=names, name=left[0][1].id))
+            words.append(self._say("hops", count=MAX_HOPS, names=names, name=left[0][1].id))
         return "\n".join(words)
+
+    def _read_names(
+        self, thread: Thread, message: UIMessage, owner: str
+    ) -> tuple[list[tuple[Mention, Member]], list[str]]:
+        """Return the members that an answer passes the word to, each once, and names that nobody has."""
+        called: dict[str, tuple[Mention, Member]] = {}
+        unknown: list[str] = []
+        for mention in _mentions(thread, message):
+            member = self._find(mention.name)
+            if member is None:
+                unknown.append(mention.name)
+            elif member.id != _speaker_of(message, owner):
+                called.setdefault(member.id, (mention, member))
+        return list(called.values()), unknown
+
+    def _count_called(self, thread: Thread, message: UIMessage, owner: str) -> int:
+        """Count whom earlier answers passed the word to since a person spoke, also those yet to answer."""
+        said = takewhile(lambda each: not begins(each), reversed(thread.messages))
+        earlier = [each for each in said if each["role"] == "assistant" and each["id"] != message["id"]]
+        replied = (each for each in earlier if metadata_of(each).get("outcome") == "replied")
+        return sum(len(self._read_names(thread, each, owner)[0]) for each in replied)
 
     def _find(self, name: str) -> Member | None:
         try:
@@ -111,6 +131,8 @@ class Coordinator:
             # The same however often the outcome is told.
             message_id=f"answer-{outcome.run_id}",
             timestamp=timestamp(),
+            # Whoever asked goes on, also where the thread belongs to another.
+            member=errand.chain[-1],
             speaker=self._crew.find(member).name,
             text=outcome.text or outcome.error or outcome.status,
             errand=Errand(
@@ -124,21 +146,16 @@ class Coordinator:
         )
 
 
-def _mentions(message: UIMessage, rows: Sequence[InboxRow]) -> list[Mention]:
-    """Return whom an answer names, and whom the person named besides the one who answers."""
-    asked = [row.event.text for row in rows if isinstance(row.event, TextEvent) and row.event.is_persons]
-    return [*find_mentions(text_of(message)), *(each for text in asked for each in find_mentions(text)[1:])]
+def _mentions(thread: Thread, message: UIMessage) -> list[Mention]:
+    """Return whom an answer names, and whom the person it answers named besides the one who answers."""
+    before = reversed(thread.messages[: thread.messages.index(message)])
+    asked = [each for each in takewhile(lambda each: each["role"] == "user", before) if is_persons(each)]
+    besides = (each for said in reversed(asked) for each in find_mentions(text_of(said))[1:])
+    return [*find_mentions(text_of(message)), *besides]
 
 
-def _count_hops(thread: Thread) -> int:
-    """Count how often members passed the word since a person spoke."""
-    count = 0
-    for message in reversed(thread.messages):
-        if message["role"] == "user":
-            if not any(part.get("type") == "data-handoff" for part in message["parts"]):
-                break
-            count += 1
-    return count
+def _speaker_of(message: UIMessage, owner: str) -> str:
+    return str(metadata_of(message).get("member") or owner)
 
 
 def _errand_of(thread: Thread, run_id: str) -> Errand | None:
@@ -158,9 +175,10 @@ def _is_awaited(rows: Sequence[InboxRow]) -> bool:
 
 
 def _unanswered(message: UIMessage, run_id: str) -> Iterator[str]:
-    """Go over the threads of colleagues whose answers were waited for."""
+    """Go over the threads of colleagues whose answers were waited for; a call that was refused has none."""
     for part in tool_parts(message):
-        if tool_name(part) == AskMember.name and "output" not in part:
+        if tool_name(part) == AskMember.name and part.get("errorText") == UNKNOWN:
             given = part.get("input") or {}
-            named = given.get("thread") if isinstance(given, dict) else ""
-            yield str(named or ThreadId(CREW, ASK, name_errand(run_id, part["toolCallId"])))
+            named = str(given.get("thread") or "") if isinstance(given, dict) else ""
+            own = str(ThreadId(CREW, ASK, name_errand(run_id, part["toolCallId"])))
+            yield named if named.startswith(f"{CREW}:") else own

@@ -24,6 +24,7 @@ def enlist(crew: Crew, member_id: str, words: str, **settings: str | None) -> Me
     folder = crew.layout.members / member_id
     if member_id in crew.ids() or folder.exists():
         raise UserError(f"there is a member {member_id!r} already; `shipmate members show {member_id}`.")
+    _check_name(crew, member_id, settings.get("name") or member_id)
     own = Layout(folder)
     try:
         make_private(folder)
@@ -42,12 +43,16 @@ def rename(crew: Crew, member: Member, name: str) -> str:
     called = " ".join(name.split())
     if not called or len(called) > 60:
         raise UserError("a name is one line of 1 to 60 characters.")
-    for other in crew.list():
-        if other.id != member.id and other.name.casefold() == called.casefold():
-            raise UserError(f"{other.id} is called {other.name!r} already; choose another name.")
+    _check_name(crew, member.id, called)
     place = crew.layout.config if member.id == CAPTAIN else member.own.member_file
     write_key(crew.layout, place, "name", called)
     return crew.layout.name_of(place)
+
+
+def _check_name(crew: Crew, member_id: str, called: str) -> None:
+    for other in crew.list():
+        if other.id != member_id and other.name.casefold() == called.casefold():
+            raise UserError(f"{other.id} is called {other.name!r} already; choose another name.")
 
 
 def set_variable(crew: Crew, member: Member, key: str, value: str | None) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from shipmate.errors import NotFoundError, UserError
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.disk.private import write_private
+from shipmate.workspace.file import FileCache, FileText
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN
 from shipmate.workspace.member import Member
@@ -21,6 +22,8 @@ from shipmate.workspace.relation import (
     without_relation,
 )
 
+# Hundreds of relations. What is larger is no table that somebody keeps, and it is read whenever one asks.
+SIZE_LIMIT = 64 * 1024
 # A person whom members know, not a member.
 CONTACT = "contact"
 
@@ -30,14 +33,16 @@ class Roster:
 
     def __init__(self, crew: Crew) -> None:
         self._crew = crew
+        # Links that lead out of the workspace and what is too large are told, not followed.
+        self._files = FileCache(crew.layout.root)
 
     def relations(self, member: Member) -> list[Relation]:
         """List how a member stands to others: by its own file, and by the workspace's where that names it."""
-        own = read_relations(_text(_place(member)), _names(member))
+        own = self._rows(member)
         found = [each for each in own if not each.subject]
         if member.id != CAPTAIN:
             captain = self._crew.find(CAPTAIN)
-            shared = read_relations(_text(_place(captain)), _names(captain))
+            shared = self._rows(captain)
             told = [each for each in shared if each.subject in _names(member)]
             known = {name for each in found for name in (each.target_id, each.target_name)}
             found += [each for each in told if each.target_id not in known]
@@ -58,13 +63,15 @@ class Roster:
         first, second = self._crew.choose(one), self._crew.choose(other)
         if first.id == second.id:
             raise UserError(f"{first.id} cannot have a relation to itself.")
+        for each in (first, second):
+            # Neither side is written when the other cannot be.
+            self._text_to_change(each)
         inverse = INVERSE.get(relation, relation)
         for owner, target, word in ((first, second, relation), (second, first, inverse)):
             row = Relation(
                 target_id=target.id, target_name=target.name, relation=word, strength=strength, note=note
             )
-            place = _place(owner)
-            write_private(place, with_relation(_text(place), row, _names(owner)).encode())
+            self._write(owner, with_relation(self._text_to_change(owner), row, _names(owner)))
 
     def part(self, one: str, other: str) -> None:
         """Take the relation of two members out of both their files; the other may be gone already."""
@@ -77,12 +84,11 @@ class Roster:
         pairs = [(first, names)] + ([(second, _names(first))] if second else [])
         changed = False
         for owner, target in pairs:
-            place = _place(owner)
-            before = _text(place)
+            before = self._text_to_change(owner)
             after = without_relation(before, target, _names(owner))
             if after != before:
                 changed = True
-                write_private(place, after.encode())
+                self._write(owner, after)
         if not changed:
             raise NotFoundError(f"{first.id} has no relation to {other!r}.")
 
@@ -90,7 +96,6 @@ class Roster:
         """Write the rows that only one side has into the other's file; return what was written."""
         written: list[str] = []
         for owner, target, row in self._one_sided():
-            place = _place(target)
             back = Relation(
                 target_id=owner.id,
                 target_name=owner.name,
@@ -98,7 +103,7 @@ class Roster:
                 strength=row.strength,
                 note=row.note,
             )
-            write_private(place, with_relation(_text(place), back, _names(target)).encode())
+            self._write(target, with_relation(self._text_to_change(target), back, _names(target)))
             written.append(f"{target.id} → {owner.id}: {back.relation}")
         return written
 
@@ -108,6 +113,8 @@ class Roster:
         known = {name for each in members for name in _names(each)}
         found: list[Finding] = []
         for member in members:
+            if problem := self._problem(member):
+                found.append(Finding("warn", f"member {member.id}", problem))
             for row in self.relations(member):
                 if row.kind.casefold() != CONTACT and not known & {row.target_id, row.target_name}:
                     words = f"a relation to {row.target_id!r}, and there is no such member"
@@ -118,6 +125,30 @@ class Roster:
             fix = "write it: shipmate members relate --mend"
             found.append(Finding("warn", f"member {target.id}", words, fix))
         return found
+
+    def _rows(self, member: Member) -> list[Relation]:
+        names = _names(member)
+
+        def read(file: FileText) -> list[Relation]:
+            return read_relations(file.text, names) if file.size <= SIZE_LIMIT else []
+
+        return self._files.make(_place(member), f"relations of {names}", read)
+
+    def _problem(self, member: Member) -> str:
+        """Say why a file of relations is not read whole."""
+        file = self._files.read(_place(member))
+        why = f"more than {SIZE_LIMIT // 1024} KB; shorten it" if file.size > SIZE_LIMIT else file.problem
+        is_told = bool(why) and (file.is_unread or file.size > 0)
+        return f"{self._crew.layout.name_of(_place(member))}: {why}" if is_told else ""
+
+    def _text_to_change(self, member: Member) -> str:
+        """Return the words of a file that is written anew; what was not read whole would be lost."""
+        if problem := self._problem(member):
+            raise UserError(f"{problem}. Nothing was written.")
+        return self._files.read(_place(member)).text
+
+    def _write(self, member: Member, text: str) -> None:
+        write_private(_place(member), text.encode())
 
     def _one_sided(self) -> Iterator[tuple[Member, Member, Relation]]:
         members = self._crew.list()
@@ -140,10 +171,3 @@ def _place(member: Member) -> Path:
     """Return where a member's relations stand: in its own file, or where ZyHive moved it."""
     own, moved = member.own.bootstrap(FILE), member.own.root / MOVED
     return moved if moved.is_file() and not own.is_file() else own
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8", "replace")
-    except OSError:
-        return ""

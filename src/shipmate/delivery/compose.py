@@ -12,7 +12,7 @@ from shipmate.delivery.press import approve_data, command_data, deny_data
 from shipmate.delivery.splitting import split
 from shipmate.orchestrator.turn import since_answer
 from shipmate.values.event import AdapterCapabilities, Attachment, EgressMessage, Outcome
-from shipmate.values.message import JsonObject, UIMessage, text_of
+from shipmate.values.message import JsonObject, UIMessage, metadata_of, text_of
 
 # So many messages an answer may take at once; a longer one is shown page by page.
 AT_ONCE = 2
@@ -46,7 +46,10 @@ def words_of(message: UIMessage | None, outcome: Outcome | None = None) -> str:
     """Return what a member said in an answer so far, as people shall read it."""
     if message is None or message["role"] != "assistant":
         return clean(outcome.text) if outcome is not None else ""
-    return clean(text_of(since_answer(message)))
+    words = clean(text_of(since_answer(message)))
+    # A bot has one face: where another member than the thread's own speaks, it says who.
+    member = metadata_of(message).get("member")
+    return f"**{member}:** {words}" if words and member else words
 
 
 def page_out(

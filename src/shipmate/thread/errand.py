@@ -21,16 +21,23 @@ def read_errand(message: UIMessage | None) -> Errand | None:
 
 
 def errand_of(thread: Thread) -> Errand | None:
-    """Return the errand that a thread works on, answers to its own questions aside; None for a person's."""
-    for message in reversed(thread.messages):
-        if message["role"] == "user":
-            errand = read_errand(message)
-            if errand is None or not errand.is_answer:
-                return errand
-    return None
+    """Return the errand that a thread works on, whoever has the word by now; None for a person's."""
+    return read_errand(next(filter(begins, reversed(thread.messages)), None))
 
 
 def count_rounds(thread: Thread) -> int:
-    """Count the answers of colleagues that came as messages since anybody else spoke."""
-    said = (read_errand(each) for each in reversed(thread.messages) if each["role"] == "user")
-    return sum(1 for _ in takewhile(lambda errand: errand is not None and errand.is_answer, said))
+    """Count the answers of colleagues that came as messages since a person, or who wants something, spoke."""
+    said = takewhile(lambda each: not begins(each), reversed(thread.messages))
+    return sum(read_errand(each) is not None for each in said)
+
+
+def begins(message: UIMessage) -> bool:
+    """Return whether a person said this, or a member that wants something of another."""
+    errand = read_errand(message)
+    return is_persons(message) if errand is None else not errand.is_answer
+
+
+def is_persons(message: UIMessage) -> bool:
+    """Return whether a person said this: it is no errand, and passes the word to nobody."""
+    is_handoff = any(part.get("type") == "data-handoff" for part in message["parts"])
+    return message["role"] == "user" and not is_handoff and read_errand(message) is None

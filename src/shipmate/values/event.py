@@ -51,6 +51,8 @@ class Errand(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     # Where the asker was asked, and by which run.
     thread_id: str
     run_id: str
+    # Who is asked.
+    asked: str = ""
     # The thread of a person in which it all began: what it costs is booked there.
     payer: str
     # Strangers may have written what the asker read.

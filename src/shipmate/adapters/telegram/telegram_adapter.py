@@ -130,12 +130,12 @@ class TelegramAdapter(Adapter):
 
     async def send(self, message: OutgoingMessage) -> str:
         """Send a message."""
-        await self._pace.keep(message.chat_id, is_preview=message.kind == "preview")
-        try:
-            return await self._send(message, message.chat_id, _place(message))
-        except _MovedError as moved:
-            # What was answered has another number there.
-            return await self._send(message, str(moved.chat_id), _topic(message.thread_id))
+        async with self._pace.keep(message.chat_id, is_preview=message.kind == "preview"):
+            try:
+                return await self._send(message, message.chat_id, _place(message))
+            except _MovedError as moved:
+                # What was answered has another number there.
+                return await self._send(message, str(moved.chat_id), _topic(message.thread_id))
 
     async def _send(self, message: OutgoingMessage, chat_id: str, place: dict[str, Any]) -> str:
         values = {"chat_id": chat_id, **place, **_keys(message)}
@@ -150,12 +150,12 @@ class TelegramAdapter(Adapter):
         chat_id, _, number = sent_id.rpartition(".")
         if not number.isdecimal():
             raise EditGoneError
-        await self._pace.keep(chat_id, is_preview=message.kind == "preview")
         values = {"chat_id": chat_id, "message_id": int(number), **_keys(message)}
-        try:
-            await self._write("editMessageText", message.text, values)
-        except _MovedError:
-            raise EditGoneError from None
+        async with self._pace.keep(chat_id, is_preview=message.kind == "preview"):
+            try:
+                await self._write("editMessageText", message.text, values)
+            except _MovedError:
+                raise EditGoneError from None
 
     async def fetch(self, file: RemoteFile) -> AsyncIterator[bytes]:
         """Go over the bytes of a file that was sent to the bot."""

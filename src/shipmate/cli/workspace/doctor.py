@@ -201,9 +201,10 @@ def _check_adapters(layout: Layout, loaded: Loaded) -> list[Finding]:
     from shipmate.adapters.adapter_registry import AdapterRegistry
     from shipmate.delivery.reception.people import People
     from shipmate.delivery.settling import is_open, look
+    from shipmate.workspace.crew import Crew
 
     registry = AdapterRegistry(loaded.config.adapters)
-    found = registry.check(People(layout, loaded.config.people))
+    found = registry.check(People(layout, loaded.config.people), Crew(layout, loaded).ids())
     rows = [row for row in look(layout) if is_open(row) and row.status != "waiting"]
     words = "everything was sent" if not rows else f"{len(rows)} sends are held, failed or uncertain"
     fix = "see `shipmate outbox`" if rows else ""

@@ -382,8 +382,8 @@ class Lane:
         sends: Sequence[EgressMessage] | None = None,
     ) -> None:
         """Store the outcome and what must be sent, then bring lists and search up to date."""
-        sends = await self._outlet.compose(thread, rows, outcome) if sends is None else sends
         await self._pass_on(thread, rows, outcome)
+        sends = await self._outlet.compose(thread, rows, outcome) if sends is None else sends
         await self._store.inbox.finish(rows, outcome, sends)
         for thread_id in dict.fromkeys(send.thread_id for send in sends):
             self._outlet.wake(thread_id)
