@@ -25,13 +25,11 @@ setup: $(VENV)/dev
 # Set up what the tests need, check the code and test it. ARGS go to pytest.
 test:
 	@# What waits for a download and what computes go side by side; if one fails, so does all of it.
-	@$(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) ready
+	@$(MAKE) --no-print-directory --jobs 3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) ready $(if $(ARGS),types)
 ifdef ARGS
 	$(BIN)/pytest $(ARGS)
 else
-	scripts/test-in-memory $(BIN)/pytest -n 2 --dist loadgroup --durations 25 --ignore tests/page
-	@# The browser's driver keeps an event loop of its own, which no asyncio test may share a process with.
-	scripts/test-in-memory $(BIN)/pytest -n 2 --dist loadgroup --durations 15 tests/page
+	scripts/test-all $(BIN)
 endif
 
 # Measure by branch which code the tests run: a table, pages in artefacts/coverage/html, and a floor for four rooms.
@@ -68,7 +66,8 @@ mutants: $(VENV)/dev
 	$(if $(ARGS),,$(BIN)/python -m tests.mutant)
 
 # Everything that comes before a test: programs besides Python packages, compiled sources, and code that is in order.
-ready: programs compiled check
+# Types are checked beside the tests.
+ready: programs compiled lint
 
 programs:
 	@scripts/setup-tests
@@ -128,12 +127,14 @@ $(VENV)/core: requirements/build.txt requirements/core.txt pyproject.toml | $(VE
 	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/dev: requirements/dev.txt $(VENV)/core
+# All at once, with what $(VENV)/core would install.
+$(VENV)/dev: requirements/dev.txt requirements/build.txt requirements/core.txt pyproject.toml | $(VENV)/made
 	@# uv takes a tenth of pip's work; where it cannot reach what pip can, pip does it.
 	@sed -n '/^uv==/,/[^\\]$$/p' $< | $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r /dev/stdin
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $< || \
-	  $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r $<
-	@touch $@
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements/build.txt -r $< || \
+	  $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/build.txt -r $<
+	$(PIP) --no-deps --no-build-isolation -e .
+	@touch $(VENV)/core $@
 
 clean:
 	rm -rf $(VENV) artefacts .pytest_cache .ruff_cache .hypothesis

@@ -189,7 +189,7 @@ def test_a_run_cut_off_by_a_crash_is_taken_up(workspace: Path) -> None:
     first = Terminal(workspace, "chat", "--thread", "tea")
     try:
         first.expect("›")
-        first.type("count to 90 slowly\r")
+        first.type("count to 40 slowly\r")
         first.expect("10")
         first.process.kill()
         first.process.wait()
@@ -198,12 +198,12 @@ def test_a_run_cut_off_by_a_crash_is_taken_up(workspace: Path) -> None:
     second = Terminal(workspace, "chat", "--thread", "tea")
     try:
         second.expect("taking up what was left unfinished in cli:chat:tea")
-        second.expect("That was 90.")
+        second.expect("That was 40.")
         second.type("/quit\r")
         assert second.finish() == 0
     finally:
         second.close()
-    assert shipmate(workspace, "threads", "show", "tea").stdout.count("That was 90.") == 1
+    assert shipmate(workspace, "threads", "show", "tea").stdout.count("That was 40.") == 1
 
 
 SCRIPT = """\

@@ -45,15 +45,15 @@ async def test_a_killed_server_goes_on_with_the_answer_after_its_restart(tmp_pat
         assert [message["id"] for message in page["messages"]] == ["u1"]
         assert page["running"]
         response = await served.client.get("/api/chat/room/stream")
-        assert " 89 90" in said(read_chunks(response.text))
+        assert " 29 30" in said(read_chunks(response.text))
         stored = await messages(served.client, "room")
         assert [message["role"] for message in stored] == ["user", "assistant"]
-        repeated = await chat(served.client, "room", user("u1", "count to 90 slowly"))
+        repeated = await chat(served.client, "room", user("u1", "count to 30 slowly"))
         assert repeated[0]["messageId"] == stored[1]["id"]
 
 
 async def kill_while_counting(served: Process) -> None:
-    request = {"id": "room", "messages": [user("u1", "count to 90 slowly")]}
+    request = {"id": "room", "messages": [user("u1", "count to 30 slowly")]}
     async with served.client.stream("POST", "/api/chat", json=request) as answering:
         async for line in answering.aiter_lines():
             if '"text-delta"' in line and "3 " in line:
@@ -63,7 +63,7 @@ async def kill_while_counting(served: Process) -> None:
 async def test_a_server_that_stops_tells_its_streams_and_goes_on_later(tmp_path: Path) -> None:
     make_workspace(tmp_path)
     async with shipmate(tmp_path) as served:
-        counting = asyncio.create_task(chat(served.client, "room", user("u1", "count to 90 slowly")))
+        counting = asyncio.create_task(chat(served.client, "room", user("u1", "count to 30 slowly")))
         async with asyncio.timeout(LONG):
             while not (await served.client.get("/api/threads/room/messages")).json().get("running"):
                 pass
@@ -73,7 +73,7 @@ async def test_a_server_that_stops_tells_its_streams_and_goes_on_later(tmp_path:
         await asyncio.wait_for(served.process.wait(), LONG)
     async with shipmate(tmp_path) as served:
         response = await served.client.get("/api/chat/room/stream")
-        assert " 89 90" in said(read_chunks(response.text))
+        assert " 29 30" in said(read_chunks(response.text))
 
 
 async def test_an_approval_outlives_a_killed_server(tmp_path: Path) -> None:

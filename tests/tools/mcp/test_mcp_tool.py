@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -181,9 +182,12 @@ async def test_a_server_that_dies_is_started_again(
 
 
 async def test_a_slow_tool_is_given_up(open_toolset: Open, script: Path, context: ToolContext) -> None:
-    slow = open_toolset(port=start(script, timeout_seconds=10.0))
+    server = start(script)
+    slow = open_toolset(port=server)
     await slow.load(is_patient=True)
-    with pytest.raises(ToolError, match="within 10 s"):
+    # Starting may take its time on a busy machine; answering may not.
+    msgspec.structs.force_setattr(server, "timeout_seconds", 0.5)
+    with pytest.raises(ToolError, match=r"within 0\.5 s"):
         await call(slow, context, "mcp__port__wait")
 
 
