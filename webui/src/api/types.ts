@@ -6,6 +6,8 @@ export interface Member {
   name: string;
   description: string;
   kind: "native" | "cli";
+  /** As #rrggbb, where it chose one. */
+  colour: string | null;
 }
 
 export type Mode = "ask" | "preview" | "auto-edit" | "read-only" | "yolo";
@@ -59,6 +61,10 @@ export interface Metadata {
   replacedBy?: string;
   /** The words were heard, not typed. */
   spoken?: boolean;
+  /** Whose answer it is, when it is not of the member the thread belongs to. */
+  member?: string;
+  /** A member said these words, not a person: who asked whom up to here, and in which thread. */
+  errand?: { chain?: string[]; threadId: string; isAnswer?: boolean; isTainted?: boolean };
 }
 
 export interface DataParts {
@@ -68,6 +74,7 @@ export interface DataParts {
   course: { course: number; summary?: string; reason?: string; pins?: { number: number; text: string }[] };
   pin: { number: number; text: string };
   queue: { messageId: string; position: number };
+  handoff: { from: string; to: string; marker?: string };
   /** Another message of the thread that changed meanwhile, whole. */
   message: UIMessage<Metadata>;
 }

@@ -8,6 +8,7 @@ const NAMES: Record<string, Word> = {
   discord: "platform.discord",
   slack: "platform.slack",
   api: "platform.api",
+  crew: "platform.crew",
 };
 
 export function Platform({ name }: { name: string }) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +30,7 @@ from shipmate.workspace.layout import Layout
 from shipmate.workspace.member import Kind, Member
 
 DOCUMENTS = ("Agent.md", "AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md", "RELATIONS.md")
+COLOUR = re.compile(r"#(?:[0-9a-fA-F]{3}){1,2}")
 router = APIRouter(tags=["members"])
 
 
@@ -39,6 +41,8 @@ class MemberView(Answer):
     name: str
     description: str
     kind: Kind
+    # As #rrggbb, where its files state one.
+    colour: str | None
 
 
 class MemberList(Answer):
@@ -106,7 +110,15 @@ async def read_members(ship: TheShip) -> Response:
 def describe_member(member: Member) -> MemberView:
     """Return what a list of members shows of one."""
     name, description = reveal_prose(member.name), reveal_prose(member.description)
-    return MemberView(id=member.id, name=name, description=description, kind=member.kind)
+    colour = member.settings.colour
+    return MemberView(
+        id=member.id,
+        name=name,
+        description=description,
+        kind=member.kind,
+        # Nothing but a colour reaches the page's styles.
+        colour=colour if colour and COLOUR.fullmatch(colour) else None,
+    )
 
 
 @router.get("/api/members/{member_id}/files", openapi_extra=tells(DocumentList))
