@@ -91,7 +91,8 @@ class Shipmate:
         self._servers = default_servers(captain_of(layout, self.config))
         self._toolset = toolset
         self._windows = Windows(layout.windows)
-        self._equipment: dict[str, Equipment] = {}
+        # By member, and whether there are colleagues to ask.
+        self._equipment: dict[tuple[str, bool], Equipment] = {}
         # What members worked with before their settings changed.
         self._retired: list[Equipment] = []
         self.threads = ThreadService(FileLog(layout, disk))
@@ -176,19 +177,20 @@ class Shipmate:
     def equip(self, member_id: str) -> Equipment:
         """Return a member with its models, tools and prompt; they are made anew when its settings change."""
         member = self.crew.find(member_id)
-        known = self._equipment.get(member_id)
+        key = member_id, len(self.crew.ids()) > 1
+        known = self._equipment.get(key)
         if known is not None and known.member is member:
             return known
         if known is not None:
             self._retired.append(known)
-        made = self._equipment[member_id] = self._make_equipment(member)
+        made = self._equipment[key] = self._make_equipment(member, has_colleagues=key[1])
         return made
 
-    def _make_equipment(self, member: Member) -> Equipment:
+    def _make_equipment(self, member: Member, *, has_colleagues: bool) -> Equipment:
         given = self._model if member.settings.model is None else None
         if self._toolset is None:
             toolset = default_toolset(
-                member, self.sandbox, self._servers, self._crew_tools() if len(self.crew.ids()) > 1 else ()
+                member, self.sandbox, self._servers, self._crew_tools() if has_colleagues else ()
             )
         else:
             toolset = self._toolset.limited_to(member.tools)

@@ -14,7 +14,7 @@ from shipmate.thread.row import encode_row
 from shipmate.values.message import UIMessage
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
-from tests.support.page import PHONE, OpenPage, violations
+from tests.support.page import PHONE, OpenPage, Serving, settle, violations
 
 pytestmark = pytest.mark.browser
 
@@ -128,3 +128,71 @@ def test_several_members_are_told_apart_in_a_thread_and_named_while_writing(open
     page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
     watched.shoot("crew-thread-narrow")
+
+
+def test_members_are_made_changed_related_and_removed_and_variables_stay_hidden(
+    open_page: OpenPage, serving: Serving
+) -> None:
+    watched = open_page("#/members")
+    page = watched.page
+    page.get_by_role("button", name="Add member").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Id").fill("captain")
+    dialog.get_by_role("button", name="Add member").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("is no id for a new member")
+    watched.allow("400")
+    dialog.get_by_label("Id").fill("eve")
+    dialog.get_by_label("Name").fill("Eve")
+    dialog.get_by_role("button", name="Researcher").click()
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Add member").click()
+    facts = page.get_by_role("region", name="Eve")
+    expect(facts).to_contain_text("ask a person")
+    facts.get_by_label("Name of a variable").fill("TIDE_KEY")
+    facts.get_by_label("Value").fill("tide-table-7731")
+    facts.get_by_role("button", name="Set").click()
+    expect(facts.get_by_role("button", name="Forget TIDE_KEY")).to_be_visible()
+    assert "tide-table-7731" not in page.content()
+    facts.get_by_label("Name", exact=True).fill("Eva")
+    facts.get_by_label("Colour").fill("#aa3366")
+    facts.get_by_role("button", name="Save").click()
+    eva = page.get_by_role("region", name="Eva")
+    eva.get_by_role("button", name="Forget TIDE_KEY").click()
+    expect(eva).to_contain_text("none of its own")
+    assert violations(page) == []
+    watched.shoot("crew-members")
+    stated = json.loads((serving.folder / "members/eve/member.json").read_text())
+    assert stated == {"name": "Eva", "colour": "#aa3366"}
+
+    page.get_by_role("button", name="Relations", exact=True).click()
+    relating = page.get_by_role("form", name="Add relation")
+    relating.get_by_label("Member").select_option("captain")
+    relating.get_by_label("of", exact=True).select_option("eve")
+    relating.get_by_label("Note").fill("ask early")
+    relating.get_by_role("button", name="Add relation").click()
+    row = page.get_by_role("row", name="Captain superior Eva ask early")
+    expect(row).to_be_visible()
+    # A file that only one side knows of is mended while the page is open.
+    table = "| a | b | c | d | e | f |\n|-|-|-|-|-|-|\n| nina | Nina | agent | peer | | |\n"
+    (serving.folder / "members/bob/RELATIONS.md").write_text(table)
+    page.get_by_role("button", name="Write it on both sides").click()
+    expect(page.get_by_text("only one side knows")).to_have_count(0)
+    assert "| bob | Bob |" in (serving.folder / "members/nina/RELATIONS.md").read_text()
+    # The picture says the same, by keyboard too.
+    node = page.get_by_role("link", name="Nina. Bob is peer of Nina")
+    node.focus()
+    expect(page.locator(".crew-line.on")).to_have_count(1)
+    assert violations(page) == []
+    watched.shoot("crew-relations")
+    row.get_by_role("button", name="Take out").click()
+    expect(row).to_have_count(0)
+    page.get_by_role("link", name="Eva").press("Enter")
+    eva.get_by_role("button", name="Remove member").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove member").click()
+    expect(page.get_by_role("status").filter(has_text=".ship/removed/eve-")).to_be_visible()
+    expect(eva).to_have_count(0)
+    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    for view in ("#/members", "#/members?view=relations"):
+        page.goto(f"{serving.address}/{view}")
+        settle(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]

@@ -26,6 +26,8 @@ WORDS = Path(__file__).with_name("words")
 SELVES = ("IDENTITY.md", "SOUL.md")
 # What is judged by holds at once; all else of the permissions is asked for at the start.
 RULES = ("mode", "allow", "ask", "deny")
+# The model, and what describes the captain, hold at once too.
+CAPTAINS = ("llm", "name", "description", "env")
 # Any one of these makes a folder of members/ a member.
 FILES = ("member.json", "Agent.md", *SELVES)
 
@@ -43,7 +45,9 @@ class Crew:
 
     @property
     def loaded(self) -> Loaded:
-        """The settings: model and rules are as the files say now, all else as they said at the start."""
+        """The settings: model, rules and the captain's name and variables are as the files say now, all else as
+        they said at the start.
+        """
         self._follow_settings()
         return self._loaded
 
@@ -136,7 +140,8 @@ class Crew:
         known, now = self._loaded.config, fresh.config.permissions
         rules = {name: getattr(now, name) for name in RULES}
         permissions = msgspec.structs.replace(known.permissions, **rules)
-        config = msgspec.structs.replace(known, llm=fresh.config.llm, permissions=permissions)
+        kept = {name: getattr(fresh.config, name) for name in CAPTAINS}
+        config = msgspec.structs.replace(known, permissions=permissions, **kept)
         self._loaded.mask.cover(secret_values(fresh.environ, msgspec.to_builtins(fresh.config)))
         self._loaded = msgspec.structs.replace(self._loaded, config=config, environ=fresh.environ)
         self._known.clear()

@@ -10,6 +10,32 @@ export interface Member {
   colour: string | null;
 }
 
+/** A member with its model, what it may do, and its variables by name. */
+export interface CrewMember extends Member {
+  model: string | null;
+  mode: Mode;
+  tools: string[] | null;
+  variables: string[];
+}
+
+/** What `other` is to `member`, by the file of `member`. */
+export interface CrewRelation {
+  member: string;
+  other: string;
+  name: string;
+  kind: "member" | "contact" | "nobody";
+  relation: string;
+  strength: string;
+  note: string;
+  isMutual: boolean;
+}
+
+export interface Crew {
+  members: CrewMember[];
+  relations: CrewRelation[];
+  findings: Finding[];
+}
+
 export type Mode = "ask" | "preview" | "auto-edit" | "read-only" | "yolo";
 
 export interface Session {

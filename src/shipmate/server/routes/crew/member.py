@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from fastapi import APIRouter
 from pydantic import StringConstraints
 from starlette.responses import Response
 
+from shipmate.crew.enlisting import COLOUR
 from shipmate.errors import PathError
 from shipmate.server.guard.error import missing
 from shipmate.server.port import Ship
@@ -30,7 +30,6 @@ from shipmate.workspace.layout import Layout
 from shipmate.workspace.member import Kind, Member
 
 DOCUMENTS = ("Agent.md", "AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md", "RELATIONS.md")
-COLOUR = re.compile(r"#(?:[0-9a-fA-F]{3}){1,2}")
 router = APIRouter(tags=["members"])
 
 
@@ -43,12 +42,6 @@ class MemberView(Answer):
     kind: Kind
     # As #rrggbb, where its files state one.
     colour: str | None
-
-
-class MemberList(Answer):
-    """The members."""
-
-    members: list[MemberView]
 
 
 class DocumentChange(Shape):
@@ -99,12 +92,6 @@ class MemoryFileList(Answer):
     """The memory files."""
 
     files: list[MemoryFile]
-
-
-@router.get("/api/members", openapi_extra=tells(MemberList))
-async def read_members(ship: TheShip) -> Response:
-    """List the members."""
-    return Json(MemberList(members=[describe_member(each) for each in ship.crew.list()]))
 
 
 def describe_member(member: Member) -> MemberView:
