@@ -9,7 +9,8 @@ const GAP = 8;
 /** Room for a name beside the ring. */
 const MARGIN = 112;
 const TOP = 46;
-/** More lines than these are read in the table, or one member at a time. */
+const NARROW = 480;
+/** The words of more lines than these are read in the table, or one member at a time; an arrow needs none. */
 const LABELLED = 8;
 /** Where a word stands on its line: in the middle lines cross. */
 const ALONG = 0.38;
@@ -58,7 +59,7 @@ export function CrewPicture({ crew }: { crew: Crew }) {
           />
         ))}
         {lines
-          .filter((line) => (chosen ? isOn(line) : lines.length <= LABELLED))
+          .filter((line) => (chosen ? isOn(line) : !line.isOrder && width > NARROW && lines.length <= LABELLED))
           .map((line) => (
             <text
               key={`${line.row.member} ${line.row.other}`}
@@ -83,17 +84,18 @@ export function CrewPicture({ crew }: { crew: Crew }) {
             onBlur={() => setChosen(undefined)}
           >
             <circle cx={node.x} cy={node.y} r={RADIUS} fill={colourOf(crew.members, node.member.id)} />
-            <Name node={node} />
+            <Name node={node} letters={width > NARROW ? LETTERS : LETTERS - 3} />
           </a>
         ))}
       </svg>
+      <p className="faint">{t("relations.legend")}</p>
     </div>
   );
 }
 
-function Name({ node }: { node: Node }) {
-  const letters = [...(node.member.name || node.member.id)];
-  const text = letters.length > LETTERS ? `${letters.slice(0, LETTERS - 1).join("")}…` : letters.join("");
+function Name({ node, letters }: { node: Node; letters: number }) {
+  const name = [...(node.member.name || node.member.id)];
+  const text = name.length > letters ? `${name.slice(0, letters - 1).join("")}…` : name.join("");
   // Above and below at the poles, else outside of the ring.
   const isPole = Math.abs(node.cos) < 0.2;
   const away = RADIUS + GAP;
@@ -110,18 +112,22 @@ function Name({ node }: { node: Node }) {
 
 const nameOf = (crew: Crew, id: string) => crew.members.find((one) => one.id === id)?.name || id;
 
-/** Puts the members on an ellipse: as wide as there is room for, as high as they need. */
+/** Puts the members on a ring: as wide as there is room for, as high as they need. */
 function ring(members: CrewMember[], width: number): { nodes: Node[]; height: number } {
   const count = members.length;
   const across = Math.max(46, Math.min(220, width / 2 - MARGIN));
-  const up = count === 2 ? 0 : Math.max(70, Math.min(across, 60 + count * 12), count * (across < 120 ? 17 : 11));
+  const isNarrow = width <= NARROW;
+  const up = count === 2 ? 0 : isNarrow ? Math.max(70, count * 13) : Math.max(90, Math.min(across, 60 + count * 12), count * 11);
   const first = count === 2 ? Math.PI : -Math.PI / 2;
   const nodes = members.map((member, at) => {
     const angle = first + (2 * Math.PI * at) / count;
     const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
-    return { member, cos, sin, x: width / 2 + across * cos, y: TOP + up + up * sin };
+    // On a narrow screen the ring becomes two columns between its poles.
+    const share = at / count;
+    const [right, down] = isNarrow ? [Math.sign(cos) * Math.abs(cos) ** 0.5, 4 * Math.min(share, 1 - share) - 1] : [cos, sin];
+    return { member, cos, sin, x: width / 2 + across * right, y: TOP + up + up * down };
   });
-  return { nodes, height: 2 * (TOP + up) };
+  return { nodes, height: Math.max(...nodes.map(({ y }) => y)) + TOP };
 }
 
 function linesOf(crew: Crew, nodes: Node[]): Line[] {

@@ -60,9 +60,7 @@ export function CrewRelations({ crew, onChange }: { crew: Crew; onChange: () => 
                 <th>{t("relations.is")}</th>
                 <th>{t("relations.of")}</th>
                 <th>{t("relations.note")}</th>
-                <th>
-                  <span className="hidden-visually">{t("relations.remove")}</span>
-                </th>
+                <td />
               </tr>
             </thead>
             <tbody>

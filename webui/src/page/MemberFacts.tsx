@@ -84,7 +84,7 @@ function Naming({ member, colour, act }: { member: CrewMember; colour: string; a
       <input className="input narrow" aria-label={t("members.name")} value={name} required maxLength={60} onChange={(event) => setName(event.target.value)} />
       <input type="color" className="colour" aria-label={t("members.colour")} value={chosen} onChange={(event) => setChosen(event.target.value)} />
       <button type="submit" className="button small" disabled={Object.keys(change).length === 0}>
-        {t("save")}
+        {t("members.change")}
       </button>
     </form>
   );
