@@ -54,7 +54,7 @@ def rename(crew: Crew, member: Member, name: str) -> str:
 
 
 def paint(crew: Crew, member: Member, colour: str) -> None:
-    """Give a member another colour."""
+    """Write another colour into a member's file."""
     _check_colour(colour)
     write_key(crew.layout, member.own.member_file, "colour", colour)
 

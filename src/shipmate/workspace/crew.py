@@ -45,8 +45,8 @@ class Crew:
 
     @property
     def loaded(self) -> Loaded:
-        """The settings: model, rules and the captain's name and variables are as the files say now, all else as
-        they said at the start.
+        """The settings: model, rules, and the captain's name and variables are as the files say now, all
+        else as they said at the start.
         """
         self._follow_settings()
         return self._loaded
