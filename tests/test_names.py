@@ -22,6 +22,7 @@ NAMED_AFTER_A_THING = (
     "cli/aboard",
     "server/routes",
     "server/routes/chat",
+    "server/routes/crew",
     "server/routes/reach",
     "server/routes/schedule",
     "store/sqlite",

@@ -29,7 +29,8 @@ async def test_a_new_file_of_a_member_is_made_and_listed(served: Served) -> None
     member.root.mkdir(parents=True)
     member.agent.write_text("---\nname: Bosun\ndescription: Keeps the deck.\n---\nYou are Bosun.\n")
     listed = (await served.client.get("/api/members")).json()["members"]
-    assert listed[1] == {"id": "bosun", "name": "Bosun", "description": "Keeps the deck.", "kind": "native"}
+    told = [listed[1][key] for key in ("id", "name", "description", "kind", "variables")]
+    assert told == ["bosun", "Bosun", "Keeps the deck.", "native", []]
     address = "/api/members/bosun/files/SOUL.md"
     assert (await served.client.get(address)).status_code == 404
     assert (await served.client.put(address, json={"text": "Calm.", "version": None})).status_code == 200

@@ -14,6 +14,7 @@ import "./style/prose.css";
 import "./style/chat.css";
 import "./style/tool.css";
 import "./style/prompt.css";
+import "./style/crew.css";
 import "./style/home.css";
 import "./style/page.css";
 import "./style/plot.css";

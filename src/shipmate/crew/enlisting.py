@@ -14,6 +14,8 @@ from shipmate.workspace.layout import CAPTAIN, MEMBER_ID, Layout
 from shipmate.workspace.member import Member
 from shipmate.workspace.setting_file.config_file import read_object, write_key
 
+# Nothing but a colour reaches the styles of the page.
+COLOUR = re.compile(r"#(?:[0-9a-fA-F]{3}){1,2}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
@@ -24,8 +26,14 @@ def enlist(crew: Crew, member_id: str, words: str, **settings: str | None) -> Me
     folder = crew.layout.members / member_id
     if member_id in crew.ids() or folder.exists():
         raise UserError(f"there is a member {member_id!r} already; `shipmate members show {member_id}`.")
-    _check_name(crew, member_id, settings.get("name") or member_id)
+    called = _check_name(crew, member_id, settings.get("name") or member_id)
     own = Layout(folder)
+    if settings.get("name"):
+        settings["name"] = called
+    if model := settings.get("model"):
+        crew.loaded.config.llm.named(model)
+    if colour := settings.get("colour"):
+        _check_colour(colour)
     try:
         make_private(folder)
         with own.agent.open("x", encoding="utf-8") as file:
@@ -40,19 +48,16 @@ def enlist(crew: Crew, member_id: str, words: str, **settings: str | None) -> Me
 
 def rename(crew: Crew, member: Member, name: str) -> str:
     """Call a member by another name; return the file that says so. Its id stays."""
-    called = " ".join(name.split())
-    if not called or len(called) > 60:
-        raise UserError("a name is one line of 1 to 60 characters.")
-    _check_name(crew, member.id, called)
+    called = _check_name(crew, member.id, name)
     place = crew.layout.config if member.id == CAPTAIN else member.own.member_file
     write_key(crew.layout, place, "name", called)
     return crew.layout.name_of(place)
 
 
-def _check_name(crew: Crew, member_id: str, called: str) -> None:
-    for other in crew.list():
-        if other.id != member_id and other.name.casefold() == called.casefold():
-            raise UserError(f"{other.id} is called {other.name!r} already; choose another name.")
+def paint(crew: Crew, member: Member, colour: str) -> None:
+    """Write another colour into a member's file."""
+    _check_colour(colour)
+    write_key(crew.layout, member.own.member_file, "colour", colour)
 
 
 def set_variable(crew: Crew, member: Member, key: str, value: str | None) -> str:
@@ -91,3 +96,19 @@ def dismiss(crew: Crew, member: Member) -> Path:
     except OSError as error:
         raise WorkspaceError(f"{crew.layout.name_of(folder)} cannot be moved: {error.strerror}.") from None
     return kept
+
+
+def _check_name(crew: Crew, member_id: str, name: str) -> str:
+    """Return a name as it is written; raise UserError when it cannot be one, or is another's."""
+    called = " ".join(name.split())
+    if not called or len(called) > 60:
+        raise UserError("a name is one line of 1 to 60 characters.")
+    for other in crew.list():
+        if other.id != member_id and called.casefold() in (other.id.casefold(), other.name.casefold()):
+            raise UserError(f"{other.id} is called {other.name!r} already; choose another name.")
+    return called
+
+
+def _check_colour(colour: str) -> None:
+    if not COLOUR.fullmatch(colour):
+        raise UserError(f"{colour[:20]!r} is no colour such as #3366cc.")

@@ -56,7 +56,8 @@ class Equipping:
         # Programs that wait for a person's answer.
         self._waiting: dict[str, LiveProgram] = {}
         self._studios = Studios()
-        self._known: dict[str, Equipment] = {}
+        # By member, and whether there are colleagues to ask.
+        self._known: dict[tuple[str, bool], Equipment] = {}
         # What members worked with before their settings changed.
         self._retired: list[Equipment] = []
 
@@ -68,12 +69,13 @@ class Equipping:
 
     def _equip(self, member_id: str) -> Equipment:
         member = self._crew.find(member_id)
-        known = self._known.get(member_id)
+        key = member_id, len(self._crew.ids()) > 1
+        known = self._known.get(key)
         if known is not None and known.member is member:
             return known
         if known is not None:
             self._retired.append(known)
-        made = self._known[member_id] = self._make(member)
+        made = self._known[key] = self._make(member, has_colleagues=key[1])
         return made
 
     async def close(self) -> None:
@@ -82,7 +84,7 @@ class Equipping:
         for each in (*self._known.values(), *self._retired):
             await each.close()
 
-    def _make(self, member: Member) -> Equipment:
+    def _make(self, member: Member, *, has_colleagues: bool) -> Equipment:
         environ = self._crew.loaded.environ
         prompt = ContextBuilder(member, environ=environ)
         if member.is_program:
@@ -94,12 +96,12 @@ class Equipping:
             return Equipment(member, ProgramChoice(member, environ, program), tools, prompt)
         given = self._model if member.settings.model is None else None
         models = ModelChoice(member.config.llm, environ, given, self._windows)
-        return Equipment(member, models, self._gather_tools(member), prompt)
+        return Equipment(member, models, self._gather_tools(member, has_colleagues=has_colleagues), prompt)
 
-    def _gather_tools(self, member: Member) -> Toolset:
+    def _gather_tools(self, member: Member, *, has_colleagues: bool) -> Toolset:
         if self._toolset is not None:
             return self._toolset.limited_to(member.tools)
-        further = [*self._make_crew_tools()] if len(self._crew.ids()) > 1 else []
+        further = [*self._make_crew_tools()] if has_colleagues else []
         if offers_self(member):
             further += self_tools(self._crew, self._sandbox)
         return default_toolset(member, self._sandbox, self._servers, further)

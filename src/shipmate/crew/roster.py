@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from shipmate.errors import NotFoundError, UserError
 from shipmate.workspace.crew import Crew
@@ -24,8 +25,15 @@ from shipmate.workspace.relation import (
 
 # Hundreds of relations. What is larger is no table that somebody keeps, and it is read whenever one asks.
 SIZE_LIMIT = 64 * 1024
-# A person whom members know, not a member.
-CONTACT = "contact"
+
+
+class Standing(NamedTuple):
+    """A row of a member's relations, the member it is about, and whether that one's file knows of it."""
+
+    owner: Member
+    row: Relation
+    target: Member | None
+    is_mutual: bool
 
 
 class Roster:
@@ -53,7 +61,7 @@ class Roster:
         named = {
             name
             for each in self.relations(member)
-            if each.kind.casefold() != CONTACT
+            if not each.is_contact
             for name in (each.target_id, each.target_name)
         }
         return [each for each in self._crew.list() if each.id != member.id and named & set(_names(each))]
@@ -109,17 +117,15 @@ class Roster:
 
     def findings(self) -> list[Finding]:
         """Say which relations lead nowhere, and which only one side knows."""
-        members = self._crew.list()
-        known = {name for each in members for name in _names(each)}
         found: list[Finding] = []
-        for member in members:
+        for member in self._crew.list():
             if problem := self._problem(member):
                 found.append(Finding("warn", f"member {member.id}", problem))
-            for row in self.relations(member):
-                if row.kind.casefold() != CONTACT and not known & {row.target_id, row.target_name}:
-                    words = f"a relation to {row.target_id!r}, and there is no such member"
-                    fix = f"take it out: shipmate members unrelate {member.id} {row.target_id}"
-                    found.append(Finding("warn", f"member {member.id}", words, fix))
+        for owner, row, target, _ in self.standings():
+            if target is None and not row.is_contact:
+                words = f"a relation to {row.target_id!r}, and there is no such member"
+                fix = f"take it out: shipmate members unrelate {owner.id} {row.target_id}"
+                found.append(Finding("warn", f"member {owner.id}", words, fix))
         for owner, target, row in self._one_sided():
             words = f"{owner.id} calls it {row.relation or 'a relation'}, and its own file does not know"
             fix = "write it: shipmate members relate --mend"
@@ -150,16 +156,25 @@ class Roster:
     def _write(self, member: Member, text: str) -> None:
         write_private(_place(member), text.encode())
 
-    def _one_sided(self) -> Iterator[tuple[Member, Member, Relation]]:
+    def standings(self) -> Iterator[Standing]:
+        """Go over every relation of every member."""
         members = self._crew.list()
+        rows = {each.id: self.relations(each) for each in members}
         for owner in members:
-            for row in self.relations(owner):
-                target = next((e for e in members if {row.target_id, row.target_name} & set(_names(e))), None)
-                if target is None or target.id == owner.id or row.kind.casefold() == CONTACT:
-                    continue
-                back = self.relations(target)
-                if not any({each.target_id, each.target_name} & set(_names(owner)) for each in back):
-                    yield owner, target, row
+            for row in rows[owner.id]:
+                about = (each for each in members if not row.is_contact and _is_about(row, each))
+                target = next(about, None)
+                back = rows[target.id] if target else ()
+                yield Standing(owner, row, target, any(_is_about(each, owner) for each in back))
+
+    def _one_sided(self) -> Iterator[tuple[Member, Member, Relation]]:
+        for owner, row, target, is_mutual in self.standings():
+            if target is not None and target.id != owner.id and not is_mutual:
+                yield owner, target, row
+
+
+def _is_about(row: Relation, member: Member) -> bool:
+    return bool({row.target_id, row.target_name} & set(_names(member)))
 
 
 def _names(member: Member) -> Sequence[str]:

@@ -30,6 +30,11 @@ class Relation(msgspec.Struct, frozen=True, kw_only=True):
     # Set only for a row about two others, which a three-column table can hold.
     subject: str = ""
 
+    @property
+    def is_contact(self) -> bool:
+        """Return whether the target is a person whom members know, not a member."""
+        return self.kind.casefold() == "contact"
+
 
 def read_relations(text: str, owner: Sequence[str] = ()) -> list[Relation]:
     """Read every row of every table; `owner` lists the names and ids of the member the file belongs to."""

@@ -75,7 +75,20 @@ export const api = {
   contextDiff: (id: string, from: number, to?: number) =>
     request<T.ContextDiff>("GET", `${thread(id)}/context/diff${query({ from, to })}`),
 
-  members: () => request<{ members: T.Member[] }>("GET", "/api/members"),
+  members: () => request<T.Crew>("GET", "/api/members"),
+  addMember: (body: { id: string; example: string; name?: string; model?: string }) =>
+    request<T.CrewMember>("POST", "/api/members", body),
+  changeMember: (member: string, body: { name?: string; colour?: string }) =>
+    request<T.CrewMember>("PATCH", `/api/members/${enc(member)}`, body),
+  removeMember: (member: string) => request<{ place: string }>("DELETE", `/api/members/${enc(member)}`),
+  setVariable: (member: string, name: string, value: string) =>
+    request<T.CrewMember>("POST", `/api/members/${enc(member)}/env`, { name, value }),
+  forgetVariable: (member: string, name: string) =>
+    request<T.CrewMember>("DELETE", `/api/members/${enc(member)}/env/${enc(name)}`),
+  relate: (body: { member: string; relation: string; other: string; strength: string; note: string }) =>
+    request<void>("POST", "/api/relations", body),
+  unrelate: (member: string, other: string) => request<void>("DELETE", `/api/relations${query({ member, other })}`),
+  mendRelations: () => request<{ written: string[] }>("POST", "/api/relations/mend", {}),
   memberFiles: (member: string) => request<{ files: T.FileInfo[] }>("GET", `/api/members/${enc(member)}/files`),
   memberFile: (member: string, name: string) => request<T.FileText>("GET", memberFile(member, name)),
   saveMemberFile: (member: string, name: string, text: string, version: string | null) =>

@@ -6,6 +6,34 @@ export interface Member {
   name: string;
   description: string;
   kind: "native" | "claude-code" | "openai-codex" | "google-gemini";
+  /** As #rrggbb, where it chose one. */
+  colour: string | null;
+}
+
+/** A member with its model, what it may do, and its variables by name. */
+export interface CrewMember extends Member {
+  model: string | null;
+  mode: Mode;
+  tools: string[] | null;
+  variables: string[];
+}
+
+/** What `other` is to `member`, by the file of `member`. */
+export interface CrewRelation {
+  member: string;
+  other: string;
+  name: string;
+  kind: "member" | "contact" | "nobody";
+  relation: string;
+  strength: string;
+  note: string;
+  isMutual: boolean;
+}
+
+export interface Crew {
+  members: CrewMember[];
+  relations: CrewRelation[];
+  findings: Finding[];
 }
 
 export type Mode = "ask" | "preview" | "auto-edit" | "read-only" | "yolo";
@@ -61,6 +89,10 @@ export interface Metadata {
   replacedBy?: string;
   /** The words were heard, not typed. */
   spoken?: boolean;
+  /** Whose answer it is, when it is not of the member the thread belongs to. */
+  member?: string;
+  /** A member said these words, not a person: who asked whom up to here, and in which thread. */
+  errand?: { chain?: string[]; threadId: string; isAnswer?: boolean; isTainted?: boolean };
 }
 
 /** One step of the list that everyone in a thread sees. */
@@ -77,6 +109,7 @@ export interface DataParts {
   steps: { steps: Step[]; member?: string };
   pin: { number: number; text: string };
   queue: { messageId: string; position: number };
+  handoff: { from: string; to: string; marker?: string };
   /** Another message of the thread that changed meanwhile, whole. */
   message: UIMessage<Metadata>;
 }

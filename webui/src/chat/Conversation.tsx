@@ -1,10 +1,12 @@
 import { useEffect, useMemo, type ReactNode } from "react";
 import type { Message } from "../api/types";
+import { useMemberName } from "../app/session";
 import { useT } from "../i18n";
 import { Icon } from "../ui/Icon";
 import { Loading } from "../ui/State";
 import { useVirtual } from "../ui/useVirtual";
 import { ApproveAll, waitingIds } from "./Confirmation";
+import { handoffOf } from "./Crew";
 import { FindBar } from "./FindBar";
 import { CourseMark, MessageView } from "./MessageView";
 import { PinMark } from "./Pins";
@@ -18,6 +20,7 @@ import { placesOf, type Place } from "./version";
 interface Props {
   thread: ThreadState;
   threadId: string;
+  memberId: string;
   memberName: string;
 }
 
@@ -25,7 +28,7 @@ const PRIMED = "primed";
 const isPrimed = (message: Message) => message.metadata?.sourceTag === "priming_script";
 
 /** The scrolling list of messages: what is near the view is drawn, however long the thread. */
-export function Conversation({ thread, threadId, memberName }: Props) {
+export function Conversation({ thread, threadId, memberId, memberName }: Props) {
   const t = useT();
   const { messages, page, isBusy } = thread;
   const first = page.hasMore ? messages[0]?.id : undefined;
@@ -44,6 +47,8 @@ export function Conversation({ thread, threadId, memberName }: Props) {
   }, [thread.sentId]);
 
   const last = lastSaid(messages);
+  const next = handoffOf(last)?.to ?? memberId;
+  const nextName = useMemberName(next);
   const view = ({ key, message, versions }: Place): ReactNode =>
     message.role === "system" ? (
       <SystemMark key={key} message={message} />
@@ -55,6 +60,7 @@ export function Conversation({ thread, threadId, memberName }: Props) {
         isLast={message === last}
         thread={thread}
         threadId={threadId}
+        memberId={memberId}
         memberName={memberName}
       />
     );
@@ -84,7 +90,7 @@ export function Conversation({ thread, threadId, memberName }: Props) {
             ids={waiting}
             onDecided={() => thread.follow((found) => !waitingIds(found).some((id) => waiting.includes(id)))}
           />
-          {isBusy && !thread.isStreaming && <Thinking label={t("thinking", { name: memberName })} />}
+          {isBusy && !thread.isStreaming && <Thinking label={t("thinking", { name: next === memberId ? memberName : nextName })} />}
         </div>
       </div>
       {isAway && (

@@ -2,6 +2,7 @@ import { memo, useState } from "react";
 import { api } from "../api/api";
 import type { DataParts, Message } from "../api/types";
 import { go, link } from "../app/route";
+import { useMemberName } from "../app/session";
 import { useT } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { OpenContext } from "../context/opened";
@@ -11,6 +12,7 @@ import { reveal } from "../ui/reveal";
 import { IconButton } from "../ui/IconButton";
 import { sayError } from "../ui/toast";
 import { readDraft } from "../page/draft";
+import { ColleagueMessage, Handoff, Speaker, handoffOf } from "./Crew";
 import { editKey, leaveFor, messageText } from "./draft";
 import { EditMessage } from "./EditMessage";
 import { PinFact } from "../dialog/PinFact";
@@ -27,17 +29,24 @@ interface Props {
   isLast: boolean;
   thread: ThreadState;
   threadId: string;
+  memberId: string;
   memberName: string;
 }
 
 export const MessageView = memo(
   function MessageView(props: Props) {
-    return props.message.role === "user" ? <UserMessage {...props} /> : <AssistantMessage {...props} />;
+    const { message } = props;
+    if (message.role !== "user") return <AssistantMessage {...props} />;
+    const handoff = handoffOf(message);
+    if (handoff) return <Handoff message={message} handoff={handoff} />;
+    const errand = message.metadata?.errand;
+    return errand ? <ColleagueMessage message={message} errand={errand} /> : <UserMessage {...props} />;
   },
   (before, after) =>
     before.message === after.message &&
     before.versions.length === after.versions.length &&
     before.isLast === after.isLast &&
+    before.memberId === after.memberId &&
     before.memberName === after.memberName &&
     before.thread.waiting === after.thread.waiting &&
     before.thread.isLost === after.thread.isLost &&
@@ -108,7 +117,7 @@ function UserMessage({ message, thread, threadId }: Props) {
   );
 }
 
-function AssistantMessage({ message: newest, versions, isLast, thread, memberName }: Props) {
+function AssistantMessage({ message: newest, versions, isLast, thread, memberId, memberName }: Props) {
   const t = useT();
   const format = useFormat();
   const [chosen, setChosen] = useState<string>();
@@ -120,12 +129,15 @@ function AssistantMessage({ message: newest, versions, isLast, thread, memberNam
     if (next) setChosen(next.id === newest.id ? undefined : next.id);
   };
   const text = messageText(message);
+  const speaker = message.metadata?.member ?? memberId;
+  const known = useMemberName(speaker);
+  const name = speaker === memberId ? memberName : known;
   const isOpen = isLast && thread.isBusy;
   const isWaiting = message.parts.some((part) => isToolPart(part) && part.state === "approval-requested");
   return (
-    <article className="message assistant" data-row={versions[0]?.id} aria-label={t("from.member", { name: memberName })}>
+    <article className="message assistant" data-row={versions[0]?.id} aria-label={t("from.member", { name })}>
       <header className="message-head">
-        <strong>{memberName}</strong>
+        <Speaker id={speaker} name={name} />
         {message.metadata?.timestamp && <time>{format.time(message.metadata.timestamp)}</time>}
       </header>
       {foldCalls(message.parts).map((part, index) =>

@@ -9,6 +9,7 @@ const NAMES: Record<string, Word> = {
   slack: "platform.slack",
   api: "platform.api",
   schedule: "platform.schedule",
+  crew: "platform.crew",
 };
 
 export function Platform({ name }: { name: string }) {

@@ -7,7 +7,9 @@ import { Chips } from "./Chips";
 import { wordsKey, type Draft } from "./draft";
 import { usePromptFocus } from "./focus";
 import { useAttachments } from "./useAttachments";
+import { MentionList } from "./MentionList";
 import { useDrop } from "./useDrop";
+import { useMention } from "./useMention";
 import { VoiceButton } from "./VoiceButton";
 
 interface Props {
@@ -34,6 +36,7 @@ export function PromptInput({ place, placeholder, isBusy, returned, onSend, onSt
   const isOver = useDrop(attachments.add);
   const [recorded, setRecorded] = useState<File>();
   const sending = useRef<string | undefined>(undefined);
+  const mention = useMention(area, text, setText);
   usePromptFocus(area);
 
   useEffect(() => {
@@ -78,12 +81,14 @@ export function PromptInput({ place, placeholder, isBusy, returned, onSend, onSt
   const onKeyDown = (event: KeyboardEvent) => {
     // Enter that only closes an input method's candidate list must not send.
     if (event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (mention.onKey(event)) return;
     if (event.key === "Escape" && isBusy && onStop) onStop();
     if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
     if (event.altKey && isBusy) steer();
     else send();
   };
+  const isNaming = mention.found.length > 0;
   const onPaste = (event: ClipboardEvent) => {
     const files = [...event.clipboardData.files];
     if (files.length === 0) return;
@@ -100,14 +105,22 @@ export function PromptInput({ place, placeholder, isBusy, returned, onSend, onSt
       }}
     >
       <Chips items={attachments.items} onRemove={attachments.remove} />
+      <MentionList mention={mention} />
       <textarea
         ref={area}
         id="prompt"
         rows={1}
         aria-label={placeholder}
+        aria-autocomplete="list"
+        aria-controls={isNaming ? mention.id : undefined}
+        aria-activedescendant={isNaming ? `${mention.id}-${mention.at}` : undefined}
         placeholder={isOver ? t("drop") : placeholder}
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => {
+          setText(event.target.value);
+          mention.onCaret();
+        }}
+        onSelect={mention.onCaret}
         onKeyDown={onKeyDown}
         onPaste={onPaste}
       />

@@ -41,7 +41,7 @@ export function ThreadView({ id, session }: { id: string; session: Session }) {
       <div className="thread-split">
         <section className="thread-main" aria-label={t("conversation")}>
           <Pins held={thread.pins} />
-          <Conversation thread={thread} threadId={id} memberName={memberName} />
+          <Conversation thread={thread} threadId={id} memberId={member?.id ?? ""} memberName={memberName} />
           <footer className="composer">
             <div className="column">
               {thread.page.problems.map((text) => (

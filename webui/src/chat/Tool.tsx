@@ -5,6 +5,7 @@ import { useFormat } from "../i18n/format";
 import { Icon, type IconName } from "../ui/Icon";
 import { reveal } from "../ui/reveal";
 import { Confirmation } from "./Confirmation";
+import { Asked, answerOf } from "./Crew";
 import { Data } from "./Data";
 
 export type ToolPart = Extract<Message["parts"][number], { toolCallId: string }>;
@@ -36,6 +37,8 @@ export function Tool({ part, ms, follow }: Props) {
   if (part.state === "approval-requested" && approval && follow) {
     return <Confirmation approvalId={approval.id} tool={name} input={part.input} follow={follow} />;
   }
+  const answered = answerOf(name, part);
+  if (answered) return <Asked input={part.input} told={answered} />;
   const isDenied = part.state === "approval-responded" && approval?.approved === false;
   return (
     <details className="tool">

@@ -2,17 +2,18 @@ import { getToolName } from "ai";
 import type { Message } from "../api/types";
 import { useT } from "../i18n";
 import { Icon } from "../ui/Icon";
+import { answerOf } from "./Crew";
 import { Tool, type ToolPart } from "./Tool";
 import { isToolPart } from "./toolPart";
 
 type Part = Message["parts"][number];
 
-/** Puts the calls of one step together; a call that asks a person stands alone. */
+/** Puts the calls of one step together; a call that asks a person or a colleague stands alone. */
 export function foldCalls(parts: Part[]): (Part | ToolPart[])[] {
   const folded: (Part | ToolPart[])[] = [];
   for (const part of parts) {
     const before = folded.at(-1);
-    if (!isToolPart(part) || part.state === "approval-requested") folded.push(part);
+    if (!isToolPart(part) || part.state === "approval-requested" || answerOf(getToolName(part), part)) folded.push(part);
     else if (Array.isArray(before)) before.push(part);
     else folded.push([part]);
   }

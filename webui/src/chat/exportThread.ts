@@ -1,6 +1,7 @@
 import { getToolName } from "ai";
 import { api } from "../api/api";
 import type { Message } from "../api/types";
+import { handoffOf } from "./Crew";
 import { isToolPart } from "./toolPart";
 
 const PAGE = 500;
@@ -48,9 +49,17 @@ export interface Names {
 /** Writes the thread as it is read: answers that were replaced are left out. */
 export async function threadMarkdown(id: string, { title, you, member }: Names): Promise<string> {
   const messages = (await readAll(id)).filter((message) => message.role !== "system" && message.metadata?.replacedBy === undefined);
+  const names = new Map((await api.members()).members.map((one) => [one.id, one.name || one.id]));
+  const named = (member: string) => names.get(member) ?? member;
+  const speaker = ({ role, metadata }: Message): string => {
+    const said = metadata?.errand ? metadata.errand.chain?.at(-1) : metadata?.member;
+    return said ? named(said) : role === "user" ? you : member;
+  };
   const pieces = messages.map((message) => {
+    const passed = handoffOf(message);
+    if (passed) return `${named(passed.from)} → ${named(passed.to)}`;
     const at = message.metadata?.timestamp ? ` · ${message.metadata.timestamp}` : "";
-    return `## ${message.role === "user" ? you : member}${at}\n\n${messageMarkdown(message)}`;
+    return `## ${speaker(message)}${at}\n\n${messageMarkdown(message)}`;
   });
   return `${[`# ${title}`, ...pieces].join("\n\n")}\n`;
 }

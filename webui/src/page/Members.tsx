@@ -3,30 +3,66 @@ import { api } from "../api/api";
 import type { Member } from "../api/types";
 import { useChange } from "../api/live";
 import { useLoad } from "../api/use";
+import { go, useRoute } from "../app/route";
+import { loadSession } from "../app/session";
+import { colourOf } from "../chat/Crew";
+import { NewMember } from "../dialog/NewMember";
 import { useT } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { Show } from "../ui/State";
+import { CrewRelations } from "./CrewRelations";
 import { FileEditor } from "./FileEditor";
+import { MemberFacts } from "./MemberFacts";
 import { Page } from "./Page";
 
 export default function Members() {
   const t = useT();
-  const members = useLoad(() => api.members(), "members");
-  useChange(["files"], () => void members.reload());
-  const [chosen, setChosen] = useState<string>();
+  const { query } = useRoute();
+  const crew = useLoad(() => api.members(), "members");
+  useChange(["files"], () => void crew.reload());
+  const [isAdding, setAdding] = useState(false);
+  const [removed, setRemoved] = useState("");
+  const isRelations = query.get("view") === "relations";
+  // The rest of the page knows members by the session.
+  const onChange = () => void Promise.all([crew.reload(), loadSession()]);
+  const open = (key: string, value: string) => (window.location.hash = `#/members?${new URLSearchParams({ [key]: value })}`);
   return (
-    <Page title={t("nav.members")} about={t("members.about")}>
-      <Show from={members}>
-        {({ members: all }) => {
-          const member = all.find((one) => one.id === chosen) ?? all[0];
+    <Page
+      title={t("nav.members")}
+      about={t("members.about")}
+      actions={
+        <button type="button" className="button" onClick={() => setAdding(true)}>
+          {t("members.add")}
+        </button>
+      }
+    >
+      <div className="segmented" role="group" aria-label={t("members.view")}>
+        <button type="button" aria-pressed={!isRelations} onClick={() => go("members")}>
+          {t("nav.members")}
+        </button>
+        <button type="button" aria-pressed={isRelations} onClick={() => open("view", "relations")}>
+          {t("relations")}
+        </button>
+      </div>
+      {removed && (
+        <p className="note" role="status">
+          {t("members.removed", { place: removed })}
+        </p>
+      )}
+      <Show from={crew}>
+        {(data) => {
+          if (isRelations) return <CrewRelations crew={data} onChange={onChange} />;
+          const all = data.members;
+          const member = all.find((one) => one.id === query.get("member")) ?? all[0];
           return (
             <>
               <ul className="member-list">
                 {all.map((one) => (
                   <li key={one.id}>
-                    <button type="button" className="card" aria-pressed={one.id === member?.id} onClick={() => setChosen(one.id)}>
+                    <button type="button" className="card" aria-pressed={one.id === member?.id} onClick={() => open("member", one.id)}>
                       <span className="row">
-                        <strong>{one.name || one.id}</strong>
+                        <i className="member-dot" style={{ background: colourOf(all, one.id) }} aria-hidden="true" />
+                        <strong className="truncate">{one.name || one.id}</strong>
                         <span className="badge">{t(`kind.${one.kind}`)}</span>
                       </span>
                       <span className="faint">{one.description}</span>
@@ -34,11 +70,24 @@ export default function Members() {
                   </li>
                 ))}
               </ul>
+              {member && (
+                <MemberFacts key={`facts ${member.id}`} member={member} colour={colourOf(all, member.id)} onChange={onChange} onRemoved={setRemoved} />
+              )}
               {member && <Files key={member.id} member={member} />}
             </>
           );
         }}
       </Show>
+      {isAdding && (
+        <NewMember
+          onClose={() => setAdding(false)}
+          onMade={(made) => {
+            setAdding(false);
+            onChange();
+            open("member", made.id);
+          }}
+        />
+      )}
     </Page>
   );
 }

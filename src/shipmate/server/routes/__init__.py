@@ -9,7 +9,6 @@ from shipmate.server.routes import (
     course,
     event_stream,
     knowledge,
-    member,
     priming,
     rehearsal,
     run,
@@ -22,6 +21,7 @@ from shipmate.server.routes import (
 )
 from shipmate.server.routes.chat import branch, chat
 from shipmate.server.routes.consent import approval, permission
+from shipmate.server.routes.crew import enlisting, member
 from shipmate.server.routes.reach import adapter, outbox, people, shared
 from shipmate.server.routes.schedule import task
 from shipmate.server.routes.v1 import completion
@@ -40,6 +40,7 @@ ROUTERS = (
     audit.router,
     permission.router,
     context.router,
+    enlisting.router,
     member.router,
     knowledge.router,
     priming.router,

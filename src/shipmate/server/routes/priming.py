@@ -20,7 +20,7 @@ from shipmate.priming.ref import ScriptRef
 from shipmate.priming.sample import write_sample
 from shipmate.server.guard.error import ApiError, hide_root, invalid
 from shipmate.server.revision import list_revisions, write_document
-from shipmate.server.routes.member import RevisionList
+from shipmate.server.routes.crew.member import RevisionList
 from shipmate.server.script_view import (
     BrokenScript,
     ScriptReading,

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from shipmate import __version__
 from shipmate.server.guard.error import ApiError, missing
 from shipmate.server.guard.security import busy, caller_of, session_cookie, set_session
-from shipmate.server.routes.member import MemberView, describe_member
+from shipmate.server.routes.crew.member import MemberView, describe_member
 from shipmate.server.routes.settings import ModelView, describe_model
 from shipmate.server.shape import Answer, Json, Localized, Shape, Slot, Words, empty, tells
 from shipmate.server.site import Site, TheSite
@@ -88,15 +88,20 @@ def list_examples(folder: Path) -> list[Example]:
     return [msgspec.structs.replace(example, text=_text(folder, example, example.name)) for example in found]
 
 
+def find_example(folder: Path, example_id: str, name: str | None) -> Example:
+    """Return an example whose text calls the member by a name."""
+    example = next((one for one in list_examples(folder) if one.id == example_id), None)
+    if example is None:
+        raise missing("such example")
+    return msgspec.structs.replace(example, text=_text(folder, example, name or example.name))
+
+
 def write_agent(layout: Layout, folder: Path, example_id: str, name: str | None, text: str | None) -> None:
     """Write Agent.md; an existing one is never touched, and a folder of another agent needs none."""
     if not layout.agent.exists() and (found := layout.recognised):
         said = f"This is a folder of {found.program} and opens as it is."
         raise ApiError(409, "conflict", said, "Edit its own files, or run `shipmate adopt`.")
-    example = next((one for one in list_examples(folder) if one.id == example_id), None)
-    if example is None:
-        raise missing("such example")
-    chosen = text or _text(folder, example, name or example.name)
+    chosen = text or find_example(folder, example_id, name).text
     try:
         with layout.agent.open("x", encoding="utf-8") as file:
             file.write(chosen)

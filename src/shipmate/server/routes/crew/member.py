@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from pydantic import StringConstraints
 from starlette.responses import Response
 
+from shipmate.crew.enlisting import COLOUR
 from shipmate.errors import PathError
 from shipmate.server.guard.error import missing
 from shipmate.server.port import Ship
@@ -39,12 +40,8 @@ class MemberView(Answer):
     name: str
     description: str
     kind: Kind
-
-
-class MemberList(Answer):
-    """The members."""
-
-    members: list[MemberView]
+    # As #rrggbb, where its files state one.
+    colour: str | None
 
 
 class DocumentChange(Shape):
@@ -97,16 +94,18 @@ class MemoryFileList(Answer):
     files: list[MemoryFile]
 
 
-@router.get("/api/members", openapi_extra=tells(MemberList))
-async def read_members(ship: TheShip) -> Response:
-    """List the members."""
-    return Json(MemberList(members=[describe_member(each) for each in ship.crew.list()]))
-
-
 def describe_member(member: Member) -> MemberView:
     """Return what a list of members shows of one."""
     name, description = reveal_prose(member.name), reveal_prose(member.description)
-    return MemberView(id=member.id, name=name, description=description, kind=member.kind)
+    colour = member.settings.colour
+    return MemberView(
+        id=member.id,
+        name=name,
+        description=description,
+        kind=member.kind,
+        # Nothing but a colour reaches the page's styles.
+        colour=colour if colour and COLOUR.fullmatch(colour) else None,
+    )
 
 
 @router.get("/api/members/{member_id}/files", openapi_extra=tells(DocumentList))
