@@ -399,16 +399,21 @@ export interface Skill {
 export interface UsageRow {
   day?: string;
   model?: string;
+  member?: string;
+  thread?: string;
   requests: number;
   inputTokens: number;
   outputTokens: number;
   cacheReadTokens: number;
   cost: number | null;
+  unpriced?: number;
 }
 
 export interface Usage {
   days: UsageRow[];
   models: UsageRow[];
+  members: UsageRow[];
+  threads: UsageRow[];
   total: UsageRow;
 }
 

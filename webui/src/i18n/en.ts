@@ -429,7 +429,12 @@ export const en = {
   "usage.cache": "Read from cache",
   "usage.cost": "Cost",
   "usage.tokens": "Tokens per day",
-  "usage.models": "By model",
+  "usage.by": "By",
+  "usage.by.model": "Model",
+  "usage.by.member": "Member",
+  "usage.by.thread": "Thread",
+  "usage.by.day": "Day",
+  "usage.unpriced": "The price of {n} of {of} requests is not known, so no sum of money is told.",
 
   "tasks.about": "What members do by the clock. Each due time is begun once, or listed here as missed or uncertain; none is repeated silently.",
   "tasks.none": "No tasks yet",

@@ -431,7 +431,12 @@ export const zh: Record<keyof typeof en, string> = {
   "usage.cache": "缓存命中",
   "usage.cost": "费用",
   "usage.tokens": "每日 token",
-  "usage.models": "按模型",
+  "usage.by": "分组",
+  "usage.by.model": "模型",
+  "usage.by.member": "成员",
+  "usage.by.thread": "对话",
+  "usage.by.day": "日期",
+  "usage.unpriced": "{of} 次请求中有 {n} 次价格未知，因此不给出总金额。",
 
   "tasks.about": "成员按时钟做的事。每个到期时间只开始一次，否则在这里列为错过或不确定；绝不悄悄重复。",
   "tasks.none": "还没有任务",
