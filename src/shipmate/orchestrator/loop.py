@@ -22,10 +22,12 @@ from shipmate.orchestrator.carried_file import Attachments
 from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.run_wording import CUT_ENDINGS, say
 from shipmate.orchestrator.seat import take_seat
+from shipmate.orchestrator.spending import Spending
 from shipmate.orchestrator.step import PROGRAM, Asked, StepReader
 from shipmate.orchestrator.token_count import TokenCount
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
+from shipmate.store.allowance import Allowance
 from shipmate.store.port import Ledger, StepUsage
 from shipmate.thread.errand import errand_of
 from shipmate.thread.service import Thread
@@ -35,6 +37,7 @@ from shipmate.values import chunk as chunks
 from shipmate.values.event import TYPED_MODEL, Outcome
 from shipmate.values.message import UIMessage, text_of, timestamp, tool_name
 from shipmate.values.saying import Saying
+from shipmate.values.tool_name import EXCEED_BUDGET
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.upload import Uploads
 
@@ -79,13 +82,17 @@ class AgentOrchestrator:
         guides: Guides | None = None,
         # Without, files that are too large to be sent are refused.
         shares: Shares | None = None,
+        # Without one no budget binds.
+        allowance: Allowance | None = None,
     ) -> None:
         self._attachments = Attachments(layout, uploads)
         self._ledger = ledger
         self._trace = trace
         self._requests = requests
         self._history = TokenCount()
-        self._worker = Worker(toolset, approvals, uploads, guides, shares)
+        self._spending = None if allowance is None else Spending(allowance)
+        own = {} if self._spending is None else {EXCEED_BUDGET: self._spending.question}
+        self._worker = Worker(toolset, approvals, uploads, guides, shares, own)
 
     async def run(self, turn: Turn) -> Outcome:
         """Run a turn to its end; what it had said or done before trouble is kept."""
@@ -134,6 +141,10 @@ class AgentOrchestrator:
         context = await self._build_context(turn)
         cuts = 0
         while turn.steps < MAX_STEPS:
+            if self._spending is not None and await self._spending.asks(turn):
+                if not await self._worker.work(turn):
+                    return await turn.suspend()
+                continue
             finish, has_calls = await self._step(turn, context)
             if finish is None:
                 continue

@@ -123,7 +123,7 @@ class Crew:
         return self._files.read(self.layout.config), self._files.read(self.layout.env)
 
     def _follow_settings(self) -> None:
-        """Take over another model, another key, or other rules that ship.json and .env name by now."""
+        """Take over what ship.json and .env say by now of the model, its key, the rules and the budget."""
         files = self._read_settings()
         if [_said(each) for each in files] == [_said(each) for each in self._settings]:
             return
@@ -136,7 +136,9 @@ class Crew:
         known, now = self._loaded.config, fresh.config.permissions
         rules = {name: getattr(now, name) for name in RULES}
         permissions = msgspec.structs.replace(known.permissions, **rules)
-        config = msgspec.structs.replace(known, llm=fresh.config.llm, permissions=permissions)
+        config = msgspec.structs.replace(
+            known, llm=fresh.config.llm, permissions=permissions, budget=fresh.config.budget
+        )
         self._loaded.mask.cover(secret_values(fresh.environ, msgspec.to_builtins(fresh.config)))
         self._loaded = msgspec.structs.replace(self._loaded, config=config, environ=fresh.environ)
         self._known.clear()

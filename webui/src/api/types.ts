@@ -415,6 +415,7 @@ export interface Usage {
   members: UsageRow[];
   threads: UsageRow[];
   total: UsageRow;
+  budget: { period: "day" | "month"; unit: "money" | "tokens"; member: string; limit: number; spent: number; state: string }[];
 }
 
 export interface Occurrence {

@@ -434,6 +434,8 @@ export const en = {
   "usage.by.member": "Member",
   "usage.by.thread": "Thread",
   "usage.by.day": "Day",
+  "usage.budget.day": "Budget{whose}: {spent} of {limit} used today",
+  "usage.budget.month": "Budget{whose}: {spent} of {limit} used this month",
   "usage.unpriced": "The price of {n} of {of} requests is not known, so no sum of money is told.",
 
   "tasks.about": "What members do by the clock. Each due time is begun once, or listed here as missed or uncertain; none is repeated silently.",

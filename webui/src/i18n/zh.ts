@@ -436,6 +436,8 @@ export const zh: Record<keyof typeof en, string> = {
   "usage.by.member": "成员",
   "usage.by.thread": "对话",
   "usage.by.day": "日期",
+  "usage.budget.day": "预算{whose}：今天已用 {spent}，共 {limit}",
+  "usage.budget.month": "预算{whose}：本月已用 {spent}，共 {limit}",
   "usage.unpriced": "{of} 次请求中有 {n} 次价格未知，因此不给出总金额。",
 
   "tasks.about": "成员按时钟做的事。每个到期时间只开始一次，否则在这里列为错过或不确定；绝不悄悄重复。",

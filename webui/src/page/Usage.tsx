@@ -67,6 +67,14 @@ function Figures({ usage, days }: { usage: UsageData; days: number }) {
           show={format.money}
         />
       )}
+      {usage.budget.map((each) => {
+        const show = each.unit === "money" ? format.money : (value: number) => `${format.compact(value)} token`;
+        return (
+          <p key={`${each.period} ${each.unit} ${each.member}`} className={each.state === "free" ? "faint" : undefined}>
+            {t(`usage.budget.${each.period}`, { whose: each.member && ` (${each.member})`, spent: show(each.spent), limit: show(each.limit) })}
+          </p>
+        );
+      })}
       {total.cost === null && <p className="faint">{t("usage.unpriced", { n: total.unpriced ?? 0, of: total.requests })}</p>}
       <Groups usage={usage} />
     </>

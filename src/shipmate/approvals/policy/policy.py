@@ -63,6 +63,8 @@ class Policy:
         subject = find_subject(call.tool.name, given_arguments(call), call.context.folder)
         if refusal := self._refuse(call, subject, acts):
             return refusal
+        if call.tool.labels.asks:
+            return Verdict("ask", Why("budget"))
         if self.mode == "yolo":
             return self._judge_yolo(call, subject)
         if not acts:

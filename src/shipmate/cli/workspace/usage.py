@@ -54,7 +54,8 @@ def command(
     if as_json and as_csv:
         raise UserError("--json and --csv: choose one of them.")
     thread_id = str(parse_thread_id(thread)) if thread else None
-    steps = run_async(_read(find_layout(context), start_of(days), thread_id))
+    layout = find_layout(context)
+    steps = run_async(_read(layout, start_of(days), thread_id))
     groups, total = group_by(steps, grouping), add_up(steps)
     if as_json:
         rows = [{grouping: name, **msgspec.to_builtins(each)} for name, each in groups.items()]
@@ -64,10 +65,23 @@ def command(
         _write_csv(grouping, groups)
     elif not steps:
         echo("No model was asked in this time.")
+        _show_budget(layout)
     else:
         _show(grouping, groups, total)
         if _draws():
             click.echo(f"\n{say('tokens by day')}\n{_draw_days(steps, min(days, columns() or 80))}")
+        _show_budget(layout)
+
+
+def _show_budget(layout: Layout) -> None:
+    """Say how the limits of ship.json stand, whatever else was asked for."""
+    from shipmate.store.allowance import Allowance
+    from shipmate.workspace.load import load_config
+
+    for each in Allowance(layout).look(load_config(layout).config.budget):
+        when = "today" if each.period == "day" else "this month"
+        whose = f" ({reveal_line(each.member, NAME_WIDTH)})" if each.member else ""
+        echo(f"Budget{whose}: {each.amount(each.spent)} of {each.amount(each.limit)} used {when}")
 
 
 async def _read(layout: Layout, since: str, thread_id: str | None) -> list[StepUsage]:

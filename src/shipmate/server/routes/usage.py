@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from shipmate.server.shape import Answer, Json, tells
 from shipmate.server.site import TheShip
+from shipmate.store.allowance import Allowance, SpentBudget
 from shipmate.store.tally import Tally, add_up, group_by, start_of
 from shipmate.values.message import JsonObject
 
@@ -61,6 +62,8 @@ class UsageView(Answer):
     members: list[UsedMember]
     threads: list[UsedThread]
     total: Used
+    # How the limits of ship.json stand.
+    budget: list[SpentBudget]
 
 
 @router.get("/api/usage", openapi_extra=tells(UsageView))
@@ -84,6 +87,7 @@ async def read_usage(
                 UsedThread(thread=name, **_figures(each)) for name, each in group_by(steps, "thread").items()
             ],
             total=Used(**_figures(add_up(steps))),
+            budget=Allowance(ship.layout).look(ship.crew.loaded.config.budget),
         )
     )
 
