@@ -138,6 +138,8 @@ class AgentOrchestrator:
             await turn.count_attempt()
         if not await self._worker.work(turn):
             return await turn.suspend()
+        if turn.model is None and turn.equipment.member.config.routing:
+            turn.model, turn.route = turn.equipment.route(turn.thread)
         context = await self._build_context(turn)
         cuts = 0
         while turn.steps < MAX_STEPS:
@@ -318,6 +320,7 @@ class AgentOrchestrator:
                 milliseconds=milliseconds,
                 asker=errand.chain[0] if errand else "",
                 payer=errand.payer if errand else "",
+                route=turn.route,
                 **msgspec.structs.asdict(finish.usage),
             )
         )

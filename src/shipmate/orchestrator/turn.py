@@ -83,6 +83,8 @@ class Turn:
         self.extra_context = extra_context
         self.control = control or Control()
         self.model = model
+        # Why rules chose the model, where no person did.
+        self.route = ""
         self.options = options or RunOptions()
         # Tools of the program that asks: it makes their calls, nothing runs here.
         self.client_tools = frozenset(tool.name for tool in self.options.tools)

@@ -260,6 +260,26 @@ class BudgetSettings(MemberBudget, frozen=True, kw_only=True):
 _NO_BUDGET = BudgetSettings()
 
 
+class RouteCondition(_Section, frozen=True, kw_only=True):
+    """What a message must be for a rule of routing to hold; what is not said holds for all."""
+
+    task: Annotated[
+        Literal["code", "chat", "analysis", "vision", "cheap"] | None,
+        Meta(description="what the message looks like; no model is asked for that"),
+    ] = None
+    member: str | None = None
+    thread: Annotated[str | None, Meta(description="a thread's id, or a pattern such as web:*")] = None
+    platform: str | None = None
+
+
+class RouteRule(_Section, frozen=True, kw_only=True):
+    """Which model answers messages of a kind, unless a person chose one."""
+
+    model: Annotated[str, Meta(min_length=1, description="provider:model, or a model of the same provider")]
+    when: RouteCondition = RouteCondition()
+    why: Annotated[str, Meta(max_length=200, description="told where the choice is shown")] = ""
+
+
 class Config(_Section, frozen=True, kw_only=True):
     """The settings of ship.json. Every key is optional."""
 
@@ -286,6 +306,9 @@ class Config(_Section, frozen=True, kw_only=True):
     delivery: DeliverySettings = DeliverySettings()
     speech: SpeechSettings = SpeechSettings()
     budget: BudgetSettings = BudgetSettings()
+    routing: Annotated[
+        tuple[RouteRule, ...], Meta(description="which model answers what; the first rule that fits holds")
+    ] = ()
     people: Annotated[
         dict[str, tuple[str, ...]],
         Meta(description='the ids of one person, such as {"ann": ["telegram:123", "feishu:ou_1"]}'),

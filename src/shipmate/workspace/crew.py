@@ -123,7 +123,7 @@ class Crew:
         return self._files.read(self.layout.config), self._files.read(self.layout.env)
 
     def _follow_settings(self) -> None:
-        """Take over what ship.json and .env say by now of the model, its key, the rules and the budget."""
+        """Take over what ship.json and .env say by now of models, keys, rules and the budget."""
         files = self._read_settings()
         if [_said(each) for each in files] == [_said(each) for each in self._settings]:
             return
@@ -137,7 +137,11 @@ class Crew:
         rules = {name: getattr(now, name) for name in RULES}
         permissions = msgspec.structs.replace(known.permissions, **rules)
         config = msgspec.structs.replace(
-            known, llm=fresh.config.llm, permissions=permissions, budget=fresh.config.budget
+            known,
+            llm=fresh.config.llm,
+            permissions=permissions,
+            budget=fresh.config.budget,
+            routing=fresh.config.routing,
         )
         self._loaded.mask.cover(secret_values(fresh.environ, msgspec.to_builtins(fresh.config)))
         self._loaded = msgspec.structs.replace(self._loaded, config=config, environ=fresh.environ)

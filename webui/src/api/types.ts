@@ -333,6 +333,7 @@ export interface StepCost {
   outputTokens: number | null;
   cost: number | null;
   milliseconds: number | null;
+  route: string;
 }
 
 export interface TurnContext {
