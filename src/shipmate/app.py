@@ -43,6 +43,7 @@ from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
 from shipmate.orchestrator.lane.owner import model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.speech.speech import Speech
+from shipmate.store.allowance import Allowance
 from shipmate.store.file_store import open_store
 from shipmate.store.port import Store
 from shipmate.thread.log import FileLog
@@ -133,6 +134,7 @@ class Shipmate:
             trace=trace,
             requests=self.requests,
             shares=self.shares,
+            allowance=Allowance(layout, disk),
         )
         self.speech = Speech(self.config.speech, self.config.language, loaded.environ)
         self._disk = disk

@@ -169,6 +169,13 @@ def test_usage_audit_skills_priming_and_doctor_show_what_there_is(watched: Watch
     expect(page.locator(".plot svg")).to_have_count(1)
     expect(page.locator(".plot rect").last).to_be_visible()
     expect(page.locator(".data-table")).to_contain_text("rehearsal")
+    page.get_by_role("button", name="Member", exact=True).click()
+    expect(page.locator(".data-table tbody")).to_contain_text("captain")
+    with page.expect_download() as kept:
+        page.get_by_role("button", name="CSV").click()
+    assert kept.value.path().read_text().startswith("member,requests,inputTokens,")
+    page.get_by_role("button", name="Thread", exact=True).click()
+    expect(page.locator(".data-table tbody a")).to_have_count(1)
     page.goto(f"{serving.address}/#/audit")
     # One row for the call that acted, whatever happened to it; reading leaves no trace.
     expect(page.locator(".audit-row")).to_have_count(1)

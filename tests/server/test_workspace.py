@@ -212,6 +212,8 @@ async def test_skills_and_usage_are_shown(served: Served) -> None:
     usage = (await served.client.get("/api/usage?days=1")).json()
     assert (usage["total"]["requests"], usage["models"][0]["model"]) == (1, "scripted")
     assert usage["days"][0]["inputTokens"] == usage["total"]["inputTokens"] > 0
+    assert [each["member"] for each in usage["members"]] == ["captain"]
+    assert usage["threads"] == [{**usage["total"], "thread": "web:room:room"}]
 
 
 async def test_settings_hide_every_secret(served: Served) -> None:

@@ -14,6 +14,7 @@ from shipmate.approvals.value import Approval, Grant
 from shipmate.values.reason import Why
 from shipmate.values.reveal import reveal, reveal_line
 from shipmate.values.saying import fill, load_sayings
+from shipmate.values.tool_name import EXCEED_BUDGET
 
 FOLDER = Path(__file__).parent / "words"
 LETTERS = re.compile(r"(?:[^\W_]|[ ./:=@,+%-])+")
@@ -23,6 +24,8 @@ ITEM_LIMIT = 80
 # From here on a person is told how long a call is.
 LONG_LINES = 5
 LONG_CHARACTERS = 300
+# Questions that are about no call of a model.
+OWN = {EXCEED_BUDGET: "budget"}
 # The longer answers there are buttons for.
 SCOPES = ("10m", "thread", "always")
 
@@ -55,7 +58,11 @@ def describe(approval: Approval, language: str = "en", limit: int = CHAT_LIMIT) 
     if approval.preview is None or not is_shown_whole(approval, limit):
         unseen = say(language, "ask-unseen", tool=approval.tool, id=approval.id)
         return f"{unseen}\n\n{why}"
-    kind = "trial" if "trial" in approval.target else KINDS.get(approval.tool) or "tool"
+    kind = (
+        "trial"
+        if "trial" in approval.target
+        else OWN.get(approval.tool) or KINDS.get(approval.tool) or "tool"
+    )
     question = say(
         language,
         _toned(language, f"ask-{kind}", approval.tone),

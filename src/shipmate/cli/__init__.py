@@ -21,6 +21,7 @@ COMMANDS = {
     "tasks": "List, make and begin what members do by the clock.",
     "people": "List who may talk from platforms; let somebody in by a code.",
     "audit": "List what acted and what was refused; check that the log is whole.",
+    "usage": "Show what models used and cost, by day, member, thread or model.",
     "priming": "Check, search, save and rehearse priming scripts.",
     "mcp": "List MCP servers, log in at remote ones; be one.",
     "acp": "Offer the members to an editor (Agent Client Protocol).",
@@ -29,7 +30,9 @@ COMMANDS = {
 }
 # The commands that stand in inner rooms.
 ROOMS = {
-    **dict.fromkeys(("init", "adopt", "context", "prompt", "tasks", "doctor", "reindex"), "workspace"),
+    **dict.fromkeys(
+        ("init", "adopt", "context", "prompt", "tasks", "usage", "doctor", "reindex"), "workspace"
+    ),
     **dict.fromkeys(("members", "people", "outbox"), "aboard"),
     "acp": "door",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -10,6 +10,9 @@ import msgspec
 
 from shipmate.values.message import JsonObject
 from shipmate.values.tool_name import OFFERED, is_among, names_of
+
+# Notes whose lines stand for themselves.
+LISTS = frozenset({"recall", "skill-matches"})
 
 Stability = Literal["stable", "slow", "volatile"]
 
@@ -137,3 +140,16 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def volatile(self) -> str:
         """Return the part of the prompt that belongs to this turn alone."""
         return self.system.encode()[self.stable_bytes :].decode()
+
+
+def choose_fresh(notes: Sequence[Section], told: Collection[str]) -> str:
+    """Return what of a turn's notes the course was not told yet: whole notes, of lists their new lines."""
+    kept: list[str] = []
+    for note in notes:
+        lines = note.text.splitlines()
+        if all(line in told for line in lines if line.strip()):
+            continue
+        if note.name in LISTS:
+            lines = [line for line in lines if line not in told or not line.strip() or line.startswith("#")]
+        kept.append("\n".join(lines))
+    return "\n\n".join(kept)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -12,8 +12,11 @@ from shipmate.models.catalog import ALIASES, PROVIDERS
 from shipmate.models.choose import choose_model, find_overlooked
 from shipmate.models.port import Model
 from shipmate.models.relay import close_model
+from shipmate.models.route import describe_route, find_route
 from shipmate.models.selection.window import Window, Windows, guess_window
-from shipmate.workspace.config import Llm
+from shipmate.values.message import UIMessage
+from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.config import Llm, RouteRule
 
 if TYPE_CHECKING:
     from shipmate.models.selection.probe import Measured
@@ -22,6 +25,8 @@ log = logging.getLogger(__name__)
 REHEARSAL = "rehearsal"
 KNOWN = frozenset((*PROVIDERS, *ALIASES))
 CHECK_SECONDS = 20.0
+# Before the name of a model that rules chose, and no person.
+ROUTED = "route "
 
 
 class ModelChoice:
@@ -49,11 +54,28 @@ class ModelChoice:
     def named(self, name: str | None) -> Model:
         """Return the model `provider:model` names; the rest of `llm` in ship.json holds for its provider."""
         if name not in self._models:
-            llm = self._llm if name is None else self._llm.named(name)
+            llm = self._settings(name)
             for line in find_overlooked(llm, self._environ):
                 log.warning("%s", line)
             self._models[name] = choose_model(llm, self._environ)
         return self._models[name]
+
+    def route(
+        self, rules: Sequence[RouteRule], message: UIMessage, member: str, thread: ThreadId
+    ) -> tuple[str | None, str]:
+        """Return by which name to ask for the model that rules choose for a message, and why it is that."""
+        rule = find_route(rules, message, member, thread)
+        return (None, "") if rule is None else (f"{ROUTED}{self.complete(rule.model)}", describe_route(rule))
+
+    def _settings(self, name: str | None) -> Llm:
+        """Return the settings of a model; where one that rules chose stays away, the member's own follow."""
+        if name is None:
+            return self._llm
+        if not name.startswith(ROUTED):
+            return self._llm.named(name)
+        own = self._llm
+        follow = (replace(own, fallback=()), *own.fallback) if own.provider or own.model else ()
+        return replace(own.named(name.removeprefix(ROUTED)), fallback=follow)
 
     def holds(self, run_id: str) -> bool:
         """Return whether somebody here waits to go on with a run: no model does."""
@@ -101,7 +123,7 @@ class ModelChoice:
 
     def _llm_of(self, name: str | None) -> Llm:
         """Return the settings of a model; one that was found on this machine has the name it got."""
-        llm = self._llm if name is None else self._llm.named(name)
+        llm = self._settings(name)
         if llm.provider or llm.model or llm.base_url:
             return llm
         provider, _, rest = self.named(name).name.partition(":")

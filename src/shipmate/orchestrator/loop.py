@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Sequence
 from functools import partial
 from hashlib import blake2b
 
@@ -13,7 +12,7 @@ import msgspec
 from shipmate.approvals.service import ApprovalService
 from shipmate.context.budget import fit_tools
 from shipmate.context.kept.request_log import RequestLog, SentRequest
-from shipmate.context.request import Context, ContextRequest, Section
+from shipmate.context.request import Context, ContextRequest, choose_fresh
 from shipmate.context.trace import Trace
 from shipmate.errors import (
     ContextTooLongError,
@@ -31,9 +30,11 @@ from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.run_wording import say
 from shipmate.orchestrator.sealing import seal_input
 from shipmate.orchestrator.seat import take_seat
+from shipmate.orchestrator.spending import Spending
 from shipmate.orchestrator.step import PROGRAM, StepReader, explain_empty, refuse_call, tell_cut
 from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
+from shipmate.store.allowance import Allowance
 from shipmate.store.port import Ledger, StepUsage
 from shipmate.thread.errand import errand_of
 from shipmate.thread.service import Thread
@@ -42,12 +43,11 @@ from shipmate.tools.toolset import Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import TYPED_MODEL, Outcome
 from shipmate.values.message import UIMessage, text_of, timestamp, tool_name
+from shipmate.values.tool_name import EXCEED_BUDGET
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.upload import Uploads
 
 MAX_STEPS = 30
-# Notes whose lines stand for themselves.
-LISTS = frozenset({"recall", "skill-matches"})
 # From a chunk to the socket of an attached process: the watcher, its writer, the write itself.
 HEARING_TURNS = 3
 # How often in a row a model may reach its limit in the midst of a call.
@@ -90,12 +90,16 @@ class AgentOrchestrator:
         guides: Guides | None = None,
         # Without, files that are too large to be sent are refused.
         shares: Shares | None = None,
+        # Without one no budget binds.
+        allowance: Allowance | None = None,
     ) -> None:
         self._attachments = Attachments(layout, uploads)
         self._ledger = ledger
         self._trace = trace
         self._requests = requests
-        self._worker = Worker(toolset, approvals, uploads, guides, shares)
+        self._spending = None if allowance is None else Spending(allowance)
+        own = {} if self._spending is None else {EXCEED_BUDGET: self._spending.question}
+        self._worker = Worker(toolset, approvals, uploads, guides, shares, own)
         self.compactor = Compactor(layout, ledger, self.is_tainted)
 
     async def run(self, turn: Turn) -> Outcome:
@@ -142,12 +146,18 @@ class AgentOrchestrator:
             await turn.count_attempt()
         if not await self._worker.work(turn):
             return await turn.suspend()
+        if turn.model is None and turn.equipment.member.config.routing:
+            turn.model, turn.route = turn.equipment.route(turn.thread)
         context = await self._build_context(turn)
         if await self.compactor.make_room(turn, context):
             context = await self._build_context(turn)
         cuts = 0
         refused: ContextTooLongError | None = None
         while turn.steps < MAX_STEPS:
+            if self._spending is not None and await self._spending.asks(turn):
+                if not await self._worker.work(turn):
+                    return await turn.suspend()
+                continue
             try:
                 finish, has_calls = await self._step(turn, context)
             except ContextTooLongError as error:
@@ -348,6 +358,7 @@ class AgentOrchestrator:
                 milliseconds=milliseconds,
                 asker=errand.chain[0] if errand else "",
                 payer=errand.payer if errand else "",
+                route=turn.route,
                 **msgspec.structs.asdict(finish.usage),
             )
         )
@@ -355,19 +366,6 @@ class AgentOrchestrator:
 
 def _tell_planning(turn: Turn) -> str:
     return say("planning").tell(turn.language) if turn.is_planning else ""
-
-
-def choose_fresh(notes: Sequence[Section], told: Collection[str]) -> str:
-    """Return what of a turn's notes the course was not told yet: whole notes, of lists their new lines."""
-    kept: list[str] = []
-    for note in notes:
-        lines = note.text.splitlines()
-        if all(line in told for line in lines if line.strip()):
-            continue
-        if note.name in LISTS:
-            lines = [line for line in lines if line not in told or not line.strip() or line.startswith("#")]
-        kept.append("\n".join(lines))
-    return "\n\n".join(kept)
 
 
 def _offer(turn: Turn) -> list[ToolSpec]:

@@ -10,6 +10,7 @@ from shipmate.errors import ToolError
 from shipmate.thread.service import Thread
 from shipmate.tools.toolset import Toolset
 from shipmate.values.message import JsonObject, UIMessage, metadata_of, tool_name, tool_parts
+from shipmate.values.tool_name import EXCEED_BUDGET
 
 # What the loop answers when a model makes up a name: names of tools and nothing else.
 NEVER_THERE = re.compile(r"there is no tool '[^']*'\. There are: [\w-]+(, [\w-]+)*\. Nothing ran\.")
@@ -53,6 +54,8 @@ class Taint:
         return False
 
     def _is_untrusted(self, part: JsonObject) -> bool:
+        if tool_name(part) == EXCEED_BUDGET:
+            return False
         tool = self._toolset.get(tool_name(part))
         if tool is None:
             # A tool that is gone can no longer vouch for what it brought in; its absence we tell ourselves.

@@ -86,6 +86,7 @@ class Turn:
         self.is_planning = is_planning
         self.control = control or Control()
         self.model = model
+        self.route = ""
         self.options = options or RunOptions()
         # Tools of the program that asks: it makes their calls, nothing runs here.
         self.client_tools = frozenset(tool.name for tool in self.options.tools)
@@ -97,7 +98,6 @@ class Turn:
         self.guides: set[str] = set()
         self._count_attempt = count_attempt
         self._abandon = abandon
-        # What the answer tells the person before anything else.
         self._notice = notice
         self._feed = feed
         self._writing = asyncio.Lock()

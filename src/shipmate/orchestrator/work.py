@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
@@ -19,7 +20,7 @@ from shipmate.orchestrator.turn import INTERRUPTED, Turn
 from shipmate.thread.service import Thread
 from shipmate.tools.file.sharing import Shares
 from shipmate.tools.tool import ToolContext, ToolResult
-from shipmate.tools.toolset import Toolset
+from shipmate.tools.toolset import AnyTool, Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.chunk import Chunk
 from shipmate.values.event import TYPED_MODEL
@@ -40,7 +41,10 @@ class Worker:
         uploads: Uploads,
         guides: Guides | None = None,
         shares: Shares | None = None,
+        # Questions of our own that are put as calls are; no model can make them.
+        own: Mapping[str, AnyTool] | None = None,
     ) -> None:
+        self._own = own or {}
         self._uploads = uploads
         self._shares = shares
         self._approvals = approvals
@@ -188,7 +192,7 @@ class Worker:
     def _call(self, turn: Turn, part: JsonObject) -> Call | str:
         """Make a call of a stored part; a text says why there is none."""
         name = tool_name(part)
-        tool = turn.equipment.toolset.get(name)
+        tool = self._own.get(name) or turn.equipment.toolset.get(name)
         if tool is None:
             return tell_gone(name)
         try:

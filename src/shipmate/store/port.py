@@ -105,6 +105,8 @@ class StepUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     # Where a colleague worked for another member: whoever asked first, and the thread they were asked in.
     asker: str = ""
     payer: str = ""
+    # Why rules chose the model, where they did.
+    route: str = ""
 
 
 class GrantRow(msgspec.Struct, frozen=True, kw_only=True):

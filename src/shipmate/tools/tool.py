@@ -34,6 +34,8 @@ class Labels(msgspec.Struct, frozen=True, kw_only=True):
     reads_private: bool = False
     # Changes state or reaches the outside; such a call asks unless a rule or grant allows it.
     acts: bool = False
+    # A person is asked, whatever the mode and the rules say; only a rule that denies it comes before.
+    asks: bool = False
 
     @property
     def is_read_only(self) -> bool:

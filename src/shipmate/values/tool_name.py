@@ -9,6 +9,8 @@ OFFERED = (
     "read", "glob", "grep", "write", "edit", "exec", "job", "web_fetch", "show_image", "send_file",
     "memory_upsert", "propose_task", "steps",
 )  # fmt: skip
+# A question of our own that is put as calls are: no model makes it, and none is told of it.
+EXCEED_BUDGET = "exceed_budget"
 # Names of the documents and of other agents. No prompt mentions them; a call or a rule may.
 ALIASES = {
     "read_file": "read",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
 from shipmate.errors import UserError
 from shipmate.values.message import JsonObject
+
+Amount: TypeAlias = Annotated[float, Meta(gt=0)]
 
 
 class _Section(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -236,6 +238,57 @@ class SpeechSettings(_Section, frozen=True, kw_only=True):
     ] = 10
 
 
+class MemberBudget(_Section, frozen=True, kw_only=True):
+    """What one member may use, with what colleagues do for it."""
+
+    per_day: Annotated[Amount | None, Meta(description="US dollars; requests with a known price count")] = (
+        None
+    )
+    per_month: Annotated[Amount | None, Meta(description="US dollars")] = None
+    tokens_per_day: Annotated[
+        Amount | None, Meta(description="tokens in and out of requests without a known price")
+    ] = None
+    tokens_per_month: Annotated[Amount | None, Meta(description="the same for a month")] = None
+
+
+class BudgetSettings(MemberBudget, frozen=True, kw_only=True):
+    """What models may use: a warning, then a question, then an end. Days are those of UTC."""
+
+    members: Annotated[dict[str, MemberBudget], Meta(description="limits of single members, by id")] = {}
+    warn_at: Annotated[float, Meta(gt=0, le=1, description="the share of a limit from which it warns")] = 0.8
+    stop: Annotated[
+        float, Meta(ge=1, description="at so many times a limit nobody is asked any more; 1 never asks")
+    ] = 2.0
+
+    @property
+    def is_set(self) -> bool:
+        """Return whether there is any limit."""
+        return self != _NO_BUDGET
+
+
+_NO_BUDGET = BudgetSettings()
+
+
+class RouteCondition(_Section, frozen=True, kw_only=True):
+    """What a message must be for a rule of routing to hold; what is not said holds for all."""
+
+    task: Annotated[
+        Literal["code", "chat", "analysis", "vision", "cheap"] | None,
+        Meta(description="what the message looks like; no model is asked for that"),
+    ] = None
+    member: str | None = None
+    thread: Annotated[str | None, Meta(description="a thread's id, or a pattern such as web:*")] = None
+    platform: str | None = None
+
+
+class RouteRule(_Section, frozen=True, kw_only=True):
+    """Which model answers messages of a kind, unless a person chose one."""
+
+    model: Annotated[str, Meta(min_length=1, description="provider:model, or a model of the same provider")]
+    when: RouteCondition = RouteCondition()
+    why: Annotated[str, Meta(max_length=200, description="told where the choice is shown")] = ""
+
+
 class Config(_Section, frozen=True, kw_only=True):
     """The settings of ship.json. Every key is optional."""
 
@@ -264,6 +317,10 @@ class Config(_Section, frozen=True, kw_only=True):
     ] = {}
     delivery: DeliverySettings = DeliverySettings()
     speech: SpeechSettings = SpeechSettings()
+    budget: BudgetSettings = BudgetSettings()
+    routing: Annotated[
+        tuple[RouteRule, ...], Meta(description="which model answers what; the first rule that fits holds")
+    ] = ()
     people: Annotated[
         dict[str, tuple[str, ...]],
         Meta(description='the ids of one person, such as {"ann": ["telegram:123", "feishu:ou_1"]}'),

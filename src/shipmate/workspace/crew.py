@@ -27,7 +27,7 @@ SELVES = ("IDENTITY.md", "SOUL.md")
 # What is judged by holds at once; all else of the permissions is asked for at the start.
 RULES = ("mode", "allow", "ask", "deny")
 # What else of ship.json holds at once: the model, and what describes the captain, who may change it itself.
-FOLLOWED = ("llm", "name", "description", "env", "self_tools")
+FOLLOWED = ("llm", "name", "description", "env", "self_tools", "budget", "routing")
 # Any one of these makes a folder of members/ a member.
 FILES = ("member.json", "Agent.md", *SELVES)
 
@@ -125,7 +125,7 @@ class Crew:
         return self._files.read(self.layout.config), self._files.read(self.layout.env)
 
     def _follow_settings(self) -> None:
-        """Take over another model, another key, or other rules that ship.json and .env name by now."""
+        """Take over what ship.json and .env say by now of models, keys, rules and the budget."""
         files = self._read_settings()
         if [_said(each) for each in files] == [_said(each) for each in self._settings]:
             return

@@ -201,6 +201,8 @@ class Layout:
 
     # The folder of what runs used, a file a month.
     usage = _in_ship("usage")
+    # What was said today about going on beyond a budget.
+    budget = _in_ship("budget.json")
     grants = _in_ship("grants")
 
     def grant(self, grant_id: str) -> Path:

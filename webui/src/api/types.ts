@@ -375,6 +375,7 @@ export interface StepCost {
   outputTokens: number | null;
   cost: number | null;
   milliseconds: number | null;
+  route: string;
 }
 
 export interface TurnContext {
@@ -441,17 +442,23 @@ export interface Skill {
 export interface UsageRow {
   day?: string;
   model?: string;
+  member?: string;
+  thread?: string;
   requests: number;
   inputTokens: number;
   outputTokens: number;
   cacheReadTokens: number;
   cost: number | null;
+  unpriced?: number;
 }
 
 export interface Usage {
   days: UsageRow[];
   models: UsageRow[];
+  members: UsageRow[];
+  threads: UsageRow[];
   total: UsageRow;
+  budget: { period: "day" | "month"; unit: "money" | "tokens"; member: string; limit: number; spent: number; state: string }[];
 }
 
 export interface Occurrence {

@@ -87,6 +87,7 @@ function Steps({ data, onStep }: { data: TurnContext; onStep: (step: number) => 
   const format = useFormat();
   const count = (value: number | null) => (value === null ? "–" : format.number(value));
   const { brokenBy } = data.turn;
+  const routed = data.steps.find((step, index) => step.route && index + 1 === data.step);
   return (
     <section className="steps" aria-label={t("context.steps")}>
       <table>
@@ -118,6 +119,7 @@ function Steps({ data, onStep }: { data: TurnContext; onStep: (step: number) => 
         </tbody>
       </table>
       <p className="faint fine">{t("context.counted")}</p>
+      {routed && <p className="fine">{t("context.routed", { model: routed.model, why: routed.route })}</p>}
       {brokenBy !== null && (
         <p className="fine">{brokenBy === "" ? t("context.grew") : t("context.brokenBy", { what: sayWhat(t, brokenBy) })}</p>
       )}

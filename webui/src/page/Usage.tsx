@@ -67,33 +67,98 @@ function Figures({ usage, days }: { usage: UsageData; days: number }) {
           show={format.money}
         />
       )}
-      <h2>{t("usage.models")}</h2>
+      {usage.budget.map((each) => {
+        const show = each.unit === "money" ? format.money : (value: number) => `${format.compact(value)} token`;
+        return (
+          <p key={`${each.period} ${each.unit} ${each.member}`} className={each.state === "free" ? "faint" : undefined}>
+            {t(`usage.budget.${each.period}`, { whose: each.member && ` (${each.member})`, spent: show(each.spent), limit: show(each.limit) })}
+          </p>
+        );
+      })}
+      {total.cost === null && <p className="faint">{t("usage.unpriced", { n: total.unpriced ?? 0, of: total.requests })}</p>}
+      <Groups usage={usage} />
+    </>
+  );
+}
+
+const GROUPS = { model: "models", member: "members", thread: "threads", day: "days" } as const;
+type Grouping = keyof typeof GROUPS;
+const COUNTS = ["requests", "inputTokens", "cacheReadTokens", "outputTokens"] as const;
+const HEADS = ["usage.requests", "usage.input", "usage.cache", "usage.output", "usage.cost"] as const;
+
+function Groups({ usage }: { usage: UsageData }) {
+  const t = useT();
+  const format = useFormat();
+  const [by, setBy] = useState<Grouping>("model");
+  const rows = usage[GROUPS[by]];
+  const most = Math.max(...rows.map(tokensOf), 1);
+  const save = (kind: "csv" | "json") =>
+    void import("../chat/exportThread").then(({ download }) =>
+      kind === "csv"
+        ? download(`usage-${by}.csv`, writeCsv(by, rows), "text/csv")
+        : download(`usage-${by}.json`, JSON.stringify(rows, null, 2), "application/json"),
+    );
+  return (
+    <section>
+      <div className="row usage-groups">
+        <div className="segmented" role="group" aria-label={t("usage.by")}>
+          {(Object.keys(GROUPS) as Grouping[]).map((each) => (
+            <button key={each} type="button" aria-pressed={by === each} onClick={() => setBy(each)}>
+              {t(`usage.by.${each}`)}
+            </button>
+          ))}
+        </div>
+        <button type="button" className="button" onClick={() => save("csv")}>
+          CSV
+        </button>
+        <button type="button" className="button" onClick={() => save("json")}>
+          JSON
+        </button>
+      </div>
       <div className="table" tabIndex={0}>
         <table className="data-table">
           <thead>
             <tr>
-              <th>{t("model")}</th>
-              <th className="align-right">{t("usage.requests")}</th>
-              <th className="align-right">{t("usage.input")}</th>
-              <th className="align-right">{t("usage.output")}</th>
-              <th className="align-right">{t("usage.cost")}</th>
+              <th>{t(`usage.by.${by}`)}</th>
+              {HEADS.map((head) => (
+                <th key={head} className="align-right">
+                  {t(head)}
+                </th>
+              ))}
+              <th aria-hidden="true" />
             </tr>
           </thead>
           <tbody>
-            {usage.models.map((row) => (
-              <tr key={row.model}>
-                <td className="mono">{row.model}</td>
-                <td className="align-right numeric">{format.number(row.requests)}</td>
-                <td className="align-right numeric">{format.number(row.inputTokens)}</td>
-                <td className="align-right numeric">{format.number(row.outputTokens)}</td>
+            {rows.map((row) => (
+              <tr key={row[by]}>
+                <td className="mono">{by === "thread" ? <a href={`#/t/${encodeURIComponent(row.thread ?? "")}`}>{row.thread}</a> : row[by]}</td>
+                {COUNTS.map((count) => (
+                  <td key={count} className="align-right numeric">
+                    {format.number(row[count])}
+                  </td>
+                ))}
                 <td className="align-right numeric">{format.money(row.cost)}</td>
+                <td aria-hidden="true">
+                  <svg className="usage-bar" viewBox="0 0 100 8" preserveAspectRatio="none">
+                    <rect className="plot-fill-1" width={(100 * tokensOf(row)) / most} height={8} rx={1.5} />
+                  </svg>
+                </td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-    </>
+    </section>
   );
+}
+
+const tokensOf = (row: UsageRow) => row.inputTokens + row.outputTokens;
+
+/** Writes rows for a spreadsheet; a name that it would compute is marked as text. */
+function writeCsv(by: Grouping, rows: UsageRow[]): string {
+  const quote = (text: string) => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+  const lines = rows.map((row) => [quote(row[by] ?? ""), ...COUNTS.map((count) => row[count]), row.cost ?? ""].join(","));
+  return `${[[by, ...COUNTS, "cost"].join(","), ...lines].join("\n")}\n`;
 }
 
 function Tile({ name, value }: { name: string; value: string }) {

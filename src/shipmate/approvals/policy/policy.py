@@ -65,6 +65,8 @@ class Policy:
             return refusal
         if acts and call.tool.forms_member:
             return Verdict("ask", Why("forms-member", call.tool.name))
+        if call.tool.labels.asks:
+            return Verdict("ask", Why("budget"))
         if self.mode == "yolo":
             return self._judge_yolo(call, subject)
         if not acts:

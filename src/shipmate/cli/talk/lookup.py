@@ -10,6 +10,7 @@ from shipmate.cli.terminal.width import fit
 from shipmate.context.request import ContextRequest
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.store.port import Ledger, StepUsage
+from shipmate.store.tally import add_up
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.member import Member
@@ -44,17 +45,13 @@ async def cost_lines(ledger: Ledger, thread_id: str) -> list[str]:
 
 
 def _sum(steps: list[StepUsage]) -> str:
-    read, written = sum(each.input_tokens for each in steps), sum(each.output_tokens for each in steps)
-    cached = sum(each.cache_read_tokens for each in steps)
-    used = say(
-        f"1 request, {read:,} tokens read ({cached:,} cached), {written:,} written"
-        if len(steps) == 1
-        else f"{len(steps):,} requests, {read:,} tokens read ({cached:,} cached), {written:,} written"
+    used = add_up(steps)
+    counted = "1 request" if used.requests == 1 else f"{used.requests:,} requests"
+    told = say(
+        f"{counted}, {used.input_tokens:,} tokens read ({used.cache_read_tokens:,} cached), "
+        f"{used.output_tokens:,} written"
     )
-    costs = [each.cost for each in steps if each.cost is not None]
-    # A sum without the steps that have no price would look like the whole.
-    price = f"${sum(costs):.4f}" if len(costs) == len(steps) else say("the price is not known")
-    return f"{used}, {price}"
+    return f"{told}, {say('the price is not known') if used.cost is None else f'${used.cost:.4f}'}"
 
 
 def member_lines(crew: Crew, member: Member, *, alone: bool) -> list[str]:

@@ -60,7 +60,8 @@ def parse_slash(text: str) -> Slash | None:
     """Read a line that begins with a slash; None when it is something to say, such as a path."""
     line = text.strip()
     name, _, rest = line.removeprefix("/").partition(" ")
-    if not line.startswith("/") or "/" in name or "\n" in line:
+    # What `/cheap` is written before is said to the member: rules of ship.json choose its model.
+    if not line.startswith("/") or "/" in name or "\n" in line or (name == "cheap" and rest.strip()):
         return None
     if name not in COMMANDS:
         near = difflib.get_close_matches(name, COMMANDS, n=1)

@@ -13,10 +13,10 @@ from shipmate.models.port import Finish
 from shipmate.orchestrator.compaction.clearing import Clearing, choose_calls
 from shipmate.orchestrator.compaction.cutting import cut_messages
 from shipmate.orchestrator.compaction.digest import DigestError, ask_digest, complete_digest
+from shipmate.orchestrator.compaction.token_count import TokenCount
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.lane.note import NoteEvent, next_course
 from shipmate.orchestrator.run_wording import say
-from shipmate.orchestrator.token_count import TokenCount
 from shipmate.orchestrator.turn import Turn
 from shipmate.store.port import Ledger, StepUsage
 from shipmate.thread.course import Course, course_parts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from shipmate.errors import ModelError, ShipmateError, StorageError
+from shipmate.models.route import describe_route
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.store.port import Store, ThreadInfo
 from shipmate.thread.pin import say
@@ -138,7 +139,10 @@ class Switch:
     def _describe(self) -> str:
         chosen = model_of(self._info)
         if chosen is None:
-            return self._say("model", model=self._own())
+            rules = self._equipment.member.config.routing
+            lines = [f"- {describe_route(rule)} → {rule.model}" for rule in rules]
+            told = [self._say("model-routes", rules="\n".join(lines))] if lines else []
+            return "\n".join([self._say("model", model=self._own()), *told])
         return self._say("model-chosen", model=chosen, own=self._own())
 
     def _own(self) -> str:

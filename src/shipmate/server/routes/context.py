@@ -112,6 +112,8 @@ class StepCost(Answer):
     output_tokens: int | None
     cost: float | None
     milliseconds: int | None
+    # Why rules chose the model; empty where none did.
+    route: str
 
 
 class TurnContext(Answer):
@@ -280,6 +282,7 @@ def _show_steps(kept: KeptThread, turn: KeptTurn, used: Sequence[StepUsage]) -> 
                 output_tokens=usage.output_tokens if usage and is_told else None,
                 cost=usage.cost if usage else None,
                 milliseconds=usage.milliseconds if usage else None,
+                route=usage.route if usage else "",
             )
         )
     return steps

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from shipmate.server.shape import Answer, Json, tells
 from shipmate.server.site import TheShip
-from shipmate.store.port import StepUsage
-from shipmate.values.message import JsonObject, timestamp
+from shipmate.store.allowance import Allowance, SpentBudget
+from shipmate.store.tally import Tally, add_up, group_by, start_of
+from shipmate.values.message import JsonObject
 
 router = APIRouter(tags=["usage"])
 
@@ -27,7 +26,6 @@ class Used(Answer):
     cache_read_tokens: int
     cache_write_tokens: int
     milliseconds: int
-    # None when no price is known for any of them; a partial sum would look like the whole.
     cost: float | None
     unpriced: int
 
@@ -44,12 +42,28 @@ class UsedModel(Used):
     model: str
 
 
+class UsedMember(Used):
+    """The sum of one member, with what colleagues did for it."""
+
+    member: str
+
+
+class UsedThread(Used):
+    """The sum of one thread, with what colleagues did who were asked in it."""
+
+    thread: str
+
+
 class UsageView(Answer):
-    """The use of models, by day and by model."""
+    """The use of models, by day, model, member and thread."""
 
     days: list[UsedDay]
     models: list[UsedModel]
+    members: list[UsedMember]
+    threads: list[UsedThread]
     total: Used
+    # How the limits of ship.json stand.
+    budget: list[SpentBudget]
 
 
 @router.get("/api/usage", openapi_extra=tells(UsageView))
@@ -58,33 +72,25 @@ async def read_usage(
     days: Annotated[int, Query(ge=1, le=400)] = 30,
     thread_id: Annotated[str | None, Query(alias="threadId", max_length=200)] = None,
 ) -> Response:
-    """Add up requests, tokens and cost by day and by model."""
-    since = datetime.now(UTC) - timedelta(days=days)
-    steps = await ship.store.ledger.usage(timestamp(since), thread_id)
-    by_day: defaultdict[str, list[StepUsage]] = defaultdict(list)
-    by_model: defaultdict[str, list[StepUsage]] = defaultdict(list)
-    for step in steps:
-        by_day[step.at[:10]].append(step)
-        by_model[step.model].append(step)
+    """Add up requests, tokens and cost by day, model, member and thread."""
+    steps = await ship.store.ledger.usage(start_of(days), thread_id)
     return Json(
         UsageView(
-            days=[UsedDay(day=day, **_sum(by_day[day])) for day in sorted(by_day)],
-            models=[UsedModel(model=model, **_sum(by_model[model])) for model in sorted(by_model)],
-            total=Used(**_sum(steps)),
+            days=[UsedDay(day=name, **_figures(each)) for name, each in group_by(steps, "day").items()],
+            models=[
+                UsedModel(model=name, **_figures(each)) for name, each in group_by(steps, "model").items()
+            ],
+            members=[
+                UsedMember(member=name, **_figures(each)) for name, each in group_by(steps, "member").items()
+            ],
+            threads=[
+                UsedThread(thread=name, **_figures(each)) for name, each in group_by(steps, "thread").items()
+            ],
+            total=Used(**_figures(add_up(steps))),
+            budget=Allowance(ship.layout).look(ship.crew.loaded.config.budget),
         )
     )
 
 
-def _sum(steps: Iterable[StepUsage]) -> JsonObject:
-    rows = list(steps)
-    costs = [step.cost for step in rows if step.cost is not None]
-    return {
-        "requests": len(rows),
-        "input_tokens": sum(step.input_tokens for step in rows),
-        "output_tokens": sum(step.output_tokens for step in rows),
-        "cache_read_tokens": sum(step.cache_read_tokens for step in rows),
-        "cache_write_tokens": sum(step.cache_write_tokens for step in rows),
-        "milliseconds": sum(step.milliseconds for step in rows),
-        "cost": sum(costs) if rows and len(costs) == len(rows) else None,
-        "unpriced": len(rows) - len(costs),
-    }
+def _figures(tally: Tally) -> JsonObject:
+    return msgspec.structs.asdict(tally)

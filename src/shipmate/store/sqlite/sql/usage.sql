@@ -1,10 +1,10 @@
 -- name: add
 INSERT INTO usage (file, at, thread_id, member, run_id, step, model, input_tokens, output_tokens,
                    cache_read_tokens, cache_write_tokens, cost, estimated_tokens, milliseconds,
-                   asker, payer)
+                   asker, payer, route)
 VALUES (:file, :at, :thread_id, :member, :run_id, :step, :model, :input_tokens, :output_tokens,
         :cache_read_tokens, :cache_write_tokens, :cost, :estimated_tokens, :milliseconds,
-        :asker, :payer);
+        :asker, :payer, :route);
 
 -- name: list
 SELECT * FROM usage WHERE at >= :since ORDER BY file, id;
