@@ -62,7 +62,8 @@ def test_u9_what_is_said_in_a_thread_is_read_in_the_readers_language() -> None:
     """A run and an answer are told in the language of the process that works them, and read in another."""
     rooms = {
         "orchestrator": ".*",
-        "crew": ".*",
+        # What only a model reads is in one language.
+        "crew": "(?!draft|studio)",
         "approvals": "already-|granted-|not-granted|nothing-waits|understood|revived",
     }
     for room, told in rooms.items():

@@ -59,7 +59,6 @@ class OutboxRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     has_stray: bool = False
     # What was shown of it was taken away: it is sent anew, under another key.
     is_gone: bool = False
-    # When it was last begun.
     begun_at: str | None = None
     # A person wants it sent, however old it is.
     is_wanted: bool = False
