@@ -19,7 +19,6 @@ from shipmate.context.trace import Trace
 from shipmate.crew.ask_member import AskMember
 from shipmate.crew.coordinator import Coordinator
 from shipmate.crew.equipping import Equipping
-from shipmate.crew.self_skill import self_tools
 from shipmate.delivery.command_answer import Commands
 from shipmate.delivery.delivery import Delivery
 from shipmate.delivery.reception.chat_command import read_command
@@ -124,10 +123,10 @@ class Shipmate:
         self.uploads: Uploads = UploadFolder(layout)
         self.adapters = AdapterRegistry(self.config.adapters)
         self.shares = Shares(layout, self.config.server, self.adapters.file_limit)
-        every_tool = [*self._crew_tools(), *self_tools(self.crew, sandbox)]
+        further = self._equipping.further_tools()
         self.orchestrator = AgentOrchestrator(
             layout=layout,
-            toolset=toolset or default_toolset(captain_of(layout, self.config), sandbox, servers, every_tool),
+            toolset=toolset or default_toolset(captain_of(layout, self.config), sandbox, servers, further),
             approvals=self.approvals,
             ledger=store.ledger,
             uploads=self.uploads,

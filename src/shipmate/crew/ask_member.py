@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from shipmate.crew.roster import Roster
 from shipmate.errors import NotFoundError, ThreadIdError, ToolError
 from shipmate.orchestrator.feed import Receipt
 from shipmate.thread.errand import count_rounds, errand_of, read_errand
@@ -59,7 +58,6 @@ class AskMember(Tool[AskMemberArguments]):
         is_tainted: Callable[[Thread], bool],
     ) -> None:
         self._crew = crew
-        self._roster = Roster(crew)
         self._threads = threads
         self._receive = receive
         self._is_tainted = is_tainted
@@ -111,7 +109,9 @@ class AskMember(Tool[AskMemberArguments]):
         )
 
     def _find(self, name: str, asker: Member) -> Member:
-        colleagues = self._roster.colleagues(asker)
+        from shipmate.crew.roster import Roster
+
+        colleagues = Roster(self._crew).colleagues(asker)
         called = name.casefold()
         found = [each for each in colleagues if each.id.casefold() == called] or [
             each for each in colleagues if each.name.casefold() == called

@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING
 
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.trace import Trace
-from shipmate.crew.self_skill import self_tools
-from shipmate.crew.self_tool import offers_self
-from shipmate.crew.studio import Studios, skill_of
 from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
 from shipmate.models.selection.window import Windows
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.toolset import AnyTool, Toolset, default_toolset
-from shipmate.values.thread_id import ThreadId
+from shipmate.values.thread_id import STUDIO, ThreadId
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.member import Member
 from shipmate.workspace.secret.secret import Mask
 
 if TYPE_CHECKING:
     from shipmate.crew.program.live_program import LiveProgram
+    from shipmate.crew.studio import Studios
     from shipmate.tools.mcp.servers import McpServers
 
 
@@ -55,7 +53,7 @@ class Equipping:
         self._windows = Windows(crew.layout.windows)
         # Programs that wait for a person's answer.
         self._waiting: dict[str, LiveProgram] = {}
-        self._studios = Studios()
+        self._studios: Studios | None = None
         # By member, and whether there are colleagues to ask.
         self._known: dict[tuple[str, bool], Equipment] = {}
         # What members worked with before their settings changed.
@@ -64,8 +62,15 @@ class Equipping:
     def equip(self, member_id: str, thread_id: ThreadId | None = None) -> Equipment:
         """Return a member with its models, tools and prompt, in a skill's studio where a thread is one."""
         usual = self._equip(member_id)
+        if thread_id is None or thread_id.scope_type != STUDIO:
+            return usual
+        from shipmate.crew.studio import Studios, skill_of
+
         skill_id = skill_of(thread_id)
-        return usual if skill_id is None else self._studios.equip(usual, skill_id)
+        if skill_id is None:
+            return usual
+        self._studios = self._studios or Studios()
+        return self._studios.equip(usual, skill_id)
 
     def _equip(self, member_id: str) -> Equipment:
         member = self._crew.find(member_id)
@@ -78,9 +83,19 @@ class Equipping:
         made = self._known[key] = self._make(member, has_colleagues=key[1])
         return made
 
+    def further_tools(self) -> list[AnyTool]:
+        """Return the tools of this room that some member is offered."""
+        further = [*self._make_crew_tools()]
+        if any(member.offers_self for member in self._crew.list()):
+            from shipmate.crew.self_skill import self_tools
+
+            further += self_tools(self._crew, self._sandbox)
+        return further
+
     async def close(self) -> None:
         """End what members still have running."""
-        await self._studios.close()
+        if self._studios is not None:
+            await self._studios.close()
         for each in (*self._known.values(), *self._retired):
             await each.close()
 
@@ -102,6 +117,8 @@ class Equipping:
         if self._toolset is not None:
             return self._toolset.limited_to(member.tools)
         further = [*self._make_crew_tools()] if has_colleagues else []
-        if offers_self(member):
+        if member.offers_self:
+            from shipmate.crew.self_skill import self_tools
+
             further += self_tools(self._crew, self._sandbox)
         return default_toolset(member, self._sandbox, self._servers, further)

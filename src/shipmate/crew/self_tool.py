@@ -15,19 +15,12 @@ from shipmate.tools.tool import Arguments, Labels, Picture, Tool, ToolContext, T
 from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal
 from shipmate.workspace.crew import Crew
-from shipmate.workspace.member import Member
 from shipmate.workspace.secret.sealed import SealedValues
 
 # A prompt holds the whole of it.
 SOUL_LIMIT = 65_536
 VALUE_LIMIT = 8_192
 # Every such tool has a name that begins so; a member's `tools` may name them.
-PREFIX = "self_"
-
-
-def offers_self(member: Member) -> bool:
-    """Return whether a member is offered the tools with which it changes itself."""
-    return member.config.self_tools or any(name.startswith(PREFIX) for name in member.tools or ())
 
 
 @contextmanager

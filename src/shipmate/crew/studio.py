@@ -20,13 +20,12 @@ from shipmate.tools.toolset import default_toolset
 from shipmate.values.event import surface_of
 from shipmate.values.reveal import reveal
 from shipmate.values.saying import fill, load_sayings
-from shipmate.values.thread_id import ThreadId
+from shipmate.values.thread_id import STUDIO, ThreadId
 from shipmate.values.tool_name import is_among, names_of
 from shipmate.workspace.config import Mcp
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.member import Member
 
-STUDIO = "studio"
 WORDS = Path(__file__).with_name("words")
 # What reaches nothing but the folder it is given.
 TOOLS = ("read", "glob", "grep", "write", "edit", "exec", "job")

@@ -18,6 +18,8 @@ FILE_NAME_LIMIT = 200
 TOPIC = ":topic:"
 # Threads of programs that bring their history with them: each serves one request and is in no list.
 UNLISTED = "api:call:"
+# The scope of threads in which a skill is worked on.
+STUDIO = "studio"
 
 
 @dataclass(frozen=True, slots=True)

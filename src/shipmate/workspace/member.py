@@ -91,6 +91,11 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return self.settings.tools
 
     @property
+    def offers_self(self) -> bool:
+        """Return whether it is offered the tools with which it changes itself."""
+        return self.config.self_tools or any(name.startswith("self_") for name in self.tools or ())
+
+    @property
     def is_program(self) -> bool:
         """Return whether a program of others answers for it, and no model of ours."""
         return self.kind != "native"

@@ -13,10 +13,10 @@ from shipmate.cli.talk.rewind import rewind
 from shipmate.cli.talk.slash import Slash, help_lines
 from shipmate.cli.terminal.tongue import say
 from shipmate.cli.threads import EMPTY, format_hits, format_threads
-from shipmate.crew.studio import STUDIO, read_draft, skill_of
+from shipmate.crew.studio import read_draft, skill_of
 from shipmate.errors import NotFoundError, UserError
 from shipmate.values.reveal import reveal
-from shipmate.values.thread_id import ThreadId
+from shipmate.values.thread_id import STUDIO, ThreadId
 
 if TYPE_CHECKING:
     from shipmate.cli.talk.conversation import Conversation
