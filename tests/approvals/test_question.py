@@ -21,6 +21,7 @@ from shipmate.approvals.question import (
 )
 from shipmate.approvals.reply import reply
 from shipmate.approvals.value import Approval, Coverage
+from shipmate.orchestrator import work
 from shipmate.rehearsal import stage
 from shipmate.tools.exec import command, shell
 from shipmate.tools.exec.program import invocation
@@ -56,7 +57,7 @@ def test_both_languages_say_the_same_things() -> None:
 def test_every_reason_the_code_gives_has_words() -> None:
     modules = (
         *(command, grant, invocation, path, policy, reply, rule, service, shell, stage),
-        *(subject, question),
+        *(subject, question, work),
     )
     source = "".join(Path(str(module.__file__)).read_text(encoding="utf-8") for module in modules)
     reasons = set(re.findall(r'Why\("([a-z-]+)"', source))

@@ -32,7 +32,7 @@ def test_only_tools_that_are_known_to_stay_run_in_the_copy(tmp_path: Path) -> No
     run = {tool.name for tool in staged if isinstance(tool, CopyTool)}
     files = {"read", "glob", "grep", "write", "edit", "show_image", "memory_upsert", "propose_task"}
     assert run == files | {"exec", "job"}
-    assert {tool.name for tool in staged} - run == {"web_fetch", "send_file"}
+    assert {tool.name for tool in staged} - run == {"web_fetch", "send_file", "steps"}
     assert all(type(tool) is StandIn for tool in stage_tools(member, layout, NOTHING, None))
 
 

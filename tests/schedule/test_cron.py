@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from shipmate.schedule.cron import next_due, read_cron, resolve
 from shipmate.schedule.schedule_wording import TaskError
+from tests.support.search import examples
 
 BERLIN = ZoneInfo("Europe/Berlin")
 LORD_HOWE, APIA = ZoneInfo("Australia/Lord_Howe"), ZoneInfo("Pacific/Apia")
@@ -45,7 +46,7 @@ def fields(low: int, high: int) -> st.SearchStrategy[str]:
     weekday=st.just("*") | fields(0, 6),
     after=st.datetimes(datetime(2024, 1, 1), datetime(2030, 1, 1)),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_a_line_is_due_when_croniter_says(
     minute: str, hour: str, day: str, month: str, weekday: str, after: datetime
 ) -> None:
@@ -100,7 +101,7 @@ def test_a_day_that_a_place_leaves_out_is_made_up_for_at_its_end() -> None:
     zone=st.sampled_from([BERLIN, LORD_HOWE, ZoneInfo("America/New_York"), ZoneInfo("America/Sao_Paulo")]),
     after=st.datetimes(datetime(2016, 1, 1), datetime(2030, 1, 1)),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_times_only_go_forward_and_none_lies_between(line: str, zone: ZoneInfo, after: datetime) -> None:
     cron, moment = read_cron(line), after.replace(tzinfo=UTC)
     due = next_due(cron, zone, moment)

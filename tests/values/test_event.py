@@ -11,6 +11,6 @@ def test_a_platform_nobody_described_may_do_nothing() -> None:
 
 
 def test_only_surfaces_that_hold_the_workspace_show_calls_whole() -> None:
-    assert {name for name, surface in SURFACES.items() if surface.is_owner} == {"cli", "web"}
+    assert {name for name, surface in SURFACES.items() if surface.is_owner} == {"acp", "cli", "web"}
     assert all(surface.is_owner for surface in SURFACES.values() if surface.shows_whole)
     assert all(surface.shows_calls for surface in SURFACES.values() if surface.is_owner)

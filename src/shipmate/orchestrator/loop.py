@@ -188,7 +188,7 @@ class AgentOrchestrator:
         used = self.compactor.used(turn.thread, context)
         if await self.compactor.make_room(turn, context, is_refused=True):
             return await self._build_context(turn)
-        turn.window = squeeze(turn.window, used)
+        turn.window, turn.is_window_guessed = squeeze(turn.window, used), False
         return context
 
     async def _step(self, turn: Turn, context: Context) -> tuple[Finish | None, bool]:
@@ -249,8 +249,8 @@ class AgentOrchestrator:
         said = next((text_of(message) for message in reversed(messages) if message["role"] == "user"), "")
         equipment = turn.equipment
         model = equipment.models.named(turn.model).name
-        window = (await equipment.models.window(turn.model)).tokens
-        turn.window = window
+        window = await equipment.models.window(turn.model)
+        turn.window, turn.is_window_guessed = window.tokens, window.source == "default"
         tools = _offer(turn)
         context = equipment.context.build(
             ContextRequest(
@@ -261,7 +261,7 @@ class AgentOrchestrator:
                 tools=tools,
                 last_text=said,
                 extra_context="\n\n".join(filter(None, (_tell_planning(turn), turn.extra_context))) or None,
-                window=window,
+                window=window.tokens,
             )
         )
         await self._keep_context(turn, context)

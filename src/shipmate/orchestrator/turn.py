@@ -56,7 +56,6 @@ class Turn:
         user_id: str,
         initiators: tuple[str, ...] = (),
         equip: Callable[[], Equipment],
-        # In which people are told things when no member says otherwise.
         language: str = "en",
         # Who answers, when it is not the member the thread belongs to.
         member: str | None = None,
@@ -94,6 +93,7 @@ class Turn:
         self.answered_by = ""
         # How many tokens the model reads at once: tools are offered as far as they have room.
         self.window: int | None = None
+        self.is_window_guessed = False
         # The guides told in this run, also those that are not in the message yet.
         self.guides: set[str] = set()
         self._count_attempt = count_attempt

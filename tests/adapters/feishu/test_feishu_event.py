@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from shipmate.adapters.feishu.feishu_event import read_click, read_message, read_recall
 from tests.support.feishu_platform import BOT, FeishuPlatform, walk
+from tests.support.search import examples
 
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5))
 ODD = st.recursive(
@@ -34,7 +35,7 @@ KEYS = (
 CLICKS = ("action", "value", "context", "operator", "open_message_id", "thread", "data")
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(ODD, st.sampled_from((*KEYS, *CLICKS, "create_time", "header", "message_type")))
 @example({"a": 1}, "content")
 @example("[" * 100_000, "content")

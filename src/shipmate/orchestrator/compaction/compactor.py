@@ -170,7 +170,10 @@ class Compactor:
     def fit(self, turn: Turn, context: Context, messages: list[UIMessage]) -> list[UIMessage]:
         """Return messages that the model can read, cut where they must be; raise when that is not enough."""
         window = turn.window
-        if window is None or _is_elsewhere(turn) or self.used(turn.thread, context) <= _room(window):
+        # Where nobody told how much the model reads, it says itself what is too much.
+        if window is None or turn.is_window_guessed or _is_elsewhere(turn):
+            return messages
+        if self.used(turn.thread, context) <= _room(window):
             return messages
         tokens = int((_room(window) - context.tokens) / context.ratio)
         cut = cut_messages(messages, _find_words(turn), tokens)

@@ -133,6 +133,7 @@ async def test_the_server_refuses_what_gemini_would() -> None:
         await model.close()
 
 
+@pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 async def test_says_the_same_as_google_genai_does_of_one_server() -> None:
     reply = Reply(
         text="Ahoy, 你好.", thinking="Hm.", calls=(Call("read", '{"n": 1.5}', "c1"),), cached_tokens=3
