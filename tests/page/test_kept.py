@@ -86,6 +86,8 @@ def test_u2_another_workspace_at_the_same_address_is_told_nothing_of_this_one(
     watched.allow(REFUSED)
     # What this page asks for is refused where it is unknown.
     watched.allow("40[0-9]")
+    # Nor can the worker's script be fetched while nobody serves it.
+    watched.allow("when fetching the script")
     page = watched.page
     # The browser is let in at both.
     serve(other)
