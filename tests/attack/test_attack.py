@@ -264,8 +264,8 @@ def confine(monkeypatch: pytest.MonkeyPatch, level: str) -> None:
     )
 
 
-# Each setting in the strongest sandbox; the widest rules in every one. What a stranger wrote can only take
-# away what rules allow: it is read where they allow most.
+# Each setting in the strongest sandbox; the widest rules in every one. What a stranger wrote can only take away
+# what rules allow: it is read where most of them do.
 CASES = [
     *((setting, "bubblewrap", False) for setting in SETTINGS),
     *((setting, "bubblewrap", True) for setting in ("wide", "auto-edit", "preview")),
