@@ -248,6 +248,23 @@ async def test_a_limit_holds_up_its_chat_alone_and_keeps_its_order(tmp_path: Pat
         await asyncio.wait_for(platform.wait("one"), LONG)
 
 
+async def test_no_answer_is_shown_before_the_one_that_still_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    going = asyncio.Event()
+    model = ScriptedModel(["one", [say("two "), hold(going), say("end")]])
+    async with open_chat(tmp_path, model) as (_, platform):
+        platform.troubles.append(SendLaterError(retry_after=0.5))
+        await platform.say("a")
+        await asyncio.wait_for(platform.wait_for_trouble(), LONG)
+        monkeypatch.setattr(preview, "FIRST_SECONDS", 0.0)
+        await platform.say("b")
+        await asyncio.wait_for(platform.wait("one", "two"), LONG)
+        going.set()
+        await asyncio.wait_for(platform.wait("end"), LONG)
+        assert [each.text for each in platform.in_chat("1")] == ["one", "two end"]
+
+
 async def test_a_limit_of_the_whole_bot_holds_up_every_chat(tmp_path: Path) -> None:
     async with open_chat(tmp_path, ScriptedModel(["one", "two"])) as (ship, platform):
         platform.troubles += [SendLaterError(retry_after=1000, everywhere=True), RuntimeError("asked anyway")]

@@ -251,7 +251,9 @@ class BotApi:
             if held.done():
                 held.result()
         allowed = values.get("allowed_updates") or []
-        return [each for each in bot.updates if not allowed or set(each) & set(allowed)][:100]
+        # What came while the request was held counts from its offset on as well.
+        new = [each for each in bot.updates if each["update_id"] >= (offset or 0)]
+        return [each for each in new if not allowed or set(each) & set(allowed)][:100]
 
     def _find_file(self, file_id: str) -> Json:
         if file_id not in self.files:

@@ -47,6 +47,23 @@ async def test_an_album_is_taken_whole_and_what_cannot_be_read_holds_nothing_up(
             await telegram.until(lambda: not bot.updates)
 
 
+async def test_the_update_that_follows_at_once_is_not_confirmed_with_the_one_before() -> None:
+    async with BotApi() as telegram:
+        bot = telegram.add_bot()
+        # Made beforehand, so that the numbers of the updates follow each other.
+        one, two = (telegram.make_message(PRIVATE, PRIVATE, text=text) for text in ("one", "two"))
+        async with polling(telegram, bot) as taken:
+            await telegram.until(lambda: bot.held is not None)
+            telegram.update(message=one)
+            (first,) = await asyncio.wait_for(taken.get(), 20)
+            await telegram.until(lambda: bot.held is not None and not bot.updates)
+            telegram.update(message=two)
+            (second,) = await asyncio.wait_for(taken.get(), 20)
+    assert second.update_id == first.update_id + 1
+    assert second.message is not None
+    assert second.message.text == "two"
+
+
 async def test_telegram_that_is_away_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telegram_poller, "FIRST_PAUSE_SECONDS", 0.01)
     async with BotApi() as telegram:
