@@ -30,6 +30,7 @@ ROOMS = (
     ("speech",),
     ("tools",),
     ("approvals",),
+    ("team",),
     ("orchestrator",),
     ("crew",),
     ("delivery",),

@@ -14,11 +14,13 @@ from shipmate.delivery.cleaning import remove_from
 from shipmate.orchestrator.lane.owner import is_planning, model_of
 from shipmate.priming.replay import Priming, create_dialog
 from shipmate.server.guard.error import ApiError, hide_root, missing
+from shipmate.server.guard.viewer import check_sight, need, viewer
 from shipmate.server.port import Ship
 from shipmate.server.shape import Answer, ExactShape, Json, Shape, Slot, empty, tells
-from shipmate.server.site import OWNER, PLATFORM, TheShip, TheSite, new_room, thread_at
+from shipmate.server.site import PLATFORM, TheShip, TheSite, new_room, thread_at
 from shipmate.server.stream.view import run_of, without
 from shipmate.store.port import ThreadInfo
+from shipmate.team.right import SHARED_WITH
 from shipmate.values.event import ModelSwitchEvent, PlanEvent
 from shipmate.values.message import (
     UIMessage,
@@ -101,6 +103,9 @@ class ThreadView(Answer):
     model: str | None = None
     # Nothing acts here before a plan is agreed.
     planning: bool = False
+    # Whether whoever asks may share it, and whether others of the team see it.
+    mine: bool = True
+    shared: bool = False
     branch_of: BranchPoint | None = None
 
 
@@ -150,7 +155,12 @@ async def read_threads(
     """List threads, the one that changed last first."""
     threads = ship.store.threads
     found = await threads.list(
-        query=query, archived=None if bin else archived, binned=bin, before=before, limit=limit + 1
+        query=query,
+        archived=None if bin else archived,
+        binned=bin,
+        before=before,
+        limit=limit + 1,
+        viewer=viewer().filter,
     )
     following = found[limit - 1].cursor if len(found) > limit else None
     return Json(ThreadList(threads=await list_threads(ship, found[:limit]), next=following))
@@ -160,6 +170,8 @@ async def read_threads(
 async def create_thread(site: TheSite, ship: TheShip, body: NewThread) -> Response:
     """Make a dialog, with priming scripts replayed as its beginning."""
     chosen = body.priming
+    if chosen is not None:
+        need("member")
     dialog = await create_dialog(
         site.library,
         ship.threads,
@@ -169,6 +181,7 @@ async def create_thread(site: TheSite, ship: TheShip, body: NewThread) -> Respon
         priming=chosen and Priming(script_refs=chosen.script_refs, show_in_ui=chosen.show_in_ui),
         title=body.title or "",
         language=ship.config.language,
+        settings=viewer().claim({}),
     )
     problems = [hide_root(problem, str(ship.layout.root)) for problem in dialog.problems]
     made = ThreadMade(thread_id=str(dialog.thread_id), messages=dialog.messages, problems=problems)
@@ -185,6 +198,8 @@ async def read_thread(ship: TheShip, thread_id: str) -> Response:
 async def change_thread(ship: TheShip, thread_id: str, body: ThreadChange) -> Response:
     """Rename, archive or mark a thread as read, or choose the model that answers in it."""
     info = await find_thread(ship, thread_id)
+    if body.model is not None or body.plan is not None:
+        need("member")
     if body.model is not None:
         await _choose_model(ship, info.thread_id, body.model)
     if body.plan is not None:
@@ -202,7 +217,7 @@ async def _choose_model(ship: Ship, thread_id: str, name: str) -> None:
     event = ModelSwitchEvent(
         platform=PLATFORM,
         thread_id=thread_id,
-        user_id=OWNER,
+        user_id=viewer().speaker,
         message_id=new_id("model"),
         timestamp=timestamp(),
         name=name,
@@ -216,7 +231,7 @@ async def _plan(ship: Ship, thread_id: str, action: Literal["open", "go", "off"]
     event = PlanEvent(
         platform=PLATFORM,
         thread_id=thread_id,
-        user_id=OWNER,
+        user_id=viewer().speaker,
         message_id=new_id("plan"),
         timestamp=timestamp(),
         action=action,
@@ -264,7 +279,7 @@ async def read_messages(
 @router.get("/api/search", openapi_extra=tells(HitList))
 async def search(ship: TheShip, query: Slot, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Response:
     """Find messages by their words."""
-    hits = await ship.store.search.find(query, limit)
+    hits = await ship.store.search.find(query, limit, viewer().filter)
     titles = {hit.thread_id: "" for hit in hits}
     for thread_id in titles:
         info = await ship.store.threads.find(thread_id)
@@ -300,7 +315,10 @@ async def _origin(ship: Ship, info: ThreadInfo) -> BranchPoint | None:
             parent = await ship.store.threads.find(thread_id)
             # A parent that is gone for good leads nowhere.
             title = reveal_prose(parent.title) if parent else ""
-            return parent and BranchPoint(thread_id=thread_id, message_id=message_id, title=title)
+            is_seen = parent is not None and viewer().sees(parent.settings)
+            return (
+                None if not is_seen else BranchPoint(thread_id=thread_id, message_id=message_id, title=title)
+            )
         case _:
             return None
 
@@ -325,6 +343,8 @@ def _describe(
         pending_approvals=waiting.get(info.thread_id, 0),
         model=model_of(info),
         planning=is_planning(info),
+        mine=viewer().owns(info.settings),
+        shared=bool(info.settings.get(SHARED_WITH)),
         branch_of=origin,
     )
 
@@ -375,6 +395,7 @@ def _page(
 async def find_thread(ship: Ship, thread_id: str) -> ThreadInfo:
     """Return a thread's entry, or say that there is none."""
     info = await ship.store.threads.find(str(thread_at(thread_id)))
+    check_sight(info)
     if info is None:
         raise missing("such thread")
     return info
