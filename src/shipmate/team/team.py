@@ -96,7 +96,7 @@ class Team:
         return gone
 
     async def set_password(self, user_id: str, password: str) -> User:
-        """Give somebody another password, or none; every session ends."""
+        """Set another password for somebody, or none; every session ends."""
         sealed = seal_password(check_password(password, user_id)) if password else ""
         return await self._change(
             user_id, lambda user: _without(msgspec.structs.replace(user, password=sealed), "session")

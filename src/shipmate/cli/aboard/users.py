@@ -71,7 +71,7 @@ def token(context: click.Context, user: str, label: str, days: int | None, revok
 @click.argument("user", metavar="NAME")
 @click.pass_context
 def password(context: click.Context, user: str) -> None:
-    """Give NAME another password; every session of theirs ends."""
+    """Set another password for NAME; every session of theirs ends."""
     team = _team(context)
     _do(team.get(user))
     _do(team.set_password(user, _ask()))
@@ -83,7 +83,7 @@ def password(context: click.Context, user: str) -> None:
 @click.argument("role", type=ROLE)
 @click.pass_context
 def role(context: click.Context, user: str, role: Role) -> None:
-    """Give NAME another role: guest, member or admin."""
+    """Set another role for NAME: guest, member or admin."""
     _do(_team(context).alter(user, role=role))
     click.echo(f"{user} has the role {role} now.")
 

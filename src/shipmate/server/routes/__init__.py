@@ -19,7 +19,7 @@ from shipmate.server.routes import (
     upload,
     usage,
 )
-from shipmate.server.routes.chat import branch, chat
+from shipmate.server.routes.chat import branch, chat, search
 from shipmate.server.routes.consent import approval, permission
 from shipmate.server.routes.crew import enlisting, member
 from shipmate.server.routes.reach import adapter, outbox, people, shared
@@ -35,6 +35,7 @@ ROUTERS = (
     event_stream.router,
     thread.router,
     branch.router,
+    search.router,
     run.router,
     course.router,
     approval.router,

@@ -32,7 +32,6 @@ from shipmate.values.reveal import reveal_prose
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
-HITS_PER_SNIPPET = 200
 # The setting of a branch that names where it left its parent.
 BRANCH = "branchOf"
 router = APIRouter(tags=["threads"])
@@ -124,23 +123,6 @@ class MessagePage(Answer):
     problems: list[str]
     running: bool
     hide_priming: bool
-
-
-class HitView(Answer):
-    """A found message."""
-
-    thread_id: str
-    title: str
-    message_id: str
-    role: str
-    snippet: str
-    at: str
-
-
-class HitList(Answer):
-    """Found messages."""
-
-    hits: list[HitView]
 
 
 @router.get("/api/threads", openapi_extra=tells(ThreadList))
@@ -276,28 +258,6 @@ async def read_messages(
     return Json(await page_of(ship, thread_at(thread_id), before, limit))
 
 
-@router.get("/api/search", openapi_extra=tells(HitList))
-async def search(ship: TheShip, query: Slot, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Response:
-    """Find messages by their words."""
-    hits = await ship.store.search.find(query, limit, viewer().filter)
-    titles = {hit.thread_id: "" for hit in hits}
-    for thread_id in titles:
-        info = await ship.store.threads.find(thread_id)
-        titles[thread_id] = reveal_prose(info.title) if info else ""
-    found = [
-        HitView(
-            thread_id=hit.thread_id,
-            title=titles[hit.thread_id],
-            message_id=hit.message_id,
-            role=hit.role,
-            snippet=_snippet(hit.text, query),
-            at=hit.at,
-        )
-        for hit in hits
-    ]
-    return Json(HitList(hits=found))
-
-
 async def list_threads(ship: Ship, found: Sequence[ThreadInfo]) -> list[ThreadView]:
     """Describe threads for a list."""
     waiting = await ship.store.consents.waiting()
@@ -399,11 +359,3 @@ async def find_thread(ship: Ship, thread_id: str) -> ThreadInfo:
     if info is None:
         raise missing("such thread")
     return info
-
-
-def _snippet(text: str, query: str) -> str:
-    words = query.lower().split()
-    place = text.lower().find(words[0]) if words else 0
-    start = max(0, place - HITS_PER_SNIPPET // 4)
-    cut = " ".join(text[start : start + HITS_PER_SNIPPET].split())
-    return ("…" if start else "") + cut + ("…" if start + HITS_PER_SNIPPET < len(text) else "")

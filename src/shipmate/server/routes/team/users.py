@@ -100,7 +100,7 @@ async def remove_user(site: TheSite, user_id: str) -> Response:
 
 @router.post("/api/users/{user_id}/password", status_code=204)
 async def give_password(site: TheSite, user_id: str, body: NewPassword) -> Response:
-    """Give somebody another password; every session of theirs ends."""
+    """Set another password for somebody; every session of theirs ends."""
     await site.team.set_password(user_id, body.password)
     return empty()
 
