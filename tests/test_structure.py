@@ -19,6 +19,7 @@ ROOMS = (
     ("errors",),
     ("values",),
     ("decoding",),
+    ("documents",),
     ("workspace",),
     ("thread",),
     ("store",),
