@@ -17,6 +17,7 @@ PACKAGE = Path(shipmate.__file__).parent
 # A module imports only from rooms above it.
 ROOMS = (
     ("errors",),
+    ("telemetry",),
     ("values",),
     ("decoding",),
     ("documents",),
@@ -53,6 +54,7 @@ HEAVY = (
     "trafilatura",
     "tree_sitter",
     "mcp",
+    "opentelemetry",
 )
 
 

@@ -45,7 +45,7 @@ class Unit(msgspec.Struct, frozen=True, array_like=True):
     text: str
 
 
-class Stretch(msgspec.Struct, frozen=True):
+class DocumentText(msgspec.Struct, frozen=True):
     """A stretch of a document."""
 
     kind: str
@@ -57,7 +57,7 @@ class Stretch(msgspec.Struct, frozen=True):
     following: int | None
 
 
-_decoder = msgspec.json.Decoder(Stretch)
+_decoder = msgspec.json.Decoder(DocumentText)
 
 
 def may_be_document(start: bytes) -> bool:
@@ -78,13 +78,13 @@ def kind_of(data: bytes) -> Kind | None:
 
 async def read_document(
     data: bytes, kind: Kind, name: str, *, first: int = 1, limit: int = 100_000, room: int = 16_000
-) -> Stretch:
+) -> DocumentText:
     """Read units from the `first` on, about `room` characters; raises DecodingError in plain words."""
     stretch = {"first": first, "limit": limit, "room": room}
     return _decoder.decode(await call_aside(EXTRACT, data, kind=kind, name=name, **stretch))
 
 
-def write_units(document: Stretch, name: str) -> str:
+def write_units(document: DocumentText, name: str) -> str:
     """Write a stretch as a model reads it: each line below what says where it stands."""
     total = f", {document.total:,} {document.unit}s" if document.total is not None else ""
     lines = [f"[{name}: {document.kind}{total}]"]

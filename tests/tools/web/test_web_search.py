@@ -71,7 +71,7 @@ class Engines:
         self.queries.append(query)
         return JSONResponse(answer) if self.status == 200 else Response(f"no {KEY}", self.status)
 
-    def _named(self, name: str) -> list[object]:
+    def _named(self, name: str) -> list[Any]:
         return [{"title": each["title"], "url": each["url"], name: each["text"]} for each in FOUND] + [7]
 
     def routes(self) -> list[Route]:

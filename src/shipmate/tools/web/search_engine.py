@@ -30,7 +30,7 @@ ADDRESSES = {"brave": "https://api.search.brave.com/res/v1", "tavily": "https://
 PATIENCE = Patience(connect=10, write=None, first=None, stall=None)
 
 
-class SearchHit(msgspec.Struct, frozen=True):
+class FoundPage(msgspec.Struct, frozen=True):
     """One page that was found."""
 
     title: str
@@ -45,7 +45,7 @@ class SearchEngine:
         self._settings = settings
         self._environ = os.environ if environ is None else environ
 
-    async def search(self, query: str, count: int) -> tuple[list[SearchHit], int]:
+    async def search(self, query: str, count: int) -> tuple[list[FoundPage], int]:
         """Return at most `count` pages, and how many were left out because they are not on the public web."""
         found = list(_read(await self._ask(query, count), self._settings.engine or ""))
         open_ones = [hit for hit in found if leads_outside(hit.url)]
@@ -109,7 +109,7 @@ class SearchEngine:
         return words.replace(key, "***") if key else words
 
 
-def _read(answer: Any, engine: str) -> Iterator[SearchHit]:
+def _read(answer: Any, engine: str) -> Iterator[FoundPage]:
     """Go over the pages of an answer; what is none is passed over."""
     if engine == "brave":
         answer = answer.get("web") if isinstance(answer, dict) else None
@@ -117,7 +117,7 @@ def _read(answer: Any, engine: str) -> Iterator[SearchHit]:
     for each in found if isinstance(found, list) else ():
         if isinstance(each, dict) and isinstance(url := each.get("url"), str):
             text = each.get("description" if engine == "brave" else "content")
-            yield SearchHit(_plain(each.get("title"), TITLE_LIMIT), url, _plain(text, SNIPPET_LIMIT))
+            yield FoundPage(_plain(each.get("title"), TITLE_LIMIT), url, _plain(text, SNIPPET_LIMIT))
 
 
 def _plain(text: object, limit: int) -> str:

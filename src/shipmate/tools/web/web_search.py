@@ -14,7 +14,7 @@ from shipmate.workspace.config import WebSearchSettings
 
 if TYPE_CHECKING:
     from shipmate.tools.mcp.servers import McpServers
-    from shipmate.tools.web.search_engine import SearchHit
+    from shipmate.tools.web.search_engine import FoundPage
 
 # What the tools of other servers call the words to look for, most usual first.
 QUERY_NAMES = ("query", "q", "search_query", "text", "input")
@@ -74,5 +74,5 @@ class WebSearch(Tool[WebSearchArguments]):
         return await tool.run(tool.parse({names[0]: query}), msgspec.structs.replace(context, expected=None))
 
 
-def _describe(number: int, hit: SearchHit) -> str:
+def _describe(number: int, hit: FoundPage) -> str:
     return "\n   ".join(filter(None, (f"{number}. {hit.title or hit.url}", hit.url, hit.snippet)))
