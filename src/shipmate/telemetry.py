@@ -80,7 +80,7 @@ class Collector:
             provider.shutdown()
 
 
-class Watch:
+class RequestWatch:
     """One thing that is being done."""
 
     def __init__(self, collector: Collector | None, span: Span | None, attributes: Attributes) -> None:
@@ -107,12 +107,12 @@ class Watch:
             self._collector.tokens.record(count, {**self._attributes, **answered, "gen_ai.token.type": kind})
 
 
-NOTHING = Watch(None, None, {})
+NOTHING = RequestWatch(None, None, {})
 
 
 @contextmanager
 def watch_run(member_id: str, name: str, thread_id: str) -> Generator[None]:
-    """Watch a turn of a member; what it does within it belongs to it."""
+    """RequestWatch a turn of a member; what it does within it belongs to it."""
     collector = find_collector()
     if collector is None:
         yield
@@ -125,7 +125,7 @@ def watch_run(member_id: str, name: str, thread_id: str) -> Generator[None]:
 
 @contextmanager
 def watch_tool(name: str, call_id: str) -> Generator[None]:
-    """Watch the run of a tool."""
+    """RequestWatch the run of a tool."""
     collector = find_collector()
     if collector is None:
         yield
@@ -137,8 +137,8 @@ def watch_tool(name: str, call_id: str) -> Generator[None]:
 
 
 @contextmanager
-def watch_model(model: str, thread_id: str) -> Generator[Watch]:
-    """Watch one request to a model, from within a generator too."""
+def watch_model(model: str, thread_id: str) -> Generator[RequestWatch]:
+    """RequestWatch one request to a model, from within a generator too."""
     collector = find_collector()
     if collector is None:
         yield NOTHING
@@ -151,7 +151,7 @@ def watch_model(model: str, thread_id: str) -> Generator[Watch]:
     }
     more: Attributes = {"gen_ai.conversation.id": thread_id} if thread_id else {}
     with _spanning(collector, f"chat {name or model}", known, more, is_parent=False) as span:
-        yield Watch(collector, span, known)
+        yield RequestWatch(collector, span, known)
 
 
 @contextmanager

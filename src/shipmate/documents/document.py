@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from shipmate.decoding.worker import Work, call_aside
+from shipmate.decoding.worker import Work, call, call_aside
 
 Kind = Literal["pdf", "docx", "xlsx", "pptx", "old"]
 
@@ -82,6 +82,20 @@ async def read_document(
     """Read units from the `first` on, about `room` characters; raises DecodingError in plain words."""
     stretch = {"first": first, "limit": limit, "room": room}
     return _decoder.decode(await call_aside(EXTRACT, data, kind=kind, name=name, **stretch))
+
+
+def read_whole(data: bytes, kind: Kind, name: str, room: int) -> tuple[str, list[Unit]]:
+    """Wait for all units of a document, as far as about `room` characters go, and what they are called."""
+    units: list[Unit] = []
+    first: int | None = 1
+    found = None
+    while first is not None and room > 0:
+        stretch = {"first": first, "limit": 100_000, "room": room}
+        found = _decoder.decode(call(EXTRACT, data, kind=kind, name=name, **stretch))
+        units += found.units
+        room -= sum(len(unit.text) for unit in found.units)
+        first = found.following
+    return found.unit if found else "", units
 
 
 def write_units(document: DocumentText, name: str) -> str:

@@ -134,12 +134,17 @@ def default_toolset(
 
 
 def _search_tools(member: Member, servers: McpServers | None) -> list[AnyTool]:
-    """Make the tool that searches the web, where ship.json names an engine."""
-    if member.config.web_search.engine is None:
-        return []
-    from shipmate.tools.web.web_search import WebSearch
+    """Make the tools that search the web and the member's knowledge, where settings name them."""
+    tools: list[AnyTool] = []
+    if member.config.web_search.engine is not None:
+        from shipmate.tools.web.web_search import WebSearch
 
-    return [WebSearch(member.config.web_search, servers)]
+        tools.append(WebSearch(member.config.web_search, servers))
+    if member.config.knowledge:
+        from shipmate.tools.file.search.search_knowledge import SearchKnowledge
+
+        tools.append(SearchKnowledge(member.config.knowledge))
+    return tools
 
 
 def _speech_tools(member: Member) -> list[AnyTool]:

@@ -332,6 +332,9 @@ class Config(_Section, frozen=True, kw_only=True):
     ] = {}
     delivery: DeliverySettings = DeliverySettings()
     speech: SpeechSettings = SpeechSettings()
+    knowledge: Annotated[
+        tuple[str, ...], Meta(description="folders whose files are looked up by search_knowledge, and cited")
+    ] = ()
     web_search: WebSearchSettings = WebSearchSettings()
     budget: BudgetSettings = BudgetSettings()
     routing: Annotated[
