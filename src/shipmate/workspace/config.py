@@ -238,6 +238,21 @@ class SpeechSettings(_Section, frozen=True, kw_only=True):
     ] = 10
 
 
+class WebSearchSettings(_Section, frozen=True, kw_only=True):
+    """The engine behind the tool `web_search`; without one the tool is not offered."""
+
+    engine: Annotated[
+        Literal["searxng", "brave", "tavily", "mcp"] | None,
+        Meta(description="which protocol is spoken; mcp asks a tool of one of mcp.servers"),
+    ] = None
+    base_url: Annotated[
+        str | None, Meta(description="where SearXNG is reached; another address for brave and tavily")
+    ] = None
+    api_key: Annotated[str | None, Meta(description='the key, written as "${BRAVE_API_KEY}"')] = None
+    server: Annotated[str | None, Meta(description="for mcp: the server's name")] = None
+    tool: Annotated[str | None, Meta(description="for mcp: its tool that searches")] = None
+
+
 class MemberBudget(_Section, frozen=True, kw_only=True):
     """What one member may use, with what colleagues do for it."""
 
@@ -317,6 +332,10 @@ class Config(_Section, frozen=True, kw_only=True):
     ] = {}
     delivery: DeliverySettings = DeliverySettings()
     speech: SpeechSettings = SpeechSettings()
+    knowledge: Annotated[
+        tuple[str, ...], Meta(description="folders whose files are looked up by search_knowledge, and cited")
+    ] = ()
+    web_search: WebSearchSettings = WebSearchSettings()
     budget: BudgetSettings = BudgetSettings()
     routing: Annotated[
         tuple[RouteRule, ...], Meta(description="which model answers what; the first rule that fits holds")
