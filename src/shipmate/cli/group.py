@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from shipmate.cli import COMMANDS, ROOMS
+from shipmate.cli import COMMANDS, MODULES, ROOMS
 from shipmate.cli.terminal.outlet import abandon, describe_refusal, mend_outlets
 from shipmate.cli.terminal.tongue import complain, look_in, print_trouble, say, say_error, teach_click
 from shipmate.errors import ShipmateError
@@ -25,7 +25,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         room = f"shipmate.cli.{ROOMS[cmd_name]}" if cmd_name in ROOMS else "shipmate.cli"
-        command: click.Command = importlib.import_module(f"{room}.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"{room}.{MODULES.get(cmd_name, cmd_name)}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
