@@ -269,6 +269,18 @@ class BudgetSettings(MemberBudget, frozen=True, kw_only=True):
 _NO_BUDGET = BudgetSettings()
 
 
+class BackupSettings(_Section, frozen=True, kw_only=True):
+    """Copies of the whole workspace, made by the clock."""
+
+    when: Annotated[
+        str, Meta(description='as a task says it: "0 3 * * *" or "every 1d"; none is made when empty')
+    ] = ""
+    folder: Annotated[
+        str | None, Meta(description="where they lie, better on another disk; .ship/backups when not set")
+    ] = None
+    keep: Annotated[int, Meta(ge=1, le=1000, description="how many are kept, the newest")] = 7
+
+
 class RouteCondition(_Section, frozen=True, kw_only=True):
     """What a message must be for a rule of routing to hold; what is not said holds for all."""
 
@@ -318,6 +330,7 @@ class Config(_Section, frozen=True, kw_only=True):
     delivery: DeliverySettings = DeliverySettings()
     speech: SpeechSettings = SpeechSettings()
     budget: BudgetSettings = BudgetSettings()
+    backup: BackupSettings = BackupSettings()
     routing: Annotated[
         tuple[RouteRule, ...], Meta(description="which model answers what; the first rule that fits holds")
     ] = ()
