@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,14 @@ async def ask(who: httpx2.AsyncClient, method: str, path: str, names: dict[str, 
     return await who.request(method, address, json=None if method in ("GET", "DELETE") else body)
 
 
+async def until_told(stream: httpx2.Response) -> AsyncGenerator[str]:
+    """Return the lines of a stream up to the first that says something."""
+    async for line in stream.aiter_lines():
+        yield line
+        if line.startswith("data: "):
+            return
+
+
 class _Any(dict[str, str]):
     def __missing__(self, key: str) -> str:
         return "x"
@@ -178,10 +187,8 @@ async def test_files_programs_and_streams_tell_others_nothing(served: Served) ->
             told = await anna.post("/api/chat", json={"id": name, "messages": [user("g1", "hello")]})
             assert told.status_code == 404, name
         async with anna.stream("GET", "/api/events") as stream:
-            async for line in stream.aiter_lines():
-                if line.startswith("data: "):
-                    change = json.loads(line.removeprefix("data: "))
-                    break
+            told = [line async for line in until_told(stream)]
+            change = json.loads(told[-1].removeprefix("data: "))
         assert change["waiting"] == 0
         assert set(change["changed"]) <= {"threads", "approvals", "runs"}
         assert (await ben.get("/api/usage")).json()["total"]["requests"] > 0
