@@ -74,7 +74,7 @@ async def test_a_word_document_of_another_library(context: ToolContext) -> None:
     made.save(file)
     shown = await read(context, "plan.docx", file.getvalue())
     assert shown.splitlines()[:3] == ["[plan.docx: Word document]", "# Budget 预算", "First\tcolumn"]
-    assert shown.endswith("point\nname | sum\nAnn | 12\nafter 𠮷 the <table>")
+    assert shown.endswith("\n- point\nname | sum\nAnn | 12\nafter 𠮷 the <table>")
     rest = await read(context, "plan.docx", file.getvalue(), offset=4, limit=1)
     assert rest.splitlines()[1:] == ["name | sum", "[the document goes on: read with offset 5]"]
     # What came with a message is read in the same way, though its name says nothing.
