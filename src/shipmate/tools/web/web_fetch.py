@@ -84,7 +84,8 @@ async def _read_document(page: FetchedPage, kind: Kind) -> str:
     except DecodingError as error:
         why = " Only its beginning was fetched." if page.is_cut else ""
         raise ToolError(f"{error}{why}") from error
-    return clean(write_units(found, name))
+    note = "\n\n[the document goes on; only its beginning was read]" if found.following else ""
+    return clean(write_units(msgspec.structs.replace(found, following=None), name)) + note
 
 
 async def _extract(page: FetchedPage) -> str:
