@@ -32,6 +32,7 @@ ROOMS = (
     ("speech",),
     ("tools",),
     ("approvals",),
+    ("team",),
     ("orchestrator",),
     ("crew",),
     ("delivery",),

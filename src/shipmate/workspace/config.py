@@ -284,6 +284,51 @@ class BudgetSettings(MemberBudget, frozen=True, kw_only=True):
 _NO_BUDGET = BudgetSettings()
 
 
+class TeamLimit(MemberBudget, frozen=True, kw_only=True):
+    """What somebody of a team may use, in the threads that are theirs; beyond it they wait."""
+
+    per_minute: Annotated[
+        Annotated[int, Meta(ge=1, le=6000)] | None, Meta(description="messages they may send a minute")
+    ] = None
+
+
+class OidcRole(_Section, frozen=True, kw_only=True):
+    """Who gets a role by what an OpenID provider says of them."""
+
+    claim: Annotated[str, Meta(min_length=1, description="such as groups or email")]
+    value: Annotated[str, Meta(min_length=1, description="what it must be, or have among others")]
+    role: Literal["guest", "member", "admin"]
+
+
+class OidcSettings(_Section, frozen=True, kw_only=True):
+    """How people of a team sign in at an OpenID provider."""
+
+    issuer: Annotated[
+        str, Meta(pattern=r"^https?://[^\s?#@]+$", description="its address, as it says itself")
+    ]
+    client_id: Annotated[str, Meta(min_length=1)]
+    client_secret: Annotated[
+        str | None, Meta(description='best written as "${OIDC_SECRET}"; none for a public client')
+    ] = None
+    name: Annotated[str, Meta(max_length=60, description="what the button says")] = "OpenID"
+    scope: Annotated[str, Meta(description="what is asked for beside openid")] = "profile email"
+    user_claim: Annotated[str, Meta(description="what a person who comes first is called after")] = (
+        "preferred_username"
+    )
+    roles: Annotated[
+        tuple[OidcRole, ...], Meta(description="the first that fits holds; whom none fits is not let in")
+    ] = ()
+
+
+class TeamSettings(_Section, frozen=True, kw_only=True):
+    """What holds for people who sign in; `shipmate users` says who they are."""
+
+    limits: Annotated[
+        dict[str, TeamLimit], Meta(description="by a user's name, else by their role: guest, member, admin")
+    ] = {}
+    oidc: OidcSettings | None = None
+
+
 class RouteCondition(_Section, frozen=True, kw_only=True):
     """What a message must be for a rule of routing to hold; what is not said holds for all."""
 
@@ -337,6 +382,7 @@ class Config(_Section, frozen=True, kw_only=True):
     ] = ()
     web_search: WebSearchSettings = WebSearchSettings()
     budget: BudgetSettings = BudgetSettings()
+    team: TeamSettings = TeamSettings()
     routing: Annotated[
         tuple[RouteRule, ...], Meta(description="which model answers what; the first rule that fits holds")
     ] = ()
