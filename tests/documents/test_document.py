@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
 from datetime import date, datetime, time
 from io import BytesIO
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from shipmate.documents.document import DOCUMENT_LIMIT, kind_of, read_document
-from shipmate.errors import ToolError
+from shipmate.documents.pdf import Pdf
+from shipmate.errors import DecodingError, ToolError
 from shipmate.tools.file.read import Read
 from shipmate.tools.tool import ToolContext
 from shipmate.workspace.layout import Layout
@@ -177,6 +179,12 @@ async def test_what_is_encrypted_or_damaged_says_so(context: ToolContext) -> Non
     with pytest.raises(ToolError, match="larger than 30 MB"):
         await read(context, "a.pdf", b"%PDF-1.7\n" + b" " * DOCUMENT_LIMIT)
     assert "binary file" in await read(context, "a.zip", b"PK\x03\x04 an archive of other things")
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    with pytest.raises(DecodingError, match=r"shipmate\[documents\]"):
+        Pdf(b"%PDF-1.7", "a.pdf")
 
 
 async def test_bombs_end_in_an_error_and_little_memory(context: ToolContext) -> None:
