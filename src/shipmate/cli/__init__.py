@@ -7,6 +7,7 @@ import sys
 COMMANDS = {
     "init": "Make a workspace: an Agent.md to begin with.",
     "adopt": "Show how a folder of another agent opens; make it lasting.",
+    "import": "Move in from another program: threads, memory, skills, members, settings, tasks.",
     "model": "Choose the model that answers; test it, list others.",
     "chat": "Talk to a member in the terminal.",
     "ask": "Ask one question and print the answer; made for pipes.",
@@ -26,6 +27,9 @@ COMMANDS = {
     "priming": "Check, search, save and rehearse priming scripts.",
     "mcp": "List MCP servers, log in at remote ones; be one.",
     "acp": "Offer the members to an editor (Agent Client Protocol).",
+    "export": "Write the whole workspace into one file, without secrets.",
+    "restore": "Make a workspace from such a file, in an empty folder.",
+    "backup": "Make a backup now, or list those there are; `backup` of ship.json makes them by the clock.",
     "doctor": "Check the workspace and say what to mend.",
     "reindex": "Make the index of threads and search anew.",
 }
@@ -34,9 +38,12 @@ ROOMS = {
     **dict.fromkeys(
         ("init", "adopt", "context", "prompt", "tasks", "usage", "doctor", "reindex"), "workspace"
     ),
+    **dict.fromkeys(("import", "export", "restore", "backup"), "workspace"),
     **dict.fromkeys(("members", "people", "users", "outbox"), "aboard"),
     "acp": "door",
 }
+# A word of Python cannot be the name of a module.
+MODULES = {"import": "move_in"}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from shipmate.cli import COMMANDS, ROOMS
+from shipmate.cli import COMMANDS, MODULES, ROOMS
 from shipmate.cli.terminal.outlet import abandon, describe_refusal, mend_outlets
 from shipmate.cli.terminal.tongue import (
     complain,
@@ -33,7 +33,8 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         room = f"shipmate.cli.{ROOMS[cmd_name]}" if cmd_name in ROOMS else "shipmate.cli"
-        command: click.Command = importlib.import_module(f"{room}.{cmd_name}").command
+        module = importlib.import_module(f"{room}.{MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = module.command
         return teach_command(command)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -18,7 +18,7 @@ from shipmate.team.right import OWNED_BY
 from shipmate.team.team import Team
 from shipmate.team.user import User
 from shipmate.values.message import timestamp
-from shipmate.workspace.config import TeamLimit
+from shipmate.workspace.settings.team_settings import TeamLimit
 
 # How old the sums may be that a message is judged by.
 FRESH_SECONDS = 10.0

@@ -27,10 +27,10 @@ from shipmate.server.stream.news import News
 from shipmate.server.stream.stream import Streams
 from shipmate.team.team import Team, open_team
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.config import OidcSettings
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.load import load_config
+from shipmate.workspace.settings.team_settings import OidcSettings
 
 FOLDER = Path(__file__).with_name("page")
 LASTING = "public, max-age=31536000, immutable"

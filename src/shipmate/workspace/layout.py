@@ -230,6 +230,12 @@ class Layout:
         return _thread_file(self.bin, thread_id, ".jsonl")
 
     locks = _in_ship("locks")
+    # Held by who moves something into the workspace.
+    move_lock = _in_ship("locks", "move.lock")
+    # The folder of the workspace's own copies, unless ship.json names another.
+    backups = _in_ship("backups")
+    # When the last copy was made, and what came of it.
+    backup_record = _in_ship("backups", "last.json")
 
     def thread_lock(self, thread_id: ThreadId) -> Path:
         return _thread_file(self.locks, thread_id, ".lock")

@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from shipmate.server.guard.oidc import OidcSignIn
 from shipmate.tools.mcp.auth.endpoint import LoginError
-from shipmate.workspace.config import OidcSettings
+from shipmate.workspace.settings.team_settings import OidcSettings
 from tests.support.mcp_host import host
 from tests.support.node import node_command
 from tests.support.page import reserve_port

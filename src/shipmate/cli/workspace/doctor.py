@@ -85,6 +85,7 @@ async def examine(layout: Layout, *, live: bool = False) -> list[Finding]:
 async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Finding]:
     from shipmate.approvals.policy.policy import findings as find_permissions
     from shipmate.approvals.policy.preference import findings as find_preferences
+    from shipmate.moving.archive.backup import findings as find_backups
     from shipmate.priming.check import findings as find_priming
     from shipmate.priming.library import Library
     from shipmate.speech.speech import findings as find_speech
@@ -106,6 +107,7 @@ async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Fi
         *await _guard("adapters", lambda: _check_adapters(layout, loaded)),
         *await _guard("speech", lambda: find_speech(loaded.config.speech)),
         *_check_telemetry(),
+        *await _guard("backup", lambda: find_backups(layout, loaded.config)),
     ]
 
 

@@ -21,7 +21,7 @@ from shipmate.team.user import Role
 from shipmate.tools.mcp.auth.endpoint import LoginError, check_endpoint, is_safe
 from shipmate.tools.mcp.auth.exchange import fetch_json, post_form
 from shipmate.values.message import JsonObject
-from shipmate.workspace.config import OidcSettings
+from shipmate.workspace.settings.team_settings import OidcSettings
 
 LASTS_SECONDS = 600
 LEEWAY_SECONDS = 60
