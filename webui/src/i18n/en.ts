@@ -452,7 +452,7 @@ export const en = {
   "context.output": "Output",
   "context.time": "Time",
   "context.counted": "As the provider counted; a dash is what it did not tell.",
-  "context.routed": "Rules chose {model}: {why}",
+  "context.routed": "{model} was asked: {why}",
   "context.grew": "The request began with the whole of the one before it.",
   "context.brokenBy": "The request did not begin with the one before it, because this changed: {what}.",
   "context.same": "Both turns read the same.",

@@ -454,7 +454,7 @@ export const zh: Record<keyof typeof en, string> = {
   "context.output": "输出",
   "context.time": "用时",
   "context.counted": "由提供方计数；短横线表示它没有告知。",
-  "context.routed": "规则选择了 {model}：{why}",
+  "context.routed": "询问了 {model}：{why}",
   "context.grew": "这次请求以上一次请求的全部内容开头。",
   "context.brokenBy": "这次请求没有以上一次请求开头，因为这里变了：{what}。",
   "context.same": "两个回合读到的内容相同。",
