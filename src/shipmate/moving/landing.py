@@ -14,6 +14,7 @@ from shipmate.schedule.task import TASK_ID
 from shipmate.store.journal.mark import MarkFiles
 from shipmate.thread.log import FileLog
 from shipmate.thread.mark import ThreadMark
+from shipmate.thread.row import part_key
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.values.message import JsonObject, UIMessage, metadata_of
 from shipmate.values.thread_id import ThreadId
@@ -227,8 +228,8 @@ class Landing:
         more = [row for row in rows if thread.find(row["id"]) is None]
         last = next((row for row in reversed(rows) if thread.find(row["id"]) is not None), None)
         known = thread.find(last["id"]) if last is not None else None
-        if last is not None and known is not None and len(last["parts"]) > len(known["parts"]):
-            more.insert(0, {**last, "parts": last["parts"][len(known["parts"]) :]})
+        if last is not None and known is not None and (grown := _find_grown(known, last)):
+            more.insert(0, {**last, "parts": grown})
         if more and (last is None or thread.messages[-1]["id"] != last["id"]):
             self._plan.leave(str(thread.id), "thread-went-on", count=len(more))
             more = []
@@ -236,3 +237,13 @@ class Landing:
             await thread.append(*more)
         self._report.threads["grown" if more else "same"].append(str(thread.id))
         self._report.messages += len(more)
+
+
+def _find_grown(known: UIMessage, row: UIMessage) -> list[JsonObject]:
+    """Return the parts that came since: those behind what is known, and calls whose results came."""
+    before = known["parts"]
+    return [
+        part
+        for at, part in enumerate(row["parts"])
+        if at >= len(before) or (part != before[at] and part_key(part) is not None)
+    ]

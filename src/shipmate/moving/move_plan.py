@@ -79,6 +79,10 @@ class MovePlan:
     def secret(self, name: str, value: str) -> str:
         """Return how ship.json names a key that goes to .env; its name is this program's own."""
         self.mask.cover([value])
+        scheme, space, rest = value.rpartition(" ")
+        if space and scheme.isalpha():
+            # `Bearer` and its like are no part of the key.
+            return f"{scheme} {self.secret(name, rest)}"
         variable = ODD.sub("_", f"{self.program}_{name}").upper()
         if self.variables.setdefault(variable, value) != value:
             variable = f"{variable}_{digest(value)[:6].upper()}"
