@@ -108,6 +108,7 @@ def test_a_restored_workspace_is_equal_and_holds_no_secret(tmp_path: Path) -> No
 def test_it_is_whole_while_others_write(tmp_path: Path) -> None:
     layout = make_target(tmp_path / "ours")
     log = FileLog(layout)
+
     async def write() -> None:
         for number in range(300):
             row = user_message(f"m{number}", "茶" * 500, {"threadId": str(TEA)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import io
@@ -79,7 +80,8 @@ def pack(layout: Layout, target: Path) -> Manifest:
     except OSError as error:
         raise refuse("not-written", path=target, why=error.strerror or "?") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
     return manifest
 
 
