@@ -34,6 +34,7 @@ ROOMS = (
     ("crew",),
     ("delivery",),
     ("adapters",),
+    ("moving",),
     ("app",),
     ("rehearsal",),
     ("testing",),

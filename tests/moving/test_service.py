@@ -178,7 +178,7 @@ def test_a_run_that_is_cut_off_anywhere_is_finished_by_the_next(
             monkeypatch.setattr(DISK, "fsync", sync, raising=False)
         take(layout, "nanobot", source)
         assert picture(layout.root) == wanted
-        number += 3
+        number += 2
     assert cuts > 10
 
 

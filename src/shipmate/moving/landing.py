@@ -217,7 +217,7 @@ class Landing:
         mark = ThreadMark(title=taken.title, member=member, created_at=began)
         if not self._is_dry:
             # The mark first: without a file nobody sees the thread, with both it is whole.
-            if not self._marks.stamp(place):
+            if (taken.title or member != CAPTAIN) and not self._marks.stamp(place):
                 self._marks.create(place, mark)
             await self._threads.create(place, rows)
         self._report.threads["new"].append(str(place))
