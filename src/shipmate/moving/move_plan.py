@@ -10,7 +10,7 @@ import msgspec
 
 from shipmate.errors import ThreadIdError
 from shipmate.moving.move_wording import say
-from shipmate.moving.source_folder import Rows, SourceFolder
+from shipmate.moving.source_folder import ForeignRows, SourceFolder
 from shipmate.moving.talk_writer import TalkWriter, digest
 from shipmate.values.message import JsonObject, UIMessage
 from shipmate.values.thread_id import ThreadId
@@ -179,7 +179,7 @@ class MovePlan:
         self.note_rows(name, found)
         return found.rows
 
-    def note_rows(self, name: str, found: Rows) -> None:
+    def note_rows(self, name: str, found: ForeignRows) -> None:
         """Note what of a file of lines could not be taken."""
         if found.is_cut:
             self.leave(name, "rows-cut", count=len(found.rows))

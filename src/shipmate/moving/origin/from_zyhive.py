@@ -25,8 +25,8 @@ def read_zyhive(plan: MovePlan) -> None:
     found = {
         name: f"agents/{name}" for name in source.folders("agents") if source.has(f"agents/{name}/{CONFIG}")
     }
-    if not found and source.has(CONFIG) and "workspace" in source.folders():
-        found = {text_at(source.settings(CONFIG), "id") or source.root.name: ""}
+    if not found and "workspace" in source.folders() and (own := text_at(source.settings(CONFIG), "id")):
+        found = {own: ""}
     if not found:
         raise refuse("no-such-folder", program="ZyHive", path=source.root, wanted="agents/<id>/config.json")
     panel = source.settings(PANEL)
