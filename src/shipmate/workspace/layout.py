@@ -184,6 +184,7 @@ class Layout:
     inbox = _in_ship("inbox.jsonl")
     outbox = _in_ship("outbox.jsonl")
     people = _in_ship("people.json")
+    users = _in_ship("users.json")
     # The folder of members and skills that were removed.
     removed = _in_ship("removed")
 
