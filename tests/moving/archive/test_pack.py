@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import re
 import threading
 from pathlib import Path
 
 import pytest
 
-from shipmate.moving.archive.pack import list_files, pack
+from shipmate.moving.archive.pack import KEPT, LEFT_OUT, list_files, pack
 from shipmate.moving.archive.unpack import unpack, verify
 from shipmate.moving.move_wording import MoveError
 from shipmate.thread.log import FileLog
 from shipmate.values.message import user_message
 from shipmate.values.thread_id import ThreadId
+from shipmate.workspace import layout as layout_module
 from shipmate.workspace.layout import Layout
 from tests.support.moving import make_source, make_target, picture, take
 
@@ -40,6 +42,8 @@ def make_full(tmp_path: Path) -> Layout:
         ".ship/homes/alice/login": "login",
         ".ship/mcp/logins/docs.json": "login",
         ".ship/chat-history": "typed",
+        ".ship/users.json": '{"ann": {"id": "ann", "uid": "u1", "role": "admin", "password": "scrypt$hash"}}',
+        ".ship/people.json": '{"paired": [], "codes": {"pairing-code": {"id": "telegram:1"}}}',
         ".ship/state.db": "index",
         "members/alice/.env": "PRIVATE_TOKEN=alice-secret-0123456789\n",
         "projects/site/id_rsa": "key",
@@ -67,7 +71,7 @@ def test_a_restored_workspace_is_equal_and_holds_no_secret(tmp_path: Path) -> No
     assert unpack(first, tmp_path / "back") == manifest
     after = picture(tmp_path / "back")
     # What a key stood in differs, and nothing else.
-    changed = {"ship.json", "projects/site/said.md"}
+    changed = {"ship.json", "projects/site/said.md", ".ship/users.json", ".ship/people.json"}
     assert {name: data for name, data in after.items() if before[name] != data}.keys() == changed
     for folder in (
         ".ship/threads/",
@@ -95,7 +99,16 @@ def test_a_restored_workspace_is_equal_and_holds_no_secret(tmp_path: Path) -> No
         *(".ship/chat-history", "projects/site/id_rsa", "own/code.py", "memory/link.md"),
     }
     held = gzip.decompress(first.read_bytes())
-    for secret in (KEY, "alice-secret", "docs-secret", "telegramTokenOfNanobot", "page-token", "login"):
+    for secret in (
+        KEY,
+        "alice-secret",
+        "docs-secret",
+        "telegramTokenOfNanobot",
+        "page-token",
+        "login",
+        "scrypt",
+        "pairing-code",
+    ):
         assert secret.encode() not in held
     config = json.loads((tmp_path / "back/ship.json").read_text())
     assert config["adapters"]["slack"]["token"] == "${SLACK_TOKEN}"
@@ -103,6 +116,16 @@ def test_a_restored_workspace_is_equal_and_holds_no_secret(tmp_path: Path) -> No
     # A restored one is exported to the same bytes again.
     pack(Layout(tmp_path / "back"), second)
     assert verify(second).files == manifest.files
+
+
+def test_somebody_decided_about_every_name_in_ship() -> None:
+    source = Path(layout_module.__file__).read_text()
+    names = re.findall(r'_in_ship\("([^"]+)"', source) + re.findall(r'self\.ship / "([^"]+)"', source)
+    assert len(names) > 30
+    assert set(names) - KEPT - LEFT_OUT == set(), (
+        "keep it in archives, or leave it out: moving/archive/pack.py"
+    )
+    assert not KEPT & LEFT_OUT
 
 
 def test_it_is_whole_while_others_write(tmp_path: Path) -> None:
