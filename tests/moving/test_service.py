@@ -147,7 +147,7 @@ def test_members_come_with_words_relations_projects_and_no_powers(tmp_path: Path
     task = next(layout.tasks.glob("zyhive-weekly-*.md")).read_text()
     assert 'when: "0 9 * * 1"' in task
     assert 'member: "yinyin"' in task
-    assert read(layout, "agent-chatter:chat:session-1").messages[2]["metadata"]["member"] == "alice"
+    assert read(layout, "agent-chatter:chat:session-1").messages[2].get("metadata", {})["member"] == "alice"
 
 
 def test_a_run_that_is_cut_off_anywhere_is_finished_by_the_next(

@@ -24,7 +24,7 @@ def test_moving_in_is_told_and_the_talk_goes_on(tmp_path: Path) -> None:
         assert said in dry.stdout
     assert picture(layout.root) == before
     done = shipmate(layout.root, "import", "nanobot", str(source), "--on", "mcp", LANG="zh_CN.UTF-8")
-    assert "会话：新增 2，增长 0，未变 0；带入 4 条消息" in done.stdout
+    assert "对话：新增 2，增长 0，未变 0；带入 4 条消息" in done.stdout
     assert "已作为 adapters.telegram 带入" in done.stdout
     for shown in (dry, done):
         assert not any(key in shown.stdout + shown.stderr for key in ("sk-test", "docs-secret", "AAtelegram"))
