@@ -59,6 +59,7 @@ def test_everything_is_taken_once_and_the_source_stays_as_it_is(
     before, empty = picture(source), picture(layout.root)
     told = take(layout, program, source, is_dry=True)
     assert picture(layout.root) == empty
+    assert not layout.ship.exists()
     told_again = take(layout, program, source)
     assert (told.threads, told.files, told.tasks, told.settings, told.variables, told.left) == (
         *(told_again.threads, told_again.files, told_again.tasks, told_again.settings),
