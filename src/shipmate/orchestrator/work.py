@@ -199,7 +199,9 @@ class Worker:
             arguments = tool.parse(part["input"])
         except ToolError as error:
             return str(error)
+        is_tainted = self._taint.covers(turn.thread)
         context = ToolContext(
+            is_tainted=is_tainted,
             member=turn.equipment.member,
             thread_id=turn.thread_id,
             run_id=turn.run_id,
@@ -216,7 +218,7 @@ class Worker:
             arguments=arguments,
             raw=tool.translate(part["input"]),
             context=context,
-            tainted=self._taint.covers(turn.thread),
+            tainted=is_tainted,
         )
 
     async def _run_all(self, turn: Turn, calls: list[Call]) -> None:

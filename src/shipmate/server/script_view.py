@@ -14,7 +14,7 @@ from shipmate.priming.replay import build_rows
 from shipmate.priming.script.parse import check_script, parse_script
 from shipmate.priming.script.record import ScriptError
 from shipmate.server.port import Ship
-from shipmate.server.revision import version_of
+from shipmate.workspace.disk.earlier_text import version_of
 from shipmate.server.shape import Answer
 from shipmate.values.message import JsonObject
 from shipmate.values.thread_id import ThreadId

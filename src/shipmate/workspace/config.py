@@ -289,6 +289,27 @@ class RouteRule(_Section, frozen=True, kw_only=True):
     why: Annotated[str, Meta(max_length=200, description="told where the choice is shown")] = ""
 
 
+class MemorySettings(_Section, frozen=True, kw_only=True):
+    """The rule by which members remember; what ship.json states counts before an Agent.md."""
+
+    every: Annotated[
+        Annotated[int, Meta(ge=0, le=10_000)] | None,
+        Meta(description="so many turns of a thread are looked through for what lasts; 0 never"),
+    ] = None
+    keep: Annotated[
+        tuple[Literal["fact", "preference", "decision"], ...] | None,
+        Meta(description="what is looked for; all three when not set"),
+    ] = None
+    avoid: Annotated[
+        tuple[str, ...] | None, Meta(description="words of what must not be remembered, such as salary")
+    ] = None
+
+    def over(self, other: MemorySettings) -> MemorySettings:
+        """Return these settings, and those of another where these say nothing."""
+        stated = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None}
+        return msgspec.structs.replace(other, **stated)
+
+
 class Config(_Section, frozen=True, kw_only=True):
     """The settings of ship.json. Every key is optional."""
 
@@ -318,6 +339,7 @@ class Config(_Section, frozen=True, kw_only=True):
     delivery: DeliverySettings = DeliverySettings()
     speech: SpeechSettings = SpeechSettings()
     budget: BudgetSettings = BudgetSettings()
+    memory: MemorySettings = MemorySettings()
     routing: Annotated[
         tuple[RouteRule, ...], Meta(description="which model answers what; the first rule that fits holds")
     ] = ()
