@@ -306,7 +306,9 @@ class MemorySettings(_Section, frozen=True, kw_only=True):
 
     def over(self, other: MemorySettings) -> MemorySettings:
         """Return these settings, and those of another where these say nothing."""
-        stated = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None}
+        stated = {
+            name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None
+        }
         return msgspec.structs.replace(other, **stated)
 
 

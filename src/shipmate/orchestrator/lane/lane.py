@@ -357,9 +357,10 @@ class Lane:
 
     async def _work(self, turn: Turn) -> Outcome:
         """Work calls of earlier messages that a person decided after the talk had moved on; then run."""
-        for earlier in open_decided(turn, await self._owner.member(turn.thread), self._equip):
+        decided = open_decided(turn, await self._owner.member(turn.thread), self._equip)
+        for earlier in decided:
             await self._orchestrator.work(earlier)
-        return await self._orchestrator.run(turn)
+        return await self._orchestrator.run(turn, decided)
 
     async def _stop(self, turn: Turn) -> Outcome:
         for earlier in open_decided(turn, await self._owner.member(turn.thread), self._equip):

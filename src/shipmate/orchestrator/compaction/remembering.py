@@ -1,0 +1,225 @@
+"""Look through a thread for what is worth remembering, and ask a person before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from shipmate.errors import ShipmateError, StorageError
+from shipmate.memory.entry import EntryKind
+from shipmate.memory.reader import user_key
+from shipmate.memory.service import EntryChange, MemoryService
+from shipmate.orchestrator.compaction.cutting import write_transcript
+from shipmate.orchestrator.compaction.digest import ask_aside, record_aside
+from shipmate.orchestrator.run_wording import say
+from shipmate.orchestrator.turn import Turn
+from shipmate.store.port import Ledger
+from shipmate.thread.errand import errand_of, is_persons
+from shipmate.thread.service import Thread
+from shipmate.tools.file.memory_upsert import (
+    check_changes,
+    find_today,
+    make_change,
+    picture_changes,
+    user_file,
+    write_changes,
+)
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
+from shipmate.values import chunk as chunks
+from shipmate.values.event import TYPED_MODEL, surface_of
+from shipmate.values.message import JsonObject, UIMessage, metadata_of, new_id, text_of, tool_name, tool_parts
+from shipmate.values.saying import tell_error
+from shipmate.values.tool_name import REMEMBER
+from shipmate.workspace.config import MemorySettings
+
+# However long ago a thread was looked through, no more of it than this is.
+MESSAGES = 400
+READ_SHARE = 0.5
+# A message that says how far its thread was looked through, and how far that was tried.
+DONE, TRIED = "distilled", "undistilled"
+SHARED = ("group", "channel")
+QUESTIONS = ("?", "？")
+
+
+class RememberedEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    scope: Literal["project", "user"]
+    heading: str
+    content: str
+    kind: EntryKind = "fact"
+
+
+class RememberArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    entries: tuple[RememberedEntry, ...]
+    date: str
+
+
+class Remember(Tool[RememberArguments]):
+    """The question whether what a thread leaves may be remembered; no model can make this call."""
+
+    name = REMEMBER
+    description = "Remember what this conversation leaves."
+    arguments = RememberArguments
+    labels = Labels(acts=True, asks=True)
+
+    async def picture(self, arguments: RememberArguments, context: ToolContext) -> Picture:
+        return picture_changes(_changes(arguments, context), context)
+
+    async def run(self, arguments: RememberArguments, context: ToolContext) -> ToolResult:
+        changes = _changes(arguments, context)
+        write_changes(changes, context)
+        return ToolResult(output=[each.entry.heading for each in changes])
+
+
+def _changes(arguments: RememberArguments, context: ToolContext) -> list[EntryChange]:
+    made = [
+        make_change(
+            user_file(context) if each.scope == "user" else context.layout.project_memory,
+            each.heading,
+            each.content,
+            context,
+            kind=each.kind,
+            day=arguments.date,
+        )
+        for each in arguments.entries
+    ]
+    check_changes(made, context)
+    return made
+
+
+class Remembering:
+    """Distils threads by the rule of the member that answers; without one nothing is looked through."""
+
+    def __init__(self, service: MemoryService, ledger: Ledger, is_tainted: Callable[[Thread], bool]) -> None:
+        self.question = Remember()
+        self._service = service
+        self._ledger = ledger
+        self._is_tainted = is_tainted
+        # What was found in a run, and up to which message, before its course was summed up.
+        self._found: WeakKeyDictionary[Turn, tuple[list[EntryChange], str]] = WeakKeyDictionary()
+
+    def rule(self, turn: Turn) -> MemorySettings | None:
+        """Return the rule by which a run may remember, where there is one and a person can be asked."""
+        member = turn.equipment.member
+        rule = member.config.memory
+        is_meant = bool(rule.every) and not member.is_program and turn.model != TYPED_MODEL
+        may_ask = surface_of(turn.thread.id.platform).shows_calls and errand_of(turn.thread) is None
+        may_write = member.config.permissions.mode != "read-only" and not turn.is_planning
+        is_offered = "memory_upsert" in turn.equipment.toolset
+        is_real = is_meant and not turn.equipment.models.named(turn.model).name.startswith("rehearsal")
+        return rule if is_real and may_ask and may_write and is_offered else None
+
+    async def look(self, turn: Turn) -> None:
+        """Look through what a run begins with, before a summary takes its place; trouble is told once."""
+        rule = self.rule(turn)
+        if rule is None or turn in self._found:
+            return
+        if not any(map(is_persons, _since(turn.thread, TRIED, DONE))):
+            return
+        stretch = _since(turn.thread, DONE)
+        turn.notify("remembering", transient=True)
+        last = turn.thread.messages[-1]["id"]
+        try:
+            self._found[turn] = await self._distil(turn, rule, stretch), last
+        except StorageError:
+            raise
+        except ShipmateError as error:
+            words = say("not-remembered", why=tell_error(error, turn.language)).tell(turn.language)
+            turn.tell(
+                chunks.data("notice", {"kind": "not-remembered", "text": words}),
+                chunks.message_metadata({TRIED: last}),
+            )
+
+    async def asks(self, turn: Turn) -> bool:
+        """Return whether a question was put into a message that is complete but for it."""
+        rule = self.rule(turn)
+        # "Yes" must not answer two questions at once.
+        if rule is None or text_of(turn.message).rstrip().endswith(QUESTIONS):
+            return False
+        rounds = sum(map(is_persons, _since(turn.thread, TRIED, DONE)))
+        if turn not in self._found and rounds >= (rule.every or 0):
+            await self.look(turn)
+        found, last = self._found.pop(turn, ([], ""))
+        if last:
+            turn.tell(chunks.message_metadata({DONE: last}))
+        if not found:
+            return False
+        entries = [
+            RememberedEntry(
+                scope="project" if each.path == self._service.layout.project_memory else "user",
+                heading=each.entry.heading,
+                content=each.entry.text,
+                kind=each.entry.kind,
+            )
+            for each in found
+        ]
+        asked = RememberArguments(entries=tuple(entries), date=found[0].entry.date)
+        call = chunks.tool_input_available(new_id("call"), REMEMBER, msgspec.to_builtins(asked))
+        await turn.commit(call)
+        return True
+
+    async def _distil(
+        self, turn: Turn, rule: MemorySettings, stretch: Sequence[UIMessage]
+    ) -> list[EntryChange]:
+        model = turn.equipment.models.named(turn.model)
+        window = turn.window or (await turn.equipment.models.window(turn.model)).tokens
+        # What tools brought is left out: nobody said it.
+        said = [
+            {**each, "parts": [part for part in each["parts"] if part["type"] == "text"]} for each in stretch
+        ]
+        transcript = write_transcript(said[-MESSAGES:], int(window * READ_SHARE))
+
+        async def ask(system: str, request: str) -> str:
+            text, finish = await ask_aside(model, system, request)
+            await record_aside(self._ledger, turn.thread, turn.equipment, finish, model.name, turn.run_id)
+            return text
+
+        thread_id = turn.thread.id
+        # Where people take turns, nobody can tell whose preference it was.
+        is_single = bool(turn.user_id) and thread_id.scope_type not in SHARED
+        key = user_key(thread_id.platform, turn.user_id)
+        return await self._service.distil(
+            ask,
+            transcript,
+            rule=rule,
+            user=self._service.layout.user_memory(key) if is_single else None,
+            source=turn.thread_id,
+            day=find_today(turn.equipment.member),
+            is_tainted=self._is_tainted(turn.thread),
+        )
+
+
+def tell_remembered(turn: Turn, earlier: Sequence[Turn] = ()) -> bool:
+    """Return whether a run only had to write what a person agreed to remember: no model is asked then."""
+    asked = [turn] if any(tool_parts(turn.message)) else earlier
+    questions = [_find_question(each.message) for each in asked]
+    if not questions or None in questions:
+        return False
+    if turn not in asked and turn.thread.history()[-1]["role"] == "user":
+        return False
+    for part in filter(None, questions):
+        if "output" in part:
+            words = say("remembered", what=", ".join(map(str, part["output"]))).tell(turn.language)
+            turn.tell(chunks.data("notice", {"kind": "remembered", "text": words}))
+    return True
+
+
+def _find_question(message: UIMessage) -> JsonObject | None:
+    """Return the question that a message ends with, if it does."""
+    last = next(reversed(list(tool_parts(message))), None)
+    return last if last is not None and tool_name(last) == REMEMBER else None
+
+
+def _since(thread: Thread, *marks: str) -> list[UIMessage]:
+    """Return the messages that came after the last that was looked through."""
+    found: list[UIMessage] = []
+    until: set[str] = set()
+    for message in reversed(thread.messages):
+        if message["id"] in until:
+            break
+        metadata = metadata_of(message)
+        until |= {str(metadata[mark]) for mark in marks if mark in metadata} if not until else set()
+        found.append(message)
+    return found[::-1]
