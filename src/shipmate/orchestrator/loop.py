@@ -100,11 +100,12 @@ class AgentOrchestrator:
         self._trace = trace
         self._requests = requests
         self._spending = None if allowance is None else Spending(allowance)
-        self._remembering = None if memory is None else Remembering(memory, ledger, self.is_tainted)
-        asking = (each for each in (self._spending, self._remembering) if each is not None)
+        work = lambda turn: self._worker.work(turn)  # noqa: E731  (made below, with these questions)
+        self.remembering = memory and Remembering(memory, ledger, self.is_tainted, work)
+        asking = (each for each in (self._spending, self.remembering) if each is not None)
         own: dict[str, AnyTool] = {each.question.name: each.question for each in asking}
         self._worker = Worker(toolset, approvals, uploads, guides, shares, own)
-        self.compactor = Compactor(layout, ledger, self.is_tainted, self._remembering)
+        self.compactor = Compactor(layout, ledger, self.is_tainted, self.remembering)
 
     async def run(self, turn: Turn, earlier: Sequence[Turn] = ()) -> Outcome:
         """Run a turn to its end, after earlier ones that were decided on; what was said and done is kept."""
@@ -174,8 +175,7 @@ class AgentOrchestrator:
                 continue
             cuts = cuts + 1 if finish.reason == "length" else 0
             if not has_calls:
-                has_asked = self._remembering is not None and await self._remembering.asks(turn)
-                if has_asked and not await self._worker.work(turn):
+                if self.remembering is not None and await self.remembering.asks(turn):
                     return await turn.suspend()
                 return await turn.reply(finish.reason)
             if not await self._worker.work(turn):

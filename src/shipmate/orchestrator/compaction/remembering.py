@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 from weakref import WeakKeyDictionary
 
@@ -89,16 +89,32 @@ def _changes(arguments: RememberArguments, context: ToolContext) -> list[EntryCh
     return made
 
 
+class Findings(msgspec.Struct, frozen=True):
+    """What was found in a thread: how far it was looked through, and what went wrong."""
+
+    changes: list[EntryChange]
+    mark: dict[str, str]
+    problem: str = ""
+
+
 class Remembering:
     """Distils threads by the rule of the member that answers; without one nothing is looked through."""
 
-    def __init__(self, service: MemoryService, ledger: Ledger, is_tainted: Callable[[Thread], bool]) -> None:
+    def __init__(
+        self,
+        service: MemoryService,
+        ledger: Ledger,
+        is_tainted: Callable[[Thread], bool],
+        # Judges the open calls of a message, and so puts their questions.
+        work: Callable[[Turn], Awaitable[bool]],
+    ) -> None:
         self.question = Remember()
         self._service = service
         self._ledger = ledger
         self._is_tainted = is_tainted
-        # What was found in a run, and up to which message, before its course was summed up.
-        self._found: WeakKeyDictionary[Turn, tuple[list[EntryChange], str]] = WeakKeyDictionary()
+        self._work = work
+        # What was found in a run before its course was summed up, until its message is complete.
+        self._found: WeakKeyDictionary[Turn, Findings] = WeakKeyDictionary()
 
     def rule(self, turn: Turn) -> MemorySettings | None:
         """Return the rule by which a run may remember, where there is one and a person can be asked."""
@@ -111,40 +127,39 @@ class Remembering:
         is_real = is_meant and not turn.equipment.models.named(turn.model).name.startswith("rehearsal")
         return rule if is_real and may_ask and may_write and is_offered else None
 
-    async def look(self, turn: Turn) -> None:
-        """Look through what a run begins with, before a summary takes its place; trouble is told once."""
+    async def look(self, turn: Turn) -> bool:
+        """Look through what was said so far, before a summary takes its place; tell whether to say so."""
         rule = self.rule(turn)
-        if rule is None or turn in self._found:
-            return
-        if not any(map(is_persons, _since(turn.thread, TRIED, DONE))):
-            return
-        stretch = _since(turn.thread, DONE)
-        turn.notify("remembering", transient=True)
+        if rule is None or turn in self._found or not any(map(is_persons, _since(turn.thread, TRIED, DONE))):
+            return False
         last = turn.thread.messages[-1]["id"]
         try:
-            self._found[turn] = await self._distil(turn, rule, stretch), last
+            found = await self._distil(turn, rule, _since(turn.thread, DONE))
+            self._found[turn] = Findings(found, {DONE: last})
         except StorageError:
             raise
         except ShipmateError as error:
             words = say("not-remembered", why=tell_error(error, turn.language)).tell(turn.language)
-            turn.tell(
-                chunks.data("notice", {"kind": "not-remembered", "text": words}),
-                chunks.message_metadata({TRIED: last}),
-            )
+            self._found[turn] = Findings([], {TRIED: last}, words)
+        return bool(self._found[turn].changes or self._found[turn].problem)
 
     async def asks(self, turn: Turn) -> bool:
-        """Return whether a question was put into a message that is complete but for it."""
+        """Put a question into a message that is complete but for it; tell whether it waits for a person."""
         rule = self.rule(turn)
         # "Yes" must not answer two questions at once.
         if rule is None or text_of(turn.message).rstrip().endswith(QUESTIONS):
             return False
         rounds = sum(map(is_persons, _since(turn.thread, TRIED, DONE)))
         if turn not in self._found and rounds >= (rule.every or 0):
+            turn.notify("remembering", transient=True)
             await self.look(turn)
-        found, last = self._found.pop(turn, ([], ""))
-        if last:
-            turn.tell(chunks.message_metadata({DONE: last}))
-        if not found:
+        findings = self._found.pop(turn, None)
+        if findings is None:
+            return False
+        turn.tell(chunks.message_metadata(dict(findings.mark)))
+        if findings.problem:
+            turn.tell(chunks.data("notice", {"kind": "not-remembered", "text": findings.problem}))
+        if not (found := findings.changes):
             return False
         entries = [
             RememberedEntry(
@@ -158,7 +173,13 @@ class Remembering:
         asked = RememberArguments(entries=tuple(entries), date=found[0].entry.date)
         call = chunks.tool_input_available(new_id("call"), REMEMBER, msgspec.to_builtins(asked))
         await turn.commit(call)
-        return True
+        return not await self._work(turn)
+
+    async def offer(self, turn: Turn) -> None:
+        """Offer what a thread holds that is about to be summed up, in a message of its own."""
+        if await self.look(turn):
+            turn.start()
+            await (turn.suspend() if await self.asks(turn) else turn.reply("stop"))
 
     async def _distil(
         self, turn: Turn, rule: MemorySettings, stretch: Sequence[UIMessage]
@@ -197,7 +218,8 @@ def tell_remembered(turn: Turn, earlier: Sequence[Turn] = ()) -> bool:
     questions = [_find_question(each.message) for each in asked]
     if not questions or None in questions:
         return False
-    if turn not in asked and turn.thread.history()[-1]["role"] == "user":
+    history = () if turn in asked else turn.thread.history()
+    if history and history[-1]["role"] == "user":
         return False
     for part in filter(None, questions):
         if "output" in part:
