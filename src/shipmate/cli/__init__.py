@@ -20,6 +20,7 @@ COMMANDS = {
     "members": "List, add, rename and remove members; say who stands to whom how.",
     "tasks": "List, make and begin what members do by the clock.",
     "people": "List who may talk from platforms; let somebody in by a code.",
+    "memory": "Show, search and mend what is remembered.",
     "audit": "List what acted and what was refused; check that the log is whole.",
     "usage": "Show what models used and cost, by day, member, thread or model.",
     "priming": "Check, search, save and rehearse priming scripts.",
@@ -33,7 +34,7 @@ ROOMS = {
     **dict.fromkeys(
         ("init", "adopt", "context", "prompt", "tasks", "usage", "doctor", "reindex"), "workspace"
     ),
-    **dict.fromkeys(("members", "people", "outbox"), "aboard"),
+    **dict.fromkeys(("members", "people", "outbox", "memory"), "aboard"),
     "acp": "door",
 }
 

@@ -166,12 +166,12 @@ async def test_a_no_writes_nothing_and_a_late_yes_still_counts_without_a_model(t
 
 async def refuse(_: ModelRequest) -> AsyncIterator[ModelEvent]:
     raise ModelDownError("no answer")
-    yield
+    yield Finish("stop", USAGE)
 
 
 async def stall(_: ModelRequest) -> AsyncIterator[ModelEvent]:
     await asyncio.Event().wait()
-    yield
+    yield Finish("stop", USAGE)
 
 
 @pytest.mark.parametrize(
