@@ -171,6 +171,13 @@ class MemoryService:
         found = [change for name in names for change in self._changes(name)]
         return sorted(found, key=lambda each: each.at, reverse=True)
 
+    def deleted(self) -> list[str]:
+        """List the files that are gone and can be had back, by their paths from the workspace."""
+        names = [each for each in self._changed_names() if not (self.layout.root / each).exists()]
+        return sorted(
+            name for name in names if any(each.text for each in list_earlier(self.layout.revisions(name)))
+        )
+
     def _changed_names(self) -> list[str]:
         folder = self.layout.revisions("x").parent
         names = [unquote(each.name) for each in folder.iterdir()] if folder.is_dir() else []

@@ -187,10 +187,10 @@ class Remembering:
         model = turn.equipment.models.named(turn.model)
         window = turn.window or (await turn.equipment.models.window(turn.model)).tokens
         # What tools brought is left out: nobody said it.
-        said = [
-            {**each, "parts": [part for part in each["parts"] if part["type"] == "text"]} for each in stretch
-        ]
-        transcript = write_transcript(said[-MESSAGES:], int(window * READ_SHARE))
+        said: list[UIMessage] = []
+        for each in stretch[-MESSAGES:]:
+            said.append({**each, "parts": [part for part in each["parts"] if part["type"] == "text"]})
+        transcript = write_transcript(said, int(window * READ_SHARE))
 
         async def ask(system: str, request: str) -> str:
             text, finish = await ask_aside(model, system, request)

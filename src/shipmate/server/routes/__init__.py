@@ -21,7 +21,7 @@ from shipmate.server.routes import (
 )
 from shipmate.server.routes.chat import branch, chat
 from shipmate.server.routes.consent import approval, permission
-from shipmate.server.routes.crew import enlisting, member
+from shipmate.server.routes.crew import enlisting, member, memory
 from shipmate.server.routes.reach import adapter, outbox, people, shared
 from shipmate.server.routes.schedule import task
 from shipmate.server.routes.v1 import completion
@@ -42,6 +42,7 @@ ROUTERS = (
     context.router,
     enlisting.router,
     member.router,
+    memory.router,
     knowledge.router,
     priming.router,
     rehearsal.router,
