@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from shipmate.cli.place import find_layout
+from shipmate.cli.terminal.tongue import complain, echo, say
 from shipmate.errors import NotFoundError
 from shipmate.memory.entry import MemoryEntry, read_memory
 from shipmate.memory.service import MemoryService, is_memory_name
@@ -56,7 +57,7 @@ def show(context: click.Context, file: str | None, as_json: bool) -> None:
         for entry in (each for place, each in found if place == path):
             click.echo(f"  {_describe(entry)}")
     if not service.files():
-        click.echo("Nothing is remembered yet.")
+        echo("Nothing is remembered yet.")
 
 
 @command.command()
@@ -74,7 +75,7 @@ def search(context: click.Context, words: tuple[str, ...], as_json: bool) -> Non
         click.echo(f"{service.name(path)}  {_describe(entry)}")
         click.echo(f"    {reveal_line(entry.text, WIDTH)}")
     if not found:
-        click.echo("Nothing that is remembered holds these words.", err=True)
+        complain("Nothing that is remembered holds these words.")
         context.exit(1)
 
 
@@ -92,7 +93,7 @@ def show_log(context: click.Context, as_json: bool) -> None:
         changed = ", ".join(f"{mark}{reveal_line(heading, 40)}" for mark, heading in each.headings) or "~"
         click.echo(f"{each.id}  {each.at[:16].replace('T', ' ')}  {each.path}  {changed}")
     if not found:
-        click.echo("Nothing was changed yet.")
+        echo("Nothing was changed yet.")
 
 
 @command.command()
@@ -104,9 +105,9 @@ def undo(context: click.Context, change: str | None, yes: bool) -> None:
     service = MemoryService(find_layout(context))
     planned = service.preview_undo(change)
     click.echo(reveal(unified(service.name(planned.path), planned.before, planned.after)).rstrip("\n"))
-    if yes or click.confirm("Put this back?"):
+    if yes or click.confirm(say("Put this back?")):
         made = service.undo(change)
-        click.echo(f"{service.name(made.path)} is as it was.")
+        echo(f"{service.name(made.path)} is as it was.")
 
 
 def _find(service: MemoryService, file: str) -> Path:
@@ -122,9 +123,9 @@ def _find(service: MemoryService, file: str) -> Path:
 
 
 def _describe(entry: MemoryEntry) -> str:
-    told = [entry.kind, entry.date, entry.source] if entry.is_noted else ["by hand"]
+    told = [entry.kind, entry.date, entry.source] if entry.is_noted else [say("by hand")]
     if entry.is_tainted:
-        told.append("strangers' words")
+        told.append(say("strangers' words"))
     return f"{reveal_line(entry.heading, 60) or '…'}  ({', '.join(filter(None, told))})"
 
 
