@@ -12,9 +12,9 @@ import pytest
 
 from shipmate.errors import NotFoundError, PathError, StorageError, UserError
 from shipmate.memory.distilling import DistilError
-from shipmate.memory.entry import MemoryEntry, read_memory
+from shipmate.memory.memory_entry import MemoryEntry, read_memory
 from shipmate.memory.service import EntryChange, MemoryService
-from shipmate.workspace.config import MemorySettings
+from shipmate.workspace.config import MemoryRule
 from shipmate.workspace.disk import earlier_text
 from shipmate.workspace.layout import Layout
 
@@ -141,7 +141,7 @@ def test_a_conversation_is_distilled_without_a_run(tmp_path: Path) -> None:
         return await service.distil(
             ask,  # pyright: ignore[reportArgumentType]
             "[user]\nbe short",
-            rule=MemorySettings(keep=("fact",), avoid=("pay",)),
+            rule=MemoryRule(keep=("fact",), avoid=("pay",)),
             source="web:room:1",
             day=date(2026, 11, 16),
             user=service.layout.user_memory("web.ann"),

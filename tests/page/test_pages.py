@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from shipmate.memory.entry import MemoryEntry
+from shipmate.memory.memory_entry import MemoryEntry
 from shipmate.memory.service import EntryChange, MemoryService
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from shipmate.memory.entry import MemoryEntry
+from shipmate.memory.memory_entry import MemoryEntry
 from shipmate.memory.service import EntryChange, MemoryService
 from tests.support.server import Served
 from tests.support.wire import chat, messages, user

@@ -9,10 +9,10 @@ from typing import Literal
 import msgspec
 
 from shipmate.errors import ShipmateError
-from shipmate.memory.entry import KINDS, WORDS, EntryKind, present
 from shipmate.memory.memorable import say
+from shipmate.memory.memory_entry import KINDS, WORDS, EntryKind, present
 from shipmate.values.saying import fill
-from shipmate.workspace.config import MemorySettings
+from shipmate.workspace.config import MemoryRule
 
 ITEM_LIMIT = 12
 # An answer that is longer is no list of a few short sentences.
@@ -24,7 +24,7 @@ class DistilError(ShipmateError):
     """The conversation could not be looked through, so nothing changes."""
 
 
-class Proposal(msgspec.Struct, frozen=True):
+class MemoryProposal(msgspec.Struct, frozen=True):
     """Something a model would remember."""
 
     scope: Literal["project", "user"]
@@ -33,7 +33,7 @@ class Proposal(msgspec.Struct, frozen=True):
     kind: EntryKind = "fact"
 
 
-def write_request(transcript: str, project: str, user: str | None, rule: MemorySettings) -> tuple[str, str]:
+def write_request(transcript: str, project: str, user: str | None, rule: MemoryRule) -> tuple[str, str]:
     """Write what a model is asked: the rules, and the conversation with what is known already.
 
     Without a text of the person, not even an empty one, nothing is remembered of people.
@@ -53,7 +53,7 @@ def write_request(transcript: str, project: str, user: str | None, rule: MemoryS
     return fill(WORDS["system"], {"limit": str(ITEM_LIMIT)}), request
 
 
-def read_proposals(answer: str, kinds: Sequence[EntryKind] | None = None) -> list[Proposal]:
+def read_proposals(answer: str, kinds: Sequence[EntryKind] | None = None) -> list[MemoryProposal]:
     """Read a model's answer; whatever is no list of few short items is refused as a whole."""
     text = answer.strip()
     if not text:
@@ -63,7 +63,7 @@ def read_proposals(answer: str, kinds: Sequence[EntryKind] | None = None) -> lis
     if fenced := FENCED.match(text):
         text = fenced[1]
     try:
-        found = msgspec.json.decode(text, type=list[Proposal])
+        found = msgspec.json.decode(text, type=list[MemoryProposal])
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise DistilError(say("distil-none")) from error
     if len(found) > ITEM_LIMIT:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from shipmate.memory.entry import HEADING_LIMIT, MemoryEntry
+from shipmate.memory.memory_entry import HEADING_LIMIT, MemoryEntry
 from shipmate.values.saying import Saying
 from shipmate.workspace.secret.secret import Mask
 

@@ -8,7 +8,7 @@ from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
-from shipmate.memory.entry import present
+from shipmate.memory.memory_entry import present
 from shipmate.values.adapter_event import PERSON
 from shipmate.values.event import surface_of
 from shipmate.workspace.file import FileCache, FileText

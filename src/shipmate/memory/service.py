@@ -13,11 +13,11 @@ from urllib.parse import unquote
 import msgspec
 
 from shipmate.errors import NotFoundError, PathError, StorageError, UserError
-from shipmate.memory.distilling import Proposal, read_proposals, write_request
-from shipmate.memory.entry import MemoryEntry, MemoryText, put_entry, read_memory, tame
+from shipmate.memory.distilling import MemoryProposal, read_proposals, write_request
 from shipmate.memory.memorable import refuse_entry, say
+from shipmate.memory.memory_entry import MemoryEntry, MemoryText, put_entry, read_memory, tame
 from shipmate.values.message import JsonObject
-from shipmate.workspace.config import MemorySettings
+from shipmate.workspace.config import MemoryRule
 from shipmate.workspace.disk.disk import DISK, Disk, locked
 from shipmate.workspace.disk.earlier_text import keep_earlier, list_earlier, replace_text
 from shipmate.workspace.layout import Layout
@@ -93,7 +93,7 @@ class MemoryService:
         """Return a file's path from the workspace."""
         return path.relative_to(self.layout.root).as_posix()
 
-    def refuse(self, change: EntryChange, rule: MemorySettings | None = None) -> str | None:
+    def refuse(self, change: EntryChange, rule: MemoryRule | None = None) -> str | None:
         """Return why something must not be remembered, or None."""
         if not change.entry.text.strip():
             return None
@@ -234,7 +234,7 @@ class MemoryService:
         ask: Callable[[str, str], Awaitable[str]],
         transcript: str,
         *,
-        rule: MemorySettings,
+        rule: MemoryRule,
         user: Path | None,
         source: str,
         day: date,
@@ -296,7 +296,7 @@ def make_slug(heading: str) -> str:
     return SLUG.sub("-", heading.casefold()).strip("-") or "note"
 
 
-def _make_entry(proposal: Proposal, *, source: str, day: date, is_tainted: bool) -> MemoryEntry:
+def _make_entry(proposal: MemoryProposal, *, source: str, day: date, is_tainted: bool) -> MemoryEntry:
     return MemoryEntry(
         heading=" ".join(proposal.heading.strip(" \t\n#").split()),
         text="\n".join(tame(proposal.content)),

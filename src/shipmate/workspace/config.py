@@ -289,7 +289,7 @@ class RouteRule(_Section, frozen=True, kw_only=True):
     why: Annotated[str, Meta(max_length=200, description="told where the choice is shown")] = ""
 
 
-class MemorySettings(_Section, frozen=True, kw_only=True):
+class MemoryRule(_Section, frozen=True, kw_only=True):
     """The rule by which members remember; what ship.json states counts before an Agent.md."""
 
     every: Annotated[
@@ -304,7 +304,7 @@ class MemorySettings(_Section, frozen=True, kw_only=True):
         tuple[str, ...] | None, Meta(description="words of what must not be remembered, such as salary")
     ] = None
 
-    def over(self, other: MemorySettings) -> MemorySettings:
+    def over(self, other: MemoryRule) -> MemoryRule:
         """Return these settings, and those of another where these say nothing."""
         stated = {
             name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None
@@ -341,7 +341,7 @@ class Config(_Section, frozen=True, kw_only=True):
     delivery: DeliverySettings = DeliverySettings()
     speech: SpeechSettings = SpeechSettings()
     budget: BudgetSettings = BudgetSettings()
-    memory: MemorySettings = MemorySettings()
+    memory: MemoryRule = MemoryRule()
     routing: Annotated[
         tuple[RouteRule, ...], Meta(description="which model answers what; the first rule that fits holds")
     ] = ()

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from shipmate.errors import ConfigError, UserError
 from shipmate.values.message import JsonObject
-from shipmate.workspace.config import Config, Llm, MemorySettings, Permissions, Skills
+from shipmate.workspace.config import Config, Llm, MemoryRule, Permissions, Skills
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, decode_object, resolve_variables, unknown_keys
@@ -51,7 +51,7 @@ class MemberSettings(
         JsonObject | None, Meta(description="as in ship.json; what both allow runs unasked")
     ] = None
     memory: Annotated[
-        MemorySettings | None, Meta(description="the rule by which it remembers, as in ship.json")
+        MemoryRule | None, Meta(description="the rule by which it remembers, as in ship.json")
     ] = None
     env: Annotated[dict[str, str], Meta(description="its private variables for commands")] = {}
     self_tools: Annotated[bool | None, Meta(description="as in ship.json")] = None
@@ -253,7 +253,7 @@ def _config_of(
         language=settings.language or config.language,
         permissions=permissions,
         skills=_skills_of(config.skills, settings.skills),
-        memory=config.memory.over(settings.memory or MemorySettings()),
+        memory=config.memory.over(settings.memory or MemoryRule()),
         # A member's variables are its own: the captain's are in ship.json.
         env={**(config.env if is_captain else {}), **settings.env},
         self_tools=config.self_tools if settings.self_tools is None else settings.self_tools,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shipmate.cli.group import run
-from shipmate.memory.entry import MemoryEntry
+from shipmate.memory.memory_entry import MemoryEntry
 from shipmate.memory.service import EntryChange, MemoryService
 from shipmate.workspace.layout import Layout
 

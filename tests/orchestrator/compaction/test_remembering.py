@@ -14,7 +14,7 @@ import pytest
 
 from shipmate.app import Shipmate
 from shipmate.errors import ModelDownError
-from shipmate.memory.entry import read_memory
+from shipmate.memory.memory_entry import read_memory
 from shipmate.memory.service import MemoryService
 from shipmate.models.port import Finish, ModelEvent, ModelRequest, TextDelta, Usage
 from shipmate.models.to_model import to_model_messages

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from shipmate.errors import TargetChangedError, ToolError, ToolInputError
-from shipmate.memory.entry import read_memory
+from shipmate.memory.memory_entry import read_memory
 from shipmate.memory.service import MemoryService
 from shipmate.tools.file.memory_upsert import MemoryUpsert
 from shipmate.tools.tool import ToolContext
-from shipmate.workspace.config import MemorySettings
+from shipmate.workspace.config import MemoryRule
 
 
 async def remember(context: ToolContext, scope: str, heading: str, content: str) -> str:
@@ -110,7 +110,7 @@ async def test_days_and_topics_are_the_members_own_and_named_in_its_index(contex
 async def test_secrets_machine_paths_and_private_data_are_refused(
     context: ToolContext, scope: str, content: str
 ) -> None:
-    rule = MemorySettings(avoid=("Salary",))
+    rule = MemoryRule(avoid=("Salary",))
     config = msgspec.structs.replace(context.member.config, memory=rule)
     member = msgspec.structs.replace(context.member, config=config)
     strict = msgspec.structs.replace(context, member=member, user_id="ann")

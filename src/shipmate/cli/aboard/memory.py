@@ -10,7 +10,7 @@ import msgspec
 from shipmate.cli.place import find_layout
 from shipmate.cli.terminal.tongue import complain, echo, say
 from shipmate.errors import NotFoundError
-from shipmate.memory.entry import MemoryEntry, read_memory
+from shipmate.memory.memory_entry import MemoryEntry, read_memory
 from shipmate.memory.service import MemoryService, is_memory_name
 from shipmate.tools.file.diff import unified
 from shipmate.values.reveal import reveal, reveal_line

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from shipmate.errors import ShipmateError, StorageError
-from shipmate.memory.entry import EntryKind
+from shipmate.memory.memory_entry import EntryKind
 from shipmate.memory.reader import user_key
 from shipmate.memory.service import EntryChange, MemoryService
 from shipmate.orchestrator.compaction.cutting import write_transcript
@@ -33,7 +33,7 @@ from shipmate.values.event import TYPED_MODEL, surface_of
 from shipmate.values.message import JsonObject, UIMessage, metadata_of, new_id, text_of, tool_name, tool_parts
 from shipmate.values.saying import tell_error
 from shipmate.values.tool_name import REMEMBER
-from shipmate.workspace.config import MemorySettings
+from shipmate.workspace.config import MemoryRule
 
 # However long ago a thread was looked through, no more of it than this is.
 MESSAGES = 400
@@ -116,7 +116,7 @@ class Remembering:
         # What was found in a run before its course was summed up, until its message is complete.
         self._found: WeakKeyDictionary[Turn, Findings] = WeakKeyDictionary()
 
-    def rule(self, turn: Turn) -> MemorySettings | None:
+    def rule(self, turn: Turn) -> MemoryRule | None:
         """Return the rule by which a run may remember, where there is one and a person can be asked."""
         member = turn.equipment.member
         rule = member.config.memory
@@ -181,9 +181,7 @@ class Remembering:
             turn.start()
             await (turn.suspend() if await self.asks(turn) else turn.reply("stop"))
 
-    async def _distil(
-        self, turn: Turn, rule: MemorySettings, stretch: Sequence[UIMessage]
-    ) -> list[EntryChange]:
+    async def _distil(self, turn: Turn, rule: MemoryRule, stretch: Sequence[UIMessage]) -> list[EntryChange]:
         model = turn.equipment.models.named(turn.model)
         window = turn.window or (await turn.equipment.models.window(turn.model)).tokens
         # What tools brought is left out: nobody said it.

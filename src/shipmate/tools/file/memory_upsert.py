@@ -12,7 +12,7 @@ import msgspec
 from shipmate.context.profile import choose_profile
 from shipmate.context.section import tell_time
 from shipmate.errors import ToolError, UserError
-from shipmate.memory.entry import HEADING_LIMIT, EntryKind, MemoryEntry, tame
+from shipmate.memory.memory_entry import HEADING_LIMIT, EntryKind, MemoryEntry, tame
 from shipmate.memory.reader import user_key
 from shipmate.memory.service import EntryChange, MemoryService, make_slug
 from shipmate.tools.file.diff import unified

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from shipmate.errors import PathError
-from shipmate.memory.entry import EntryKind, read_memory
+from shipmate.memory.memory_entry import EntryKind, read_memory
 from shipmate.memory.service import MemoryService
 from shipmate.server.revision import Document, list_revisions, read_document, remove_document, write_document
 from shipmate.server.routes.crew.member import (

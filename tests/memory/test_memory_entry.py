@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shipmate.memory.entry import (
+from shipmate.memory.memory_entry import (
     KINDS,
     MemoryEntry,
     present,
