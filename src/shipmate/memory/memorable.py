@@ -6,18 +6,15 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from shipmate.memory.memory_entry import HEADING_LIMIT, MemoryEntry
+from shipmate.memory.memory_entry import MemoryEntry
 from shipmate.values.saying import Saying
 from shipmate.workspace.secret.secret import Mask
 
 WORDS = Path(__file__).with_name("words")
-TEXT_LIMIT = 1_200
 # Absolute paths as systems have them; an address, or a route such as /api/users, is none.
 MACHINE_PATH = re.compile(
-    r"(?<![\w:/.])/(?:home|users|root|tmp|var|etc|opt|mnt|media|usr|srv|private|volumes|data|workspace|work)"
-    r"/[^\s/]"
-    r"|(?<!\w)~/[^\s]|file://|(?<!\w)[A-Za-z]:\\[^\s]|\\\\[\w.-]+\\",
-    re.IGNORECASE,
+    r"(?<![\w:/.])/(?:home|Users|root|tmp|var|etc|opt|mnt|media|usr|srv|private|Volumes)/[^\s/]"
+    r"|(?<!\w)~/[^\s]|file://|(?<!\w)[A-Za-z]:\\[^\s]|\\\\[\w.-]+\\"
 )
 MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 # Telephone numbers, those of cards and identity papers: nine digits and more, however they are grouped.
@@ -43,8 +40,6 @@ def refuse_entry(
     `is_own`: it is about the person who agrees to it, whose own address and number they may let be kept.
     """
     text = f"{entry.heading}\n{entry.text}"
-    if not entry.heading or len(entry.heading) > HEADING_LIMIT or len(entry.text) > TEXT_LIMIT:
-        return say("refused-long")
     if (mask or Mask(()))(text) != text:
         return say("refused-secret")
     if MACHINE_PATH.search(text):

@@ -15,7 +15,7 @@ import msgspec
 from shipmate.errors import NotFoundError, PathError, StorageError, UserError
 from shipmate.memory.distilling import MemoryProposal, read_proposals, write_request
 from shipmate.memory.memorable import refuse_entry, say
-from shipmate.memory.memory_entry import MemoryEntry, MemoryText, put_entry, read_memory, tame
+from shipmate.memory.memory_entry import HEADING_LIMIT, MemoryEntry, MemoryText, put_entry, read_memory, tame
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import MemoryRule
 from shipmate.workspace.disk.disk import DISK, Disk, locked
@@ -25,6 +25,8 @@ from shipmate.workspace.layout import Layout
 # Memory is part of every prompt.
 FILE_LIMIT = 65_536
 INDEX_LINES = 60
+# What a conversation leaves is a few sentences.
+TEXT_LIMIT = 1_200
 INDEX_HEADING = "Files"
 SLUG = re.compile(r"[^\w-]+")
 TITLE = re.compile(r"^#{1,2}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
@@ -256,8 +258,9 @@ class MemoryService:
             made = _make_entry(each, source=source, day=day, is_tainted=is_tainted)
             change = EntryChange(path=path, entry=made)
             # Of what was said to us nothing private is taken unasked for, not even of the person themselves.
+            is_short = len(made.heading) <= HEADING_LIMIT and len(made.text) <= TEXT_LIMIT
             is_fit = not made.text or refuse_entry(made, mask=self._mask, avoid=rule.avoid or ()) is None
-            if is_fit and _changes_anything(read_memory(self.read(path)), made):
+            if is_short and is_fit and _changes_anything(read_memory(self.read(path)), made):
                 found[path, made.heading.casefold()] = change
         return list(found.values())
 

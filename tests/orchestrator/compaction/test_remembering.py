@@ -229,7 +229,7 @@ async def test_what_must_not_be_remembered_is_left_out_whatever_the_model_says(t
         (question,) = await app.approvals.pending()
         assert [each["heading"] for each in question.input["entries"]] == ["Hull", "Release day"]
         assert "salary" in str(model.looked[0].messages)
-    # A rule of a group, without a rule, and where an answer ends with a question: nobody is asked.
+    # Of people in a group, and where an answer ends with a question: nobody is asked.
     for place, text, changed in (("telegram:group:1", "Aye.", FOUND[1:]), (ROOM, "Shall I?", FOUND)):
         model = Minds(changed)
         model.words = text

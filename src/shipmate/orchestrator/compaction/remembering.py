@@ -20,6 +20,7 @@ from shipmate.store.port import Ledger
 from shipmate.thread.errand import errand_of, is_persons
 from shipmate.thread.service import Thread
 from shipmate.tools.file.memory_upsert import (
+    MemoryUpsert,
     check_changes,
     find_today,
     make_change,
@@ -119,13 +120,16 @@ class Remembering:
     def rule(self, turn: Turn) -> MemoryRule | None:
         """Return the rule by which a run may remember, where there is one and a person can be asked."""
         member = turn.equipment.member
-        rule = member.config.memory
-        is_meant = bool(rule.every) and not member.is_program and turn.model != TYPED_MODEL
+        rule, permissions = member.config.memory, member.config.permissions
+        if not rule.every or member.is_program or turn.model == TYPED_MODEL or turn.is_planning:
+            return None
+        denied = {each.partition("(")[0] for each in permissions.deny}
+        may_write = permissions.mode != "read-only" and denied.isdisjoint((MemoryUpsert.name, REMEMBER))
         may_ask = surface_of(turn.thread.id.platform).shows_calls and errand_of(turn.thread) is None
-        may_write = member.config.permissions.mode != "read-only" and not turn.is_planning
-        is_offered = "memory_upsert" in turn.equipment.toolset
-        is_real = is_meant and not turn.equipment.models.named(turn.model).name.startswith("rehearsal")
-        return rule if is_real and may_ask and may_write and is_offered else None
+        is_offered = MemoryUpsert.name in turn.equipment.toolset
+        # What needs no key only pretends to answer.
+        is_real = not turn.equipment.models.named(turn.model).name.startswith("rehearsal")
+        return rule if may_write and may_ask and is_offered and is_real else None
 
     async def look(self, turn: Turn) -> bool:
         """Look through what was said so far, before a summary takes its place; tell whether to say so."""
@@ -237,9 +241,9 @@ def _since(thread: Thread, *marks: str) -> list[UIMessage]:
     found: list[UIMessage] = []
     until: set[str] = set()
     for message in reversed(thread.messages):
+        metadata = metadata_of(message)
+        until = until or {str(metadata[mark]) for mark in marks if mark in metadata}
         if message["id"] in until:
             break
-        metadata = metadata_of(message)
-        until |= {str(metadata[mark]) for mark in marks if mark in metadata} if not until else set()
         found.append(message)
     return found[::-1]
