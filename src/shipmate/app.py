@@ -39,7 +39,7 @@ from shipmate.orchestrator.keeper.keeping import Keeping
 from shipmate.orchestrator.keeper.socket import Socket
 from shipmate.orchestrator.keeper.unix_socket import UnixSocket
 from shipmate.orchestrator.lane.lane import Lane
-from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
+from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper, Timing
 from shipmate.orchestrator.lane.owner import model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.speech.speech import Speech
@@ -64,7 +64,6 @@ from shipmate.workspace.member import captain_of
 from shipmate.workspace.upload import UploadFolder, Uploads
 
 if TYPE_CHECKING:
-    from shipmate.schedule.scheduler import Scheduler
     from shipmate.schedule.task_folder import TaskFolder
     from shipmate.store.journal.occurrence import JournalOccurrences
 
@@ -281,8 +280,7 @@ class Shipmate:
         await self.store.settle()
         await self.store.inbox.load()
         await self.store.outbox.load()
-        feed = LocalFeed()
-        delivery = self._make_delivery(feed)
+        delivery = self._make_delivery(feed := LocalFeed())
         make_lane: Callable[..., Lane] = partial(
             Lane,
             threads=self.threads,
@@ -298,19 +296,21 @@ class Shipmate:
         self._reconciling = asyncio.create_task(self._reconcile())
         await delivery.begin()
         lanes = Lanes(self.store, self.threads, feed, make_lane)
-        make_timing = partial(self._make_scheduler, lanes)
-        return LocalKeeper(lanes, feed, delivery, make_timing, keeps_time=self._keeps_time)
+        timing = partial(self._make_scheduler, lanes)
+        return LocalKeeper(lanes, feed, delivery, timing, keeps_time=self._keeps_time)
 
-    def _make_scheduler(self, lanes: Lanes) -> Scheduler:
+    def _make_scheduler(self, lanes: Lanes) -> Timing:
+        from shipmate.moving.archive.backup import BackupClock
         from shipmate.schedule.scheduler import Scheduler
 
-        return Scheduler(
+        tasks = Scheduler(
             self.tasks,
             self.occurrences,
             lanes,
             check=lambda task: self.crew.find(task.member or CAPTAIN),
             language=self.config.language,
         )
+        return BackupClock(self.layout, lambda: self.crew.loaded.config, tasks)
 
     def _make_delivery(self, feed: LocalFeed) -> Delivery:
         language, find, mask = self.config.language, self.adapters.find, self.loaded.mask

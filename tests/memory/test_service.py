@@ -14,9 +14,9 @@ from shipmate.errors import NotFoundError, PathError, StorageError, UserError
 from shipmate.memory.distilling import DistilError
 from shipmate.memory.memory_entry import MemoryEntry, read_memory
 from shipmate.memory.service import EntryChange, MemoryService
-from shipmate.workspace.config import MemoryRule
 from shipmate.workspace.disk import earlier_text
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.settings.memory_rule import MemoryRule
 
 
 def change(service: MemoryService, heading: str, text: str) -> EntryChange:

@@ -12,7 +12,7 @@ from shipmate.errors import ShipmateError
 from shipmate.memory.memorable import say
 from shipmate.memory.memory_entry import KINDS, WORDS, EntryKind, present
 from shipmate.values.saying import fill
-from shipmate.workspace.config import MemoryRule
+from shipmate.workspace.settings.memory_rule import MemoryRule
 
 ITEM_LIMIT = 12
 # An answer that is longer is no list of a few short sentences.

@@ -17,10 +17,10 @@ from shipmate.memory.distilling import MemoryProposal, read_proposals, write_req
 from shipmate.memory.memorable import refuse_entry, say
 from shipmate.memory.memory_entry import HEADING_LIMIT, MemoryEntry, MemoryText, put_entry, read_memory, tame
 from shipmate.values.message import JsonObject
-from shipmate.workspace.config import MemoryRule
 from shipmate.workspace.disk.disk import DISK, Disk, locked
 from shipmate.workspace.disk.earlier_text import keep_earlier, list_earlier, replace_text
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.settings.memory_rule import MemoryRule
 
 # Memory is part of every prompt.
 FILE_LIMIT = 65_536

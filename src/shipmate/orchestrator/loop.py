@@ -39,6 +39,7 @@ from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
 from shipmate.store.allowance import Allowance
 from shipmate.store.port import Ledger, StepUsage
+from shipmate.telemetry import watch_run
 from shipmate.thread.errand import errand_of
 from shipmate.thread.service import Thread
 from shipmate.tools.file.sharing import Shares
@@ -100,11 +101,10 @@ class AgentOrchestrator:
         self._trace = trace
         self._requests = requests
         self._spending = None if allowance is None else Spending(allowance)
-        work = lambda turn: self._worker.work(turn)  # noqa: E731  (made below, with these questions)
-        self.remembering = memory and Remembering(memory, ledger, self.is_tainted, work)
-        asking = (each for each in (self._spending, self.remembering) if each is not None)
-        own: dict[str, AnyTool] = {each.question.name: each.question for each in asking}
+        own: dict[str, AnyTool] = {}
         self._worker = Worker(toolset, approvals, uploads, guides, shares, own)
+        self.remembering = memory and Remembering(memory, ledger, self.is_tainted, self._worker.work)
+        own.update({each.question.name: each.question for each in (self._spending, self.remembering) if each})
         self.compactor = Compactor(layout, ledger, self.is_tainted, self.remembering)
 
     async def run(self, turn: Turn, earlier: Sequence[Turn] = ()) -> Outcome:
@@ -113,7 +113,9 @@ class AgentOrchestrator:
             return turn.outcome(turn.ending)
         turn.start()
         try:
-            return await self._steps(turn, earlier)
+            member = turn.equipment.member
+            with watch_run(member.id, member.name, turn.thread_id):
+                return await self._steps(turn, earlier)
         except StorageError:
             # What the disk refuses cannot be told in the thread; the run stays open and is taken up again.
             raise

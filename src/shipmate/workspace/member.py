@@ -11,10 +11,11 @@ from msgspec import Meta
 
 from shipmate.errors import ConfigError, UserError
 from shipmate.values.message import JsonObject
-from shipmate.workspace.config import Config, Llm, MemoryRule, Permissions, Skills
+from shipmate.workspace.config import Config, Llm, Permissions, Skills
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, decode_object, resolve_variables, unknown_keys
+from shipmate.workspace.settings.memory_rule import MemoryRule
 
 # A model with our own loop, or a program of others that is driven as it is.
 Kind = Literal["native", "claude-code", "openai-codex", "google-gemini"]
@@ -46,6 +47,9 @@ class MemberSettings(
     skills: Annotated[
         tuple[str, ...] | Skills | None,
         Meta(description="the only skills it has, or an object like `skills` of ship.json"),
+    ] = None
+    knowledge: Annotated[
+        tuple[str, ...] | None, Meta(description="its folders of knowledge, in place of those of ship.json")
     ] = None
     permissions: Annotated[
         JsonObject | None, Meta(description="as in ship.json; what both allow runs unasked")
@@ -184,7 +188,7 @@ def _read_front(front: JsonObject) -> JsonObject:
     if not isinstance(found.get("memory"), dict):
         # Other agents name a place there: `memory: project`.
         found.pop("memory", None)
-    for key in ("tools", "skills"):
+    for key in ("tools", "skills", "knowledge"):
         if isinstance(found.get(key), str):
             found[key] = [name for each in found[key].split(",") if (name := each.strip())]
     return found
@@ -254,6 +258,7 @@ def _config_of(
         permissions=permissions,
         skills=_skills_of(config.skills, settings.skills),
         memory=config.memory.over(settings.memory or MemoryRule()),
+        knowledge=config.knowledge if settings.knowledge is None else settings.knowledge,
         # A member's variables are its own: the captain's are in ship.json.
         env={**(config.env if is_captain else {}), **settings.env},
         self_tools=config.self_tools if settings.self_tools is None else settings.self_tools,

@@ -10,7 +10,7 @@ from shipmate.memory.memory_entry import read_memory
 from shipmate.memory.service import MemoryService
 from shipmate.tools.file.memory_upsert import MemoryUpsert
 from shipmate.tools.tool import ToolContext
-from shipmate.workspace.config import MemoryRule
+from shipmate.workspace.settings.memory_rule import MemoryRule
 
 
 async def remember(context: ToolContext, scope: str, heading: str, content: str) -> str:

@@ -34,7 +34,7 @@ from shipmate.values.event import TYPED_MODEL, surface_of
 from shipmate.values.message import JsonObject, UIMessage, metadata_of, new_id, text_of, tool_name, tool_parts
 from shipmate.values.saying import tell_error
 from shipmate.values.tool_name import REMEMBER
-from shipmate.workspace.config import MemoryRule
+from shipmate.workspace.settings.memory_rule import MemoryRule
 
 # However long ago a thread was looked through, no more of it than this is.
 MESSAGES = 400
