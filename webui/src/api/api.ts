@@ -113,7 +113,7 @@ export const api = {
     request<{ version: string }>("PUT", memberFile(member, name), { text, version }),
   memberFileHistory: (member: string, name: string) =>
     request<{ versions: T.FileVersion[] }>("GET", `${memberFile(member, name)}/history`),
-  memory: () => request<{ files: T.MemoryFile[] }>("GET", "/api/memory"),
+  memory: () => request<{ files: T.MemoryFile[]; deleted: string[] }>("GET", "/api/memory"),
   memoryFile: (path: string) => request<T.FileText>("GET", `/api/memory/file${query({ path })}`),
   saveMemoryFile: (path: string, text: string, version: string | null) =>
     request<{ version: string }>("PUT", `/api/memory/file${query({ path })}`, { text, version }),

@@ -465,11 +465,21 @@ export interface FileVersion {
   text: string;
 }
 
+export interface MemoryItem {
+  heading: string;
+  kind: "fact" | "preference" | "decision";
+  /** Both empty for what a person wrote by hand. */
+  date: string;
+  source: string;
+  isTainted: boolean;
+}
+
 export interface MemoryFile {
   path: string;
   bytes: number;
   updatedAt: string | null;
   version: string | null;
+  entries: MemoryItem[];
 }
 
 export interface Skill {
