@@ -10,6 +10,7 @@ from msgspec import Meta
 from shipmate.errors import UserError
 from shipmate.values.message import JsonObject
 from shipmate.workspace.settings.config_section import Section
+from shipmate.workspace.settings.memory_rule import MemoryRule
 from shipmate.workspace.settings.team_settings import BudgetSettings, TeamSettings
 
 
@@ -314,6 +315,7 @@ class Config(Section, frozen=True, kw_only=True):
     ] = ()
     web_search: WebSearchSettings = WebSearchSettings()
     budget: BudgetSettings = BudgetSettings()
+    memory: MemoryRule = MemoryRule()
     team: TeamSettings = TeamSettings()
     backup: BackupSettings = BackupSettings()
     routing: Annotated[
