@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from shipmate.workspace.settings.config_section import Section
+from shipmate.workspace.settings.config_section import ConfigSection
 
 
-class MemoryRule(Section, frozen=True, kw_only=True):
+class MemoryRule(ConfigSection, frozen=True, kw_only=True):
     """The rule by which members remember; what ship.json states counts before an Agent.md."""
 
     every: Annotated[
