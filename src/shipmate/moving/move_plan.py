@@ -185,6 +185,19 @@ class MovePlan:
         self.note_rows(name, found)
         return found.rows
 
+    def later(self, name: str) -> Callable[[], list[JsonObject]]:
+        """Return what reads the rows of a file when they are written: all of them at once may be a lot."""
+        noted: list[ForeignRows] = []
+
+        def read() -> list[JsonObject]:
+            found = self.source.rows(name)
+            if not noted:
+                self.note_rows(name, found)
+                noted.append(ForeignRows([]))
+            return found.rows
+
+        return read
+
     def note_rows(self, name: str, found: ForeignRows) -> None:
         """Note what of a file of lines could not be taken."""
         if found.is_cut:

@@ -11,7 +11,7 @@ import msgspec
 
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
-from shipmate.workspace.foreign.foreign_file import is_broken, is_file, read_bytes, read_settings
+from shipmate.workspace.foreign.foreign_file import HEAD_LIMIT, is_broken, is_file, read_bytes, read_settings
 
 # A message with a picture inside takes a few megabytes; nobody says more at once.
 LINE_LIMIT = 32 * 1024 * 1024
@@ -103,6 +103,13 @@ class SourceFolder:
         data = self.read(name, LINE_LIMIT * 8)
         found, _ = _decode(data) if data else (None, False)
         return found
+
+    def head(self, name: str) -> JsonObject:
+        """Return the object in the first line of a file; nothing where there is none."""
+        found, _ = _decode(
+            read_bytes(self.root / name, HEAD_LIMIT).partition(b"\n")[0] if self.has(name) else b""
+        )
+        return found or {}
 
     def rows(self, name: str) -> ForeignRows:
         """Return the JSON objects a file of lines holds; whatever is wrong with a line spoils no other."""

@@ -44,7 +44,7 @@ LEFT_OUT = frozenset(
     {
         *("token", "sealed", "homes", "shared", "chat-history", "context", "backups", "state.db", "locks"),
         *("rooms", "trials", "rewind", "changes.lock", "keeper.lock", "keeper.sock", "damaged", "scratch"),
-        "refused",
+        *("refused", "memory.lock"),
     }
 )
 # Inside of what is kept: logins, and earlier texts of files that hold keys.

@@ -95,14 +95,13 @@ def _first(payload: JsonObject, *keys: str) -> str:
 
 
 def _take_session(plan: MovePlan, path: str) -> None:
-    rows = plan.rows(path)
-    head = rows[0] if rows and rows[0].get("_type") == "metadata" else {}
+    first, read = plan.source.head(path), plan.later(path)
+    head = first if first.get("_type") == "metadata" else {}
     key = text_at(head, "key") or _read_name(path)
     channel, _, chat = key.partition(":")
-    messages = [row for row in rows if "_type" not in row and not row.get("_command")]
 
     def write(talk: TalkWriter) -> None:
-        write_openai(talk, messages)
+        write_openai(talk, [row for row in read() if "_type" not in row and not row.get("_command")])
 
     plan.talk(
         key,

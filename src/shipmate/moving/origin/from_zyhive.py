@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -82,12 +83,12 @@ def _take_agent(plan: MovePlan, name: str, folder: str, known: tuple[str, ...]) 
 def _take_sessions(plan: MovePlan, folder: str, member: str) -> None:
     index = object_at(plan.source.settings(f"{folder}/sessions.json"), "sessions")
     for name in plan.source.names(folder, ".jsonl"):
-        rows = plan.rows(f"{folder}/{name}")
+        read = plan.later(f"{folder}/{name}")
         session = name.removesuffix(".jsonl")
         known = object_at(index, session)
 
-        def write(talk: TalkWriter, rows: list[JsonObject] = rows) -> None:
-            _write(talk, rows)
+        def write(talk: TalkWriter, read: Callable[[], list[JsonObject]] = read) -> None:
+            _write(talk, read())
 
         plan.talk(
             f"{member}/{session}",
