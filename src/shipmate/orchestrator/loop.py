@@ -368,7 +368,7 @@ class AgentOrchestrator:
                 milliseconds=milliseconds,
                 asker=errand.chain[0] if errand else "",
                 payer=errand.payer if errand else "",
-                route=turn.route,
+                route="; ".join(filter(None, (turn.route, finish.instead))),
                 **msgspec.structs.asdict(finish.usage),
             )
         )
