@@ -7,13 +7,13 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from shipmate.workspace.settings.config_section import Section
+from shipmate.workspace.settings.config_section import ConfigSection
 
 EntryKind: TypeAlias = Literal["fact", "preference", "decision"]
 KINDS: tuple[EntryKind, ...] = ("fact", "preference", "decision")
 
 
-class MemoryRule(Section, frozen=True, kw_only=True):
+class MemoryRule(ConfigSection, frozen=True, kw_only=True):
     """The rule by which members remember; what ship.json states counts before an Agent.md."""
 
     every: Annotated[
