@@ -8,7 +8,6 @@ from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
-from shipmate.memory.memory_entry import present
 from shipmate.values.adapter_event import PERSON
 from shipmate.values.event import surface_of
 from shipmate.workspace.file import FileCache, FileText
@@ -40,8 +39,12 @@ def _user_paths(layout: Layout, platform: str, user_id: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _present(file: FileText) -> FileText:
-    # The same object is given until the file changes.
-    return replace(file, text=present(file.text)) if file.text.startswith("---") else file
+    # The same object is given until the file changes; most say nothing of their entries.
+    if not file.text.startswith("---"):
+        return file
+    from shipmate.memory.memory_entry import present
+
+    return replace(file, text=present(file.text))
 
 
 class MemoryReader:
