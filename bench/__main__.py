@@ -16,8 +16,19 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
-    *("turn", "wire", "client", "context", "program", "kept", "priming", "rehearsal", "server", "search"),
-    *("index", "hostile", "command", "keeper", "schedule", "mcp", "agentdojo", "adapter", "chatting"),
+    *("turn", "wire", "client", "context", "program", "crew", "kept", "priming", "rehearsal", "server"),
+    *(
+        "search",
+        "index",
+        "hostile",
+        "command",
+        "keeper",
+        "schedule",
+        "mcp",
+        "agentdojo",
+        "adapter",
+        "chatting",
+    ),
     *("house", "page"),
 )
 ARTEFACT = Path("artefacts/bench.json")

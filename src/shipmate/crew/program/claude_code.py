@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from shipmate.crew.program.program import (
+    Access,
     Launch,
     ProgramOpening,
     explain_failure,
@@ -46,13 +47,16 @@ class ClaudeCode:
     oldest = (2, 1)
     package = "@anthropic-ai/claude-code"
     prefix = PREFIX
-    asks = True
     logins = (".claude", ".claude.json")
     key = "ANTHROPIC_API_KEY"
 
     def takes_system(self, system: str | None, *, is_asked: bool, is_private: bool) -> bool:
         """Return True: it has a file for it."""
         return True
+
+    def converses(self, access: Access) -> bool:
+        """Return whether it is to ask."""
+        return access == "ask"
 
     def line(self, launch: Launch) -> tuple[list[str], dict[str, str]]:
         """Return how it is called."""

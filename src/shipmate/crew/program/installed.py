@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from shipmate.crew.crew_wording import say
+from shipmate.crew.program.acp_adapter import ClaudeAcp, CodexAcp
 from shipmate.crew.program.claude_code import ClaudeCode
 from shipmate.crew.program.codex import Codex
 from shipmate.crew.program.gemini_cli import GeminiCli
@@ -19,13 +20,17 @@ from shipmate.workspace.finding import Finding
 from shipmate.workspace.member import Member
 
 PROGRAMS: dict[str, Program] = {each.kind: each for each in (ClaudeCode(), Codex(), GeminiCli())}
+# Programs through which one of these is reached, chosen by the command a member names.
+ADAPTERS: tuple[Program, ...] = (ClaudeAcp(), CodexAcp())
 VERSION = re.compile(r"(\d+)\.(\d+)\.\d+")
 VERSION_SECONDS = 20
 
 
 def program_of(member: Member) -> Program:
     """Return the kind of program that answers for a member."""
-    return PROGRAMS[member.kind]
+    named = Path(member.settings.command or "").name
+    chosen = (each for each in ADAPTERS if (each.kind, each.command) == (member.kind, named))
+    return next(chosen, PROGRAMS[member.kind])
 
 
 def locate(member: Member) -> Path:

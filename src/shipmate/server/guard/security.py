@@ -25,7 +25,7 @@ CSRF_HEADER = "x-shipmate-csrf"
 LOGIN = "/api/login"
 OPEN_PATHS = frozenset({"/healthz", LOGIN})
 GUARDED_PREFIXES = ("/api/", "/v1/")
-GUARDED_PATHS = frozenset({"/api", "/v1", "/metrics", "/docs", "/openapi.json"})
+GUARDED_PATHS = frozenset({"/api", "/v1", "/mcp", "/metrics", "/docs", "/openapi.json"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 BODY_LIMIT = 1_000_000
 # `useChat` sends the whole conversation with every message, pictures included.

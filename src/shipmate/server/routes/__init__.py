@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shipmate.server import hook
+from shipmate.server import hook, program_door
 from shipmate.server.routes import (
     audit,
     context,
@@ -21,7 +21,7 @@ from shipmate.server.routes import (
 )
 from shipmate.server.routes.chat import branch, chat
 from shipmate.server.routes.consent import approval, permission
-from shipmate.server.routes.crew import enlisting, member
+from shipmate.server.routes.crew import enlisting, member, studio_thread
 from shipmate.server.routes.reach import adapter, outbox, people, shared
 from shipmate.server.routes.schedule import task
 from shipmate.server.routes.v1 import completion
@@ -42,6 +42,7 @@ ROUTERS = (
     context.router,
     enlisting.router,
     member.router,
+    studio_thread.router,
     knowledge.router,
     priming.router,
     rehearsal.router,
@@ -55,5 +56,6 @@ ROUTERS = (
     shared.router,
     system.router,
     hook.router,
+    program_door.router,
     system.page_router,
 )
