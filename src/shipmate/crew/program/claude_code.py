@@ -11,6 +11,7 @@ from shipmate.crew.program.program import (
     Access,
     Launch,
     ProgramOpening,
+    ProgramReader,
     explain_failure,
     field,
     name_tool,
@@ -76,7 +77,7 @@ class ClaudeCode:
         # It retries a refused key for minutes, and refuses all rights to root where nothing confines it.
         return words, {"CLAUDE_CODE_MAX_RETRIES": "3", "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1"}
 
-    def reader(self, opening: ProgramOpening | None) -> ClaudeStream:
+    def reader(self, opening: ProgramOpening | None) -> ProgramReader:
         """Return a reader for one run."""
         return ClaudeStream(opening)
 

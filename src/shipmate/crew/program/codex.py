@@ -10,6 +10,7 @@ from shipmate.crew.program.program import (
     Access,
     Launch,
     ProgramOpening,
+    ProgramReader,
     Unasking,
     explain_failure,
     field,
@@ -70,7 +71,7 @@ class Codex:
             words += ["resume", launch.session]
         return [*words, "-"], name_home(launch)
 
-    def reader(self, opening: ProgramOpening | None) -> CodexStream:
+    def reader(self, opening: ProgramOpening | None) -> ProgramReader:
         """Return a reader for one run."""
         return CodexStream()
 

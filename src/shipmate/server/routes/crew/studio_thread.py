@@ -10,9 +10,10 @@ from starlette.responses import Response
 
 from shipmate.crew.studio import open_draft, read_draft, skill_of
 from shipmate.priming.replay import create_dialog
+from shipmate.server.guard.viewer import viewer
 from shipmate.server.port import Ship
 from shipmate.server.shape import Answer, Json, Shape, Slot, tells
-from shipmate.server.site import OWNER, PLATFORM, TheShip, TheSite, new_room
+from shipmate.server.site import PLATFORM, TheShip, TheSite, new_room
 from shipmate.values.event import TextEvent
 from shipmate.values.message import new_id, timestamp
 from shipmate.values.thread_id import STUDIO, ThreadId
@@ -48,7 +49,13 @@ async def open_studio(site: TheSite, ship: TheShip, skill: str, body: StudioWish
     open_draft(member, skill)
     if await ship.store.threads.find(str(thread_id)) is None:
         await create_dialog(
-            site.library, ship.threads, ship.store, thread_id=thread_id, member=member.id, title=skill
+            site.library,
+            ship.threads,
+            ship.store,
+            thread_id=thread_id,
+            member=member.id,
+            title=skill,
+            settings=viewer().claim({}),
         )
     return Json(StudioThread(thread_id=str(thread_id)))
 
@@ -59,11 +66,19 @@ async def try_draft(site: TheSite, ship: TheShip, skill: str, body: Trial) -> Re
     member = await _member_of(ship, _thread_of(skill))
     draft = read_draft(member, skill)
     thread_id = new_room()
-    await create_dialog(site.library, ship.threads, ship.store, thread_id=thread_id, member=member.id)
+    await create_dialog(
+        site.library,
+        ship.threads,
+        ship.store,
+        thread_id=thread_id,
+        member=member.id,
+        settings=viewer().claim({}),
+    )
     event = TextEvent(
         platform=PLATFORM,
         thread_id=str(thread_id),
-        user_id=OWNER,
+        user_id=viewer().speaker,
+        speaker=viewer().shown,
         message_id=new_id("web"),
         timestamp=timestamp(),
         member=member.id,
