@@ -51,7 +51,8 @@ class ClaudeAcp(ClaudeCode):
 
     command = "claude-agent-acp"
     package = "@agentclientprotocol/claude-agent-acp"
-    oldest = (0, 99)
+    # It does not say which it is.
+    oldest = (0, 0)
 
     def converses(self, access: Access) -> bool:
         """Return True: it is asked over the protocol, whatever it may do."""

@@ -99,6 +99,8 @@ def read_version(path: Path) -> tuple[int, int] | None:
 
 def explain_version(program: Program, path: Path) -> str:
     """Return what is wrong with a program's version, if anything is."""
+    if program.oldest == (0, 0):
+        return ""
     version = read_version(path)
     oldest = ".".join(map(str, program.oldest))
     if version is None:

@@ -107,7 +107,7 @@ class Program(Protocol):
 
     @property
     def oldest(self) -> tuple[int, int]:
-        """Return the oldest version it was tried with."""
+        """Return the oldest version it was tried with; zeros for one that does not say its own."""
         ...
 
     @property
