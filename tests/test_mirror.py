@@ -22,6 +22,7 @@ CROSSING = {
     "models/wire/test_growth.py": "requests of the whole product that only grow",
     "orchestrator/test_half_call.py": "answers that end in the midst of a call, on all four wires",
     "tools/exec/test_command_target.py": "what a question about a command is bound to, through the tool",
+    "crew/test_crew_kill.py": "three members in one thread, whose keeper is killed",
     "cli/test_every_terminal.py": "widths, encodings, dumb terminals, closed pipes, keys",
     "cli/test_foreign_folder.py": "folders made for other programs, through the command line",
     "cli/test_help.py": "every command describes itself",

@@ -58,6 +58,9 @@ async def _serve(
     async def open_ship(root: Path) -> Shipmate:
         ship = await Shipmate.open(root)
         ship.listen()
+        from shipmate.cli.door.http_door import HttpDoor
+
+        site.door = HttpDoor(ship)
         return ship
 
     where = settings.host if host is None else host

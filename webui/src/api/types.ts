@@ -13,7 +13,9 @@ export interface Member {
 /** A member with its model, what it may do, and its variables by name. */
 export interface CrewMember extends Member {
   model: string | null;
+  /** What holds, and what it states itself. */
   mode: Mode;
+  ownMode: Mode | null;
   tools: string[] | null;
   variables: string[];
 }

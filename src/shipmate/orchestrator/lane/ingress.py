@@ -93,6 +93,8 @@ def user_row(
         metadata["errand"] = msgspec.to_builtins(event.errand)
     elif isinstance(event, TextEvent) and event.source:
         metadata["sourceTag"] = event.source
+        if event.title:
+            metadata["title"] = event.title
     if event.speaker and (thread.id.scope_type != PRIVATE or "errand" in metadata):
         metadata["speaker"] = event.speaker
     return {"id": user_message_id(event), "role": "user", "metadata": metadata, "parts": parts}
