@@ -1,0 +1,81 @@
+"""The set that recall is judged by: facts, two questions to each, and what else is remembered.
+
+Facts and questions were written by hand before any ranking was tried on them. Of the two questions one uses
+the fact's words, the other few of them. What else is remembered is made from patterns, the same each time.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[1] / "memory" / "recall_set"
+LANGUAGES = ("en", "zh")
+KINDS = ("same words", "paraphrase")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, and the entry that answers it."""
+
+    language: str
+    kind: str
+    text: str
+    answer: str
+
+
+def read_questions() -> list[Question]:
+    """Return all questions, in the order of their files."""
+    found: list[Question] = []
+    for language in LANGUAGES:
+        for line in (FOLDER / f"facts.{language}.tsv").read_text("utf-8").splitlines():
+            fact, *asked = line.split("\t")
+            found += [
+                Question(language, kind, text, fact) for kind, text in zip(KINDS, asked, strict=True)
+            ]
+    return found
+
+
+def make_entries(count: int) -> list[str]:
+    """Return the facts among others, so many in all and half in each language, well mixed."""
+    facts = list(dict.fromkeys(each.answer for each in read_questions()))
+    chance = random.Random(14)
+    others: dict[str, None] = {}
+    while len(others) < count - len(facts):
+        for language in LANGUAGES:
+            others[_fill(language, chance)] = None
+    entries = [*facts, *list(others)[: count - len(facts)]]
+    chance.shuffle(entries)
+    return entries
+
+
+def _fill(language: str, chance: random.Random) -> str:
+    lists, _, patterns = (FOLDER / f"others.{language}.txt").read_text("utf-8").partition("\n--\n")
+    named = (line.split(": ", 1) for line in lists.splitlines() if not line.startswith("#"))
+    choices = {name: values.split(", ") for name, values in named}
+    text = chance.choice(patterns.split("\n")[:-1])
+    for name, values in choices.items():
+        # Those who stand twice in a pattern are two.
+        for value in chance.sample(values, text.count(f"{{{name}}}")):
+            text = text.replace(f"{{{name}}}", value, 1)
+    return text
+
+
+Ranker = Callable[[str], Sequence[str]]
+
+
+def score(ranker: Ranker, questions: Iterable[Question], best: int = 5) -> dict[tuple[str, str], float]:
+    """Return the share of questions whose answer is among the best, by language, kind and `all`."""
+    hits: dict[tuple[str, str], list[bool]] = {}
+    for each in questions:
+        is_hit = each.answer in ranker(each.text)[:best]
+        for key in (
+            (each.language, each.kind),
+            (each.language, "all"),
+            ("all", each.kind),
+            ("all", "all"),
+        ):
+            hits.setdefault(key, []).append(is_hit)
+    return {key: sum(found) / len(found) for key, found in hits.items()}
