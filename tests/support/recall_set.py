@@ -1,7 +1,7 @@
-"""The set that recall is judged by: facts, two questions to each, and what else is remembered.
+"""The set that recall is judged by: facts, three questions to each, and what else is remembered.
 
-Facts and questions were written by hand before any ranking was tried on them. Of the two questions one uses
-the fact's words, the other few of them. What else is remembered is made from patterns, the same each time.
+Facts and questions were written by hand before any ranking was tried on them. Of the three questions one uses
+the fact's words, one few of them, one hardly any, so that what it means must be understood. What else is remembered is made from patterns, the same each time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "memory" / "recall_set"
 LANGUAGES = ("en", "zh")
-KINDS = ("same words", "paraphrase")
+KINDS = ("same words", "paraphrase", "no shared words")
 
 
 @dataclass(frozen=True)
