@@ -22,6 +22,7 @@ ROOMS = (
     ("workspace",),
     ("thread",),
     ("store",),
+    ("recall",),
     ("memory", "skills"),
     ("schedule",),
     ("priming",),

@@ -1,7 +1,9 @@
 """The set that recall is judged by: facts, three questions to each, and what else is remembered.
 
-Facts and questions were written by hand before any ranking was tried on them. Of the three questions one uses
-the fact's words, one few of them, one hardly any, so that what it means must be understood. What else is remembered is made from patterns, the same each time.
+Of the three questions one has the fact's words, one few of them, and one hardly any, so that what is meant must
+be worked out. All were written by hand; the first and the last before any ranking was tried, the second, and the
+patterns that look like facts, after it had turned out that nothing small enough to come along answers the last
+kind. What else is remembered is made from patterns, the same each time.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "memory" / "recall_set"
@@ -32,9 +35,7 @@ def read_questions() -> list[Question]:
     for language in LANGUAGES:
         for line in (FOLDER / f"facts.{language}.tsv").read_text("utf-8").splitlines():
             fact, *asked = line.split("\t")
-            found += [
-                Question(language, kind, text, fact) for kind, text in zip(KINDS, asked, strict=True)
-            ]
+            found += [Question(language, kind, text, fact) for kind, text in zip(KINDS, asked, strict=True)]
     return found
 
 
@@ -51,11 +52,16 @@ def make_entries(count: int) -> list[str]:
     return entries
 
 
-def _fill(language: str, chance: random.Random) -> str:
+@cache
+def _read_others(language: str) -> tuple[dict[str, list[str]], list[str]]:
     lists, _, patterns = (FOLDER / f"others.{language}.txt").read_text("utf-8").partition("\n--\n")
     named = (line.split(": ", 1) for line in lists.splitlines() if not line.startswith("#"))
-    choices = {name: values.split(", ") for name, values in named}
-    text = chance.choice(patterns.split("\n")[:-1])
+    return {name: values.split(", ") for name, values in named}, patterns.split("\n")[:-1]
+
+
+def _fill(language: str, chance: random.Random) -> str:
+    choices, patterns = _read_others(language)
+    text = chance.choice(patterns)
     for name, values in choices.items():
         # Those who stand twice in a pattern are two.
         for value in chance.sample(values, text.count(f"{{{name}}}")):
