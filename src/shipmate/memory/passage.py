@@ -77,7 +77,7 @@ def _split(lines: list[str]) -> list[str]:
     for line in lines:
         if not line.strip():
             is_open = False
-        elif _ITEM.match(line) or not is_open and (not pieces or len(pieces[-1]) > PASSAGE_LIMIT // 2):
+        elif _ITEM.match(line) or (not is_open and (not pieces or len(pieces[-1]) > PASSAGE_LIMIT // 2)):
             pieces.append(line.strip())
             is_open = True
         else:

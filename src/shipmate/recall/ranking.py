@@ -73,7 +73,7 @@ class Ranking:
         self._vectors: tuple[Vectors, object] | None = None
         held = [Counter(terms(text)) for text in texts]
         for place, name in enumerate(names):
-            held[place].update({term: NAME_WEIGHT for term in terms(name)})
+            held[place].update(dict.fromkeys(terms(name), NAME_WEIGHT))
         mean = sum(map(Counter.total, held)) / max(1, len(held)) or 1.0
         self._places: dict[str, list[tuple[int, float]]] = {}
         for place, counts in enumerate(held):

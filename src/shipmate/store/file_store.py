@@ -214,9 +214,9 @@ class IndexedSearch:
     def __init__(self, index: Index) -> None:
         self._index = index
 
-    async def find(self, query: str, limit: int = 50) -> list[SearchHit]:
-        """Find messages that have all words of a query, in threads outside the bin."""
-        hits = await self._index.ask(lambda: self._index.search.find(query, limit))
+    async def find(self, query: str, limit: int = 50, within: str = "") -> list[SearchHit]:
+        """Find messages that have all words of a query, in threads outside the bin or in one of them."""
+        hits = await self._index.ask(lambda: self._index.search.find(query, limit, within))
         present = {each: self._index.has_file(each, binned=False) for each in {hit.thread_id for hit in hits}}
         return [hit for hit in hits if present[hit.thread_id]]
 

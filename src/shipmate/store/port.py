@@ -362,7 +362,7 @@ class Consents(Protocol):
 class Search(Protocol):
     """Search for messages by words, in any language. `ThreadIndex.note` and `refresh` keep it up to date."""
 
-    async def find(self, query: str, limit: int = 50) -> list[SearchHit]: ...
+    async def find(self, query: str, limit: int = 50, within: str = "") -> list[SearchHit]: ...
 
 
 class Store(Protocol):

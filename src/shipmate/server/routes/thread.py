@@ -8,11 +8,13 @@ from typing import Annotated, Literal
 import msgspec
 from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from shipmate.delivery.cleaning import remove_from
 from shipmate.orchestrator.lane.owner import is_planning, model_of
 from shipmate.priming.replay import Priming, create_dialog
+from shipmate.priming.workspace_search import search_files
 from shipmate.server.guard.error import ApiError, hide_root, missing
 from shipmate.server.port import Ship
 from shipmate.server.shape import Answer, ExactShape, Json, Shape, Slot, empty, tells
@@ -132,10 +134,20 @@ class HitView(Answer):
     at: str
 
 
+class FileHitView(Answer):
+    """A found line of memory or of a script; the path of a script is its ref."""
+
+    kind: str
+    path: str
+    line: int
+    snippet: str
+
+
 class HitList(Answer):
-    """Found messages."""
+    """Found messages, and lines of memory and scripts."""
 
     hits: list[HitView]
+    files: list[FileHitView]
 
 
 @router.get("/api/threads", openapi_extra=tells(ThreadList))
@@ -263,7 +275,7 @@ async def read_messages(
 
 @router.get("/api/search", openapi_extra=tells(HitList))
 async def search(ship: TheShip, query: Slot, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Response:
-    """Find messages by their words."""
+    """Find messages by their words, and lines of memory and scripts that hold them."""
     hits = await ship.store.search.find(query, limit)
     titles = {hit.thread_id: "" for hit in hits}
     for thread_id in titles:
@@ -280,7 +292,12 @@ async def search(ship: TheShip, query: Slot, limit: Annotated[int, Query(ge=1, l
         )
         for hit in hits
     ]
-    return Json(HitList(hits=found))
+    lines = await run_in_threadpool(search_files, ship.layout, ship.crew.list(), query, limit)
+    files = [
+        FileHitView(kind=each.kind, path=each.path, line=each.line, snippet=_snippet(each.text, query))
+        for each in lines
+    ]
+    return Json(HitList(hits=found, files=files))
 
 
 async def list_threads(ship: Ship, found: Sequence[ThreadInfo]) -> list[ThreadView]:

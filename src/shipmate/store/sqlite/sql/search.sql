@@ -17,7 +17,7 @@ ON CONFLICT (thread_id, message_id) DO UPDATE SET row = excluded.row;
 
 -- name: find
 SELECT thread_id, message_id, role, at, text FROM search
-WHERE search MATCH :match ORDER BY rowid DESC LIMIT :limit;
+WHERE search MATCH :match AND (:within = '' OR thread_id = :within) ORDER BY rowid DESC LIMIT :limit;
 
 -- name: clear
 DELETE FROM search;
