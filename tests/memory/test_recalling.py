@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from shipmate.context.builder import ContextBuilder
 from shipmate.context.request import Context, ContextRequest
 from shipmate.memory.passage import cut_passages
 from shipmate.memory.recalling import RECALLED
-from shipmate.recall.ranking import Ranking
+from shipmate.recall.ranking import Ranking, terms
 from shipmate.recall.vector import Vectors, load_vectors
 from shipmate.workspace.config import Config
 from shipmate.workspace.layout import Layout
@@ -69,14 +70,19 @@ def test_a_small_file_stands_in_the_prompt_whole_and_is_not_recalled(tmp_path: P
 def test_entries_say_when_and_where_they_were_made() -> None:
     text = (
         "---\nmemory: 2\nentries:\n"
-        '  - {heading: "Release day", kind: decision, date: 2026-11-16, from: "web:room:4f2a", tainted: true}\n'
-        "---\n\nBefore.\n\n## Release day\n\nThursdays.\n\n```\n# no heading\n```\n\n## Tone\n\n- short\n- plain\n"
+        '  - {heading: "Release day", date: 2026-11-16, from: "web:room:4f2a", tainted: true}\n'
+        "---\n\nBefore.\n\n## Release day\n\nThursdays.\n\n```\n# no heading\n```\n\n"
+        "## Tone\n\n- short\n- plain\n"
     )
     before, day, *tone = cut_passages("a.md", text)
     assert (before.heading, before.text) == ("", "Before.")
     assert str(day).startswith("Release day: Thursdays.")
     assert str(day).endswith("(a.md, 2026-11-16, web:room:4f2a, a stranger's words)")
     assert [(each.heading, each.text) for each in tone] == [("Tone", "- short"), ("Tone", "- plain")]
+
+
+def _best(entries: list[str], ranking: Ranking, vectors: Vectors | None, query: str) -> list[str]:
+    return [entries[each.place] for each in ranking.rank(query, vectors, 5)]
 
 
 @pytest.mark.parametrize(("has_vectors", "bar"), [(True, 0.85), (False, 0.6)])
@@ -90,10 +96,7 @@ def test_the_set_is_recalled(has_vectors: bool, bar: float, capsys: pytest.Captu
     for count in (200, 2_000):
         entries = make_entries(count)
         ranking = Ranking(entries)
-
-        def best(query: str) -> list[str]:
-            return [entries[each.place] for each in ranking.rank(query, vectors, 5)]
-
+        best = partial(_best, entries, ranking, vectors)
         shares = score(best, questions)
         with capsys.disabled():
             told = ", ".join(f"{' '.join(key)} {share:.2f}" for key, share in sorted(shares.items()))
@@ -103,8 +106,6 @@ def test_the_set_is_recalled(has_vectors: bool, bar: float, capsys: pytest.Captu
 
 def test_the_questions_are_what_they_are_said_to_be() -> None:
     """A question in few words of the fact has at most half of what tells the fact from others."""
-    from shipmate.recall.ranking import terms
-
     shared: dict[str, list[float]] = {}
     for each in read_questions():
         fact = set(terms(each.answer))

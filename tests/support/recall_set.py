@@ -1,9 +1,9 @@
 """The set that recall is judged by: facts, three questions to each, and what else is remembered.
 
-Of the three questions one has the fact's words, one few of them, and one hardly any, so that what is meant must
-be worked out. All were written by hand; the first and the last before any ranking was tried, the second, and the
-patterns that look like facts, after it had turned out that nothing small enough to come along answers the last
-kind. What else is remembered is made from patterns, the same each time.
+Of the three questions one has the fact's words, one few of them, and one hardly any, so that what is meant
+must be worked out. All were written by hand; the first and the last before any ranking was tried, the second,
+and the patterns that look like facts, after it had turned out that nothing small enough to come along answers
+the last kind. What else is remembered is made from patterns, the same each time.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
 from shipmate.models.selection.window import Windows
 from shipmate.orchestrator.equipment import Equipment
+from shipmate.store.port import Store
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.search_threads import SearchThreads
 from shipmate.tools.toolset import AnyTool, Toolset, default_toolset

@@ -85,14 +85,14 @@ class MemoryReader:
         return [f"{place}/{name}/" for name in known + others if Path(self._memory, name).is_dir()]
 
     def every(self, platform: str, user_id: str) -> list[FileText]:
-        """Return all files that may be recalled from, as they stand: the project's, the person's, the member's."""
+        """Return all files that are recalled from, as they stand: the project's, a person's, the member's."""
         shared = [self._files.read(self._project)]
         if user_id:
             shared.append(self._first(*_user_paths(self._layout, platform, user_id)))
         return [each for each in (*shared, *self._tree()) if each.text]
 
     def _tree(self) -> list[FileText]:
-        """Return the files of the member's own memory, folders below each other, none that begins with a dot."""
+        """Return the files of the member's own memory and its folders, none that begins with a dot."""
         found = [self._files.read(path) for path in self._long_term]
         folders = [self._memory]
         while folders and len(found) < TREE_FILES:

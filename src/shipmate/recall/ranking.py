@@ -121,5 +121,5 @@ class Ranking:
 
 
 def loaded_vectors() -> Vectors | None:
-    """Return the vectors of the extra `recall` if something needed them already: nobody waits for them here."""
+    """Return the vectors of the extra `recall` if something needed them already: nobody waits here."""
     return WordVectors.loaded

@@ -140,20 +140,13 @@ class Reconciled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inbox(Protocol):
-    """Every event that came in, once, until the thread itself shows what became of it.
-
-    One process at a time uses it: the keeper.
-    """
+    """Every event that came in, once, until its thread shows what became of it; used by the keeper alone."""
 
     async def load(self) -> None:
         """Read the file anew. Whoever becomes the keeper calls this first; else the first use does."""
 
     async def accept(self, event: IngressEvent) -> tuple[InboxRow, bool]:
-        """Store an event durably; return its row, and whether it is new.
-
-        The key is thread, platform and message id. An event whose row was forgotten is answered from its
-        thread, which the caller looks at first.
-        """
+        """Store an event, by thread, platform and message id; return its row, and whether it is new."""
         ...
 
     async def find(self, event: IngressEvent) -> InboxRow | None:
@@ -293,8 +286,12 @@ class ThreadIndex(Protocol):
         binned: bool = False,
         before: str | None = None,
         limit: int = 50,
+        viewer: str | None = None,
     ) -> list[ThreadInfo]:
-        """List threads, the one that changed last first; `before` is the `cursor` of the last one seen."""
+        """List threads, the one that changed last first; `before` is the `cursor` of the last one seen.
+
+        Of a `viewer` those alone whose setting `owner` is it, or whose `sharedWith` has it.
+        """
         ...
 
     async def rename(self, thread_id: str, title: str) -> None: ...
@@ -362,7 +359,9 @@ class Consents(Protocol):
 class Search(Protocol):
     """Search for messages by words, in any language. `ThreadIndex.note` and `refresh` keep it up to date."""
 
-    async def find(self, query: str, limit: int = 50, within: str = "") -> list[SearchHit]: ...
+    async def find(
+        self, query: str, limit: int = 50, viewer: str | None = None, within: str = ""
+    ) -> list[SearchHit]: ...
 
 
 class Store(Protocol):

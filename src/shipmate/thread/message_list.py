@@ -1,7 +1,7 @@
 """The messages of a thread: those of courses that ended long ago are kept packed.
 
-A thread may live for years. What its current course shows is at hand as it is; of the rest only the beginning,
-which names the thread, is. The others are unpacked by blocks when somebody looks at them.
+A thread may live for years. What its current course shows is at hand as it is; of the rest only the
+beginning, which names the thread, is. The others are unpacked by blocks when somebody looks at them.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ from shipmate.errors import ToolError
 from shipmate.memory.reader import MemoryReader
 from shipmate.priming.workspace_search import search_lines
 from shipmate.store.port import SearchHit, Store
+from shipmate.team.right import OWNED_BY, SHARED_WITH
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
-from shipmate.values.event import surface_of
+from shipmate.values.event import GUEST, surface_of
 from shipmate.values.message import JsonObject
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.file import FileCache
@@ -46,7 +47,7 @@ class SearchThreads(Tool[SearchThreadsArguments]):
         said = await self._find(arguments.query, context)
         here = ThreadId.parse(context.thread_id)
         # Where several people listen, nobody's own notes are told.
-        user_id = context.user_id if here.scope_type not in ("group", "channel") else ""
+        user_id = "" if _is_shared(here) else context.user_id
         reader = MemoryReader(context.layout, FileCache(context.layout.root), context.member.own)
         files = [
             (each.path.removeprefix(f"{context.layout.root}/"), each.text)
@@ -73,15 +74,39 @@ class SearchThreads(Tool[SearchThreadsArguments]):
         return [hits[0] for hits in sorted(counted.values(), key=len, reverse=True)[:FOUND]]
 
     async def _visible(self, query: str, context: ToolContext) -> list[SearchHit]:
-        here = ThreadId.parse(context.thread_id)
-        is_owner = surface_of(here.platform).is_owner and here.scope_type not in ("group", "channel")
-        hits = await self._store.search.find(query, LOOKED_AT, "" if is_owner else context.thread_id)
+        viewer, within = await self._scope(context)
+        hits = await self._store.search.find(query, LOOKED_AT, viewer, within)
         members: dict[str, str | None] = {context.thread_id: context.member.id}
         for hit in hits:
             if hit.thread_id not in members:
                 info = await self._store.threads.find(hit.thread_id)
                 members[hit.thread_id] = info.member if info is not None else None
         return [hit for hit in hits if members[hit.thread_id] == context.member.id]
+
+    async def _scope(self, context: ToolContext) -> tuple[str | None, str]:
+        """Return whose threads those who listen here may all see, and the one they are limited to.
+
+        Whoever holds the workspace sees all threads, somebody of a team their own; everybody else, and
+        where several people listen, what was said in the same place.
+        """
+        here = ThreadId.parse(context.thread_id)
+        info = await self._store.threads.find(context.thread_id)
+        settings = info.settings if info is not None else {}
+        is_alone = (
+            surface_of(here.platform).is_owner and not _is_shared(here) and not settings.get(SHARED_WITH)
+        )
+        if is_alone and isinstance(owner := settings.get(OWNED_BY), str):
+            return owner, ""
+        is_owner = is_alone and not any(map(_is_of_team, (context.user_id, *context.initiators)))
+        return None, "" if is_owner else context.thread_id
+
+
+def _is_of_team(user_id: str) -> bool:
+    return user_id.startswith(("user:", GUEST))
+
+
+def _is_shared(thread_id: ThreadId) -> bool:
+    return thread_id.scope_type in ("group", "channel")
 
 
 def _tell(hit: SearchHit, query: str) -> JsonObject:

@@ -85,6 +85,7 @@ async def examine(layout: Layout, *, live: bool = False) -> list[Finding]:
 async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Finding]:
     from shipmate.approvals.policy.policy import findings as find_permissions
     from shipmate.approvals.policy.preference import findings as find_preferences
+    from shipmate.moving.archive.backup import findings as find_backups
     from shipmate.priming.check import findings as find_priming
     from shipmate.priming.library import Library
     from shipmate.speech.speech import findings as find_speech
@@ -105,7 +106,18 @@ async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Fi
         *await _guard("mcp", lambda: _check_servers(layout, loaded)),
         *await _guard("adapters", lambda: _check_adapters(layout, loaded)),
         *await _guard("speech", lambda: find_speech(loaded.config.speech)),
+        *_check_telemetry(),
+        *await _guard("backup", lambda: find_backups(layout, loaded.config)),
     ]
+
+
+def _check_telemetry() -> list[Finding]:
+    from shipmate.telemetry import find_trouble, is_wanted
+
+    if not is_wanted(os.environ):
+        return []
+    trouble = find_trouble(os.environ)
+    return [Finding("warn" if trouble else "ok", "OpenTelemetry", trouble or "traces and metrics are sent")]
 
 
 async def _guard(
