@@ -34,7 +34,7 @@ def test_m3_what_does_not_fit_whole_is_recalled_with_its_source_and_reason(tmp_p
     context = build(tmp_path, "which port has staging?")
     assert "- Ports: Staging is on 5433. (memory/topics/db.md)" in recalled(context)
     section = next(each for each in context.sections if each.name == "recall")
-    assert "memory/topics/db.md: port" in section.reason or "memory/topics/db.md: stag" in section.reason
+    assert "memory/topics/db.md (port, stag" in section.reason or "db.md (stag, port" in section.reason
     assert recalled(context).count("\n- ") <= RECALLED
     # What is recalled stands with the words of the turn: the cached prefix is the same for other words.
     assert context.lasting == build(tmp_path, "something of ropes").lasting

@@ -36,7 +36,7 @@ class Recalled(msgspec.Struct, frozen=True):
         """Say why the passage was found."""
         words = ", ".join(self.ranked.words[:4])
         alike = f"{round(self.ranked.alike * 100)} % alike" if self.ranked.alike > 0 else ""
-        return f"{self.passage.path}: {'; '.join(filter(None, (words, alike)))}"
+        return f"{self.passage.path} ({', '.join(filter(None, (words, alike)))})"
 
 
 class MemoryRecall:

@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
+from shipmate.workspace.finding import Finding
+
 EXTRA = "recall"
 PACKAGE = "wordllama"
 WEIGHTS, TOKENIZER = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
@@ -91,3 +93,11 @@ def load_vectors() -> Vectors | None:
         return None
     WordVectors.loaded = WordVectors(folder)
     return WordVectors.loaded
+
+
+def check_recall() -> list[Finding]:
+    """Say how memory is recalled here."""
+    if find_folder() is not None:
+        return [Finding("ok", EXTRA, "memory is recalled by words and by meaning")]
+    how = "pip install 'shipmate[recall]' finds what is said in other words too"
+    return [Finding("ok", EXTRA, f"memory is recalled by words alone; {how}")]

@@ -109,7 +109,9 @@ def write_recall(scene: Scene) -> Draft | Omission:
     return Draft(
         text="\n".join(f"- {line}" for line in lines),
         source=", ".join(dict.fromkeys(each.passage.path for each in found)) or "recall",
-        reason="found for these words" + "".join(f"\n{each.reason}" for each in found),
+        reason=f"found for these words: {'; '.join(each.reason for each in found)}"
+        if found
+        else "found for these words",
     )
 
 
