@@ -11,7 +11,7 @@ from typing import Any
 
 from shipmate.memory.reader import MemoryReader
 from shipmate.memory.recalling import MemoryRecall
-from shipmate.recall.ranking import Ranking
+from shipmate.recall.text_ranking import Ranking
 from shipmate.recall.vector import Vectors, load_vectors
 from shipmate.workspace.file import FileCache
 from shipmate.workspace.layout import Layout

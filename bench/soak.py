@@ -1,4 +1,4 @@
-"""A thread that lives long: a turn at 100,000 messages in 200 courses; `python -m bench.soak` writes them all.
+"""A thread that lives long: a turn at 100,000 messages, 200 courses; `python -m bench.soak` writes them.
 
 The long proof takes minutes: one process writes 100,000 messages, turn by turn, in courses of 500, and tells
 how its memory, its open files and the time of a turn grew.

@@ -7,9 +7,9 @@ import pytest
 
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.request import Context, ContextRequest
-from shipmate.memory.passage import cut_passages
+from shipmate.memory.memory_passage import cut_passages
 from shipmate.memory.recalling import RECALLED
-from shipmate.recall.ranking import Ranking, terms
+from shipmate.recall.text_ranking import Ranking, terms
 from shipmate.recall.vector import Vectors, load_vectors
 from shipmate.workspace.config import Config
 from shipmate.workspace.layout import Layout

@@ -10,7 +10,7 @@ from shipmate.errors import ToolError
 from shipmate.store.file_store import FileStore, open_store
 from shipmate.team.right import OWNED_BY
 from shipmate.thread.log import FileLog
-from shipmate.tools.search_threads import SearchThreads, SearchThreadsArguments
+from shipmate.tools.search_threads import ThreadSearch, ThreadSearchArguments
 from shipmate.tools.tool import ToolContext
 from shipmate.values.message import user_message
 from shipmate.values.thread_id import ThreadId
@@ -48,7 +48,7 @@ async def find(store: FileStore, root: Path, here: str, query: str = "mauve", us
     context = ToolContext(
         member=captain_of(Layout(root), Config()), thread_id=here, run_id="r", call_id="c", user_id=user
     )
-    return (await SearchThreads(store).run(SearchThreadsArguments(query), context)).output
+    return (await ThreadSearch(store).run(ThreadSearchArguments(query), context)).output
 
 
 async def test_a_member_finds_what_those_who_listen_may_see(store: FileStore, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ async def test_a_hit_says_where_it_is_from_and_that_it_is_data(store: FileStore,
     (hit,) = output["messages"]
     assert (hit["thread"], hit["message"], hit["by"]) == ("web:room:1", "m-web:room:1", "user")
     assert "instruction" in output["note"]
-    assert SearchThreads(store).labels.reads_untrusted
+    assert ThreadSearch(store).labels.reads_untrusted
     # Words that never stand together: what has most of them comes first.
     loose = await find(store, tmp_path, "cli:chat:a", "anchor tons lighthouse")
     assert loose["messages"][0]["thread"] == "cli:chat:a"

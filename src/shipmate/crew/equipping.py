@@ -14,7 +14,7 @@ from shipmate.models.selection.window import Windows
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.store.port import Store
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
-from shipmate.tools.search_threads import SearchThreads
+from shipmate.tools.search_threads import ThreadSearch
 from shipmate.tools.toolset import AnyTool, Toolset, default_toolset
 from shipmate.values.thread_id import STUDIO, ThreadId
 from shipmate.workspace.crew import Crew
@@ -54,7 +54,7 @@ class Equipping:
         self._model = model
         self._toolset = toolset
         self._make_crew_tools = make_crew_tools
-        self._search = [SearchThreads(store)] if store is not None else []
+        self._search = [ThreadSearch(store)] if store is not None else []
         self._windows = Windows(crew.layout.windows)
         # Programs that wait for a person's answer.
         self._waiting: dict[str, LiveProgram] = {}

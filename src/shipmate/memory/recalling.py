@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import msgspec
 
-from shipmate.memory.passage import Passage, cut_passages
+from shipmate.memory.memory_passage import MemoryPassage, cut_passages
 from shipmate.memory.reader import MemoryReader
-from shipmate.recall.ranking import Ranked, Ranking
+from shipmate.recall.text_ranking import Ranked, Ranking
 from shipmate.recall.vector import load_vectors
 from shipmate.values.message import estimate_tokens
 from shipmate.workspace.file import FileText
@@ -28,7 +28,7 @@ KEPT = 3
 class Recalled(msgspec.Struct, frozen=True):
     """A passage that was found, and why."""
 
-    passage: Passage
+    passage: MemoryPassage
     ranked: Ranked
 
     @property
@@ -46,7 +46,7 @@ class MemoryRecall:
         self._reader = reader
         self._root = f"{root}/"
         self._looked: dict[tuple[str, str], tuple[float, list[FileText]]] = {}
-        self._indexed: dict[tuple[int, ...], tuple[list[FileText], list[Passage], Ranking]] = {}
+        self._indexed: dict[tuple[int, ...], tuple[list[FileText], list[MemoryPassage], Ranking]] = {}
 
     def find(
         self, query: str, platform: str, user_id: str, shown: Collection[str], room: int
@@ -79,7 +79,7 @@ class MemoryRecall:
             self._looked = {**dict(list(self._looked.items())[-KEPT:]), (platform, user_id): (now, files)}
         return files
 
-    def _index(self, files: list[FileText]) -> tuple[list[Passage], Ranking]:
+    def _index(self, files: list[FileText]) -> tuple[list[MemoryPassage], Ranking]:
         # The same object is given until a file changes, and is kept here: its id is no other's.
         key = tuple(map(id, files))
         if key not in self._indexed:
@@ -90,5 +90,5 @@ class MemoryRecall:
 
 
 @lru_cache(maxsize=4096)
-def _cut(file: FileText, root: str) -> list[Passage]:
+def _cut(file: FileText, root: str) -> list[MemoryPassage]:
     return cut_passages(file.path.removeprefix(root), file.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from shipmate.recall.ranking import Ranking, loaded_vectors
+from shipmate.recall.text_ranking import Ranking, loaded_vectors
 from shipmate.skills.skill import Skill
 
 

@@ -44,7 +44,8 @@ class MessageList(Sequence[UIMessage]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
-    __hash__ = None
+    def __hash__(self) -> int:
+        return id(self)
 
     @overload
     def __getitem__(self, index: int) -> UIMessage: ...

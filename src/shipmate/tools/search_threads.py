@@ -11,13 +11,14 @@ from shipmate.errors import ToolError
 from shipmate.memory.reader import MemoryReader
 from shipmate.priming.workspace_search import search_lines
 from shipmate.store.port import SearchHit, Store
-from shipmate.team.right import OWNED_BY, SHARED_WITH
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
 from shipmate.values.event import GUEST, surface_of
 from shipmate.values.message import JsonObject
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.file import FileCache
 
+# The settings of a thread that say whose it is, as `team.right` writes them.
+OWNED_BY, SHARED_WITH = "owner", "sharedWith"
 FOUND = 8
 # Of what is found some is not for those who ask.
 LOOKED_AT = 200
@@ -26,22 +27,22 @@ LEAD = 80
 WORDS = 6
 
 
-class SearchThreadsArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ThreadSearchArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     query: Annotated[str, Meta(description="a few words")]
 
 
-class SearchThreads(Tool[SearchThreadsArguments]):
+class ThreadSearch(Tool[ThreadSearchArguments]):
     """The tool with which a member looks for what was said, here and in its other threads."""
 
     name = "search_threads"
     description = "Find earlier messages and notes by words; gives each with its thread, message and time."
-    arguments = SearchThreadsArguments
+    arguments = ThreadSearchArguments
     labels = Labels(reads_untrusted=True, reads_private=True)
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def run(self, arguments: SearchThreadsArguments, context: ToolContext) -> ToolResult:
+    async def run(self, arguments: ThreadSearchArguments, context: ToolContext) -> ToolResult:
         if not arguments.query.strip():
             raise ToolError("The query is empty. Give a few words to look for.")
         said = await self._find(arguments.query, context)

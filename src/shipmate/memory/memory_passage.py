@@ -16,7 +16,7 @@ _ITEM = re.compile(r"[-*+][ \t]+|\d{1,3}[.)][ \t]+")
 _FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
 
 
-class Passage(msgspec.Struct, frozen=True):
+class MemoryPassage(msgspec.Struct, frozen=True):
     """A piece of memory, and where it comes from."""
 
     path: str
@@ -37,7 +37,7 @@ class Passage(msgspec.Struct, frozen=True):
         return f"{heading}{' '.join(self.text.split())} ({origin})"
 
 
-def cut_passages(path: str, text: str) -> list[Passage]:
+def cut_passages(path: str, text: str) -> list[MemoryPassage]:
     """Cut a memory file into passages; its front matter tells when and where entries were made."""
     read = read_frontmatter(text)
     entries = read.data.get("entries")
@@ -46,7 +46,7 @@ def cut_passages(path: str, text: str) -> list[Passage]:
         for each in (entries if isinstance(entries, list) else ())
         if isinstance(each, dict)
     }
-    found: list[Passage] = []
+    found: list[MemoryPassage] = []
     heading, lines, fence = "", list[str](), ""
     for line in [*read.body.splitlines(), "# end"]:
         if mark := _FENCE.match(line):
@@ -56,7 +56,7 @@ def cut_passages(path: str, text: str) -> list[Passage]:
             continue
         origin: JsonObject = known.get(heading.casefold(), {})
         found += [
-            Passage(
+            MemoryPassage(
                 path,
                 heading,
                 piece,
