@@ -18,7 +18,7 @@ from typing import Any
 MODULES = (
     *("turn", "wire", "client", "context", "program", "kept", "priming", "rehearsal", "server", "search"),
     *("index", "hostile", "command", "keeper", "schedule", "mcp", "agentdojo", "adapter", "chatting"),
-    *("recall", "soak", "house", "page"),
+    *("moving", "recall", "soak", "house", "page"),
 )
 ARTEFACT = Path("artefacts/bench.json")
 COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}

@@ -38,6 +38,7 @@ ROOMS = (
     ("crew",),
     ("delivery",),
     ("adapters",),
+    ("moving",),
     ("app",),
     ("rehearsal",),
     ("testing",),

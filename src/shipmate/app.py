@@ -31,6 +31,7 @@ from shipmate.delivery.reception.transcribing import Transcribing
 from shipmate.delivery.sender import Sender
 from shipmate.delivery.spoken_reply import SpokenReply, VoicePreference
 from shipmate.errors import ModelError, StorageError
+from shipmate.memory.service import MemoryService
 from shipmate.models.port import Model
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import LocalFeed, Receipt
@@ -134,6 +135,7 @@ class Shipmate:
             requests=self.requests,
             shares=self.shares,
             allowance=Allowance(layout, disk),
+            memory=MemoryService(layout, mask=loaded.mask, disk=disk),
         )
         self.speech = Speech(self.config.speech, self.config.language, loaded.environ)
         self._disk = disk
@@ -279,8 +281,7 @@ class Shipmate:
         await self.store.settle()
         await self.store.inbox.load()
         await self.store.outbox.load()
-        feed = LocalFeed()
-        delivery = self._make_delivery(feed)
+        delivery = self._make_delivery(feed := LocalFeed())
         make_lane: Callable[..., Lane] = partial(
             Lane,
             threads=self.threads,
@@ -296,8 +297,8 @@ class Shipmate:
         self._reconciling = asyncio.create_task(self._reconcile())
         await delivery.begin()
         lanes = Lanes(self.store, self.threads, feed, make_lane)
-        make_timing = partial(self._make_scheduler, lanes)
-        return LocalKeeper(lanes, feed, delivery, make_timing, keeps_time=self._keeps_time)
+        timing = partial(self._make_scheduler, lanes)
+        return LocalKeeper(lanes, feed, delivery, timing, keeps_time=self._keeps_time)
 
     def _make_scheduler(self, lanes: Lanes) -> Timing:
         from shipmate.moving.archive.backup import BackupClock
