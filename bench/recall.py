@@ -33,7 +33,9 @@ def _quality(size: int, vectors: Vectors | None) -> list[dict[str, Any]]:
     asked = [each for each in read_questions() if each.kind in KINDS[:2]]
     bar = ">= 0.85" if vectors is not None else ">= 0.6"
     name = f"recall@5 of {size:,}, {how}"
-    rows = [{"name": name, "value": score(best, asked)["all", "all"], "unit": "", "bar": bar}]
+    rows: list[dict[str, Any]] = [
+        {"name": name, "value": score(best, asked)["all", "all"], "unit": "", "bar": bar}
+    ]
     for (language, kind), share in sorted(score(best, read_questions()).items()):
         if "all" not in (language, kind):
             rows.append({"name": f"… {language}, {kind}", "value": share, "unit": "", "bar": None})
