@@ -24,6 +24,7 @@ ROOMS = (
     ("workspace",),
     ("thread",),
     ("store",),
+    ("recall",),
     ("memory", "skills"),
     ("schedule",),
     ("priming",),

@@ -102,6 +102,7 @@ class Shipmate:
             model=model,
             toolset=toolset,
             make_crew_tools=self._crew_tools,
+            store=store,
         )
         self.threads = ThreadService(FileLog(layout, disk))
         self.approvals = ApprovalService(

@@ -55,7 +55,7 @@ export const api = {
   rewind: (run: string) => request<T.RunChanges>("POST", `/api/runs/${enc(run)}/rewind`, {}),
   branch: (id: string, messageId: string, text?: string) =>
     request<{ threadId: string; text: string }>("POST", `${thread(id)}/branch`, { messageId, text }),
-  search: (text: string) => request<{ hits: T.Hit[] }>("GET", `/api/search${query({ query: text, limit: 20 })}`),
+  search: (text: string) => request<{ hits: T.Hit[]; files: T.FileHit[] }>("GET", `/api/search${query({ query: text, limit: 20 })}`),
 
   approvals: (status?: string) =>
     request<{ approvals: T.Approval[] }>("GET", `/api/approvals${query({ status })}`),

@@ -219,6 +219,14 @@ export interface Hit {
   at: string;
 }
 
+/** A line of memory or of a script; the path of a script is its ref. */
+export interface FileHit {
+  kind: "memory" | "script";
+  path: string;
+  line: number;
+  snippet: string;
+}
+
 export interface Approval {
   id: string;
   status: "requested" | "approved" | "denied" | "expired" | "superseded";

@@ -105,6 +105,7 @@ export const en = {
 
   "search": "Search",
   "search.inside": "In messages",
+  "search.files": "In memory and scripts",
   "search.none": "Nothing found.",
   "shelf": "Which threads",
   "shelf.open": "Open",

@@ -107,6 +107,7 @@ export const zh: Record<keyof typeof en, string> = {
 
   "search": "搜索",
   "search.inside": "消息内容",
+  "search.files": "记忆与脚本",
   "search.none": "没有找到。",
   "shelf": "显示哪些对话",
   "shelf.open": "进行中",

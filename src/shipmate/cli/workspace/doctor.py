@@ -19,6 +19,7 @@ from shipmate.cli.terminal.tongue import language, say
 from shipmate.cli.terminal.width import fit
 from shipmate.crew.roster import Roster
 from shipmate.errors import ShipmateError
+from shipmate.recall.vector import check_recall
 from shipmate.thread.row import RowProblem
 from shipmate.values.reveal import reveal
 from shipmate.values.saying import Saying
@@ -75,6 +76,7 @@ async def examine(layout: Layout, *, live: bool = False) -> list[Finding]:
         findings += await _check_rooms(layout, loaded, live=live)
     findings += await _guard("secrets", lambda: find_exposure(layout))
     findings += await _guard("tasks", lambda: _check_tasks(layout))
+    findings += await _guard("recall", check_recall)
     findings += await _guard("threads", lambda: _check_threads(layout))
     findings += await _guard("keeper", lambda: _check_keeper(layout))
     findings += await _guard("damaged", lambda: _check_damaged(layout))

@@ -70,12 +70,15 @@ class SearchTable:
             self._database.run(self._sql["drop_row"], {"row": known["row"]})
             self._database.run(self._sql["forget"], key)
 
-    def find(self, query: str, limit: int = 50, viewer: str | None = None) -> list[SearchHit]:
-        """Find messages that have all words of a query, those that were indexed last first."""
+    def find(
+        self, query: str, limit: int = 50, viewer: str | None = None, within: str = ""
+    ) -> list[SearchHit]:
+        """Find messages that have all words of a query, in all threads or in one, the last indexed first."""
         match = match_expression(query)
         if not match:
             return []
-        rows = self._database.rows(self._sql["find"], {"match": match, "limit": limit, "viewer": viewer})
+        values = {"match": match, "limit": limit, "viewer": viewer, "within": within}
+        rows = self._database.rows(self._sql["find"], values)
         return [SearchHit(**{key: row[key] for key in SearchHit.__struct_fields__}) for row in rows]
 
     def drop(self, thread_id: str) -> None:
