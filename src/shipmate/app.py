@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property, partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from shipmate.adapters.adapter_registry import AdapterRegistry
@@ -35,6 +34,7 @@ from shipmate.models.port import Model
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import LocalFeed, Receipt
 from shipmate.orchestrator.keeper.keeping import Keeping
+from shipmate.orchestrator.keeper.port import Engine
 from shipmate.orchestrator.keeper.socket import Socket
 from shipmate.orchestrator.keeper.unix_socket import UnixSocket
 from shipmate.orchestrator.lane.lane import Lane
@@ -45,7 +45,7 @@ from shipmate.speech.speech import Speech
 from shipmate.store.allowance import Allowance
 from shipmate.store.file_store import open_store
 from shipmate.store.port import Store
-from shipmate.thread.log import FileLog
+from shipmate.thread.log import FileLog, Log
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.file.change.changeset import recover
@@ -53,6 +53,7 @@ from shipmate.tools.file.sharing import Shares
 from shipmate.tools.toolset import AnyTool, Toolset, default_servers, default_toolset
 from shipmate.values.adapter_event import AdapterEvent, HeardEvent
 from shipmate.values.event import IngressEvent, surface_of
+from shipmate.orchestrator.keeper.opening import Opening
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.disk.disk import DISK, Disk
@@ -63,6 +64,7 @@ from shipmate.workspace.member import captain_of
 from shipmate.workspace.upload import UploadFolder, Uploads
 
 if TYPE_CHECKING:
+    from shipmate.fleet.role import Role
     from shipmate.schedule.scheduler import Scheduler
     from shipmate.schedule.task_folder import TaskFolder
     from shipmate.store.journal.occurrence import JournalOccurrences
@@ -85,6 +87,8 @@ class Shipmate:
         disk: Disk = DISK,
         socket: Socket | None = None,
         keeps_time: bool = True,
+        make_engine: Callable[[Shipmate], Engine] | None = None,
+        log: Log | None = None,
     ) -> None:
         self.layout = layout
         self.loaded = loaded
@@ -104,7 +108,7 @@ class Shipmate:
             toolset=toolset,
             make_crew_tools=self._crew_tools,
         )
-        self.threads = ThreadService(FileLog(layout, disk))
+        self.threads = ThreadService(log or FileLog(layout, disk))
         self.approvals = ApprovalService(
             layout,
             self.config.permissions,
@@ -118,7 +122,9 @@ class Shipmate:
             current=lambda: self.crew.loaded.config.permissions,
             disk=disk,
         )
-        self.keeper = Keeping(socket or UnixSocket(layout), self._begin_to_keep)
+        self.keeper: Engine = (
+            make_engine(self) if make_engine else Keeping(socket or UnixSocket(layout), self._begin_to_keep)
+        )
         self.requests = RequestLog(layout, self.config.context, loaded.mask)
         self.uploads: Uploads = UploadFolder(layout)
         self.adapters = AdapterRegistry(self.config.adapters)
@@ -159,14 +165,15 @@ class Shipmate:
         environ: Mapping[str, str] | None = None,
         toolset: Toolset | None = None,
         keeps_time: bool = True,
-    ) -> Opening:
+        role: Role | None = None,
+    ) -> Opening[Shipmate]:
         """Open the workspace a folder lies in: `async with Shipmate.open(path) as ship:`, or await it.
 
         What a process left unfinished is taken up. While another process keeps the workspace, its model and
         tools answer; the ones given here do when this process keeps. One that soon ends begins no task by
-        the clock: it does not keep time.
+        the clock: it does not keep time. The role is what a process does in a fleet, where the workspace is one.
         """
-        return Opening(lambda: cls._open(root, model, environ, toolset, keeps_time))
+        return Opening(lambda: cls._open(root, model, environ, toolset, keeps_time, role))
 
     @classmethod
     async def _open(
@@ -176,12 +183,22 @@ class Shipmate:
         environ: Mapping[str, str] | None,
         toolset: Toolset | None,
         keeps_time: bool,
+        role: Role | None,
     ) -> Shipmate:
         layout = Layout.find(root)
         loaded = load_config(layout, environ)
         _warn(loaded.findings)
-        store, sandbox = open_store(layout), Sandbox(layout)
-        ship = cls(layout, loaded, store, sandbox, model=model, toolset=toolset, keeps_time=keeps_time)
+        more: dict[str, Any] = {"model": model, "toolset": toolset, "keeps_time": keeps_time}
+        store: Store
+        if address := loaded.environ.get("SHIPMATE_STORE"):
+            from shipmate.fleet.boarding import board
+            from shipmate.fleet.role import VISITOR
+
+            store, make_engine = await board(address, role or VISITOR, keeps_time=keeps_time)
+            more |= {"make_engine": make_engine, "log": store.log}
+        else:
+            store = open_store(layout)
+        ship = cls(layout, loaded, store, Sandbox(layout), **more)
         try:
             await ship.keeper.open()
         except BaseException:
@@ -279,8 +296,16 @@ class Shipmate:
         await self.store.settle()
         await self.store.inbox.load()
         await self.store.outbox.load()
-        feed = LocalFeed()
-        delivery = self._make_delivery(feed)
+        keeper = self.assemble(LocalFeed())
+        self._reconciling = asyncio.create_task(self._reconcile())
+        await keeper.sending.begin()
+        return keeper
+
+    def assemble(
+        self, feed: LocalFeed, make_lanes: Callable[..., Lanes] = Lanes, make_sender: Callable[..., Sender] = Sender
+    ) -> LocalKeeper:
+        """Put together what works threads and sends; nothing begins yet."""
+        delivery = self._make_delivery(feed, make_sender)
         make_lane: Callable[..., Lane] = partial(
             Lane,
             threads=self.threads,
@@ -293,9 +318,7 @@ class Shipmate:
             messenger=Coordinator(self.crew, self.keeper.receive, self.keeper.stop, self._is_tainted),
             settings=lambda: self.crew.loaded,
         )
-        self._reconciling = asyncio.create_task(self._reconcile())
-        await delivery.begin()
-        lanes = Lanes(self.store, self.threads, feed, make_lane)
+        lanes = make_lanes(self.store, self.threads, feed, make_lane)
         make_timing = partial(self._make_scheduler, lanes)
         return LocalKeeper(lanes, feed, delivery, make_timing, keeps_time=self._keeps_time)
 
@@ -310,10 +333,10 @@ class Shipmate:
             language=self.config.language,
         )
 
-    def _make_delivery(self, feed: LocalFeed) -> Delivery:
+    def _make_delivery(self, feed: LocalFeed, make_sender: Callable[..., Sender]) -> Delivery:
         language, find, mask = self.config.language, self.adapters.find, self.loaded.mask
         outbox = self.store.outbox
-        sender = Sender(
+        sender = make_sender(
             outbox,
             find,
             self.uploads,
@@ -356,27 +379,6 @@ class Shipmate:
             await self.store.reconcile()
         except StorageError as error:
             log.warning("lists and search are not up to date: %s", error)
-
-
-class Opening:
-    """A workspace about to be opened: awaited, it is open; entered, it is closed at the end as well."""
-
-    def __init__(self, work: Callable[[], Coroutine[Any, Any, Shipmate]]) -> None:
-        self._work = work
-        self._ship: Shipmate | None = None
-
-    def __await__(self) -> Generator[Any, Any, Shipmate]:
-        return self._work().__await__()
-
-    async def __aenter__(self) -> Shipmate:
-        self._ship = await self
-        return self._ship
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._ship is not None:
-            await self._ship.close()
 
 
 def _warn(findings: Sequence[Finding]) -> None:

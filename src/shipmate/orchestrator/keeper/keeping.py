@@ -17,6 +17,7 @@ from shipmate.orchestrator.keeper.socket import Socket
 from shipmate.orchestrator.lane.lanes import LocalKeeper
 from shipmate.store.port import InboxRow
 from shipmate.values.event import IngressEvent, Outcome
+from shipmate.orchestrator.keeper.health import Health
 
 # How long another keeper may take to answer while it starts, leaves, or is halted.
 PATIENCE_SECONDS = 30.0
@@ -69,6 +70,11 @@ class Keeping:
         """Wait until this process has nothing to work on; one that is attached never has."""
         if self._local is not None:
             await self._local.lanes.idle()
+
+    async def health(self) -> Health:
+        """Return what goes on, as far as this process knows."""
+        await self._current()
+        return Health(engine="files", running=len(self.runs()))
 
     async def open(self) -> None:
         """Keep, or attach to whoever keeps; from then on stand ready to take over."""
