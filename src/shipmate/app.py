@@ -34,6 +34,7 @@ from shipmate.models.port import Model
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import LocalFeed, Receipt
 from shipmate.orchestrator.keeper.keeping import Keeping
+from shipmate.orchestrator.keeper.opening import Opening
 from shipmate.orchestrator.keeper.port import Engine
 from shipmate.orchestrator.keeper.socket import Socket
 from shipmate.orchestrator.keeper.unix_socket import UnixSocket
@@ -47,13 +48,12 @@ from shipmate.store.file_store import open_store
 from shipmate.store.port import Store
 from shipmate.thread.log import FileLog, Log
 from shipmate.thread.service import Thread, ThreadService
+from shipmate.tools.exec.recovery import take_up
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
-from shipmate.tools.file.change.changeset import recover
 from shipmate.tools.file.sharing import Shares
 from shipmate.tools.toolset import AnyTool, Toolset, default_servers, default_toolset
 from shipmate.values.adapter_event import AdapterEvent, HeardEvent
 from shipmate.values.event import IngressEvent, surface_of
-from shipmate.orchestrator.keeper.opening import Opening
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.crew import Crew
 from shipmate.workspace.disk.disk import DISK, Disk
@@ -171,7 +171,7 @@ class Shipmate:
 
         What a process left unfinished is taken up. While another process keeps the workspace, its model and
         tools answer; the ones given here do when this process keeps. One that soon ends begins no task by
-        the clock: it does not keep time. The role is what a process does in a fleet, where the workspace is one.
+        the clock: it does not keep time. In a fleet the role says what a process does.
         """
         return Opening(lambda: cls._open(root, model, environ, toolset, keeps_time, role))
 
@@ -302,7 +302,10 @@ class Shipmate:
         return keeper
 
     def assemble(
-        self, feed: LocalFeed, make_lanes: Callable[..., Lanes] = Lanes, make_sender: Callable[..., Sender] = Sender
+        self,
+        feed: LocalFeed,
+        make_lanes: Callable[..., Lanes] = Lanes,
+        make_sender: Callable[..., Sender] = Sender,
     ) -> LocalKeeper:
         """Put together what works threads and sends; nothing begins yet."""
         delivery = self._make_delivery(feed, make_sender)
@@ -386,15 +389,3 @@ def _warn(findings: Sequence[Finding]) -> None:
     for finding in findings:
         if finding.level == "warn":
             log.warning("%s: %s%s", finding.subject, finding.message, finding.fix and f"; {finding.fix}")
-
-
-def take_up(layout: Layout) -> None:
-    """Finish what a crash cut off, and forget trials nobody can answer any more."""
-    if layout.rooms.is_dir():
-        for line in Sandbox(layout).recover():
-            log.warning("after a command that was cut off: %s", line)
-    if layout.trials.is_dir():
-        from shipmate.tools.exec.preview.trial import Trials
-
-        recover(layout)
-        Trials(layout).sweep()

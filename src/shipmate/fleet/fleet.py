@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 
+from shipmate.delivery.sender import Sender
 from shipmate.errors import StorageError
 from shipmate.fleet import fleet_frame as frames
 from shipmate.fleet.bus import NEWS, WISHES, Bus
 from shipmate.fleet.fleet_feed import RENEW_SECONDS, FleetFeed
 from shipmate.fleet.fleet_lanes import FleetLanes
 from shipmate.fleet.fleet_sender import SENDING, FleetSender
-from shipmate.orchestrator.keeper.health import Health
 from shipmate.fleet.job_loop import JobLoop
 from shipmate.fleet.job_queue import JobQueue
 from shipmate.fleet.leading import Leading
 from shipmate.fleet.role import Role
-from shipmate.delivery.sender import Sender
 from shipmate.orchestrator.feed import FeedEvent, Receipt, Run
+from shipmate.orchestrator.keeper.health import Health
 from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
-from shipmate.orchestrator.turn import message_id_of
 from shipmate.store.port import InboxRow
 from shipmate.store.postgres.database import AsyncLink
 from shipmate.store.postgres.postgres_store import PostgresStore
@@ -172,7 +170,6 @@ class Fleet:
         member = await self._queue.member_of(link, row.event.thread_id)
         await self._queue.enqueue(link, row.event.thread_id, member or row.event.member or CAPTAIN)
 
-
     async def _try_later(self, thread_id: str, seconds: float) -> None:
         info = await self._store.threads.find(thread_id)
         await self._queue.enqueue_later(thread_id, info.member if info else CAPTAIN, seconds)
@@ -254,10 +251,7 @@ class Fleet:
         assert self._lanes is not None
         if self._loop is not None:
             self._loop.wake()
-        runs: dict[str, dict[str, list[InboxRow]]] = defaultdict(lambda: defaultdict(list))
-        for row in await self._store.inbox.running():
-            runs[row.event.thread_id][str(row.run_id)].append(row)
-        self.feed.replace_runs({name: _describe(found) for name, found in runs.items()})
+        self.feed.replace_runs(await self._queue.runs())
         if watched := self.feed.watched():
             self.bus.say(frames.WatchWish(thread_ids=watched, is_anew=True), urgent=True)
         await self._lanes.look()
@@ -270,11 +264,3 @@ class Fleet:
     async def _guard(self, work: Awaitable[None]) -> None:
         with suppress(StorageError):
             await work
-
-
-def _describe(runs: dict[str, list[InboxRow]]) -> Run:
-    run_id, rows = next(iter(runs.items()))
-    answers = frozenset(row.event.message_id for row in rows)
-    return Run(run_id=run_id, answers=answers, message_id=message_id_of(run_id))
-
-

@@ -1,4 +1,4 @@
-"""The feed of a process in a fleet: its own runs, and those of others as far as somebody watches them here."""
+"""The feed of a process in a fleet: its own runs, and those of others that somebody watches here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lanes of a process in a fleet: events wait in the database, and each thread is worked where its job is."""
+"""The lanes of a process in a fleet: events wait in the database; a thread is worked where its job is."""
 
 from __future__ import annotations
 
@@ -120,7 +120,6 @@ class FleetLanes(Lanes):
         super()._report(thread_id, error)
 
     def _tell_waiting(self, thread_id: ThreadId, outcome: Outcome) -> None:
-        """Let those who wait go on waiting while another process takes the thread up; tell them at the end."""
+        """Let those who wait go on waiting while the thread is taken up again; tell them at the end."""
         if self._is_closing:
             super()._tell_waiting(thread_id, outcome)
-

@@ -9,8 +9,10 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from shipmate.orchestrator.keeper.health import FleetProcess, Health
 from shipmate.fleet.role import Role
+from shipmate.orchestrator.feed import Run
+from shipmate.orchestrator.keeper.health import FleetProcess, Health
+from shipmate.orchestrator.turn import message_id_of
 from shipmate.store.migration import read_statements
 from shipmate.store.postgres.database import AsyncLink, PostgresDatabase
 
@@ -53,7 +55,9 @@ class JobQueue:
         """Return where this process hears of jobs."""
         if not self._role.works:
             return []
-        return [ANY_QUEUE] if self._role.members is None else [ONE_QUEUE + each for each in self._role.members]
+        return (
+            [ANY_QUEUE] if self._role.members is None else [ONE_QUEUE + each for each in self._role.members]
+        )
 
     async def enqueue(self, link: AsyncLink, thread_id: str, member: str) -> None:
         """Have a thread worked, in the transaction of what there is to do."""
@@ -96,11 +100,11 @@ class JobQueue:
     async def finish(self, job: Job) -> None:
         """Take a job away; one that another process has taken over is left alone."""
         if job.task == RUN:
-            await self._ask("finish", id=job.id)
+            await self._ask("finish", id=job.id, lock=job.thread_id)
             return
 
         async def ring(link: AsyncLink) -> None:
-            await link.execute(self._sql["finish"], {"id": job.id, "worker_id": self._worker_id})
+            await link.execute(self._sql["finish"], {"id": job.id, "worker_id": self._worker_id, "lock": ""})
             await self.enqueue(link, job.thread_id, job.member)
 
         await self._database.run(ring)
@@ -139,12 +143,12 @@ class JobQueue:
         await self._database.run(work)
 
     async def tick(self) -> tuple[bool, bool]:
-        """Say that this process lives; return whether it is on the list, and whether another one is silent."""
+        """Say that this process lives; return whether it is known, and whether another is silent."""
         ((known, silent),) = await self._ask("tick", grace=GRACE_SECONDS)
         return bool(known), bool(silent)
 
     async def reap(self, frozen_seconds: float) -> list[str]:
-        """Take over from processes that are dead; end the sessions of those that are frozen. List the dead."""
+        """Take over from dead processes, and end the sessions of frozen ones; list the dead."""
         await self._ask("end_frozen", limit=frozen_seconds)
 
         async def work(link: AsyncLink) -> list[str]:
@@ -183,6 +187,14 @@ class JobQueue:
             unserved=sorted(alone),
             stranded=[row[0] for row in stranded],
         )
+
+    async def runs(self) -> dict[str, Run]:
+        """Return the runs in flight, by thread, as the stored rows say."""
+        found: dict[str, Run] = {}
+        for thread_id, run_id, answers in await self._ask("runs"):
+            run = Run(run_id=run_id, answers=frozenset(answers), message_id=message_id_of(run_id))
+            found.setdefault(thread_id, run)
+        return found
 
     async def ensure(self, threads: Mapping[str, str]) -> None:
         """Let threads with open events be worked to which no job leads: they came with an import."""

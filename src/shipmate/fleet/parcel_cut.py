@@ -53,7 +53,7 @@ class Unpacking:
     def take(self, payload: str) -> tuple[str, list[frames.Said]]:
         """Return who speaks and what was said; nothing while pieces are missing."""
         head, _, body = payload.partition("\n")
-        sender, serial, place, count = head.split(" ")
+        sender, _, place, count = head.split(" ")
         if count == "1":
             return sender, frames.decode(body.encode())
         pieces = self._pieces.setdefault(sender, [])

@@ -16,7 +16,13 @@ VALUES (%(queue)s, %(task)s, jsonb_build_object('thread', %(thread_id)s::text),
 RETURNING id;
 
 -- name: finish
-DELETE FROM procrastinate_jobs WHERE id = %(id)s AND status = 'doing' AND worker_id = %(worker_id)s RETURNING id;
+-- With it go the jobs of rows that were done along with its own. A job and its row are written as one: whoever
+-- sees no open row sees no job that is still needed.
+DELETE FROM procrastinate_jobs
+WHERE id = %(id)s AND status = 'doing' AND worker_id = %(worker_id)s
+    OR lock = %(lock)s AND status = 'todo'
+        AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.thread_id = %(lock)s AND is_open)
+RETURNING id;
 
 -- name: put_back
 UPDATE procrastinate_jobs SET status = 'todo', worker_id = NULL
@@ -90,3 +96,7 @@ SELECT member FROM thread WHERE thread_id = %(thread_id)s AND NOT binned AND mem
 UNION ALL
 SELECT convert_from(data, 'UTF8')::jsonb ->> 'member' FROM mark WHERE thread_id = %(thread_id)s
 LIMIT 1;
+
+-- name: runs
+SELECT thread_id, run_id, array_agg(convert_from(message_id, 'UTF8'))
+FROM inbox WHERE is_open AND run_id IS NOT NULL GROUP BY thread_id, run_id ORDER BY min(seq);

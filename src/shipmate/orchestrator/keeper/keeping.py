@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 from shipmate.errors import KeeperError, ShipmateError
 from shipmate.orchestrator.feed import HANDED_OVER, FeedEvent, Receipt, Run
 from shipmate.orchestrator.keeper.attached import AttachedKeeper, KeeperGoneError
+from shipmate.orchestrator.keeper.health import Health
 from shipmate.orchestrator.keeper.listener import Listener
 from shipmate.orchestrator.keeper.port import Keeper
 from shipmate.orchestrator.keeper.socket import Socket
 from shipmate.orchestrator.lane.lanes import LocalKeeper
 from shipmate.store.port import InboxRow
 from shipmate.values.event import IngressEvent, Outcome
-from shipmate.orchestrator.keeper.health import Health
 
 # How long another keeper may take to answer while it starts, leaves, or is halted.
 PATIENCE_SECONDS = 30.0

@@ -7,9 +7,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from shipmate.orchestrator.feed import FeedEvent, Receipt, Run
+from shipmate.orchestrator.keeper.health import Health
 from shipmate.store.port import InboxRow
 from shipmate.values.event import IngressEvent
-from shipmate.orchestrator.keeper.health import Health
 
 
 class Keeper(Protocol):
@@ -48,9 +48,9 @@ class Engine(Keeper, Protocol):
     """What works the threads of a workspace, as one process takes part in it: the whole of what one must do.
 
     `receive` stores an event, tells a repeat from a new one and sees that its thread is worked, all at once.
-    From `open` to `close` this process takes part: it may work threads, in their order and each by one process
-    at a time, and it begins tasks by the clock where no other does. `watch` brings what runs tell, wherever
-    they go on.
+    From `open` to `close` this process takes part: it may work threads, in their order and each by one
+    process at a time, and it begins tasks by the clock where no other does. `watch` brings what runs tell,
+    wherever they go on.
     """
 
     # The threads that were found unfinished.
