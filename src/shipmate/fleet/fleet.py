@@ -50,13 +50,11 @@ class Fleet:
         *,
         version: str,
         keeps_time: bool = True,
-        frozen_seconds: float = FROZEN_SECONDS,
     ) -> None:
         self._store = store
         self._role = role
         self._assemble = assemble
         self._keeps_time = keeps_time
-        self._frozen_seconds = frozen_seconds
         self._queue = JobQueue(store.database, role, version)
         self.feed = FleetFeed()
         self.leading = Leading(store.database)
@@ -212,7 +210,7 @@ class Fleet:
                     log.warning("this process was taken for dead; it begins anew")
                     await self._queue.register()
                 if is_any_silent and self._role.works:
-                    for worker in await self._queue.reap(self._frozen_seconds):
+                    for worker in await self._queue.reap(FROZEN_SECONDS):
                         log.warning("%s is gone; its threads go on elsewhere", worker)
             except StorageError as error:
                 log.info("the fleet is not seen: %s", error)
