@@ -38,7 +38,8 @@ def engine(request: pytest.FixtureRequest) -> str:
 async def address(engine: str, request: pytest.FixtureRequest) -> str | None:
     if engine == "files":
         return None
-    address = request.getfixturevalue("postgres")
+    # What the database has confirmed it must still know when it comes back.
+    address = f"{request.getfixturevalue('postgres')}&options=-c%20synchronous_commit%3Don"
     database = PostgresDatabase(address)
     await database.open()
     await migrate(database)
@@ -80,3 +81,30 @@ async def test_everything_said_is_answered_once_and_in_order(
         assert set(storm.new.values()) == {1}
         assert storm.overlaps() == []
     assert await find_wrong(tmp_path, address) == []
+
+
+async def test_nothing_is_lost_or_doubled_when_processes_die_freeze_or_lose_the_database(
+    tmp_path: Path, engine: str, address: str | None, request: pytest.FixtureRequest
+) -> None:
+    chance = random.Random(os.environ.get("SHIPMATE_SEED", "2"))
+    async with raging(tmp_path, address, chance, ENGINES[engine], pause=0.05) as storm:
+        talking = asyncio.gather(*(storm.talk(number, MESSAGES) for number in range(THREADS)))
+        for trouble in range(max(1, THREADS // 20)):
+            await storm.said(chance.randint(5, 15))
+            victim = await storm.kill()
+            await storm.start(victim.kind)
+            # Longer than a process may be silent: where others can, they go on with its threads.
+            await storm.freeze(lambda: asyncio.sleep(2.5))
+            if engine == "postgresql" and trouble % 2 == 0:
+                await restart(request.getfixturevalue("postgres_server"))
+        await talking
+        await everything(storm)
+        assert storm.overlaps() == []
+    assert await find_wrong(tmp_path, address) == []
+
+
+async def restart(server: PostgresServer) -> None:
+    """Let the database go away as if it was killed, and come back."""
+    if server.is_ours:
+        await asyncio.to_thread(server.stop, mode="immediate")
+        await asyncio.to_thread(server.start)

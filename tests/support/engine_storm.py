@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import multiprocessing
 import os
 import random
@@ -21,7 +22,9 @@ from tests.support.engine_child import CALLS
 from tests.support.wait import LONG
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["tests.support.engine_child", "shipmate.fleet.boarding", "procrastinate.manager"])
+_context.set_forkserver_preload(
+    ["tests.support.engine_child", "shipmate.fleet.boarding", "procrastinate.manager"]
+)
 
 
 class Child:
@@ -83,6 +86,7 @@ class Storm:
         self._acks: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._ends: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self.new: dict[str, int] = defaultdict(int)
+        self._news = asyncio.Event()
         self.repeats = 0
 
     async def start(self, kind: str) -> Child:
@@ -104,6 +108,7 @@ class Storm:
         elif what == "ack":
             self._acks[words[0]].set()
             self.new[words[0]] += words[1]
+            self._news.set()
         elif words[1] == "replied":
             self._ends[words[0]].set()
 
@@ -111,6 +116,13 @@ class Storm:
         """Say one thing after the other in a thread, each one to five times."""
         for number in range(1, messages + 1):
             await self._say(f"cli:dm:t{thread}", f"m{thread}.{number}", f"say {thread}.{number}")
+
+    async def said(self, count: int) -> None:
+        """Wait until so many more things were taken in."""
+        until = len(self.new) + count
+        while len(self.new) < until and len(self.new) < len(self._acks):
+            self._news.clear()
+            await self._news.wait()
 
     async def _say(self, *words: str) -> None:
         times = self._chance.randint(1, 5)
@@ -163,10 +175,12 @@ class Storm:
             victim.signal(signal.SIGCONT)
 
     def overlaps(self) -> list[str]:
-        """List the threads in which two runs asked a model at once, leaving out processes that were cut off."""
+        """List the threads in which two runs asked a model at once; processes that were cut off are left out."""
         open_calls: dict[str, str] = {}
         found: list[str] = []
-        for line in sorted((self._folder / CALLS).read_text().splitlines(), key=lambda each: int(each.split()[4])):
+        for line in sorted(
+            (self._folder / CALLS).read_text().splitlines(), key=lambda each: int(each.split()[4])
+        ):
             what, thread, run, pid, _ = line.split()
             if int(pid) in self.cut:
                 continue
@@ -213,7 +227,7 @@ def check_thread(messages: list[UIMessage], thread: int, count: int) -> list[str
     said = [text_of(each) for each in messages if each["role"] == "user"]
     wrong = [] if said == [f"say {thread}.{number}" for number in range(1, count + 1)] else [f"said {said}"]
     last = ""
-    for before, each in zip(messages, messages[1:], strict=False):
+    for before, each in itertools.pairwise(messages):
         if each["role"] != "assistant":
             continue
         if before["role"] == "user":

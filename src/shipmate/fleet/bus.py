@@ -92,7 +92,7 @@ class Bus:
             self._is_urgent.clear()
             try:
                 await self._flush()
-            except StorageError as error:
+            except (StorageError, psycopg.Error) as error:
                 # News that nobody hears stand in the tables.
                 log.info("nobody was told: %s", error)
                 await asyncio.sleep(RETRY_SECONDS)

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 
+import psycopg
+
 from shipmate.delivery.sender import Sender
 from shipmate.errors import StorageError
 from shipmate.fleet import fleet_frame as frames
@@ -212,7 +214,7 @@ class Fleet:
                 if is_any_silent and self._role.works:
                     for worker in await self._queue.reap(FROZEN_SECONDS):
                         log.warning("%s is gone; its threads go on elsewhere", worker)
-            except StorageError as error:
+            except (StorageError, psycopg.Error) as error:
                 log.info("the fleet is not seen: %s", error)
             await asyncio.sleep(TICK_SECONDS)
 
@@ -248,7 +250,7 @@ class Fleet:
     async def _look(self) -> None:
         assert self._lanes is not None
         if self._loop is not None:
-            self._loop.wake()
+            self._loop.catch_up()
         self.feed.replace_runs(await self._queue.runs())
         if watched := self.feed.watched():
             self.bus.say(frames.WatchWish(thread_ids=watched, is_anew=True), urgent=True)
@@ -260,5 +262,8 @@ class Fleet:
         task.add_done_callback(self._tasks.discard)
 
     async def _guard(self, work: Awaitable[None]) -> None:
-        with suppress(StorageError):
+        # The process edge: what breaks is logged, and done again by whoever looks next.
+        try:
             await work
+        except (StorageError, psycopg.Error) as error:
+            log.info("something of the fleet is done again later: %s", error)

@@ -6,12 +6,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
+import psycopg
+
 from shipmate.errors import FencedError, StorageError
 from shipmate.fleet import fleet_frame as frames
 from shipmate.fleet.bus import Bus
 from shipmate.fleet.fleet_feed import FleetFeed
 from shipmate.orchestrator.lane.lane import Lane
-from shipmate.orchestrator.lane.lanes import Lanes
+from shipmate.orchestrator.lane.lanes import WITHDRAWN, Lanes
 from shipmate.store.port import InboxRow, Store
 from shipmate.thread.service import ThreadService
 from shipmate.values.event import Outcome
@@ -86,8 +88,9 @@ class FleetLanes(Lanes):
         waiting = self._waiting.get(ThreadId.parse(thread_id), {})
         for found in [waiting[seq] for seq in seqs if seq in waiting]:
             row = await self._store.inbox.find(found.row.event)
-            if row is not None and row.outcome is not None:
-                super()._finished([row], row.outcome)
+            outcome = WITHDRAWN if row is not None and row.status == "withdrawn" else row and row.outcome
+            if row is not None and outcome is not None:
+                super()._finished([row], outcome)
 
     async def look(self) -> None:
         """Look what became of everything that is waited for here."""
@@ -100,7 +103,7 @@ class FleetLanes(Lanes):
             try:
                 await self.look()
                 await self._store.threads.catch_up()
-            except StorageError as error:
+            except (StorageError, psycopg.Error) as error:
                 log.info("outcomes are looked for again: %s", error)
 
     def _wake(self, thread_id: ThreadId) -> None:

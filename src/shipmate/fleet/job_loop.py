@@ -6,6 +6,8 @@ import asyncio
 import logging
 from contextlib import suppress
 
+import psycopg
+
 from shipmate.errors import StorageError
 from shipmate.fleet.fleet_lanes import FleetLanes
 from shipmate.fleet.job_queue import TIMER, Job, JobQueue
@@ -27,6 +29,8 @@ class JobLoop:
         self._jobs: dict[asyncio.Task[None], Job] = {}
         self._woken = asyncio.Event()
         self._is_leaving = False
+        # Whether a job may have been given to this process that it never heard of.
+        self._is_behind = False
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
@@ -35,6 +39,11 @@ class JobLoop:
 
     def wake(self) -> None:
         """Hear that there may be a job."""
+        self._woken.set()
+
+    def catch_up(self) -> None:
+        """Hear that the database was away, and answers with it."""
+        self._is_behind = True
         self._woken.set()
 
     async def stop(self, patience: float) -> None:
@@ -61,11 +70,16 @@ class JobLoop:
         while True:
             self._woken.clear()
             try:
+                if self._is_behind:
+                    await self._queue.put_back_others(self._jobs.values())
+                    self._is_behind = False
                 while len(self._jobs) < self._concurrency and (job := await self._queue.fetch()) is not None:
                     self._start(job)
-            except StorageError as error:
+            # A process that was taken for dead has no number any more, until it begins anew.
+            except (StorageError, psycopg.Error) as error:
                 log.info("no job can be taken: %s", error)
                 await asyncio.sleep(RETRY_SECONDS)
+                self._is_behind = True
                 continue
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_SECONDS):
@@ -92,14 +106,14 @@ class JobLoop:
                         break
                     await self._queue.finish(job)
                     return
-                except StorageError as error:
+                except (StorageError, psycopg.Error) as error:
                     log.info("%s waits for the database: %s", job.thread_id, error)
                 await asyncio.sleep(RETRY_SECONDS)
                 # Meanwhile another process may have taken it over.
-                with suppress(StorageError):
+                with suppress(StorageError, psycopg.Error):
                     if not await self._queue.owns(job):
                         return
         finally:
             if self._is_leaving:
-                with suppress(StorageError):
+                with suppress(StorageError, psycopg.Error):
                     await self._queue.put_back(job)
