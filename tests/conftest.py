@@ -3,10 +3,14 @@ from __future__ import annotations
 import math
 import signal
 from collections.abc import Generator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.search import load_profile
+
+if TYPE_CHECKING:
+    from tests.support.postgres import PostgresServer
 
 # Before any test module is imported: decorators take over what holds then.
 load_profile()
@@ -24,3 +28,19 @@ def quick_disk() -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pace, "SLOW", math.inf)
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Generator[PostgresServer]:
+    """Run a real PostgreSQL for as long as this process tests."""
+    from tests.support.postgres import running_server
+
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres(postgres_server: PostgresServer) -> Generator[str]:
+    """Give the address of an empty database that is the test's own."""
+    with postgres_server.database() as address:
+        yield address
