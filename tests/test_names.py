@@ -27,6 +27,7 @@ NAMED_AFTER_A_THING = (
     "server/routes/schedule",
     "store/sqlite",
     "store/journal",
+    "store/postgres",
 )
 CROWD = 15
 # A function's docstring says what it returns or does, a class's what it is.
