@@ -44,3 +44,22 @@ def postgres(postgres_server: PostgresServer) -> Generator[str]:
     """Give the address of an empty database that is the test's own."""
     with postgres_server.database() as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def postgres_made(postgres_server: PostgresServer) -> Generator[str]:
+    """Give the address of a database with all tables, which tests share."""
+    from tests.support.postgres import make_tables
+
+    with postgres_server.database() as address:
+        make_tables(address)
+        yield address
+
+
+@pytest.fixture
+def postgres_tables(postgres_made: str) -> str:
+    """Give the address of a database with all tables and nothing in them."""
+    from tests.support.postgres import empty_tables
+
+    empty_tables(postgres_made)
+    return postgres_made

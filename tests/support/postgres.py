@@ -6,6 +6,7 @@ is waited for on its disk: no test cuts the power.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import shutil
@@ -13,12 +14,16 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
+
+from shipmate.store.postgres.database import PostgresDatabase
+from shipmate.store.postgres.schema import migrate
 
 VARIABLE = "SHIPMATE_TEST_POSTGRES"
 # The server refuses to be run by root; this user owns nothing and is everywhere.
@@ -30,6 +35,12 @@ full_page_writes = off
 max_connections = 200
 shared_buffers = 32MB
 listen_addresses = ''
+"""
+EMPTY = b"""
+DO $$ BEGIN EXECUTE (
+    SELECT 'TRUNCATE ' || string_agg(quote_ident(tablename), ', ') || ' RESTART IDENTITY'
+    FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migration'
+); END $$
 """
 _numbers = itertools.count(1)
 
@@ -116,6 +127,28 @@ def running_server() -> Generator[PostgresServer]:
             server.stop(mode="immediate")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def make_tables(address: str) -> None:
+    """Bring a database to this version."""
+
+    async def migrated() -> None:
+        database = PostgresDatabase(address)
+        await database.open()
+        try:
+            await migrate(database)
+        finally:
+            await database.close()
+
+    # A loop may be running here already.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: asyncio.run(migrated())).result()
+
+
+def empty_tables(address: str) -> None:
+    """Take everything out of a database but its version."""
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(EMPTY)
 
 
 def _find_programs(folder: Path) -> Path:
