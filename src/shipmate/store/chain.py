@@ -12,6 +12,7 @@ import re
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 from shipmate.errors import StorageError
 from shipmate.store.verification import (
@@ -49,6 +50,14 @@ FILE_NAME = re.compile(r"(\d{10})-\d{4}-\d{2}\.jsonl")
 FILE_LIMIT = 2 * 1024 * 1024
 HEAD = re.compile(rb"(\d{20}) ([0-9a-f]{64})\n")
 TAIL = 8 * 1024
+
+
+class ChainedLog(Protocol):
+    """A log of entries chained by hashes, wherever it is kept; what is appended is durable."""
+
+    def append(self, entry: JsonObject) -> JsonObject: ...
+    def backward(self) -> Iterator[JsonObject]: ...
+    def verify(self) -> Verification: ...
 
 
 class Chain:

@@ -83,7 +83,7 @@ class PostgresDatabase:
         options = f"{given.get('options', '')} {OPTIONS}".strip()
         known = {"connect_timeout": CONNECT_SECONDS, "application_name": "shipmate", **ALIVE, **given}
         self._conninfo = make_conninfo("", **{**known, "options": options})
-        self._pool: AsyncConnectionPool[AsyncLink] = AsyncConnectionPool(
+        self.pool: AsyncConnectionPool[AsyncLink] = AsyncConnectionPool(
             self._conninfo,
             kwargs={"autocommit": True},
             min_size=1,
@@ -101,11 +101,11 @@ class PostgresDatabase:
         """Connect; raise StorageError when the database cannot be reached."""
         # The pool tries on behind our back; whether the address is right is said at once.
         await (await self.connect()).close()
-        await self._pool.open()
+        await self.pool.open()
 
     async def close(self) -> None:
         """Close every connection."""
-        await self._pool.close()
+        await self.pool.close()
         with self._link_lock:
             if self._link is not None:
                 self._link.close()
@@ -122,7 +122,7 @@ class PostgresDatabase:
     async def transaction(self) -> AsyncGenerator[AsyncLink]:
         """Hold a connection in a transaction; what breaks off is said, and nothing of it stands."""
         try:
-            async with self._pool.connection(BUSY_PATIENCE) as link, link.transaction():
+            async with self.pool.connection(BUSY_PATIENCE) as link, link.transaction():
                 yield link
         except PoolTimeout as error:
             raise self._refuse_busy(error) from error
@@ -136,7 +136,7 @@ class PostgresDatabase:
             done: list[Result] = []
             number = ""
             try:
-                async with self._pool.connection(min(trying.left, BUSY_PATIENCE)) as link:
+                async with self.pool.connection(min(trying.left, BUSY_PATIENCE)) as link:
                     if reads:
                         return self._back(await work(link))
                     async with link.transaction():
@@ -179,6 +179,21 @@ class PostgresDatabase:
                         return self._back(done[0])
                 time.sleep(trying.wait())
 
+    @contextmanager
+    def holding(self, statement: bytes) -> Generator[None]:
+        """Hold a lock that a statement takes; all that is done meanwhile is one transaction."""
+        with self._link_lock:
+            number = ""
+            self.do(lambda _: None)
+            try:
+                with self._connected() as link, link.transaction():
+                    link.execute(statement)
+                    yield
+                    number = _first(link.execute(NUMBER).fetchone())
+            except psycopg.OperationalError as error:
+                if self._depth or not number or not self.do(lambda _: self._stands(number)):
+                    raise self._refuse(error) from error
+
     async def rows(self, statement: bytes, values: Values | None = None) -> Sequence[tuple[Any, ...]]:
         """Ask something."""
 
@@ -210,7 +225,7 @@ class PostgresDatabase:
         """Return whether a transaction whose end was not heard of stands."""
         while True:
             with contextlib.suppress(psycopg.OperationalError):
-                async with self._pool.connection(min(trying.left, BUSY_PATIENCE)) as link:
+                async with self.pool.connection(min(trying.left, BUSY_PATIENCE)) as link:
                     found = _first(await (await link.execute(STATUS, [number])).fetchone())
                 if found != "in progress":
                     return found == "committed"
@@ -242,7 +257,7 @@ class PostgresDatabase:
 
     def _refuse_busy(self, error: PoolTimeout) -> StorageError:
         return StorageError(
-            f"no connection to {self.name} was to be had: all {self._pool.max_size} are busy, or it is away "
+            f"no connection to {self.name} was to be had: all {self.pool.max_size} are busy, or it is away "
             f"({error}). Try again, or let fewer runs go on at once."
         )
 

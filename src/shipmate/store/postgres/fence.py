@@ -64,8 +64,11 @@ class Fences:
         return FencedError(f"another worker has taken {thread_id} over, so nothing more is written here")
 
     async def open(self) -> None:
-        """Let others see that this process lives, under its worker's name, and what it holds."""
-        await self._connected()
+        """Let others see that this process lives, and what it holds; called again, see to it that they do."""
+        try:
+            await (await self._connected()).execute(b"SELECT 1")
+        except psycopg.OperationalError:
+            await self._connected()
 
     async def close(self) -> None:
         """End the connection, and with it every lock."""

@@ -93,6 +93,11 @@ class PostgresInbox:
         """List the threads that have open rows."""
         return [name for (name,) in await self._database.rows(self._sql["threads"])]
 
+    async def running(self) -> list[InboxRow]:
+        """List what is worked on, in all threads."""
+        found = await self._database.rows(self._sql["running"])
+        return [_decoder.decode(data).row for (data,) in found]
+
     async def hear(self, row: InboxRow, event: IngressEvent) -> InboxRow:
         """Keep what a spoken message turned out to say, in its place; return the row as it is now."""
         encode_event(event)

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from shipmate.errors import StorageError
 from shipmate.store.journal.outbox import LASTING_REMEMBERED, REMEMBERED, UNCERTAIN
 from shipmate.store.journal.outbox_line import (
     Change,
@@ -94,8 +95,16 @@ class PostgresOutbox:
         return found[0] if found else None
 
     async def begin(self, row: OutboxRow) -> OutboxRow:
-        """Put down that a send begins."""
-        return await self._change(row, lambda now: Send(id=row.id, at=timestamp(now)))
+        """Put down that a send begins; raise StorageError when another process has begun it."""
+
+        async def work(link: AsyncLink) -> OutboxRow:
+            now = await self._forget(link)
+            send = await self._find(link, "get_locked", {"id": row.id})
+            if send is None or send.row.attempts != row.attempts:
+                raise StorageError(f"another process sends message {row.id} already")
+            return (await self._put(link, apply_to_send(send, Send(id=row.id, at=timestamp(now))))).row
+
+        return await self._database.run(work)
 
     async def shown(self, row: OutboxRow, receipt: str | None, error: str | None = None) -> None:
         """Record what the platform calls a preview; None when it is not there, or with an error may be."""

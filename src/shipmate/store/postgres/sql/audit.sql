@@ -21,7 +21,13 @@ ORDER BY 1;
 -- name: lines
 SELECT line FROM audit_entry WHERE worker = %(worker)s ORDER BY seq;
 
+-- name: one
+SELECT line FROM audit_entry WHERE worker = %(worker)s AND seq = %(seq)s;
+
+-- name: now
+SELECT clock_timestamp();
+
 -- name: backward
-SELECT line FROM audit_entry
+SELECT at, worker, seq, line FROM audit_entry
 WHERE %(at)s::text IS NULL OR (at, worker, seq) < (%(at)s, %(worker)s, %(seq)s)
 ORDER BY at DESC, worker DESC, seq DESC LIMIT %(limit)s;

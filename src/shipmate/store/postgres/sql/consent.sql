@@ -14,10 +14,7 @@ ON CONFLICT (id) DO UPDATE SET thread_id = excluded.thread_id, status = excluded
 SELECT data FROM approval WHERE id = %(id)s;
 
 -- name: lock
-SELECT pg_advisory_lock(hashtextextended('approvals', 0));
-
--- name: unlock
-SELECT pg_advisory_unlock(hashtextextended('approvals', 0));
+SELECT pg_advisory_xact_lock(hashtextextended('approvals', 0));
 
 -- name: list
 SELECT id FROM approval
@@ -49,3 +46,6 @@ WHERE %(every)s OR revoked_at IS NULL ORDER BY created_at, id;
 
 -- name: revoke
 UPDATE consent_grant SET revoked_at = %(at)s WHERE id = %(id)s AND revoked_at IS NULL;
+
+-- name: changed
+SELECT nextval('revision');

@@ -22,6 +22,9 @@ SELECT data FROM inbox WHERE is_open AND thread_id = %(thread_id)s ORDER BY seq;
 -- name: threads
 SELECT thread_id FROM inbox WHERE is_open GROUP BY thread_id ORDER BY min(seq);
 
+-- name: running
+SELECT data FROM inbox WHERE is_open AND run_id IS NOT NULL ORDER BY seq;
+
 -- name: open_by_seq
 SELECT data FROM inbox WHERE is_open AND seq = ANY(%(seqs)s) ORDER BY seq FOR UPDATE;
 
