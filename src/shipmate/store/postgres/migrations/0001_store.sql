@@ -201,5 +201,12 @@ CREATE TABLE kept_line (
 );
 CREATE INDEX kept_by_time ON kept_line (at);
 
+-- What was brought in from files, and how the file was then.
+CREATE TABLE moved (
+    name text COLLATE "C" PRIMARY KEY,
+    stamp text COLLATE "C" NOT NULL,
+    lines bigint NOT NULL DEFAULT 0
+);
+
 -- Counts whatever lists show.
 CREATE SEQUENCE revision;
