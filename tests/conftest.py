@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 from collections.abc import Generator
 from typing import TYPE_CHECKING
@@ -63,3 +64,12 @@ def postgres_tables(postgres_made: str) -> str:
 
     empty_tables(postgres_made)
     return postgres_made
+
+
+@pytest.fixture(autouse=os.environ.get("SHIPMATE_TEST_STORE") == "postgres")
+def fleet_store(postgres_tables: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Let workspaces keep all in PostgreSQL: in every test when `SHIPMATE_TEST_STORE=postgres`."""
+    monkeypatch.setenv("SHIPMATE_STORE", postgres_tables)
+    # Tests that open a workspace with an environment of their own are meant as well.
+    monkeypatch.setattr("shipmate.app.find_address", lambda *_: postgres_tables)
+    return postgres_tables

@@ -34,6 +34,7 @@ ROOMS = (
     ("crew",),
     ("delivery",),
     ("adapters",),
+    ("residence",),
     ("app",),
     ("rehearsal",),
     ("testing",),

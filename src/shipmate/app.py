@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shipmate.adapters.adapter_registry import AdapterRegistry
 from shipmate.approvals.reply.suggest import Suggester
@@ -42,11 +42,9 @@ from shipmate.orchestrator.lane.lane import Lane
 from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
 from shipmate.orchestrator.lane.owner import model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
+from shipmate.residence import Residence, find_address, open_residence, reside_in_files
 from shipmate.speech.speech import Speech
-from shipmate.store.allowance import Allowance
-from shipmate.store.file_store import open_store
 from shipmate.store.port import Store
-from shipmate.thread.log import FileLog, Log
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.tools.exec.recovery import take_up
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
@@ -61,7 +59,6 @@ from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.member import captain_of
-from shipmate.workspace.upload import UploadFolder, Uploads
 
 if TYPE_CHECKING:
     from shipmate.fleet.role import Role
@@ -88,7 +85,7 @@ class Shipmate:
         socket: Socket | None = None,
         keeps_time: bool = True,
         make_engine: Callable[[Shipmate], Engine] | None = None,
-        log: Log | None = None,
+        residence: Residence | None = None,
     ) -> None:
         self.layout = layout
         self.loaded = loaded
@@ -108,7 +105,8 @@ class Shipmate:
             toolset=toolset,
             make_crew_tools=self._crew_tools,
         )
-        self.threads = ThreadService(log or FileLog(layout, disk))
+        self.home = home = residence or reside_in_files(layout, store, loaded.mask, disk)
+        self.threads = ThreadService(home.log)
         self.approvals = ApprovalService(
             layout,
             self.config.permissions,
@@ -120,13 +118,14 @@ class Shipmate:
             mask=loaded.mask,
             config=self.config,
             current=lambda: self.crew.loaded.config.permissions,
-            disk=disk,
+            records=home.records,
+            audit=home.audit,
         )
         self.keeper: Engine = (
             make_engine(self) if make_engine else Keeping(socket or UnixSocket(layout), self._begin_to_keep)
         )
         self.requests = RequestLog(layout, self.config.context, loaded.mask)
-        self.uploads: Uploads = UploadFolder(layout)
+        self.uploads = home.uploads
         self.adapters = AdapterRegistry(self.config.adapters)
         self.shares = Shares(layout, self.config.server, self.adapters.file_limit)
         further = self._equipping.further_tools()
@@ -139,12 +138,12 @@ class Shipmate:
             trace=trace,
             requests=self.requests,
             shares=self.shares,
-            allowance=Allowance(layout, disk),
+            allowance=home.allowance,
         )
         self.speech = Speech(self.config.speech, self.config.language, loaded.environ)
         self._disk = disk
         self._keeps_time = keeps_time
-        self.people = People(layout, self.config.people, disk)
+        self.people = People(layout, self.config.people, home.papers)
         self._reception = Reception(
             Gate(self.people, self._would_answer),
             self.people,
@@ -188,17 +187,13 @@ class Shipmate:
         layout = Layout.find(root)
         loaded = load_config(layout, environ)
         _warn(loaded.findings)
-        more: dict[str, Any] = {"model": model, "toolset": toolset, "keeps_time": keeps_time}
-        store: Store
-        if address := loaded.environ.get("SHIPMATE_STORE"):
+        home = await open_residence(layout, find_address(layout, environ), loaded.mask)
+        make = partial(cls, layout, loaded, home.store, Sandbox(layout), residence=home)
+        if home.fleet is not None:
             from shipmate.fleet.boarding import board
-            from shipmate.fleet.role import VISITOR
 
-            store, make_engine = await board(address, role or VISITOR, keeps_time=keeps_time)
-            more |= {"make_engine": make_engine, "log": store.log}
-        else:
-            store = open_store(layout)
-        ship = cls(layout, loaded, store, Sandbox(layout), **more)
+            make = partial(make, make_engine=board(home.fleet, role, keeps_time=keeps_time))
+        ship = make(model=model, toolset=toolset, keeps_time=keeps_time)
         try:
             await ship.keeper.open()
         except BaseException:
@@ -223,7 +218,7 @@ class Shipmate:
         """What became of due times, as the keeper writes it down."""
         from shipmate.store.journal.occurrence import JournalOccurrences
 
-        return JournalOccurrences(self.layout, self._disk)
+        return JournalOccurrences(self.layout, self.home.papers)
 
     @property
     def captain(self) -> Equipment:

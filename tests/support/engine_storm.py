@@ -175,7 +175,7 @@ class Storm:
             victim.signal(signal.SIGCONT)
 
     def overlaps(self) -> list[str]:
-        """List the threads in which two runs asked a model at once; processes that were cut off are left out."""
+        """List the threads in which two runs asked a model at once; those that were cut off do not count."""
         open_calls: dict[str, str] = {}
         found: list[str] = []
         for line in sorted(

@@ -86,9 +86,9 @@ class PostgresApprovals:
         """Forget a joint decision that all know of."""
         self._do("drop_joint", name=name)
 
-    def _do(self, name: str, **values: Any) -> None:
-        self._database.do(lambda link: link.execute(self._sql[name], values))
+    def _do(self, statement: str, /, **values: Any) -> None:
+        self._database.do(lambda link: link.execute(self._sql[statement], values))
 
-    def _one(self, name: str, **values: Any) -> bytes | None:
-        found = self._database.do(lambda link: link.execute(self._sql[name], values).fetchone())
+    def _one(self, statement: str, /, **values: Any) -> bytes | None:
+        found = self._database.do(lambda link: link.execute(self._sql[statement], values).fetchone())
         return None if found is None else found[0]

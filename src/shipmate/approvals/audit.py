@@ -12,7 +12,7 @@ import msgspec
 from shipmate.approvals.policy.subject import KINDS, PATH_KEYS
 from shipmate.approvals.value import Approval, Call, Verdict
 from shipmate.errors import StorageError
-from shipmate.store.chain import Chain, ChainedLog
+from shipmate.store.chain import ChainedLog, JoinedChains
 from shipmate.store.verification import Verification
 from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal_line
@@ -77,7 +77,7 @@ class Audit:
         disk: Disk = DISK,
         chain: ChainedLog | None = None,
     ) -> None:
-        self._chain = chain or Chain(layout.audit, disk)
+        self._chain = chain or JoinedChains(layout.audit, disk)
         self._mask = mask or Mask(())
 
     def append(self, entry: AuditEntry) -> None:

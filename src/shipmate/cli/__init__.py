@@ -27,11 +27,12 @@ COMMANDS = {
     "acp": "Offer the members to an editor (Agent Client Protocol).",
     "doctor": "Check the workspace and say what to mend.",
     "reindex": "Make the index of threads and search anew.",
+    "db": "Look after the PostgreSQL of a fleet; move a workspace there and back.",
 }
 # The commands that stand in inner rooms.
 ROOMS = {
     **dict.fromkeys(
-        ("init", "adopt", "context", "prompt", "tasks", "usage", "doctor", "reindex"), "workspace"
+        ("init", "adopt", "context", "prompt", "tasks", "usage", "doctor", "reindex", "db"), "workspace"
     ),
     **dict.fromkeys(("members", "people", "outbox"), "aboard"),
     "acp": "door",

@@ -1,4 +1,4 @@
-"""Open a workspace whose store is a database: its store, and this process's part in the fleet around it."""
+"""Let a process take part in the fleet around a workspace that lives in a database."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Protocol
 
 import shipmate
 from shipmate.fleet.fleet import Fleet
-from shipmate.fleet.role import Role, process_name
+from shipmate.fleet.role import VISITOR, Role
 from shipmate.orchestrator.lane.lanes import LocalKeeper
-from shipmate.store.postgres.postgres_store import PostgresStore, open_postgres_store
+from shipmate.store.postgres.postgres_store import PostgresStore
 
 
 class Assembling(Protocol):
@@ -19,13 +19,8 @@ class Assembling(Protocol):
     def assemble(self) -> Callable[..., LocalKeeper]: ...
 
 
-async def board(
-    address: str, role: Role, *, keeps_time: bool
-) -> tuple[PostgresStore, Callable[[Assembling], Fleet]]:
-    """Open the store at an address; return it, and what makes the engine of a composed workspace."""
-    store = await open_postgres_store(address, worker=process_name())
-
-    def make_engine(ship: Assembling) -> Fleet:
-        return Fleet(store, role, ship.assemble, version=shipmate.__version__, keeps_time=keeps_time)
-
-    return store, make_engine
+def board(store: PostgresStore, role: Role | None, *, keeps_time: bool) -> Callable[[Assembling], Fleet]:
+    """Return what makes the engine of a workspace; a process without a role only asks."""
+    return lambda ship: Fleet(
+        store, role or VISITOR, ship.assemble, version=shipmate.__version__, keeps_time=keeps_time
+    )

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import socket
-
 import msgspec
 
 # So many threads a process works at once unless it is told otherwise.
@@ -28,8 +24,3 @@ VISITOR = Role(name="visitor", works=False, leads=False)
 GATEWAY = Role(name="gateway", works=False, leads=True)
 ALL_IN_ONE = Role(name="all-in-one", works=True, leads=True)
 WORKER = Role(name="worker", works=True, leads=False)
-
-
-def process_name() -> str:
-    """Return a name for this start of this process, which no other has."""
-    return f"{socket.gethostname().replace(' ', '-')}-{os.getpid()}-{secrets.token_hex(3)}"

@@ -318,6 +318,10 @@ class Config(_Section, frozen=True, kw_only=True):
     delivery: DeliverySettings = DeliverySettings()
     speech: SpeechSettings = SpeechSettings()
     budget: BudgetSettings = BudgetSettings()
+    store: Annotated[
+        str,
+        Meta(description="where threads and all that must last are kept: postgresql://…; files when empty"),
+    ] = ""
     routing: Annotated[
         tuple[RouteRule, ...], Meta(description="which model answers what; the first rule that fits holds")
     ] = ()

@@ -202,8 +202,8 @@ async def test_what_closed_a_question_is_known_as_long_as_the_question(place: Pl
     told = EgressMessage(
         thread_id=ROOM, text="Allowed.", extra={"name": "c", "closes": "apr_1", "edits": "r1"}
     )
-    for place, send in enumerate((asked, told)):
-        await outbox.intend("", str(place), [send])
+    for number, send in enumerate((asked, told)):
+        await outbox.intend("", str(number), [send])
         row = await begin(outbox)
         assert row is not None
         await outbox.sent(row, "r1")

@@ -96,6 +96,11 @@ class JournalInbox:
             self._apply(line)
             return self._kept[line.seq].row, True
 
+    async def kept(self) -> list[InboxBegin | Keep]:
+        """Return the number the next event gets, and every row that is remembered."""
+        await self._ensure()
+        return [InboxBegin(next=self._next), *self._kept.values()]
+
     async def find(self, event: IngressEvent) -> InboxRow | None:
         """Return the row of an event of the same key, while it is remembered."""
         await self._ensure()
@@ -191,7 +196,7 @@ class JournalInbox:
         self._file.append(line, waits=waits)
         self._apply(line)
 
-    def _lines(self) -> list[Line]:
+    def _lines(self) -> Sequence[Line]:
         return [InboxBegin(next=self._next), *self._kept.values()]
 
     def _of_run(self, run_id: str) -> list[int]:

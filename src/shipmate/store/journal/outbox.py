@@ -98,6 +98,11 @@ class JournalOutbox:
         self._is_loaded = False
         return [send.row for send in self._sends.values()]
 
+    async def kept(self) -> list[OutboxBegin | Intend]:
+        """Return the number the next send gets, and every send that is remembered."""
+        await self._ensure()
+        return [OutboxBegin(next=self._next), *self._sends.values()]
+
     async def intend(self, run_id: str, answered: str, messages: Sequence[EgressMessage]) -> None:
         """Note what an answer sends, once; what was shown of it as a preview becomes the whole."""
         async with self._intending:

@@ -27,10 +27,12 @@ PAGE = 200
 
 
 class PostgresChain:
-    """The chains of all workers; this process appends to its own."""
+    """The chains of all workers; a process appends to its own worker's."""
 
-    def __init__(self, database: PostgresDatabase) -> None:
+    def __init__(self, database: PostgresDatabase, worker: str) -> None:
         self._database = database
+        # A machine, say: its processes append to one chain, one after the other.
+        self._worker = worker
         self._sql = statements("audit")
 
     def append(self, entry: JsonObject) -> JsonObject:
@@ -38,22 +40,20 @@ class PostgresChain:
         return self._database.do(lambda link: self._append(link, entry))
 
     def _append(self, link: Link, entry: JsonObject) -> JsonObject:
-        worker = {"worker": self._database.worker}
+        worker = {"worker": self._worker}
         link.execute(self._sql["begin"], {**worker, "hash": NOTHING.hash})
         found = link.execute(self._sql["head"], worker).fetchone()
         assert found is not None
         head = ChainLink(*found)
         at = timestamp(link.execute(self._sql["now"]).fetchone()[0])  # pyright: ignore[reportOptionalSubscript]
         last = self._last(link)
-        if words := compare_end(
-            head, last, lambda seq: self._find(link, self._database.worker, seq), begun=True
-        ):
+        if words := compare_end(head, last, lambda seq: self._find(link, self._worker, seq), begun=True):
             head = link_of(self._write(link, head, {"event": "broken", "what": words, "at": at}))
         return self._write(link, head, {"at": at, **entry})
 
     def _write(self, link: Link, end: ChainLink, entry: JsonObject) -> JsonObject:
         sealed = seal(entry, end)
-        worker, seq = self._database.worker, sealed["seq"]
+        worker, seq = self._worker, sealed["seq"]
         values = {"worker": worker, "seq": seq, "at": sealed["at"], "line": encode(sealed)}
         link.execute(self._sql["add"], values)
         link.execute(self._sql["move"], {"worker": worker, "seq": seq, "hash": sealed["hash"]})
@@ -95,7 +95,7 @@ class PostgresChain:
         return Verification(entries=entries, breaks=tuple(breaks[:BREAK_LIMIT]))
 
     def _last(self, link: Link) -> ChainLink:
-        found = link.execute(self._sql["last"], {"worker": self._database.worker}).fetchone()
+        found = link.execute(self._sql["last"], {"worker": self._worker}).fetchone()
         entry = decode(found[0]) if found is not None else None
         return NOTHING if entry is None else link_of(entry)
 

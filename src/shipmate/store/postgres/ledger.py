@@ -6,13 +6,18 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
+from shipmate.store.allowance import Allowance
 from shipmate.store.journal.sidecar import SidecarLine, decode_sidecar, join_sidecars
 from shipmate.store.port import StepUsage
 from shipmate.store.postgres.database import AsyncLink, PostgresDatabase, statements
 from shipmate.store.postgres.fence import Fences
 from shipmate.values.message import JsonObject
 from shipmate.values.sidecar import Sidecar
+from shipmate.workspace.disk.disk import Disk
+from shipmate.workspace.layout import Layout
 
+# How many steps may be noted while one is being written.
+LATE_STEPS = 1000
 _decoder = msgspec.json.Decoder(StepUsage)
 
 
@@ -84,3 +89,27 @@ class PostgresLedger:
                 await link.execute(self._sql["add_sidecar"], {"thread_id": thread_id, "data": line})
 
         await self._database.run(work)
+
+
+class PostgresAllowance(Allowance):
+    """The running sums of one month, over what all machines used."""
+
+    def __init__(self, layout: Layout, papers: Disk, database: PostgresDatabase) -> None:
+        super().__init__(layout, papers)
+        self._database = database
+        self._sql = statements("ledger")
+        self._month, self._seen = "", set[int]()
+
+    def _catch_up(self, month: str) -> None:
+        if month != self._month:
+            self._sums.clear()
+            self._month, self._seen = month, set()
+        last = max(self._seen, default=0)
+        # A step that is still being written may have a lower number than one that stands.
+        values = {"month": month, "place": last - LATE_STEPS}
+        found = self._database.do(lambda link: link.execute(self._sql["since"], values).fetchall())
+        for place, data in found:
+            if place not in self._seen:
+                self._add(_decoder.decode(data))
+                self._seen.add(place)
+        self._seen = {each for each in self._seen if each > last - LATE_STEPS}

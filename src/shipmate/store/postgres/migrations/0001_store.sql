@@ -175,19 +175,37 @@ CREATE TABLE audit_entry (
 );
 CREATE INDEX audit_by_time ON audit_entry (at DESC, worker, seq DESC);
 
--- Small files of a workspace that are no table of their own, and journals that are appended to: pieces in order.
+-- Small files of a workspace that are no table of their own: people, budget marks, the journal of due times.
 CREATE TABLE paper (
     path text COLLATE "C" PRIMARY KEY,
     number bigint GENERATED ALWAYS AS IDENTITY,
-    size bigint NOT NULL DEFAULT 0,
+    data bytea NOT NULL DEFAULT '',
     changed_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-CREATE UNIQUE INDEX paper_by_number ON paper (number);
-CREATE TABLE paper_piece (
-    number bigint NOT NULL REFERENCES paper (number) ON DELETE CASCADE,
-    start bigint NOT NULL,
+
+-- Files that came with a message or leave with one.
+CREATE TABLE upload (
+    id text COLLATE "C" PRIMARY KEY,
+    description bytea NOT NULL,
     data bytea NOT NULL,
-    PRIMARY KEY (number, start)
+    made_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- What models were sent: pieces and steps, as lines in their order.
+CREATE TABLE kept_line (
+    thread_id text COLLATE "C" NOT NULL,
+    place bigint GENERATED ALWAYS AS IDENTITY,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    data bytea NOT NULL,
+    PRIMARY KEY (thread_id, place)
+);
+CREATE INDEX kept_by_time ON kept_line (at);
+
+-- What was brought in from files, and how the file was then.
+CREATE TABLE moved (
+    name text COLLATE "C" PRIMARY KEY,
+    stamp text COLLATE "C" NOT NULL,
+    lines bigint NOT NULL DEFAULT 0
 );
 
 -- Counts whatever lists show.

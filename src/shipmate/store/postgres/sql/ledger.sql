@@ -11,6 +11,9 @@ WHERE (thread_id = %(thread_id)s OR payer = %(thread_id)s) AND at >= %(since)s
   AND (%(run_id)s::text IS NULL OR run_id = %(run_id)s)
 ORDER BY place;
 
+-- name: since
+SELECT place, data FROM usage_step WHERE place > %(place)s AND starts_with(at, %(month)s) ORDER BY place;
+
 -- name: sidecars
 SELECT data FROM sidecar_line WHERE thread_id = %(thread_id)s ORDER BY place;
 
