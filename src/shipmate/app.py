@@ -152,7 +152,9 @@ class Shipmate:
             self.keeper.withdraw,
             self.config.language,
         )
-        self.listening = Listening(layout, self.adapters.names, self.adapters.find, self.hear, loaded.mask)
+        self.listening = Listening(
+            layout, self.adapters.names, self.adapters.find, self.hear, loaded.mask, self.keeper.lead
+        )
         self._reconciling: asyncio.Task[None] | None = None
 
     @classmethod

@@ -12,6 +12,7 @@ COMMANDS = {
     "ask": "Ask one question and print the answer; made for pipes.",
     "stop": "Stop the run of a thread, whichever process works it.",
     "serve": "Serve the web page and the API.",
+    "worker": "Work threads of a fleet; list who takes part.",
     "threads": "List, show and export conversations.",
     "context": "Show what goes into the prompt, and why.",
     "prompt": "Show what the program of a member would be sent.",
@@ -34,7 +35,7 @@ ROOMS = {
     **dict.fromkeys(
         ("init", "adopt", "context", "prompt", "tasks", "usage", "doctor", "reindex", "db"), "workspace"
     ),
-    **dict.fromkeys(("members", "people", "outbox"), "aboard"),
+    **dict.fromkeys(("members", "people", "outbox", "worker"), "aboard"),
     "acp": "door",
 }
 

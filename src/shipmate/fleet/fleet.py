@@ -22,7 +22,7 @@ from shipmate.fleet.job_queue import JobQueue
 from shipmate.fleet.leading import Leading
 from shipmate.fleet.role import Role
 from shipmate.orchestrator.feed import FeedEvent, Receipt, Run
-from shipmate.orchestrator.keeper.health import Health
+from shipmate.orchestrator.keeper.health import EngineHealth
 from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
 from shipmate.store.port import InboxRow
 from shipmate.store.postgres.database import AsyncLink
@@ -60,6 +60,7 @@ class Fleet:
         self._queue = JobQueue(store.database, role, version)
         self.feed = FleetFeed()
         self.leading = Leading(store.database)
+        self.lead = self.leading.lead
         self.bus = Bus(
             store.database,
             self._hear,
@@ -132,7 +133,7 @@ class Fleet:
                 await self._queue.leave()
         await self.bus.close()
 
-    async def health(self) -> Health:
+    async def health(self) -> EngineHealth:
         """Return who is there, what waits, and which members nobody serves."""
         return await self._queue.health()
 
@@ -146,7 +147,12 @@ class Fleet:
             await self._loop.idle()
 
     async def receive(self, event: IngressEvent) -> Receipt:
-        return await self.local.receive(event)
+        receipt = await self.local.receive(event)
+        if not self._role.works and not self._role.leads and receipt.is_new:
+            # Somebody waits at a terminal for what may take long.
+            for member in (await self.health()).unserved:
+                log.warning("nobody serves %s now; what was said is kept until a worker does", member)
+        return receipt
 
     async def withdraw(self, thread_id: str, message_id: str) -> bool:
         return await self.local.withdraw(thread_id, message_id)

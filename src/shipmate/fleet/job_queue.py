@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from shipmate.fleet.role import Role
 from shipmate.orchestrator.feed import Run
-from shipmate.orchestrator.keeper.health import FleetProcess, Health
+from shipmate.orchestrator.keeper.health import EngineHealth, FleetProcess
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.store.migration import read_statements
 from shipmate.store.postgres.database import AsyncLink, PostgresDatabase
@@ -166,7 +166,7 @@ class JobQueue:
             for name in ("take_over", "forget_workers", "forget"):
                 await link.execute(self._sql[name], values)
 
-    async def health(self) -> Health:
+    async def health(self) -> EngineHealth:
         """Return who is there, what waits, and which members nobody serves."""
         fields = FleetProcess.__struct_fields__
         rows = await self._ask("processes", grace=GRACE_SECONDS)
@@ -179,7 +179,7 @@ class JobQueue:
             if waiting and not any(each.members is None or name in each.members for each in served)
         ]
         stranded = await self._ask("threads_of", queues=alone) if alone else []
-        return Health(
+        return EngineHealth(
             engine="postgresql",
             processes=processes,
             waiting={name: waiting for name, waiting, _ in queues if waiting},

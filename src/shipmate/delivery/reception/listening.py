@@ -7,7 +7,8 @@ import fcntl
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -25,6 +26,7 @@ LOOK_SECONDS = 2.0
 # After so long without trouble a platform counts as reached, though nobody has said anything there.
 SETTLED_SECONDS = 30.0
 log = logging.getLogger(__name__)
+Lead: TypeAlias = Callable[[str, Callable[[], Awaitable[None]]], None]
 
 # `elsewhere` is a platform at which another process listens, `off` one at which none was asked to.
 HearingState: TypeAlias = Literal["listening", "trouble", "elsewhere", "off"]
@@ -59,18 +61,25 @@ class Listening:
         find: Callable[[str], Adapter],
         hear: Hear,
         mask: Callable[[str], str],
+        lead: Lead | None = None,
     ) -> None:
         self._lock = layout.people.with_name("listening.lock")
         self._names = sorted(names)
         self._find = find
         self._hear = hear
         self._mask = mask
+        # Begins some work where no other process of a fleet does it; one for each platform.
+        self._lead = lead
         self._task: asyncio.Task[None] | None = None
         self._hearings = {name: Hearing() for name in self._names}
 
     def begin(self) -> None:
         """Begin as soon as no other process listens."""
-        if self._names and self._task is None:
+        if self._lead is not None:
+            for name, hearing in self._hearings.items():
+                hearing.change("elsewhere")
+                self._lead(f"listening {name}", partial(self._listen, name))
+        elif self._names and self._task is None:
             self._task = asyncio.create_task(self._run())
 
     async def close(self) -> None:

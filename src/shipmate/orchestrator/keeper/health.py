@@ -23,7 +23,7 @@ class FleetProcess(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.concurrency > 0 and not self.is_draining and not self.silent
 
 
-class Health(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class EngineHealth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """How an engine stands."""
 
     engine: str

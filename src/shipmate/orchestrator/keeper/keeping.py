@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from shipmate.errors import KeeperError, ShipmateError
 from shipmate.orchestrator.feed import HANDED_OVER, FeedEvent, Receipt, Run
 from shipmate.orchestrator.keeper.attached import AttachedKeeper, KeeperGoneError
-from shipmate.orchestrator.keeper.health import Health
+from shipmate.orchestrator.keeper.health import EngineHealth
 from shipmate.orchestrator.keeper.listener import Listener
 from shipmate.orchestrator.keeper.port import Keeper
 from shipmate.orchestrator.keeper.socket import Socket
@@ -55,6 +55,8 @@ class Keeping:
         self._is_closing = False
         # The threads that a process before this one had left unfinished.
         self.taken_up: list[str] = []
+        # A lock of its own sees to it that one process listens to platforms.
+        self.lead = None
 
     @property
     def keeps(self) -> bool:
@@ -71,10 +73,10 @@ class Keeping:
         if self._local is not None:
             await self._local.lanes.idle()
 
-    async def health(self) -> Health:
+    async def health(self) -> EngineHealth:
         """Return what goes on, as far as this process knows."""
         await self._current()
-        return Health(engine="files", running=len(self.runs()))
+        return EngineHealth(engine="files", running=len(self.runs()))
 
     async def open(self) -> None:
         """Keep, or attach to whoever keeps; from then on stand ready to take over."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from shipmate.orchestrator.feed import FeedEvent, Receipt, Run
-from shipmate.orchestrator.keeper.health import Health
+from shipmate.orchestrator.keeper.health import EngineHealth
 from shipmate.store.port import InboxRow
 from shipmate.values.event import IngressEvent
 
@@ -55,6 +56,8 @@ class Engine(Keeper, Protocol):
 
     # The threads that were found unfinished.
     taken_up: list[str]
+    # Begins some work, under a name, where no other process does it; None where one process does all.
+    lead: Callable[[str, Callable[[], Awaitable[None]]], None] | None
 
     async def open(self) -> None:
         """Take part from now on."""
@@ -72,6 +75,6 @@ class Engine(Keeper, Protocol):
         """List the threads that nobody but this process would work."""
         ...
 
-    async def health(self) -> Health:
+    async def health(self) -> EngineHealth:
         """Return who takes part, what waits, and what nobody works; raise when nobody can tell."""
         ...

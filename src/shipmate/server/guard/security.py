@@ -23,7 +23,7 @@ from shipmate.server.guard.rate import RateLimit
 SLASH = "\0"
 CSRF_HEADER = "x-shipmate-csrf"
 LOGIN = "/api/login"
-OPEN_PATHS = frozenset({"/healthz", LOGIN})
+OPEN_PATHS = frozenset({"/healthz", "/readyz", LOGIN})
 GUARDED_PREFIXES = ("/api/", "/v1/")
 GUARDED_PATHS = frozenset({"/api", "/v1", "/metrics", "/docs", "/openapi.json"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
