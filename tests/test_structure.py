@@ -35,6 +35,7 @@ ROOMS = (
     ("delivery",),
     ("adapters",),
     ("residence",),
+    ("fleet",),
     ("app",),
     ("rehearsal",),
     ("testing",),

@@ -134,6 +134,20 @@ class Storm:
                 async with asyncio.timeout(3):
                     await self._acks[words[1]].wait()
 
+    async def ask(self, thread: int, number: int) -> None:
+        """Say one thing once, and wait for its answer."""
+        self._gateway().say(f"cli:dm:t{thread}", f"m{thread}.{number}", f"say {thread}.{number}")
+        await self._ends[f"m{thread}.{number}"].wait()
+
+    async def asked(self, thread_id: str, *, besides: int = 0) -> int:
+        """Wait until a process asks the model about a thread; return which."""
+        while True:
+            for line in (self._folder / CALLS).read_text().splitlines():
+                what, name, _, pid, _ = line.split()
+                if what == "begin" and name == thread_id and int(pid) != besides:
+                    return int(pid)
+            await asyncio.sleep(0.01)
+
     async def end(self, thread: int, messages: int) -> None:
         """Wait until everything said in a thread is answered."""
         for number in range(1, messages + 1):

@@ -68,6 +68,14 @@ class PostgresServer:
         finally:
             self._do(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
+    def processes(self) -> list[int]:
+        """Return the processes of our server."""
+        if self._folder is None:
+            return []
+        own = int((self._folder / "data" / "postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{own}/task/{own}/children").read_text().split()
+        return [own, *map(int, children)]
+
     def of(self, name: str) -> str:
         """Return the address of a database of this server."""
         return urlunsplit(urlsplit(self.address)._replace(path=f"/{name}"))
