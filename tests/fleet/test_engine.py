@@ -94,7 +94,7 @@ async def test_nothing_is_lost_or_doubled_when_processes_die_freeze_or_lose_the_
             victim = await storm.kill()
             await storm.start(victim.kind)
             # Longer than a process may be silent: where others can, they go on with its threads.
-            await storm.freeze(lambda: asyncio.sleep(2.5))
+            await storm.freeze(lambda: asyncio.sleep(4.5))
             if engine == "postgresql" and trouble % 2 == 0:
                 await restart(request.getfixturevalue("postgres_server"))
         await talking

@@ -53,7 +53,7 @@ class LoggingModel:
 
 def main(kind: str, folder: str, address: str | None, pipe: Connection, pause: float) -> None:
     """Take part until told to end."""
-    fleet.FROZEN_SECONDS = 1.5
+    fleet.FROZEN_SECONDS = 3.0
     logging.basicConfig(filename=f"{folder}/{kind}-{os.getpid()}.log", level=logging.INFO)
     asyncio.run(_run(kind, Path(folder), address, pipe, pause))
 

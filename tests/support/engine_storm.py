@@ -11,7 +11,6 @@ import signal
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -22,15 +21,13 @@ from tests.support.engine_child import CALLS
 from tests.support.wait import LONG
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(
-    ["tests.support.engine_child", "shipmate.fleet.boarding", "procrastinate.manager"]
-)
+_context.set_forkserver_preload(["tests.support.engine_child", "shipmate.fleet.boarding"])
 
 
 class Child:
     """One process of the engine."""
 
-    def __init__(self, kind: str, process: BaseProcess, pipe: Connection, tell: Callable[..., None]) -> None:
+    def __init__(self, kind: str, process: BaseProcess, pipe: Any, tell: Callable[..., None]) -> None:
         self.kind = kind
         self.process = process
         self.is_frozen = False

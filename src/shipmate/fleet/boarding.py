@@ -6,17 +6,20 @@ from collections.abc import Callable
 from typing import Protocol
 
 import shipmate
+from shipmate.delivery.sender import Sender
 from shipmate.fleet.fleet import Fleet
 from shipmate.fleet.role import VISITOR, Role
-from shipmate.orchestrator.lane.lanes import LocalKeeper
+from shipmate.orchestrator.feed import LocalFeed
+from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
 from shipmate.store.postgres.postgres_store import PostgresStore
 
 
 class Assembling(Protocol):
     """What puts together the parts that work threads and send."""
 
-    @property
-    def assemble(self) -> Callable[..., LocalKeeper]: ...
+    def assemble(
+        self, feed: LocalFeed, make_lanes: Callable[..., Lanes], make_sender: Callable[..., Sender]
+    ) -> LocalKeeper: ...
 
 
 def board(store: PostgresStore, role: Role | None, *, keeps_time: bool) -> Callable[[Assembling], Fleet]:

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 import psycopg
+from psycopg.sql import SQL, Identifier
 
 from shipmate.errors import StorageError
 from shipmate.fleet import fleet_frame as frames
@@ -24,7 +25,8 @@ JOIN_SECONDS = 0.06
 RETRY_SECONDS = 0.2
 # How long what is said may take at the end.
 PARTING_SECONDS = 2.0
-NOTIFY = "SELECT pg_notify(channel, payload) FROM unnest(%s::text[], %s::text[]) AS said (channel, payload)"
+NOTIFY = b"""SELECT pg_notify(channel, payload)
+FROM unnest(%(channels)s::text[], %(payloads)s::text[]) AS said (channel, payload)"""
 log = logging.getLogger(__name__)
 
 
@@ -107,15 +109,14 @@ class Bus:
             channels += [channel] * len(packed)
             payloads += packed
         if payloads:
-            async with self._database.transaction() as connection:
-                await connection.execute(NOTIFY, [channels, payloads])
+            await self._database.rows(NOTIFY, {"channels": channels, "payloads": payloads})
 
     async def _listen(self) -> None:
         while True:
             try:
                 async with await self._database.connect() as connection:
                     for channel in self._channels:
-                        await connection.execute(psycopg.sql.SQL("LISTEN {}").format(_name(channel)))
+                        await connection.execute(SQL("LISTEN {}").format(Identifier(channel)))
                     self.listens.set()
                     self._returned()
                     async for each in connection.notifies():
@@ -136,7 +137,3 @@ class Bus:
         if sender != self._database.worker:
             for each in said:
                 self._hear(sender, each)
-
-
-def _name(channel: str) -> psycopg.sql.Identifier:
-    return psycopg.sql.Identifier(channel)

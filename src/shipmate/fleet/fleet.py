@@ -23,12 +23,12 @@ from shipmate.fleet.leading import Leading
 from shipmate.fleet.role import Role
 from shipmate.orchestrator.feed import FeedEvent, Receipt, Run
 from shipmate.orchestrator.keeper.health import EngineHealth
+from shipmate.orchestrator.keeper.port import Lead
 from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
 from shipmate.store.port import InboxRow
 from shipmate.store.postgres.database import AsyncLink
 from shipmate.store.postgres.postgres_store import PostgresStore
 from shipmate.values.event import IngressEvent
-from shipmate.workspace.layout import CAPTAIN
 
 # How often a process says that it lives, and looks whether others do.
 TICK_SECONDS = 0.4
@@ -60,7 +60,6 @@ class Fleet:
         self._queue = JobQueue(store.database, role, version)
         self.feed = FleetFeed()
         self.leading = Leading(store.database)
-        self.lead = self.leading.lead
         self.bus = Bus(
             store.database,
             self._hear,
@@ -73,6 +72,11 @@ class Fleet:
         self._loop: JobLoop | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.taken_up: list[str] = []
+
+    @property
+    def lead(self) -> Lead:
+        """Return what begins some work where no other process does it."""
+        return self.leading.lead
 
     @property
     def keeps(self) -> bool:
@@ -173,20 +177,14 @@ class Fleet:
         return self.local.watch(thread_id)
 
     async def _accept(self, link: AsyncLink, row: InboxRow) -> None:
-        member = await self._queue.member_of(link, row.event.thread_id)
-        await self._queue.enqueue(link, row.event.thread_id, member or row.event.member or CAPTAIN)
+        await self._queue.enqueue(link, row.event.thread_id, row.event.member)
 
     async def _try_later(self, thread_id: str, seconds: float) -> None:
-        info = await self._store.threads.find(thread_id)
-        await self._queue.enqueue_later(thread_id, info.member if info else CAPTAIN, seconds)
+        await self._queue.enqueue_later(thread_id, seconds)
 
     async def _take_up(self) -> None:
         """Let what is open and has no job be worked: an import brought it."""
-        members: dict[str, str] = {}
-        for thread_id in await self._store.inbox.threads():
-            info = await self._store.threads.find(thread_id)
-            members[thread_id] = info.member if info else CAPTAIN
-        await self._queue.ensure(members)
+        await self._queue.ensure(await self._store.inbox.threads())
 
     async def _keep_time(self) -> None:
         self.local.keep_time()

@@ -90,8 +90,10 @@ class JobLoop:
         self._jobs[task] = job
 
         def end(done: asyncio.Task[None]) -> None:
+            if len(self._jobs) >= self._concurrency:
+                # Others may have waited for a place. What waits for this thread is told of by a notification.
+                self._woken.set()
             del self._jobs[done]
-            self._woken.set()
 
         task.add_done_callback(end)
 

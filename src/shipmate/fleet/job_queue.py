@@ -5,8 +5,7 @@ A job says nothing but that a thread has something to do; what, and in which ord
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from shipmate.fleet.role import Role
@@ -15,6 +14,7 @@ from shipmate.orchestrator.keeper.health import EngineHealth, FleetProcess
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.store.migration import read_statements
 from shipmate.store.postgres.database import AsyncLink, PostgresDatabase
+from shipmate.workspace.layout import CAPTAIN
 
 # A run has the lock of its thread. A timer has none: one that waits would hold up its thread.
 RUN, TIMER = "shipmate.run", "shipmate.timer"
@@ -43,13 +43,6 @@ class JobQueue:
         self._worker_id: int | None = None
         self._sql = {name: text.encode() for name, text in read_statements("shipmate.fleet", "fleet").items()}
 
-    @cached_property
-    def _manager(self) -> Any:
-        from procrastinate.manager import JobManager
-        from procrastinate.psycopg_connector import PsycopgConnector
-
-        return JobManager(PsycopgConnector())
-
     @property
     def channels(self) -> list[str]:
         """Return where this process hears of jobs."""
@@ -59,28 +52,18 @@ class JobQueue:
             [ANY_QUEUE] if self._role.members is None else [ONE_QUEUE + each for each in self._role.members]
         )
 
-    async def enqueue(self, link: AsyncLink, thread_id: str, member: str) -> None:
-        """Have a thread worked, in the transaction of what there is to do."""
-        from procrastinate.jobs import Job as NewJob
+    async def enqueue(self, link: AsyncLink, thread_id: str, member: str | None = None) -> None:
+        """Have a thread worked by its member's workers, in the transaction of what there is to do.
 
-        job = NewJob(
-            id=None,
-            queue=member,
-            lock=thread_id,
-            queueing_lock=None,
-            task_name=RUN,
-            task_kwargs={"thread": thread_id},
-        )
-        await self._manager.defer_job_async(job, connection=link)
+        A thread that is new belongs to the member it begins with.
+        """
+        values = {"task": RUN, "thread_id": thread_id, "member": member or CAPTAIN}
+        await link.execute(self._sql["enqueue"], values)
 
-    async def member_of(self, link: AsyncLink, thread_id: str) -> str | None:
-        """Return whose thread it is; None for one that is new."""
-        found = await (await link.execute(self._sql["member"], {"thread_id": thread_id})).fetchone()
-        return found[0] if found else None
-
-    async def enqueue_later(self, thread_id: str, member: str, seconds: float) -> None:
+    async def enqueue_later(self, thread_id: str, seconds: float) -> None:
         """Have a thread worked after a while: a job without a lock that enqueues one."""
-        values = {"task": TIMER, "queue": member, "thread_id": thread_id, "seconds": seconds}
+        queue = (self._role.members or (CAPTAIN,))[0]
+        values = {"task": TIMER, "queue": queue, "thread_id": thread_id, "seconds": seconds}
         await self._database.rows(self._sql["later"], values)
 
     async def fetch(self) -> Job | None:
@@ -105,7 +88,7 @@ class JobQueue:
 
         async def ring(link: AsyncLink) -> None:
             await link.execute(self._sql["finish"], {"id": job.id, "worker_id": self._worker_id, "lock": ""})
-            await self.enqueue(link, job.thread_id, job.member)
+            await self.enqueue(link, job.thread_id)
 
         await self._database.run(ring)
 
@@ -196,14 +179,14 @@ class JobQueue:
             found.setdefault(thread_id, run)
         return found
 
-    async def ensure(self, threads: Mapping[str, str]) -> None:
+    async def ensure(self, threads: Sequence[str]) -> None:
         """Let threads with open events be worked to which no job leads: they came with an import."""
 
         async def work(link: AsyncLink) -> None:
-            for thread_id, member in threads.items():
+            for thread_id in threads:
                 cursor = await link.execute(self._sql["has_job"], {"lock": thread_id})
                 if await cursor.fetchone() is None:
-                    await self.enqueue(link, thread_id, member)
+                    await self.enqueue(link, thread_id)
 
         if threads:
             await self._database.run(work)

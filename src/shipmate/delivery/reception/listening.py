@@ -7,7 +7,7 @@ import fcntl
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -15,6 +15,7 @@ import msgspec
 
 from shipmate.delivery.adapter import Adapter, Hear
 from shipmate.errors import ConfigError
+from shipmate.orchestrator.keeper.port import Lead
 from shipmate.values.message import timestamp
 from shipmate.workspace.disk.private import make_private
 from shipmate.workspace.layout import Layout
@@ -26,7 +27,6 @@ LOOK_SECONDS = 2.0
 # After so long without trouble a platform counts as reached, though nobody has said anything there.
 SETTLED_SECONDS = 30.0
 log = logging.getLogger(__name__)
-Lead: TypeAlias = Callable[[str, Callable[[], Awaitable[None]]], None]
 
 # `elsewhere` is a platform at which another process listens, `off` one at which none was asked to.
 HearingState: TypeAlias = Literal["listening", "trouble", "elsewhere", "off"]

@@ -91,11 +91,13 @@ WHERE status = 'todo' AND lock IS NOT NULL AND queue_name = ANY(%(queues)s) ORDE
 -- name: has_job
 SELECT 1 AS found FROM procrastinate_jobs WHERE lock = %(lock)s AND status IN ('todo', 'doing') LIMIT 1;
 
--- name: member
-SELECT member FROM thread WHERE thread_id = %(thread_id)s AND NOT binned AND member <> ''
-UNION ALL
-SELECT convert_from(data, 'UTF8')::jsonb ->> 'member' FROM mark WHERE thread_id = %(thread_id)s
-LIMIT 1;
+-- name: enqueue
+INSERT INTO procrastinate_jobs (queue_name, task_name, lock, args)
+SELECT coalesce(
+    (SELECT member FROM thread WHERE thread_id = %(thread_id)s AND NOT binned AND member <> ''),
+    (SELECT convert_from(data, 'UTF8')::jsonb ->> 'member' FROM mark WHERE thread_id = %(thread_id)s),
+    %(member)s
+), %(task)s, %(thread_id)s, jsonb_build_object('thread', %(thread_id)s::text);
 
 -- name: runs
 SELECT thread_id, run_id, array_agg(convert_from(message_id, 'UTF8'))

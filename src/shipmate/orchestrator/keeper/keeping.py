@@ -55,8 +55,10 @@ class Keeping:
         self._is_closing = False
         # The threads that a process before this one had left unfinished.
         self.taken_up: list[str] = []
-        # A lock of its own sees to it that one process listens to platforms.
-        self.lead = None
+
+    @property
+    def lead(self) -> None:
+        """Return nothing: the keeper does what one does for all, and listening has a lock of its own."""
 
     @property
     def keeps(self) -> bool:

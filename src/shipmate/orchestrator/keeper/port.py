@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from shipmate.orchestrator.feed import FeedEvent, Receipt, Run
 from shipmate.orchestrator.keeper.health import EngineHealth
@@ -45,6 +45,9 @@ class Keeper(Protocol):
         ...
 
 
+Lead: TypeAlias = Callable[[str, Callable[[], Awaitable[None]]], None]
+
+
 class Engine(Keeper, Protocol):
     """What works the threads of a workspace, as one process takes part in it: the whole of what one must do.
 
@@ -56,8 +59,11 @@ class Engine(Keeper, Protocol):
 
     # The threads that were found unfinished.
     taken_up: list[str]
-    # Begins some work, under a name, where no other process does it; None where one process does all.
-    lead: Callable[[str, Callable[[], Awaitable[None]]], None] | None
+
+    @property
+    def lead(self) -> Lead | None:
+        """Return what begins some work, under a name, where no other process does it; one alone has none."""
+        ...
 
     async def open(self) -> None:
         """Take part from now on."""
