@@ -35,7 +35,7 @@ from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import LocalFeed, Receipt
 from shipmate.orchestrator.keeper.keeping import Keeping
 from shipmate.orchestrator.keeper.opening import Opening
-from shipmate.orchestrator.keeper.port import Engine
+from shipmate.orchestrator.keeper.port import ThreadEngine
 from shipmate.orchestrator.keeper.socket import Socket
 from shipmate.orchestrator.keeper.unix_socket import UnixSocket
 from shipmate.orchestrator.lane.lane import Lane
@@ -84,7 +84,7 @@ class Shipmate:
         disk: Disk = DISK,
         socket: Socket | None = None,
         keeps_time: bool = True,
-        make_engine: Callable[[Shipmate], Engine] | None = None,
+        make_engine: Callable[[Shipmate], ThreadEngine] | None = None,
         residence: Residence | None = None,
     ) -> None:
         self.layout = layout
@@ -121,7 +121,7 @@ class Shipmate:
             records=home.records,
             audit=home.audit,
         )
-        self.keeper: Engine = (
+        self.keeper: ThreadEngine = (
             make_engine(self) if make_engine else Keeping(socket or UnixSocket(layout), self._begin_to_keep)
         )
         self.requests = RequestLog(layout, self.config.context, loaded.mask)

@@ -10,7 +10,7 @@ import psycopg
 
 from shipmate.errors import StorageError
 from shipmate.fleet.fleet_lanes import FleetLanes
-from shipmate.fleet.job_queue import TIMER, Job, JobQueue
+from shipmate.fleet.job_queue import TIMER, FleetJob, JobQueue
 
 # How often it is looked for jobs that no notification told of: timers that are due.
 POLL_SECONDS = 1.0
@@ -26,7 +26,7 @@ class JobLoop:
         self._queue = queue
         self._lanes = lanes
         self._concurrency = concurrency
-        self._jobs: dict[asyncio.Task[None], Job] = {}
+        self._jobs: dict[asyncio.Task[None], FleetJob] = {}
         self._woken = asyncio.Event()
         self._is_leaving = False
         # Whether a job may have been given to this process that it never heard of.
@@ -85,7 +85,7 @@ class JobLoop:
                 async with asyncio.timeout(POLL_SECONDS):
                     await self._woken.wait()
 
-    def _start(self, job: Job) -> None:
+    def _start(self, job: FleetJob) -> None:
         task = asyncio.create_task(self._do(job))
         self._jobs[task] = job
 
@@ -97,7 +97,7 @@ class JobLoop:
 
         task.add_done_callback(end)
 
-    async def _do(self, job: Job) -> None:
+    async def _do(self, job: FleetJob) -> None:
         """Work a thread until nothing is open in it; a database that is away is waited for."""
         try:
             while True:

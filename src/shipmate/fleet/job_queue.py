@@ -24,7 +24,7 @@ GRACE_SECONDS = 0.8
 ANY_QUEUE, ONE_QUEUE = "procrastinate_any_queue_v1", "procrastinate_queue_v1#"
 
 
-class Job(NamedTuple):
+class FleetJob(NamedTuple):
     """A job that this process has taken."""
 
     id: int
@@ -66,21 +66,21 @@ class JobQueue:
         values = {"task": TIMER, "queue": queue, "thread_id": thread_id, "seconds": seconds}
         await self._database.rows(self._sql["later"], values)
 
-    async def fetch(self) -> Job | None:
+    async def fetch(self) -> FleetJob | None:
         """Take the next job whose thread nobody works."""
         if self._worker_id is None:
             return None
         queues = None if self._role.members is None else list(self._role.members)
         for number, task, thread_id, member in await self._ask("fetch", queues=queues):
             if number is not None:
-                return Job(number, task, thread_id, member)
+                return FleetJob(number, task, thread_id, member)
         return None
 
-    async def owns(self, job: Job) -> bool:
+    async def owns(self, job: FleetJob) -> bool:
         """Return whether a job is still this process's own."""
         return bool(await self._ask("owns", id=job.id))
 
-    async def finish(self, job: Job) -> None:
+    async def finish(self, job: FleetJob) -> None:
         """Take a job away; one that another process has taken over is left alone."""
         if job.task == RUN:
             await self._ask("finish", id=job.id, lock=job.thread_id)
@@ -92,11 +92,11 @@ class JobQueue:
 
         await self._database.run(ring)
 
-    async def put_back(self, *jobs: Job) -> None:
+    async def put_back(self, *jobs: FleetJob) -> None:
         """Let another process have jobs at once."""
         await self._ask("put_back", ids=[job.id for job in jobs])
 
-    async def put_back_others(self, jobs: Collection[Job]) -> None:
+    async def put_back_others(self, jobs: Collection[FleetJob]) -> None:
         """Put back what this process was given and never heard of: the answer was lost on its way."""
         await self._ask("put_back_others", ids=[job.id for job in jobs])
 

@@ -13,7 +13,7 @@ from shipmate.errors import NotFoundError
 from shipmate.models.port import Model
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Receipt
-from shipmate.orchestrator.keeper.port import Engine
+from shipmate.orchestrator.keeper.port import ThreadEngine
 from shipmate.schedule.task_folder import TaskFolder
 from shipmate.store.port import Store
 from shipmate.thread.service import Thread, ThreadService
@@ -54,7 +54,7 @@ class Ship(Protocol):
     @property
     def model(self) -> Model: ...
     @property
-    def keeper(self) -> Engine: ...
+    def keeper(self) -> ThreadEngine: ...
     @property
     def adapters(self) -> AdapterRegistry: ...
     @property

@@ -48,7 +48,7 @@ class Keeper(Protocol):
 Lead: TypeAlias = Callable[[str, Callable[[], Awaitable[None]]], None]
 
 
-class Engine(Keeper, Protocol):
+class ThreadEngine(Keeper, Protocol):
     """What works the threads of a workspace, as one process takes part in it: the whole of what one must do.
 
     `receive` stores an event, tells a repeat from a new one and sees that its thread is worked, all at once.
