@@ -299,6 +299,6 @@ def _is_lost(error: psycopg.OperationalError) -> bool:
 
 
 def _reason(error: psycopg.OperationalError) -> str:
-    """Return the last line of what was said; the ones before it tell of other addresses that were tried."""
+    """Return the first line of what was said; those behind it guess at causes."""
     said = str(error).strip().splitlines()
-    return said[-1].strip() if said else type(error).__name__
+    return said[0].strip() if said else type(error).__name__

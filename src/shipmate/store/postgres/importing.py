@@ -32,7 +32,7 @@ from shipmate.workspace.upload import UPLOAD_ID
 
 # The chain of what was recorded before the workspace moved.
 OWN_CHAIN = "workspace"
-SIGNATURES = ".signatures"
+SIDECAR = ".sidecar"
 Put: TypeAlias = Callable[[AsyncLink, Path], Awaitable[int]]
 Progress: TypeAlias = Callable[[int, int, str], None]
 
@@ -87,7 +87,7 @@ class Importing:
                 if (thread_id := _thread(path)) is not None:
                     put = partial(self._thread, thread_id=thread_id, binned=binned)
                     yield _Item(path, put, thread_id)
-        for path in _files(own.threads, SIGNATURES):
+        for path in _files(own.threads, SIDECAR):
             if (thread_id := _thread(path)) is not None:
                 yield _Item(path, partial(self._sidecars, thread_id=thread_id))
         yield from (_Item(path, self._approval) for path in _files(own.approvals, ".json"))
