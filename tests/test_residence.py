@@ -16,7 +16,7 @@ from shipmate.errors import UserError
 from shipmate.models.scripted import ScriptedModel, call
 from shipmate.priming.library import Library
 from shipmate.priming.replay import Priming, create_dialog
-from shipmate.residence import find_address
+from shipmate.residence import find_address, open_shelf
 from shipmate.store.file_store import open_store
 from shipmate.store.postgres.postgres_store import open_postgres_store
 from shipmate.thread.log import FileLog
@@ -59,6 +59,9 @@ async def test_chats_approvals_and_priming_go_on_in_postgresql(tmp_path: Path, f
     assert {info.thread_id for info in await store.threads.list()} == {ROOM, str(PRIMED)}
     assert [hit.thread_id for hit in await store.search.find("Linux")] == [str(PRIMED)]
     assert len(await store.ledger.usage("")) == 4
+    with open_shelf(Layout(tmp_path)) as shelf:
+        assert len(shelf.read_kept(ROOM).steps) == 3
+        assert shelf.audit.verify().holds
     await store.close()
     own = Layout(tmp_path)
     places = (own.threads, own.inbox, own.outbox, own.state, own.approvals, own.grants, own.usage, own.audit)
@@ -105,6 +108,7 @@ def _files(folder: Path) -> dict[str, bytes]:
     """Return what must be the same after a move there and back; journals are compared by what they say."""
     own = Layout(folder)
     places = (own.threads, own.bin, own.marks, own.approvals, own.grants, own.usage, own.audit, own.uploads)
+    places = (*places, own.kept)
     found = [path for place in places for path in place.rglob("*") if path.is_file()]
     named = {str(path.relative_to(folder)): path.read_bytes() for path in (*found, own.people)}
     return {name: data for name, data in named.items() if "/." not in name.removeprefix(".ship")}

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from shipmate.adapters.adapter_registry import AdapterRegistry
 from shipmate.approvals.reply.suggest import Suggester
 from shipmate.approvals.service import ApprovalService
-from shipmate.context.kept.request_log import RequestLog
 from shipmate.context.trace import Trace
 from shipmate.crew.ask_member import AskMember
 from shipmate.crew.coordinator import Coordinator
@@ -119,7 +118,7 @@ class Shipmate:
             audit=home.audit,
         )
         self.keeper = Keeping(socket or UnixSocket(layout), self._begin_to_keep)
-        self.requests = RequestLog(layout, self.config.context, loaded.mask)
+        self.requests = home.keep_requests(layout, self.config.context, loaded.mask)
         self.uploads = home.uploads
         self.adapters = AdapterRegistry(self.config.adapters)
         self.shares = Shares(layout, self.config.server, self.adapters.file_limit)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from shipmate.server.shape import Answer, Json, tells
 from shipmate.server.site import TheShip
-from shipmate.store.allowance import Allowance, SpentBudget
+from shipmate.store.allowance import SpentBudget
 from shipmate.store.tally import Tally, add_up, group_by, start_of
 from shipmate.values.message import JsonObject
 
@@ -87,7 +87,7 @@ async def read_usage(
                 UsedThread(thread=name, **_figures(each)) for name, each in group_by(steps, "thread").items()
             ],
             total=Used(**_figures(add_up(steps))),
-            budget=Allowance(ship.layout).look(ship.crew.loaded.config.budget),
+            budget=ship.home.allowance.look(ship.crew.loaded.config.budget),
         )
     )
 
