@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,10 +113,8 @@ def _address(layout: Layout) -> str:
     address = find_address(layout)
     if not address:
         raise UserError(NO_ADDRESS)
-    try:
-        import psycopg_pool  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise UserError(MISSING) from error
+    if find_spec("psycopg_pool") is None:
+        raise UserError(MISSING)
     return address
 
 
