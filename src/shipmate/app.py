@@ -37,7 +37,7 @@ from shipmate.orchestrator.keeper.keeping import Keeping
 from shipmate.orchestrator.keeper.socket import Socket
 from shipmate.orchestrator.keeper.unix_socket import UnixSocket
 from shipmate.orchestrator.lane.lane import Lane
-from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
+from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper, Timing
 from shipmate.orchestrator.lane.owner import model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.residence import Residence, find_address, open_residence, reside_in_files
@@ -59,7 +59,6 @@ from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.member import captain_of
 
 if TYPE_CHECKING:
-    from shipmate.schedule.scheduler import Scheduler
     from shipmate.schedule.task_folder import TaskFolder
     from shipmate.store.journal.occurrence import JournalOccurrences
 
@@ -299,16 +298,18 @@ class Shipmate:
         make_timing = partial(self._make_scheduler, lanes)
         return LocalKeeper(lanes, feed, delivery, make_timing, keeps_time=self._keeps_time)
 
-    def _make_scheduler(self, lanes: Lanes) -> Scheduler:
+    def _make_scheduler(self, lanes: Lanes) -> Timing:
+        from shipmate.moving.archive.backup import BackupClock
         from shipmate.schedule.scheduler import Scheduler
 
-        return Scheduler(
+        tasks = Scheduler(
             self.tasks,
             self.occurrences,
             lanes,
             check=lambda task: self.crew.find(task.member or CAPTAIN),
             language=self.config.language,
         )
+        return BackupClock(self.layout, lambda: self.crew.loaded.config, tasks)
 
     def _make_delivery(self, feed: LocalFeed) -> Delivery:
         language, find, mask = self.config.language, self.adapters.find, self.loaded.mask

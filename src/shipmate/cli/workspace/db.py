@@ -26,7 +26,7 @@ NO_ADDRESS = (
 )
 
 
-@click.group(epilog="docs/fleet.md says how a workspace is moved into PostgreSQL and back.")
+@click.group(epilog="docs/postgresql.md says how a workspace is moved into PostgreSQL and back.")
 def command() -> None:
     """Look after the PostgreSQL of a workspace that many machines work on."""
 

@@ -19,6 +19,7 @@ from shipmate.cli.terminal.tongue import language, say
 from shipmate.cli.terminal.width import fit
 from shipmate.crew.roster import Roster
 from shipmate.errors import ShipmateError
+from shipmate.residence import open_shelf
 from shipmate.thread.row import RowProblem
 from shipmate.values.reveal import reveal
 from shipmate.values.saying import Saying
@@ -85,6 +86,7 @@ async def examine(layout: Layout, *, live: bool = False) -> list[Finding]:
 async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Finding]:
     from shipmate.approvals.policy.policy import findings as find_permissions
     from shipmate.approvals.policy.preference import findings as find_preferences
+    from shipmate.moving.archive.backup import findings as find_backups
     from shipmate.priming.check import findings as find_priming
     from shipmate.priming.library import Library
     from shipmate.speech.speech import findings as find_speech
@@ -105,7 +107,18 @@ async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Fi
         *await _guard("mcp", lambda: _check_servers(layout, loaded)),
         *await _guard("adapters", lambda: _check_adapters(layout, loaded)),
         *await _guard("speech", lambda: find_speech(loaded.config.speech)),
+        *_check_telemetry(),
+        *await _guard("backup", lambda: find_backups(layout, loaded.config)),
     ]
+
+
+def _check_telemetry() -> list[Finding]:
+    from shipmate.telemetry import find_trouble, is_wanted
+
+    if not is_wanted(os.environ):
+        return []
+    trouble = find_trouble(os.environ)
+    return [Finding("warn" if trouble else "ok", "OpenTelemetry", trouble or "traces and metrics are sent")]
 
 
 async def _guard(
@@ -201,7 +214,6 @@ def _check_adapters(layout: Layout, loaded: Loaded) -> list[Finding]:
     from shipmate.adapters.adapter_registry import AdapterRegistry
     from shipmate.delivery.reception.people import People
     from shipmate.delivery.settling import is_open
-    from shipmate.residence import open_shelf
     from shipmate.workspace.crew import Crew
 
     registry = AdapterRegistry(loaded.config.adapters)
@@ -218,7 +230,6 @@ def _check_tasks(layout: Layout) -> list[Finding]:
     """Name the tasks that cannot be read, and say whether nobody knows what became of some."""
     if not layout.tasks.is_dir():
         return []
-    from shipmate.residence import open_shelf
     from shipmate.schedule.task_folder import TaskFolder
     from shipmate.store.journal.occurrence import JournalOccurrences
 
@@ -351,8 +362,6 @@ def _fix_of(name: str) -> str:
 
 def _check_audit(layout: Layout) -> list[Finding]:
     """Check that the audit log is as it was written."""
-    from shipmate.residence import open_shelf
-
     with open_shelf(layout) as shelf:
         found = shelf.audit.verify()
     folder = layout.audit.relative_to(layout.root)

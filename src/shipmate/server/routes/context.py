@@ -31,8 +31,9 @@ from shipmate.server.guard.error import ApiError, hide_root
 from shipmate.server.port import Ship, read_if_there
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.shape import Answer, Json, Slot, tells
-from shipmate.server.site import OWNER, PLATFORM, TheShip, thread_of
+from shipmate.server.site import PLATFORM, TheShip, thread_of
 from shipmate.store.port import StepUsage
+from shipmate.team.user import OWNER
 from shipmate.thread.service import Thread
 from shipmate.values.message import text_of
 from shipmate.workspace.layout import CAPTAIN

@@ -9,9 +9,10 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from shipmate.delivery.settling import find, is_open, settle
+from shipmate.server.guard.viewer import viewer
 from shipmate.server.port import Ship
 from shipmate.server.shape import Answer, Json, empty, tells
-from shipmate.server.site import OWNER, PLATFORM, TheShip
+from shipmate.server.site import PLATFORM, TheShip
 from shipmate.store.port import OutboxRow, SendStatus
 from shipmate.values.reveal import reveal_line
 
@@ -66,7 +67,7 @@ async def drop_send(ship: TheShip, send_id: SendId) -> Response:
 
 async def _settle(ship: Ship, send_id: int, name: str) -> Response:
     row = find(await asyncio.to_thread(ship.home.sends), send_id)
-    await settle(ship.keeper.receive, row, name, PLATFORM, OWNER)
+    await settle(ship.keeper.receive, row, name, PLATFORM, viewer().speaker)
     return empty()
 
 
