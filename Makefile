@@ -50,12 +50,14 @@ EXAMPLES ?= 2000
 search: $(VENV)/dev
 	SHIPMATE_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -q -n 2 -m hypothesis --ignore tests/page $(ARGS)
 
-# The long proof: searching properties, simulated misfortunes, mutants, a thousand kills of real processes, programs of others. Hours.
+# The long proof: searching properties, simulated misfortunes, mutants, a thousand kills of real processes, programs of others, Firefox
+# (Debian's firefox-esr). Hours.
 proof: search simulate mutants
 	SHIPMATE_KILLS=1000 $(BIN)/pytest -q tests/crash
 	SHIPMATE_BURST=10000 $(BIN)/pytest -q -n 0 tests/delivery/test_sender.py
 	SHIPMATE_FLEET=200x20 $(BIN)/pytest -q -n 0 tests/fleet/test_engine.py
 	SHIPMATE_PROGRAMS=1 $(BIN)/pytest -q tests/server/routes/v1/test_client.py
+	SHIPMATE_FIREFOX=1 $(BIN)/pytest -q -n 0 tests/page/test_firefox.py
 
 # Simulate crashes, power cuts, full disks and races, seed by seed, on all cores. ARGS such as `--seeds 500`.
 simulate: $(VENV)/dev

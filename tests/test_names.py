@@ -25,6 +25,7 @@ NAMED_AFTER_A_THING = (
     "server/routes/crew",
     "server/routes/reach",
     "server/routes/schedule",
+    "server/routes/team",
     "store/sqlite",
     "store/journal",
     "store/postgres",

@@ -17,8 +17,10 @@ PACKAGE = Path(shipmate.__file__).parent
 # A module imports only from rooms above it.
 ROOMS = (
     ("errors",),
+    ("telemetry",),
     ("values",),
     ("decoding",),
+    ("documents",),
     ("workspace",),
     ("thread",),
     ("store",),
@@ -30,6 +32,7 @@ ROOMS = (
     ("speech",),
     ("tools",),
     ("approvals",),
+    ("team",),
     ("orchestrator",),
     ("crew",),
     ("delivery",),
@@ -54,6 +57,7 @@ HEAVY = (
     "trafilatura",
     "tree_sitter",
     "mcp",
+    "opentelemetry",
 )
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from shipmate.adapters.adapter_registry import AdapterRegistry
 from shipmate.approvals.reply.suggest import Suggester
 from shipmate.approvals.service import ApprovalService
-from shipmate.context.kept.request_log import RequestLog
 from shipmate.context.trace import Trace
 from shipmate.crew.ask_member import AskMember
 from shipmate.crew.coordinator import Coordinator
@@ -39,7 +38,7 @@ from shipmate.orchestrator.keeper.port import ThreadEngine
 from shipmate.orchestrator.keeper.socket import Socket
 from shipmate.orchestrator.keeper.unix_socket import UnixSocket
 from shipmate.orchestrator.lane.lane import Lane
-from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper
+from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper, Timing
 from shipmate.orchestrator.lane.owner import model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.residence import Residence, find_address, open_residence, reside_in_files
@@ -62,7 +61,6 @@ from shipmate.workspace.member import captain_of
 
 if TYPE_CHECKING:
     from shipmate.fleet.role import Role
-    from shipmate.schedule.scheduler import Scheduler
     from shipmate.schedule.task_folder import TaskFolder
     from shipmate.store.journal.occurrence import JournalOccurrences
 
@@ -124,7 +122,7 @@ class Shipmate:
         self.keeper: ThreadEngine = (
             make_engine(self) if make_engine else Keeping(socket or UnixSocket(layout), self._begin_to_keep)
         )
-        self.requests = RequestLog(layout, self.config.context, loaded.mask)
+        self.requests = home.keep_requests(layout, self.config.context, loaded.mask)
         self.uploads = home.uploads
         self.adapters = AdapterRegistry(self.config.adapters)
         self.shares = Shares(layout, self.config.server, self.adapters.file_limit)
@@ -322,16 +320,18 @@ class Shipmate:
         make_timing = partial(self._make_scheduler, lanes)
         return LocalKeeper(lanes, feed, delivery, make_timing, keeps_time=self._keeps_time)
 
-    def _make_scheduler(self, lanes: Lanes) -> Scheduler:
+    def _make_scheduler(self, lanes: Lanes) -> Timing:
+        from shipmate.moving.archive.backup import BackupClock
         from shipmate.schedule.scheduler import Scheduler
 
-        return Scheduler(
+        tasks = Scheduler(
             self.tasks,
             self.occurrences,
             lanes,
             check=lambda task: self.crew.find(task.member or CAPTAIN),
             language=self.config.language,
         )
+        return BackupClock(self.layout, lambda: self.crew.loaded.config, tasks)
 
     def _make_delivery(self, feed: LocalFeed, make_sender: Callable[..., Sender]) -> Delivery:
         language, find, mask = self.config.language, self.adapters.find, self.loaded.mask

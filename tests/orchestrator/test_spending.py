@@ -15,8 +15,8 @@ from shipmate.models.to_model import to_model_messages
 from shipmate.store.allowance import Allowance
 from shipmate.values.message import timestamp
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.config import BudgetSettings, MemberBudget
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.settings.team_settings import BudgetSettings, MemberBudget
 from tests.store.test_tally import step
 from tests.support.workspace import ROOM, messages_of, open_workspace, pressed, talk, tools_of
 

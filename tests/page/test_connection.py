@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Page, expect
 
 from tests.support.page import REFUSED, OpenPage, Serving, Watched, say
@@ -224,6 +225,11 @@ def test_u7_the_page_opens_without_its_server_and_says_what_to_do(watched: Watch
     expect(page.get_by_role("heading", name="The server is away")).to_be_visible()
     expect(page.get_by_text("shipmate serve")).to_be_visible()
     watched.shoot("server-away")
+    # Only the page itself is kept: an address with more in it, as a link to log in by, asks the server.
+    other = page.context.new_page()
+    with pytest.raises(PlaywrightError, match="ERR_CONNECTION_REFUSED"):
+        other.goto(f"{serving.address}/?token=none")
+    other.close()
     serving.start()
     expect(page.locator(".message.assistant")).to_have_count(1)
     manifest = page.request.get(f"{serving.address}/manifest.json").json()

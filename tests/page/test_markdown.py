@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+from urllib.parse import unquote
 
 import pytest
 from playwright.sync_api import expect
@@ -96,7 +97,9 @@ def test_u4_hostile_markdown_runs_nothing_and_calls_nobody(open_page: OpenPage, 
     expect(prose.first.get_by_role("link", name="pixel")).to_have_attribute(
         "href", "https://evil.example/pixel.png"
     )
-    expect(prose.first.locator(".diagram img")).to_be_visible()
+    drawing = prose.first.locator(".diagram img")
+    expect(drawing).to_be_visible()
+    assert "javascript" not in unquote(drawing.get_attribute("src") or "")
     expect(prose.nth(1)).to_contain_text("*" * 100)
     expect(prose.nth(2)).to_contain_text("[c *a **b [c")
     page.locator("#prompt").fill("still here")

@@ -162,8 +162,11 @@ class Check:
             if message["role"] == "assistant" and not is_over:
                 yield f"{thread_id} {message['id']} has no outcome"
             errors = [part["data"]["message"] for part in message["parts"] if part["type"] == "data-error"]
-            # A kill between the note that a model is asked and the asking counts, too.
-            if str(GaveUpError()) in errors and self._outside.broken[thread_id] < MAX_ATTEMPTS - 2:
+            # A kill between the note that a model is asked and the asking counts; where one thread's model
+            # kills its process again and again, so does each death while another was about to ask.
+            elsewhere = self._outside.deaths.total() - self._outside.deaths[thread_id]
+            known = self._outside.broken[thread_id] + elsewhere
+            if str(GaveUpError()) in errors and known < MAX_ATTEMPTS - 2:
                 yield f"{thread_id} {message['id']} was given up, and few models broke off"
             for part in tool_parts(message):
                 if not is_settled(part):

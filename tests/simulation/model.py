@@ -54,6 +54,7 @@ class SimModel:
         world = self._process.world
         if world.is_deadly and world.deaths and chance.random() < 0.8:
             world.deaths -= 1
+            self._outside.deaths[thread_id] += 1
             self._process.kill()
             self._process.check()
         if chance.random() < 0.04:

@@ -64,6 +64,8 @@ class Outside:
     stopped: dict[str, str] = field(default_factory=dict[str, str])
     # How often a model was asked and did not come to its end, by thread.
     broken: Counter[str] = field(default_factory=Counter[str])
+    # How often a process died of its model, by the thread that asked.
+    deaths: Counter[str] = field(default_factory=Counter[str])
     # Titles that a thread may have, once one was confirmed.
     titles: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     renamed: dict[str, bool] = field(default_factory=dict[str, bool])

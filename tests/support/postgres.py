@@ -1,7 +1,7 @@
 """A real PostgreSQL for tests: the one that `SHIPMATE_TEST_POSTGRES` names, or one of our own.
 
-Ours is a program that lies in a package of the dev group, with a private folder and a socket in it. Nothing
-is waited for on its disk: no test cuts the power.
+Ours is a program that lies in a package of the dev group, with a private folder and a socket in it. Its disk
+is not waited for, since no test cuts the power; what was committed outlives a killed server.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ VARIABLE = "SHIPMATE_TEST_POSTGRES"
 NOBODY = "nobody"
 SETTINGS = """
 fsync = off
-synchronous_commit = off
 full_page_writes = off
 max_connections = 200
 shared_buffers = 32MB

@@ -7,6 +7,7 @@ import sys
 COMMANDS = {
     "init": "Make a workspace: an Agent.md to begin with.",
     "adopt": "Show how a folder of another agent opens; make it lasting.",
+    "import": "Move in from another program: threads, memory, skills, members, settings, tasks.",
     "model": "Choose the model that answers; test it, list others.",
     "chat": "Talk to a member in the terminal.",
     "ask": "Ask one question and print the answer; made for pipes.",
@@ -21,11 +22,15 @@ COMMANDS = {
     "members": "List, add, rename and remove members; say who stands to whom how.",
     "tasks": "List, make and begin what members do by the clock.",
     "people": "List who may talk from platforms; let somebody in by a code.",
+    "users": "List the team; take people in, give roles, passwords and tokens.",
     "audit": "List what acted and what was refused; check that the log is whole.",
     "usage": "Show what models used and cost, by day, member, thread or model.",
     "priming": "Check, search, save and rehearse priming scripts.",
     "mcp": "List MCP servers, log in at remote ones; be one.",
     "acp": "Offer the members to an editor (Agent Client Protocol).",
+    "export": "Write the whole workspace into one file, without secrets.",
+    "restore": "Make a workspace from such a file, in an empty folder.",
+    "backup": "Make a backup now, or list those there are; `backup` of ship.json makes them by the clock.",
     "doctor": "Check the workspace and say what to mend.",
     "reindex": "Make the index of threads and search anew.",
     "db": "Look after the PostgreSQL of a fleet; move a workspace there and back.",
@@ -35,9 +40,12 @@ ROOMS = {
     **dict.fromkeys(
         ("init", "adopt", "context", "prompt", "tasks", "usage", "doctor", "reindex", "db"), "workspace"
     ),
-    **dict.fromkeys(("members", "people", "outbox", "worker"), "aboard"),
+    **dict.fromkeys(("import", "export", "restore", "backup"), "workspace"),
+    **dict.fromkeys(("members", "people", "users", "outbox", "worker"), "aboard"),
     "acp": "door",
 }
+# A word of Python cannot be the name of a module.
+MODULES = {"import": "move_in"}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -9,9 +9,17 @@ from pathlib import Path
 
 import click
 
-from shipmate.cli import COMMANDS, ROOMS
+from shipmate.cli import COMMANDS, MODULES, ROOMS
 from shipmate.cli.terminal.outlet import abandon, describe_refusal, mend_outlets
-from shipmate.cli.terminal.tongue import complain, look_in, print_trouble, say, say_error, teach_click
+from shipmate.cli.terminal.tongue import (
+    complain,
+    look_in,
+    print_trouble,
+    say,
+    say_error,
+    teach_click,
+    teach_command,
+)
 from shipmate.errors import ShipmateError
 
 
@@ -25,8 +33,13 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         room = f"shipmate.cli.{ROOMS[cmd_name]}" if cmd_name in ROOMS else "shipmate.cli"
-        command: click.Command = importlib.import_module(f"{room}.{cmd_name}").command
-        return command
+        module = importlib.import_module(f"{room}.{MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = module.command
+        return teach_command(command)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        teach_command(self)
+        super().format_help(ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section(say("Commands")):

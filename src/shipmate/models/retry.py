@@ -9,8 +9,9 @@ from contextlib import aclosing
 
 from shipmate.errors import ModelError
 from shipmate.models.failure import in_short
-from shipmate.models.port import Model, ModelEvent, ModelNotice, ModelRequest
+from shipmate.models.port import Finish, Model, ModelEvent, ModelNotice, ModelRequest
 from shipmate.models.relay import close_model, relay
+from shipmate.telemetry import watch_model
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 20.0
@@ -44,10 +45,13 @@ class RetryingModel:
         for attempt in range(self._max_retries + 1):
             begun = False
             try:
-                async with aclosing(relay(self._inner, request)) as events:
-                    async for event in events:
-                        begun = True
-                        yield event
+                with watch_model(self.name, request.origin.thread_id if request.origin else "") as watch:
+                    async with aclosing(relay(self._inner, request)) as events:
+                        async for event in events:
+                            begun = True
+                            if isinstance(event, Finish):
+                                watch.finish(event.model, event.reason, event.usage)
+                            yield event
             except ModelError as error:
                 pause = self._pause(attempt, error)
                 if begun or pause is None:

@@ -36,6 +36,7 @@ from shipmate.orchestrator.turn import Turn
 from shipmate.orchestrator.work import Worker
 from shipmate.store.allowance import Allowance
 from shipmate.store.port import Ledger, StepUsage
+from shipmate.telemetry import watch_run
 from shipmate.thread.errand import errand_of
 from shipmate.thread.service import Thread
 from shipmate.tools.file.sharing import Shares
@@ -108,7 +109,9 @@ class AgentOrchestrator:
             return turn.outcome(turn.ending)
         turn.start()
         try:
-            return await self._steps(turn)
+            member = turn.equipment.member
+            with watch_run(member.id, member.name, turn.thread_id):
+                return await self._steps(turn)
         except StorageError:
             # What the disk refuses cannot be told in the thread; the run stays open and is taken up again.
             raise

@@ -17,6 +17,7 @@ from shipmate.errors import NotFoundError, ShipmateError, TargetChangedError, To
 from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.taint import Taint, tell_gone
 from shipmate.orchestrator.turn import INTERRUPTED, Turn
+from shipmate.telemetry import watch_tool
 from shipmate.thread.service import Thread
 from shipmate.tools.file.sharing import Shares
 from shipmate.tools.tool import ToolContext, ToolResult
@@ -265,7 +266,8 @@ class Worker:
 
 async def _result_of(call: Call) -> list[Chunk]:
     try:
-        result = await call.tool.run(call.arguments, call.context)
+        with watch_tool(call.tool.name, call.call_id):
+            result = await call.tool.run(call.arguments, call.context)
         # What cannot be written would break the row, and with it the run.
         chunks.storable(result.output)
     except ToolError as error:

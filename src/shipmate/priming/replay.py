@@ -65,6 +65,7 @@ async def create_dialog(
     priming: Priming | None = None,
     title: str = "",
     language: str = "en",
+    settings: JsonObject | None = None,
 ) -> PrimedThread:
     """Create a dialog, primed or not; a failure leaves nothing behind."""
     refs = list(dict.fromkeys(map(ScriptRef.parse, priming.script_refs if priming else ())))
@@ -72,9 +73,9 @@ async def create_dialog(
         rows = _prepare(library, refs, member, thread_id, language)
     else:
         rows = await asyncio.to_thread(_prepare, library, refs, member, thread_id, language)
-    settings: JsonObject = {}
+    settings = settings or {}
     if priming is not None and refs:
-        settings = {
+        settings = settings | {
             "priming": {"scriptRefs": list(map(str, refs)), "showInUi": priming.show_in_ui},
             HIDE_PRIMING: not priming.show_in_ui,
         }

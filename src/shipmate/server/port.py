@@ -14,6 +14,7 @@ from shipmate.models.port import Model
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Receipt
 from shipmate.orchestrator.keeper.port import ThreadEngine
+from shipmate.residence import Residence
 from shipmate.schedule.task_folder import TaskFolder
 from shipmate.store.port import Store
 from shipmate.thread.service import Thread, ThreadService
@@ -38,6 +39,8 @@ class Ship(Protocol):
     def config(self) -> Config: ...
     @property
     def store(self) -> Store: ...
+    @property
+    def home(self) -> Residence: ...
     @property
     def uploads(self) -> Uploads: ...
     @property

@@ -22,17 +22,19 @@ from shipmate.server.guard.rate import RateLimit
 from shipmate.server.guard.security import SLASH
 from shipmate.server.metric import Metrics
 from shipmate.server.port import Ship
+from shipmate.server.quota import Quota
 from shipmate.server.stream.news import News
 from shipmate.server.stream.stream import Streams
+from shipmate.team.team import Team, open_team
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.load import load_config
+from shipmate.workspace.settings.team_settings import OidcSettings
 
 FOLDER = Path(__file__).with_name("page")
 LASTING = "public, max-age=31536000, immutable"
 SMALL = 1_000
-# Whoever holds the workspace's token is its owner; the server knows no other person.
-OWNER = "owner"
 PLATFORM = "web"
 ID_LIMIT = 200
 
@@ -95,9 +97,18 @@ class Site:
     """One served workspace. Without an Agent.md only the first-run routes answer."""
 
     def __init__(
-        self, root: Path, *, opener: Opener, examine: Examiner, examples: Path, token: Token
+        self,
+        root: Path,
+        *,
+        opener: Opener,
+        examine: Examiner,
+        examples: Path,
+        token: Token,
+        team: Team | None = None,
     ) -> None:
         self.layout = Layout.at(root)
+        self.team = team or open_team(self.layout)
+        self.quota = Quota(self.team)
         self.examine = examine
         # The folder of Agent.md texts a new workspace can begin with.
         self.examples = examples
@@ -105,6 +116,8 @@ class Site:
         self.tickets = Tickets()
         # Failed tries to prove who is asking; those who succeed are never held up by them.
         self.failures = RateLimit(rate=0.5, burst=20)
+        # Tries of passwords by the name they are for.
+        self.guesses = RateLimit(rate=0.1, burst=10)
         self.page = BuiltPage()
         self.library = Library(self.layout)
         self.metrics = Metrics()
@@ -114,6 +127,14 @@ class Site:
         self._opener = opener
         self._ship: Ship | None = None
         self._opening = asyncio.Lock()
+
+    def oidc_settings(self) -> OidcSettings | None:
+        """Return where people of the team sign in, when ship.json names it."""
+        return load_config(self.layout).config.team.oidc
+
+    def public_url(self) -> str | None:
+        """Return where others reach this server."""
+        return load_config(self.layout).config.server.public_url
 
     def has_agent(self) -> bool:
         """Return whether the workspace can work."""

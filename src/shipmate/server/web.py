@@ -24,6 +24,7 @@ from shipmate.errors import ShipmateError, UserError
 from shipmate.server.describe import describe
 from shipmate.server.guard.access_token import check_reach
 from shipmate.server.guard.edge import Edge, log, loggable, unforeseen
+from shipmate.server.guard.entitlement import Entitlement
 from shipmate.server.guard.error import CLIENT_PATHS, ApiError, invalid, respond, translate
 from shipmate.server.guard.host import AllowedHosts, is_loopback
 from shipmate.server.guard.security import Guard, is_guarded
@@ -58,7 +59,12 @@ RESPONSE_START = b"HTTP/1.1 "
 def make_app(site: Site, hosts: AllowedHosts) -> ASGIApp:
     """Put the guard before the routes."""
     return Guard(
-        make_routes(site), token=site.token, tickets=site.tickets, failures=site.failures, allowed=hosts
+        make_routes(site),
+        token=site.token,
+        tickets=site.tickets,
+        team=site.team,
+        failures=site.failures,
+        allowed=hosts,
     )
 
 
@@ -81,6 +87,8 @@ def make_routes(site: Site) -> FastAPI:
     app.add_exception_handler(ShipmateError, _refuse)
     app.add_exception_handler(RequestValidationError, _refuse)
     app.add_exception_handler(HTTPException, _refuse)
+    routes = [route for router in ROUTERS for route in router.routes]
+    app.add_middleware(Entitlement, site=site, routes=routes)
     app.add_middleware(Edge)
     app.add_middleware(Meter, metrics=site.metrics)
     app.openapi = lambda: describe(app)

@@ -13,9 +13,9 @@ from shipmate.store.journal.usage import UsageFiles
 from shipmate.store.port import StepUsage
 from shipmate.store.tally import name_in
 from shipmate.values.message import timestamp
-from shipmate.workspace.config import BudgetSettings
 from shipmate.workspace.disk.disk import DISK, Disk, locked, read_file, refusals, replace_file
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.settings.team_settings import BudgetSettings
 
 Period = Literal["day", "month"]
 Unit = Literal["money", "tokens"]

@@ -168,12 +168,13 @@ class IndexedThreads:
         binned: bool = False,
         before: str | None = None,
         limit: int = 50,
+        viewer: str | None = None,
     ) -> list[ThreadInfo]:
         """List threads, the one that changed last first; `before` is the `cursor` of the last one seen."""
         found: list[ThreadInfo] = []
         for _ in range(LIST_TRIES):
             found = await self._index.ask(
-                lambda: self._index.threads.list(query, archived, binned, before, limit)
+                lambda: self._index.threads.list(query, archived, binned, before, limit, viewer)
             )
             ghosts = [each for each in found if not self._index.has_file(each.thread_id, binned=binned)]
             for ghost in ghosts:
@@ -214,9 +215,9 @@ class IndexedSearch:
     def __init__(self, index: Index) -> None:
         self._index = index
 
-    async def find(self, query: str, limit: int = 50) -> list[SearchHit]:
+    async def find(self, query: str, limit: int = 50, viewer: str | None = None) -> list[SearchHit]:
         """Find messages that have all words of a query, in threads outside the bin."""
-        hits = await self._index.ask(lambda: self._index.search.find(query, limit))
+        hits = await self._index.ask(lambda: self._index.search.find(query, limit, viewer))
         present = {each: self._index.has_file(each, binned=False) for each in {hit.thread_id for hit in hits}}
         return [hit for hit in hits if present[hit.thread_id]]
 

@@ -149,11 +149,7 @@ class Inbox(Protocol):
         """Read the file anew. Whoever becomes the keeper calls this first; else the first use does."""
 
     async def accept(self, event: IngressEvent) -> tuple[InboxRow, bool]:
-        """Store an event durably; return its row, and whether it is new.
-
-        The key is thread, platform and message id. An event whose row was forgotten is answered from its
-        thread, which the caller looks at first.
-        """
+        """Store an event, by thread, platform and message id; return its row, and whether it is new."""
         ...
 
     async def find(self, event: IngressEvent) -> InboxRow | None:
@@ -293,8 +289,12 @@ class ThreadIndex(Protocol):
         binned: bool = False,
         before: str | None = None,
         limit: int = 50,
+        viewer: str | None = None,
     ) -> list[ThreadInfo]:
-        """List threads, the one that changed last first; `before` is the `cursor` of the last one seen."""
+        """List threads, the one that changed last first; `before` is the `cursor` of the last one seen.
+
+        Of a `viewer` those alone whose setting `owner` is it, or whose `sharedWith` has it.
+        """
         ...
 
     async def rename(self, thread_id: str, title: str) -> None: ...
@@ -362,7 +362,7 @@ class Consents(Protocol):
 class Search(Protocol):
     """Search for messages by words, in any language. `ThreadIndex.note` and `refresh` keep it up to date."""
 
-    async def find(self, query: str, limit: int = 50) -> list[SearchHit]: ...
+    async def find(self, query: str, limit: int = 50, viewer: str | None = None) -> list[SearchHit]: ...
 
 
 class Store(Protocol):

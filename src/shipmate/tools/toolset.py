@@ -128,8 +128,23 @@ def default_toolset(
     projects: list[AnyTool] = [ProjectList(), ProjectCreate()] if layout.projects.is_dir() else []
     others: list[AnyTool] = [JobTool(jobs), WebFetch(), ShowImage(), SendFile(), MemoryUpsert()]
     others += [ProposeTask(), Steps()]
-    tools = [*files, run, *others, *_speech_tools(member), *projects, *further]
-    return Toolset(tools, servers or default_servers(member), member.tools)
+    servers = servers or default_servers(member)
+    tools = [*files, run, *others, *_search_tools(member, servers), *_speech_tools(member), *projects]
+    return Toolset([*tools, *further], servers, member.tools)
+
+
+def _search_tools(member: Member, servers: McpServers | None) -> list[AnyTool]:
+    """Make the tools that search the web and the member's knowledge, where settings name them."""
+    tools: list[AnyTool] = []
+    if member.config.web_search.engine is not None:
+        from shipmate.tools.web.web_search import WebSearch
+
+        tools.append(WebSearch(member.config.web_search, servers))
+    if member.config.knowledge:
+        from shipmate.tools.file.search.search_knowledge import SearchKnowledge
+
+        tools.append(SearchKnowledge(member.config.knowledge))
+    return tools
 
 
 def _speech_tools(member: Member) -> list[AnyTool]:

@@ -296,6 +296,8 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
     keeps_ids: bool = False
 
 
+# What a guest of a team is called in events: they may talk, and no word of theirs decides anything.
+GUEST = "guest:"
 UNKNOWN = Surface()
 SURFACES = {
     "cli": Surface(is_owner=True, shows_calls=True, shows_whole=True),

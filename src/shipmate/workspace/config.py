@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from shipmate.errors import UserError
 from shipmate.values.message import JsonObject
-
-Amount: TypeAlias = Annotated[float, Meta(gt=0)]
-
-
-class _Section(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One object of ship.json; keys are camelCase on disk."""
+from shipmate.workspace.settings.config_section import Section
+from shipmate.workspace.settings.team_settings import BudgetSettings, TeamSettings
 
 
-class Llm(_Section, frozen=True, kw_only=True):
+class Llm(Section, frozen=True, kw_only=True):
     """The model that answers."""
 
     provider: Annotated[
@@ -68,7 +64,7 @@ class Llm(_Section, frozen=True, kw_only=True):
         return msgspec.structs.replace(llm, provider=provider, model=model or None)
 
 
-class Permissions(_Section, frozen=True, kw_only=True):
+class Permissions(Section, frozen=True, kw_only=True):
     """What tools may do unasked."""
 
     mode: Annotated[
@@ -92,7 +88,7 @@ class Permissions(_Section, frozen=True, kw_only=True):
     ] = False
 
 
-class ContextSettings(_Section, frozen=True, kw_only=True):
+class ContextSettings(Section, frozen=True, kw_only=True):
     """The shape of the system prompt."""
 
     profile: Annotated[str, Meta(description="shipmate, nanobot, zyhive, or one of `profiles`")] = "shipmate"
@@ -120,7 +116,7 @@ class ContextSettings(_Section, frozen=True, kw_only=True):
     keep_days: Annotated[int, Meta(ge=1, le=3650, description="what is older is removed")] = 30
 
 
-class Skills(_Section, frozen=True, kw_only=True):
+class Skills(Section, frozen=True, kw_only=True):
     """The skills that are offered."""
 
     only: Annotated[tuple[str, ...] | None, Meta(description="no others are offered")] = None
@@ -129,7 +125,7 @@ class Skills(_Section, frozen=True, kw_only=True):
     summary_tokens: Annotated[int, Meta(ge=100, description="room for the list of skills")] = 1_500
 
 
-class McpLogin(_Section, frozen=True, kw_only=True):
+class McpLogin(Section, frozen=True, kw_only=True):
     """How to log in at a remote MCP server, where it cannot be found out."""
 
     client_id: Annotated[
@@ -142,7 +138,7 @@ class McpLogin(_Section, frozen=True, kw_only=True):
     redirect_port: Annotated[int, Meta(ge=0, le=65535, description="any free one when 0")] = 0
 
 
-class McpServer(_Section, frozen=True, kw_only=True):
+class McpServer(Section, frozen=True, kw_only=True):
     """One MCP server: a command to start, or an address."""
 
     command: str | None = None
@@ -156,7 +152,7 @@ class McpServer(_Section, frozen=True, kw_only=True):
     login: McpLogin = McpLogin()
 
 
-class Mcp(_Section, frozen=True, kw_only=True):
+class Mcp(Section, frozen=True, kw_only=True):
     """The MCP servers whose tools are offered."""
 
     servers: dict[str, McpServer] = {}
@@ -166,7 +162,7 @@ class Mcp(_Section, frozen=True, kw_only=True):
     ] = 2.0
 
 
-class Server(_Section, frozen=True, kw_only=True):
+class Server(Section, frozen=True, kw_only=True):
     """Where the web page and the API are served."""
 
     host: str = "127.0.0.1"
@@ -180,7 +176,7 @@ class Server(_Section, frozen=True, kw_only=True):
     share_hours: Annotated[int, Meta(ge=1, le=720, description="for how long such an address holds")] = 24
 
 
-class DeliverySettings(_Section, frozen=True, kw_only=True):
+class DeliverySettings(Section, frozen=True, kw_only=True):
     """How answers reach people on platforms."""
 
     ask_after_minutes: Annotated[
@@ -188,7 +184,7 @@ class DeliverySettings(_Section, frozen=True, kw_only=True):
     ] = 6 * 60
 
 
-class AdapterSettings(_Section, frozen=True, kw_only=True):
+class AdapterSettings(Section, frozen=True, kw_only=True):
     """What every adapter has; each kind adds keys of its own."""
 
     kind: Annotated[str | None, Meta(description="which platform; the adapter's name when not set")] = None
@@ -207,7 +203,7 @@ class AdapterSettings(_Section, frozen=True, kw_only=True):
     approvals: Annotated[bool, Meta(description="false: people refuse calls here, and approve none")] = True
 
 
-class SpeechEndpoint(_Section, frozen=True, kw_only=True):
+class SpeechEndpoint(Section, frozen=True, kw_only=True):
     """A server that speaks OpenAI's protocol for audio; without an address the extra `voice` serves."""
 
     base_url: Annotated[str | None, Meta(description="for example https://api.openai.com/v1")] = None
@@ -223,7 +219,7 @@ class SpeechEndpoint(_Section, frozen=True, kw_only=True):
     timeout_seconds: Annotated[float, Meta(gt=0, le=600)] = 120
 
 
-class SpeechSettings(_Section, frozen=True, kw_only=True):
+class SpeechSettings(Section, frozen=True, kw_only=True):
     """How spoken messages are understood, and who speaks."""
 
     transcriber: SpeechEndpoint = SpeechEndpoint()
@@ -238,38 +234,34 @@ class SpeechSettings(_Section, frozen=True, kw_only=True):
     ] = 10
 
 
-class MemberBudget(_Section, frozen=True, kw_only=True):
-    """What one member may use, with what colleagues do for it."""
+class WebSearchSettings(Section, frozen=True, kw_only=True):
+    """The engine behind the tool `web_search`; without one the tool is not offered."""
 
-    per_day: Annotated[Amount | None, Meta(description="US dollars; requests with a known price count")] = (
-        None
-    )
-    per_month: Annotated[Amount | None, Meta(description="US dollars")] = None
-    tokens_per_day: Annotated[
-        Amount | None, Meta(description="tokens in and out of requests without a known price")
+    engine: Annotated[
+        Literal["searxng", "brave", "tavily", "mcp"] | None,
+        Meta(description="which protocol is spoken; mcp asks a tool of one of mcp.servers"),
     ] = None
-    tokens_per_month: Annotated[Amount | None, Meta(description="the same for a month")] = None
+    base_url: Annotated[
+        str | None, Meta(description="where SearXNG is reached; another address for brave and tavily")
+    ] = None
+    api_key: Annotated[str | None, Meta(description='the key, written as "${BRAVE_API_KEY}"')] = None
+    server: Annotated[str | None, Meta(description="for mcp: the server's name")] = None
+    tool: Annotated[str | None, Meta(description="for mcp: its tool that searches")] = None
 
 
-class BudgetSettings(MemberBudget, frozen=True, kw_only=True):
-    """What models may use: a warning, then a question, then an end. Days are those of UTC."""
+class BackupSettings(Section, frozen=True, kw_only=True):
+    """Copies of the whole workspace, made by the clock."""
 
-    members: Annotated[dict[str, MemberBudget], Meta(description="limits of single members, by id")] = {}
-    warn_at: Annotated[float, Meta(gt=0, le=1, description="the share of a limit from which it warns")] = 0.8
-    stop: Annotated[
-        float, Meta(ge=1, description="at so many times a limit nobody is asked any more; 1 never asks")
-    ] = 2.0
-
-    @property
-    def is_set(self) -> bool:
-        """Return whether there is any limit."""
-        return self != _NO_BUDGET
+    when: Annotated[
+        str, Meta(description='as a task says it: "0 3 * * *" or "every 1d"; none is made when empty')
+    ] = ""
+    folder: Annotated[
+        str | None, Meta(description="where they lie, better on another disk; .ship/backups when not set")
+    ] = None
+    keep: Annotated[int, Meta(ge=1, le=1000, description="how many are kept, the newest")] = 7
 
 
-_NO_BUDGET = BudgetSettings()
-
-
-class RouteCondition(_Section, frozen=True, kw_only=True):
+class RouteCondition(Section, frozen=True, kw_only=True):
     """What a message must be for a rule of routing to hold; what is not said holds for all."""
 
     task: Annotated[
@@ -281,7 +273,7 @@ class RouteCondition(_Section, frozen=True, kw_only=True):
     platform: str | None = None
 
 
-class RouteRule(_Section, frozen=True, kw_only=True):
+class RouteRule(Section, frozen=True, kw_only=True):
     """Which model answers messages of a kind, unless a person chose one."""
 
     model: Annotated[str, Meta(min_length=1, description="provider:model, or a model of the same provider")]
@@ -289,7 +281,7 @@ class RouteRule(_Section, frozen=True, kw_only=True):
     why: Annotated[str, Meta(max_length=200, description="told where the choice is shown")] = ""
 
 
-class Config(_Section, frozen=True, kw_only=True):
+class Config(Section, frozen=True, kw_only=True):
     """The settings of ship.json. Every key is optional."""
 
     schema: Annotated[str | None, Meta(description="where editors find this schema")] = msgspec.field(
@@ -317,11 +309,17 @@ class Config(_Section, frozen=True, kw_only=True):
     ] = {}
     delivery: DeliverySettings = DeliverySettings()
     speech: SpeechSettings = SpeechSettings()
+    knowledge: Annotated[
+        tuple[str, ...], Meta(description="folders whose files are looked up by search_knowledge, and cited")
+    ] = ()
+    web_search: WebSearchSettings = WebSearchSettings()
     budget: BudgetSettings = BudgetSettings()
     store: Annotated[
         str,
         Meta(description="where threads and all that must last are kept: postgresql://…; files when empty"),
     ] = ""
+    team: TeamSettings = TeamSettings()
+    backup: BackupSettings = BackupSettings()
     routing: Annotated[
         tuple[RouteRule, ...], Meta(description="which model answers what; the first rule that fits holds")
     ] = ()

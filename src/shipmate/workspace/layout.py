@@ -184,6 +184,7 @@ class Layout:
     inbox = _in_ship("inbox.jsonl")
     outbox = _in_ship("outbox.jsonl")
     people = _in_ship("people.json")
+    users = _in_ship("users.json")
     # The folder of members and skills that were removed.
     removed = _in_ship("removed")
 
@@ -229,6 +230,12 @@ class Layout:
         return _thread_file(self.bin, thread_id, ".jsonl")
 
     locks = _in_ship("locks")
+    # Held by who moves something into the workspace.
+    move_lock = _in_ship("locks", "move.lock")
+    # The folder of the workspace's own copies, unless ship.json names another.
+    backups = _in_ship("backups")
+    # When the last copy was made, and what came of it.
+    backup_record = _in_ship("backups", "last.json")
 
     def thread_lock(self, thread_id: ThreadId) -> Path:
         return _thread_file(self.locks, thread_id, ".lock")
@@ -302,9 +309,11 @@ class Layout:
     def trace(self, thread_id: str) -> Path:
         return self.logs / "trace" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
 
+    kept = _in_ship("context")
+
     def kept_requests(self, thread_id: str) -> Path:
         """Return where what models were sent in a thread is kept."""
-        return _thread_file(self.ship / "context", ThreadId.parse(thread_id), ".jsonl")
+        return _thread_file(self.kept, ThreadId.parse(thread_id), ".jsonl")
 
     def thread_logs(self, thread_id: str) -> tuple[Path, ...]:
         """Return where a thread's logs are kept: files, and the folder of what its calls printed."""

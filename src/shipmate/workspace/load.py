@@ -44,6 +44,7 @@ def load_config(layout: Layout, environ: Mapping[str, str] | None = None) -> Loa
     recognised = layout.recognised
     raw, _ = take_over(_read(layout))
     raw = _put_below(raw, recognised.defaults() if recognised else {})
+    _refuse_written_key(raw, layout)
     missing: list[str] = []
     resolved = resolve_variables(raw, variables, missing)
     findings = [
@@ -74,6 +75,17 @@ def load_config(layout: Layout, environ: Mapping[str, str] | None = None) -> Loa
     secrets += _find_member_secrets(layout)
     mask = Mask(value for value in secrets if not VARIABLE.fullmatch(value))
     return Loaded(config=config, environ=variables, findings=findings, mask=mask)
+
+
+def _refuse_written_key(raw: JsonObject, layout: Layout) -> None:
+    """Raise where the key of the search stands in ship.json itself."""
+    search = raw.get("webSearch")
+    key = search.get("apiKey") if isinstance(search, dict) else None
+    if isinstance(key, str) and not VARIABLE.fullmatch(key):
+        raise ConfigError(
+            f"{layout.config}: webSearch.apiKey must name a variable, such as "
+            '"${BRAVE_API_KEY}". Put the key into .env.'
+        )
 
 
 def _find_member_secrets(layout: Layout) -> list[str]:

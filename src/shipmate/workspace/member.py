@@ -47,6 +47,9 @@ class MemberSettings(
         tuple[str, ...] | Skills | None,
         Meta(description="the only skills it has, or an object like `skills` of ship.json"),
     ] = None
+    knowledge: Annotated[
+        tuple[str, ...] | None, Meta(description="its folders of knowledge, in place of those of ship.json")
+    ] = None
     permissions: Annotated[
         JsonObject | None, Meta(description="as in ship.json; what both allow runs unasked")
     ] = None
@@ -178,7 +181,7 @@ def _read_front(front: JsonObject) -> JsonObject:
         return {}
     names = {field.encode_name for field in msgspec.structs.fields(MemberSettings)}
     found = {key: value for key, value in front.items() if key in names and value is not None}
-    for key in ("tools", "skills"):
+    for key in ("tools", "skills", "knowledge"):
         if isinstance(found.get(key), str):
             found[key] = [name for each in found[key].split(",") if (name := each.strip())]
     return found
@@ -247,6 +250,7 @@ def _config_of(
         language=settings.language or config.language,
         permissions=permissions,
         skills=_skills_of(config.skills, settings.skills),
+        knowledge=config.knowledge if settings.knowledge is None else settings.knowledge,
         # A member's variables are its own: the captain's are in ship.json.
         env={**(config.env if is_captain else {}), **settings.env},
         self_tools=config.self_tools if settings.self_tools is None else settings.self_tools,

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from shipmate.documents.document import MEDIA_TYPES, kind_of
 from shipmate.errors import MediaError
 from shipmate.values.message import JsonObject, new_id
 from shipmate.workspace.dimension import PIXEL_LIMIT, has_too_many_pixels
@@ -43,13 +44,15 @@ SIGNATURES: tuple[tuple[bytes, str], ...] = (
 )
 
 
-class Upload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Upload(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A kept file."""
 
     url: str
     media_type: str
     filename: str
     bytes: int
+    # Who of a team sent it, where one did.
+    owner: str = ""
 
 
 def media_type_of(data: bytes) -> str:
@@ -61,6 +64,8 @@ def media_type_of(data: bytes) -> str:
         return "image/webp" if data[8:12] == b"WEBP" else "audio/wav"
     if data[4:8] == b"ftyp":
         return "audio/mp4"
+    if document := kind_of(data):
+        return MEDIA_TYPES[document]
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -76,7 +81,7 @@ def is_voice(upload: Upload) -> bool:
 class Uploads(Protocol):
     """Kept files, wherever they lie. Calls wait for the disk; what is large is kept from a thread."""
 
-    def keep(self, data: bytes, filename: str) -> Upload:
+    def keep(self, data: bytes, filename: str, owner: str = "") -> Upload:
         """Store a copy of a file and its description."""
         ...
 
@@ -91,7 +96,7 @@ class UploadFolder:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
 
-    def keep(self, data: bytes, filename: str) -> Upload:
+    def keep(self, data: bytes, filename: str, owner: str = "") -> Upload:
         """Store a copy of a file and its description."""
         upload_id = new_id("up")
         name = "".join(c for c in filename.replace("\\", "/").rpartition("/")[2] if c.isprintable())[:120]
@@ -100,6 +105,7 @@ class UploadFolder:
             media_type=media_type_of(data),
             filename=name or "file",
             bytes=len(data),
+            owner=owner,
         )
         write_private(self._layout.upload(upload_id), data)
         write_private(self._description(upload_id), msgspec.json.encode(upload))
@@ -118,7 +124,7 @@ class UploadFolder:
         return self._layout.upload(f"{upload_id}.json")
 
 
-def keep_upload(uploads: Uploads, data: bytes, filename: str) -> Upload:
+def keep_upload(uploads: Uploads, data: bytes, filename: str, owner: str = "") -> Upload:
     """Store a file a person sent; a picture is not decoded here, only its size is read."""
     if not data:
         raise MediaError("The file is empty. Choose another.")
@@ -128,7 +134,7 @@ def keep_upload(uploads: Uploads, data: bytes, filename: str) -> Upload:
         raise MediaError(
             f"The picture has more than {PIXEL_LIMIT // 1_000_000} million pixels. Choose a smaller one."
         )
-    return uploads.keep(data, filename)
+    return uploads.keep(data, filename, owner)
 
 
 def name_upload(uploads: Uploads, url: str) -> str:

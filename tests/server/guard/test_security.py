@@ -19,6 +19,8 @@ from shipmate.server.guard.host import AllowedHosts
 from shipmate.server.guard.rate import RateLimit
 from shipmate.server.guard.security import BODY_LIMIT, BODY_LIMITS, Guard, is_guarded
 from shipmate.server.routes import ROUTERS
+from shipmate.team.team import open_team
+from shipmate.workspace.layout import Layout
 from tests.support.server import Served, make_site, serving
 
 FOREIGN_HOSTS = [
@@ -151,7 +153,9 @@ async def test_only_the_page_login_and_health_are_open(served: Served, every: li
     open_paths = {path for _, path in every if not is_guarded(path)}
     # A platform has no session with us: its adapter checks what it signed. Shared files have addresses that
     # nobody can guess.
-    assert open_paths == {"/healthz", "/api/login", "/docs.css", "/", "/hooks/x", "/shared/x"}
+    known = {"/healthz", "/api/login", "/docs.css", "/", "/hooks/x", "/shared/x"}
+    # Who comes from an OpenID provider brings what is checked there.
+    assert open_paths == {*known, "/api/oidc/start", "/api/oidc/callback"}
 
 
 async def test_a_guesser_never_locks_the_owner_out(served: Served) -> None:
@@ -300,6 +304,7 @@ async def test_h4_whoever_is_known_is_limited_too(tmp_path: Path, path: str) -> 
         answer,
         token=token,
         tickets=Tickets(),
+        team=open_team(Layout.at(tmp_path)),
         failures=RateLimit(rate=1, burst=1),
         allowed=AllowedHosts("127.0.0.1"),
         requests=RateLimit(rate=1, burst=3, clock=lambda: now[0]),

@@ -27,7 +27,7 @@ from shipmate.approvals.value import (
 )
 from shipmate.errors import ModelError
 from shipmate.store.port import Consents
-from shipmate.values.event import ApprovalReplyEvent, TextEvent, surface_of
+from shipmate.values.event import GUEST, ApprovalReplyEvent, TextEvent, surface_of
 from shipmate.values.message import timestamp
 from shipmate.values.reason import Why
 from shipmate.workspace.config import Permissions
@@ -372,6 +372,8 @@ def minutes_until(point: str, now: datetime, zone: str) -> int:
 
 def may_decide(permissions: Permissions, event: TextEvent | ApprovalReplyEvent, approval: Approval) -> bool:
     """Return whether the person who sent an event may answer an approval."""
+    if event.user_id.startswith(GUEST):
+        return False
     is_owner = surface_of(event.platform).is_owner
     if permissions.deciders == "anyone" or is_owner or is_admin(permissions, event):
         return True

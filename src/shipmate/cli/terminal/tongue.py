@@ -17,6 +17,7 @@ from shipmate.workspace.layout import Layout
 VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 # The modules of click that have words of their own; each looks for them under the name `_`.
 CLICK = ("core", "decorators", "exceptions", "formatting", "parser", "termui", "types")
+HELP = Path(__file__).with_name("words") / "help.zh.json"
 _folder: list[Path] = []
 
 
@@ -89,6 +90,44 @@ def teach_click() -> None:
             setattr(module, "_", say)  # noqa: B010 (no attribute that is declared)
         if hasattr(module, "ngettext"):
             setattr(module, "ngettext", _say_count)  # noqa: B010
+
+    setattr(click.formatting, "wrap_text", _wrap)  # noqa: B010
+
+
+def teach_command(command: click.Command) -> click.Command:
+    """Return a command whose help, and that of all below it, is in the reader's language."""
+    if language() == "en":
+        return command
+    command.help, command.epilog = _say_help(command.help), _say_help(command.epilog)
+    command.short_help = (command.help or "").partition("。")[0]
+    for option in command.params:
+        if isinstance(option, click.Option):
+            option.help = _say_help(option.help)
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        teach_command(inner)
+    return command
+
+
+def _say_help(text: str | None) -> str | None:
+    if not text:
+        return text
+    return load_help().get(" ".join(text.split()), text)
+
+
+@cache
+def load_help() -> dict[str, str]:
+    """Return what commands and options say of themselves, in Chinese; nothing but the terminal reads it."""
+    return msgspec.json.decode(HELP.read_bytes(), type=dict[str, str])
+
+
+def _wrap(
+    text: str, width: int = 78, initial_indent: str = "", subsequent_indent: str = "", **_: bool
+) -> str:
+    """Break a text as click does, by columns instead of characters."""
+    from shipmate.cli.terminal.width import wrap_words
+
+    paragraphs = (" ".join(each.split()) for each in text.split("\n\n"))
+    return "\n\n".join(wrap_words(initial_indent + each, width, subsequent_indent) for each in paragraphs)
 
 
 def _say_count(one: str, many: str, count: int) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 WIDE = ("W", "F")
 # What is drawn on the character before it.
 MARKS = ("Mn", "Me", "Cf")
+# What belongs to the character before it, and begins no line.
+CLOSING = "，。；：、！？）】》」』”’…"
 
 
 def measure(text: str) -> int:
@@ -40,7 +42,7 @@ def wrap(line: str, width: int) -> list[str]:
 
 
 def wrap_words(line: str, width: int, indent: str = "") -> str:
-    """Break a line between words, and before wide characters; further lines are indented.
+    """Break a line between words, and before wide characters that close nothing; further lines are indented.
 
     A word that is longer than the screen stays whole, so that it can be copied.
     """
@@ -88,10 +90,14 @@ def _split_words(line: str) -> Iterator[str]:
     """Return words with the space behind them; each wide character is a word of its own."""
     word = ""
     for character in line:
-        if word and (
-            (word[-1] == " " and character != " ")
-            or _measure(character) == 2
-            or (_measure(word[-1]) == 2 and character != " " and _measure(character) > 0)
+        if (
+            word
+            and character not in CLOSING
+            and (
+                (word[-1] == " " and character != " ")
+                or _measure(character) == 2
+                or (_measure(word[-1]) == 2 and character != " " and _measure(character) > 0)
+            )
         ):
             yield word
             word = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ NO_ADDRESS = (
 )
 
 
-@click.group(epilog="docs/fleet.md says how a workspace is moved into PostgreSQL and back.")
+@click.group(epilog="docs/postgresql.md says how a workspace is moved into PostgreSQL and back.")
 def command() -> None:
     """Look after the PostgreSQL of a workspace that many machines work on."""
 
@@ -112,10 +113,8 @@ def _address(layout: Layout) -> str:
     address = find_address(layout)
     if not address:
         raise UserError(NO_ADDRESS)
-    try:
-        import psycopg_pool  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise UserError(MISSING) from error
+    if find_spec("psycopg_pool") is None:
+        raise UserError(MISSING)
     return address
 
 

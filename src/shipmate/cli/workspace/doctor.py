@@ -19,6 +19,7 @@ from shipmate.cli.terminal.tongue import language, say
 from shipmate.cli.terminal.width import fit
 from shipmate.crew.roster import Roster
 from shipmate.errors import ShipmateError
+from shipmate.residence import open_shelf
 from shipmate.thread.row import RowProblem
 from shipmate.values.reveal import reveal
 from shipmate.values.saying import Saying
@@ -85,6 +86,7 @@ async def examine(layout: Layout, *, live: bool = False) -> list[Finding]:
 async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Finding]:
     from shipmate.approvals.policy.policy import findings as find_permissions
     from shipmate.approvals.policy.preference import findings as find_preferences
+    from shipmate.moving.archive.backup import findings as find_backups
     from shipmate.priming.check import findings as find_priming
     from shipmate.priming.library import Library
     from shipmate.speech.speech import findings as find_speech
@@ -105,7 +107,18 @@ async def _check_rooms(layout: Layout, loaded: Loaded, *, live: bool) -> list[Fi
         *await _guard("mcp", lambda: _check_servers(layout, loaded)),
         *await _guard("adapters", lambda: _check_adapters(layout, loaded)),
         *await _guard("speech", lambda: find_speech(loaded.config.speech)),
+        *_check_telemetry(),
+        *await _guard("backup", lambda: find_backups(layout, loaded.config)),
     ]
+
+
+def _check_telemetry() -> list[Finding]:
+    from shipmate.telemetry import find_trouble, is_wanted
+
+    if not is_wanted(os.environ):
+        return []
+    trouble = find_trouble(os.environ)
+    return [Finding("warn" if trouble else "ok", "OpenTelemetry", trouble or "traces and metrics are sent")]
 
 
 async def _guard(
@@ -200,12 +213,14 @@ def _check_adapters(layout: Layout, loaded: Loaded) -> list[Finding]:
         return []
     from shipmate.adapters.adapter_registry import AdapterRegistry
     from shipmate.delivery.reception.people import People
-    from shipmate.delivery.settling import is_open, look
+    from shipmate.delivery.settling import is_open
     from shipmate.workspace.crew import Crew
 
     registry = AdapterRegistry(loaded.config.adapters)
-    found = registry.check(People(layout, loaded.config.people), Crew(layout, loaded).ids())
-    rows = [row for row in look(layout) if is_open(row) and row.status != "waiting"]
+    with open_shelf(layout) as shelf:
+        people = People(layout, loaded.config.people, shelf.papers)
+        found = registry.check(people, Crew(layout, loaded).ids())
+        rows = [row for row in shelf.sends() if is_open(row) and row.status != "waiting"]
     words = "everything was sent" if not rows else f"{len(rows)} sends are held, failed or uncertain"
     fix = "see `shipmate outbox`" if rows else ""
     return [*found, Finding("warn" if rows else "ok", "outbox", words, fix)]
@@ -217,9 +232,9 @@ def _check_tasks(layout: Layout) -> list[Finding]:
         return []
     from shipmate.schedule.task_folder import TaskFolder
     from shipmate.store.journal.occurrence import JournalOccurrences
-    from shipmate.workspace.disk.disk import DISK
 
-    records = JournalOccurrences(layout, DISK).look().values()
+    with open_shelf(layout) as shelf:
+        records = JournalOccurrences(layout, shelf.papers).look().values()
     uncertain = sum(each.status == "uncertain" for record in records for each in record.known.values())
     found = TaskFolder(layout).findings()
     if uncertain:
@@ -347,9 +362,8 @@ def _fix_of(name: str) -> str:
 
 def _check_audit(layout: Layout) -> list[Finding]:
     """Check that the audit log is as it was written."""
-    from shipmate.approvals.audit import Audit
-
-    found = Audit(layout).verify()
+    with open_shelf(layout) as shelf:
+        found = shelf.audit.verify()
     folder = layout.audit.relative_to(layout.root)
     broken = [
         Finding(

@@ -68,17 +68,17 @@ class Token:
     @property
     def cookie(self) -> str:
         """Return the cookie's name, made from the token: cookies know no ports, workspaces share hosts."""
-        return f"shipmate-{self._sign('cookie')[:12]}"
+        return f"shipmate-{self.sign('cookie')[:12]}"
 
     def name(self, folder: Path) -> str:
         """Name a folder apart from its copies, and from others that the same token opens."""
         status = folder.stat() if folder.exists() else None
-        return self._sign(f"folder {status.st_ino if status else 0}")[:16]
+        return self.sign(f"folder {status.st_ino if status else 0}")[:16]
 
     def open_session(self) -> str:
         """Make the value of a session cookie; it outlives restarts and needs no storage."""
         body = f"{secrets.token_urlsafe(18)}.{int(time.time())}"
-        return f"{body}.{self._sign(f'session {body}')}"
+        return f"{body}.{self.sign(f'session {body}')}"
 
     def admits_session(self, cookie: str) -> bool:
         """Return whether a session cookie is ours and still young enough."""
@@ -86,15 +86,16 @@ class Token:
         _, _, issued = body.rpartition(".")
         if not self.value or not issued.isascii() or not issued.isdigit():
             return False
-        expected = self._sign(f"session {body}")
+        expected = self.sign(f"session {body}")
         fresh = -60 < time.time() - int(issued) < SESSION_SECONDS
         return hmac.compare_digest(expected.encode(), signature.encode()) and fresh
 
     def csrf(self, cookie: str) -> str:
         """Return the CSRF value that belongs to a session."""
-        return self._sign(f"csrf {cookie}")
+        return self.sign(f"csrf {cookie}")
 
-    def _sign(self, text: str) -> str:
+    def sign(self, text: str) -> str:
+        """Return what only whoever holds the token can make of a text."""
         return hmac.new(self.value.encode(), text.encode(), hashlib.sha256).hexdigest()
 
 

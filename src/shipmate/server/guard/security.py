@@ -19,11 +19,15 @@ from shipmate.server.guard.access_token import SESSION_SECONDS, Tickets, Token
 from shipmate.server.guard.error import ApiError, respond
 from shipmate.server.guard.host import AllowedHosts
 from shipmate.server.guard.rate import RateLimit
+from shipmate.server.guard.viewer import VIEWER
+from shipmate.team.right import THE_OWNER, Viewer
+from shipmate.team.team import MARK, Team
 
 SLASH = "\0"
 CSRF_HEADER = "x-shipmate-csrf"
 LOGIN = "/api/login"
-OPEN_PATHS = frozenset({"/healthz", "/readyz", LOGIN})
+SIGN_IN = "/api/oidc/"
+OPEN_PATHS = frozenset({"/healthz", "/readyz", LOGIN, f"{SIGN_IN}start", f"{SIGN_IN}callback"})
 GUARDED_PREFIXES = ("/api/", "/v1/")
 GUARDED_PATHS = frozenset({"/api", "/v1", "/metrics", "/docs", "/openapi.json"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -74,6 +78,8 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=(self)",
 }
 Credential = Literal["bearer", "cookie"]
+# Whoever comes to an address that is open to all has no right to anything else.
+NOBODY = Viewer(uid="-", id="-", role="guest")
 
 
 class Guard:
@@ -85,6 +91,7 @@ class Guard:
         *,
         token: Token,
         tickets: Tickets,
+        team: Team,
         failures: RateLimit,
         allowed: AllowedHosts,
         requests: RateLimit | None = None,
@@ -92,6 +99,7 @@ class Guard:
         self._app = app
         self._token = token
         self._tickets = tickets
+        self._team = team
         self._allowed = allowed
         self._requests = requests or RateLimit(rate=200, burst=1000)
         self._failures = failures
@@ -113,12 +121,16 @@ class Guard:
             if response := self._redeem(scope):
                 await response(scope, receive, send)
                 return
-            self._check_person(scope, headers)
+            asking = await self._check_person(scope, headers)
             receive = await _limit_body(scope, headers, receive)
         except ApiError as error:
             await respond(error, scope["path"])(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        known = VIEWER.set(asking)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            VIEWER.reset(known)
 
     def _check_source(self, scope: Scope, headers: Headers) -> None:
         hosts = headers.getlist("host")
@@ -148,14 +160,14 @@ class Guard:
             raise busy(wait)
         return response
 
-    def _check_person(self, scope: Scope, headers: Headers) -> None:
+    async def _check_person(self, scope: Scope, headers: Headers) -> Viewer:
         path: str = scope["path"]
         caller = caller_of(scope)
         if not is_guarded(path):
             if wait := self._requests.wait(caller):
                 raise busy(wait)
-            return
-        credential = self._credential(headers)
+            return NOBODY
+        credential, asking = await self._credential(headers)
         if credential is None:
             # Only failures are counted here: whoever proves who they are is never locked out by a guesser.
             if wait := self._failures.wait(caller):
@@ -164,23 +176,32 @@ class Guard:
                 401,
                 "auth",
                 "This server does not know you.",
-                "Open the address that `shipmate serve` printed, or send the token of .ship/token.",
+                "Open the address that `shipmate serve` printed, sign in, or send a token.",
                 headers={"www-authenticate": "Bearer"},
             )
-        if wait := self._requests.wait(caller):
+        if wait := self._requests.wait(f"user {asking.uid}" if asking.uid else caller):
             raise busy(wait)
         scope["shipmate.credential"] = credential
         if credential == "cookie" and scope["method"] not in SAFE_METHODS:
             self._check_csrf(headers)
+        return asking
 
-    def _credential(self, headers: Headers) -> Credential | None:
+    async def _credential(self, headers: Headers) -> tuple[Credential | None, Viewer]:
         given = headers.get("authorization")
         if given is not None:
             # A wrong token is never rescued by a cookie: one request, one identity.
             scheme, _, value = given.partition(" ")
-            return "bearer" if scheme.lower() == "bearer" and self._token.admits(value.strip()) else None
+            if scheme.lower() != "bearer":
+                return None, NOBODY
+            if value.startswith(f"{MARK}."):
+                found = await self._team.admit(value.strip(), "token")
+                return ("bearer", Viewer.of(found[0])) if found else (None, NOBODY)
+            return ("bearer", THE_OWNER) if self._token.admits(value.strip()) else (None, NOBODY)
         cookie = session_cookie(headers, self._token)
-        return "cookie" if cookie and self._token.admits_session(cookie) else None
+        if cookie.startswith(f"{MARK}."):
+            found = await self._team.admit(cookie, "session")
+            return ("cookie", Viewer.of(found[0])) if found else (None, NOBODY)
+        return ("cookie", THE_OWNER) if cookie and self._token.admits_session(cookie) else (None, NOBODY)
 
     def _check_csrf(self, headers: Headers) -> None:
         expected = self._token.csrf(session_cookie(headers, self._token))
@@ -219,11 +240,13 @@ def session_cookie(headers: Headers, token: Token) -> str:
     return ""
 
 
-def set_session(headers: MutableHeaders, token: Token, scope: Scope) -> None:
-    """Set a session that the browser cannot read and no other site can use."""
+def set_session(headers: MutableHeaders, token: Token, scope: Scope, value: str | None = None) -> None:
+    """Set a session that the browser cannot read and no other site can use; an empty one signs out."""
     secure = "; Secure" if scope["scheme"] == "https" else ""
-    flags = f"Path=/; Max-Age={SESSION_SECONDS}; HttpOnly; SameSite=Strict{secure}"
-    headers.append("set-cookie", f"{token.cookie}={token.open_session()}; {flags}")
+    flags = f"Path=/; Max-Age={0 if value == '' else SESSION_SECONDS}; HttpOnly; SameSite=Strict{secure}"
+    headers.append(
+        "set-cookie", f"{token.cookie}={token.open_session() if value is None else value}; {flags}"
+    )
 
 
 def _is_page_load(scope: Scope, headers: Headers) -> bool:

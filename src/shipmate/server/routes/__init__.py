@@ -19,11 +19,12 @@ from shipmate.server.routes import (
     upload,
     usage,
 )
-from shipmate.server.routes.chat import branch, chat
+from shipmate.server.routes.chat import branch, chat, search
 from shipmate.server.routes.consent import approval, permission
 from shipmate.server.routes.crew import enlisting, member
 from shipmate.server.routes.reach import adapter, outbox, people, shared
 from shipmate.server.routes.schedule import task
+from shipmate.server.routes.team import account_key, sign_in, thread_sharing, users
 from shipmate.server.routes.v1 import completion
 
 # Requests are matched in this order: what is asked most comes first.
@@ -34,6 +35,7 @@ ROUTERS = (
     event_stream.router,
     thread.router,
     branch.router,
+    search.router,
     run.router,
     course.router,
     approval.router,
@@ -52,6 +54,10 @@ ROUTERS = (
     adapter.router,
     outbox.router,
     people.router,
+    sign_in.router,
+    account_key.router,
+    users.router,
+    thread_sharing.router,
     shared.router,
     system.router,
     hook.router,

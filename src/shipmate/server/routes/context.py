@@ -20,7 +20,7 @@ from shipmate.context.kept.account import (
     read_account,
     write_account,
 )
-from shipmate.context.kept.kept_file import KeptThread, read_kept
+from shipmate.context.kept.kept_file import KeptThread
 from shipmate.context.request import ContextRequest
 from shipmate.errors import StorageError
 from shipmate.models.to_model import describe_history
@@ -31,8 +31,9 @@ from shipmate.server.guard.error import ApiError, hide_root
 from shipmate.server.port import Ship, read_if_there
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.shape import Answer, Json, Slot, tells
-from shipmate.server.site import OWNER, PLATFORM, TheShip, thread_of
+from shipmate.server.site import PLATFORM, TheShip, thread_of
 from shipmate.store.port import StepUsage
+from shipmate.team.user import OWNER
 from shipmate.thread.service import Thread
 from shipmate.values.message import text_of
 from shipmate.workspace.layout import CAPTAIN
@@ -225,7 +226,7 @@ async def read_difference(
 
 async def _read_kept(ship: Ship, thread_id: str) -> KeptThread:
     await ship.requests.flush()
-    return await _read(lambda: read_kept(ship.layout, thread_id))
+    return await _read(lambda: ship.requests.read(thread_id))
 
 
 async def _read(work: Callable[[], Result]) -> Result:

@@ -11,10 +11,11 @@ from starlette.responses import Response
 
 from shipmate.orchestrator.lane.note import PIN_LENGTH, NoteEvent, make_course_event, make_pin_event
 from shipmate.server.guard.error import ApiError, invalid, missing
+from shipmate.server.guard.viewer import viewer
 from shipmate.server.port import Ship
 from shipmate.server.routes.thread import find_thread
 from shipmate.server.shape import Answer, Json, Shape, Slot, tells
-from shipmate.server.site import ID_LIMIT, OWNER, PLATFORM, TheShip
+from shipmate.server.site import ID_LIMIT, PLATFORM, TheShip
 from shipmate.thread.course import read_course
 from shipmate.thread.pin import Pin, read_pin
 from shipmate.thread.service import Thread
@@ -72,7 +73,9 @@ class Noted(Answer):
 async def open_course(ship: TheShip, thread_id: str, key: Key = None) -> Response:
     """Open a course: the model sees nothing of what was said before, but for the pins. A run ends first."""
     name = await _name(ship, thread_id)
-    event = make_course_event(name, platform=PLATFORM, user_id=OWNER, message_id=_name_event("course", key))
+    event = make_course_event(
+        name, platform=PLATFORM, user_id=viewer().speaker, message_id=_name_event("course", key)
+    )
     return await _answer(ship, event)
 
 
@@ -82,7 +85,7 @@ async def compact(ship: TheShip, thread_id: str, body: Compaction, key: Key = No
     event = make_course_event(
         await _name(ship, thread_id),
         platform=PLATFORM,
-        user_id=OWNER,
+        user_id=viewer().speaker,
         message_id=_name_event("compact", key),
         summarise=True,
         focus=body.focus,
@@ -117,7 +120,7 @@ async def pin(ship: TheShip, thread_id: str, body: NewPin, key: Key = None) -> R
         name,
         text,
         platform=PLATFORM,
-        user_id=OWNER,
+        user_id=viewer().speaker,
         message_id=_name_event("pin", key),
         source=body.message_id,
     )
@@ -131,7 +134,7 @@ async def unpin(
     """Take a pin off; the thread keeps that it was there."""
     name = await _name(ship, thread_id)
     event = make_pin_event(
-        name, number=number, platform=PLATFORM, user_id=OWNER, message_id=_name_event("unpin", key)
+        name, number=number, platform=PLATFORM, user_id=viewer().speaker, message_id=_name_event("unpin", key)
     )
     return await _answer(ship, event)
 

@@ -13,21 +13,17 @@ from starlette.responses import Response
 
 from shipmate import __version__
 from shipmate.server.guard.error import ApiError, missing
-from shipmate.server.guard.security import busy, caller_of, session_cookie, set_session
+from shipmate.server.guard.security import session_cookie
+from shipmate.server.guard.viewer import viewer
 from shipmate.server.routes.crew.member import MemberView, describe_member
 from shipmate.server.routes.settings import ModelView, describe_model
-from shipmate.server.shape import Answer, Json, Localized, Shape, Slot, Words, empty, tells
+from shipmate.server.shape import Answer, Json, Localized, Shape, Slot, Words, tells
 from shipmate.server.site import Site, TheSite
+from shipmate.team.user import Role
 from shipmate.workspace.config import Config
 from shipmate.workspace.layout import Layout
 
 LIST = Path(__file__).with_name("examples.json")
-
-
-class Login(Shape):
-    """The token a person typed."""
-
-    token: Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
 
 class Setup(Shape):
@@ -47,6 +43,16 @@ class WorkspaceView(Answer):
     has_agent: bool
 
 
+class AccountView(Answer):
+    """Who is asking."""
+
+    id: str
+    name: str
+    role: Role
+    # The owner of the workspace signs in with its token, and has no password of their own.
+    is_owner: bool
+
+
 class Session(Answer):
     """What the page needs at its start."""
 
@@ -57,6 +63,9 @@ class Session(Answer):
     workspace: WorkspaceView
     model: ModelView
     members: list[MemberView]
+    user: AccountView
+    # Whether there is a team beside the owner.
+    has_team: bool
 
 
 class Example(Answer):
@@ -118,22 +127,10 @@ def _text(folder: Path, example: Example, name: str) -> str:
 router = APIRouter(tags=["session"])
 
 
-@router.post("/api/login", status_code=204, openapi_extra={"security": []})
-async def log_in(request: Request, site: TheSite, body: Login) -> Response:
-    """Change the token for a session cookie."""
-    if wait := site.failures.wait(caller_of(request.scope)):
-        raise busy(wait)
-    if not site.token.admits(body.token.strip()):
-        raise ApiError(401, "auth", "That is not the token.", "Copy the line in .ship/token.")
-    response = empty()
-    set_session(response.headers, site.token, request.scope)
-    return response
-
-
 @router.get("/api/session", openapi_extra=tells(Session))
 async def read_session(request: Request, site: TheSite) -> Response:
     """Return the CSRF value, the workspace, the model and the members."""
-    cookie = session_cookie(request.headers, site.token)
+    cookie, asking = session_cookie(request.headers, site.token), viewer()
     ship = await site.ship() if site.has_agent() else None
     config = ship.crew.loaded.config if ship else Config()
     name = ship.model.name if ship else "rehearsal"
@@ -146,6 +143,8 @@ async def read_session(request: Request, site: TheSite) -> Response:
             workspace=_workspace(site),
             model=describe_model(name),
             members=[describe_member(each) for each in ship.crew.list()] if ship else [],
+            user=AccountView(id=asking.id, name=asking.name, role=asking.role, is_owner=not asking.uid),
+            has_team=bool(await site.team.users.list()),
         )
     )
 

@@ -14,11 +14,13 @@ from shipmate.delivery.cleaning import remove_from
 from shipmate.orchestrator.lane.owner import is_planning, model_of
 from shipmate.priming.replay import Priming, create_dialog
 from shipmate.server.guard.error import ApiError, hide_root, missing
+from shipmate.server.guard.viewer import check_sight, need, viewer
 from shipmate.server.port import Ship
 from shipmate.server.shape import Answer, ExactShape, Json, Shape, Slot, empty, tells
-from shipmate.server.site import OWNER, PLATFORM, TheShip, TheSite, new_room, thread_at
+from shipmate.server.site import PLATFORM, TheShip, TheSite, new_room, thread_at
 from shipmate.server.stream.view import run_of, without
 from shipmate.store.port import ThreadInfo
+from shipmate.team.right import SHARED_WITH
 from shipmate.values.event import ModelSwitchEvent, PlanEvent
 from shipmate.values.message import (
     UIMessage,
@@ -30,7 +32,6 @@ from shipmate.values.reveal import reveal_prose
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN
 
-HITS_PER_SNIPPET = 200
 # The setting of a branch that names where it left its parent.
 BRANCH = "branchOf"
 router = APIRouter(tags=["threads"])
@@ -101,6 +102,9 @@ class ThreadView(Answer):
     model: str | None = None
     # Nothing acts here before a plan is agreed.
     planning: bool = False
+    # Whether whoever asks may share it, and whether others of the team see it.
+    mine: bool = True
+    shared: bool = False
     branch_of: BranchPoint | None = None
 
 
@@ -121,23 +125,6 @@ class MessagePage(Answer):
     hide_priming: bool
 
 
-class HitView(Answer):
-    """A found message."""
-
-    thread_id: str
-    title: str
-    message_id: str
-    role: str
-    snippet: str
-    at: str
-
-
-class HitList(Answer):
-    """Found messages."""
-
-    hits: list[HitView]
-
-
 @router.get("/api/threads", openapi_extra=tells(ThreadList))
 async def read_threads(
     ship: TheShip,
@@ -150,7 +137,12 @@ async def read_threads(
     """List threads, the one that changed last first."""
     threads = ship.store.threads
     found = await threads.list(
-        query=query, archived=None if bin else archived, binned=bin, before=before, limit=limit + 1
+        query=query,
+        archived=None if bin else archived,
+        binned=bin,
+        before=before,
+        limit=limit + 1,
+        viewer=viewer().filter,
     )
     following = found[limit - 1].cursor if len(found) > limit else None
     return Json(ThreadList(threads=await list_threads(ship, found[:limit]), next=following))
@@ -160,6 +152,8 @@ async def read_threads(
 async def create_thread(site: TheSite, ship: TheShip, body: NewThread) -> Response:
     """Make a dialog, with priming scripts replayed as its beginning."""
     chosen = body.priming
+    if chosen is not None:
+        need("member")
     dialog = await create_dialog(
         site.library,
         ship.threads,
@@ -169,6 +163,7 @@ async def create_thread(site: TheSite, ship: TheShip, body: NewThread) -> Respon
         priming=chosen and Priming(script_refs=chosen.script_refs, show_in_ui=chosen.show_in_ui),
         title=body.title or "",
         language=ship.config.language,
+        settings=viewer().claim({}),
     )
     problems = [hide_root(problem, str(ship.layout.root)) for problem in dialog.problems]
     made = ThreadMade(thread_id=str(dialog.thread_id), messages=dialog.messages, problems=problems)
@@ -185,6 +180,8 @@ async def read_thread(ship: TheShip, thread_id: str) -> Response:
 async def change_thread(ship: TheShip, thread_id: str, body: ThreadChange) -> Response:
     """Rename, archive or mark a thread as read, or choose the model that answers in it."""
     info = await find_thread(ship, thread_id)
+    if body.model is not None or body.plan is not None:
+        need("member")
     if body.model is not None:
         await _choose_model(ship, info.thread_id, body.model)
     if body.plan is not None:
@@ -202,7 +199,7 @@ async def _choose_model(ship: Ship, thread_id: str, name: str) -> None:
     event = ModelSwitchEvent(
         platform=PLATFORM,
         thread_id=thread_id,
-        user_id=OWNER,
+        user_id=viewer().speaker,
         message_id=new_id("model"),
         timestamp=timestamp(),
         name=name,
@@ -216,7 +213,7 @@ async def _plan(ship: Ship, thread_id: str, action: Literal["open", "go", "off"]
     event = PlanEvent(
         platform=PLATFORM,
         thread_id=thread_id,
-        user_id=OWNER,
+        user_id=viewer().speaker,
         message_id=new_id("plan"),
         timestamp=timestamp(),
         action=action,
@@ -261,28 +258,6 @@ async def read_messages(
     return Json(await page_of(ship, thread_at(thread_id), before, limit))
 
 
-@router.get("/api/search", openapi_extra=tells(HitList))
-async def search(ship: TheShip, query: Slot, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Response:
-    """Find messages by their words."""
-    hits = await ship.store.search.find(query, limit)
-    titles = {hit.thread_id: "" for hit in hits}
-    for thread_id in titles:
-        info = await ship.store.threads.find(thread_id)
-        titles[thread_id] = reveal_prose(info.title) if info else ""
-    found = [
-        HitView(
-            thread_id=hit.thread_id,
-            title=titles[hit.thread_id],
-            message_id=hit.message_id,
-            role=hit.role,
-            snippet=_snippet(hit.text, query),
-            at=hit.at,
-        )
-        for hit in hits
-    ]
-    return Json(HitList(hits=found))
-
-
 async def list_threads(ship: Ship, found: Sequence[ThreadInfo]) -> list[ThreadView]:
     """Describe threads for a list."""
     waiting = await ship.store.consents.waiting()
@@ -300,7 +275,10 @@ async def _origin(ship: Ship, info: ThreadInfo) -> BranchPoint | None:
             parent = await ship.store.threads.find(thread_id)
             # A parent that is gone for good leads nowhere.
             title = reveal_prose(parent.title) if parent else ""
-            return parent and BranchPoint(thread_id=thread_id, message_id=message_id, title=title)
+            is_seen = parent is not None and viewer().sees(parent.settings)
+            return (
+                None if not is_seen else BranchPoint(thread_id=thread_id, message_id=message_id, title=title)
+            )
         case _:
             return None
 
@@ -325,6 +303,8 @@ def _describe(
         pending_approvals=waiting.get(info.thread_id, 0),
         model=model_of(info),
         planning=is_planning(info),
+        mine=viewer().owns(info.settings),
+        shared=bool(info.settings.get(SHARED_WITH)),
         branch_of=origin,
     )
 
@@ -375,14 +355,7 @@ def _page(
 async def find_thread(ship: Ship, thread_id: str) -> ThreadInfo:
     """Return a thread's entry, or say that there is none."""
     info = await ship.store.threads.find(str(thread_at(thread_id)))
+    check_sight(info)
     if info is None:
         raise missing("such thread")
     return info
-
-
-def _snippet(text: str, query: str) -> str:
-    words = query.lower().split()
-    place = text.lower().find(words[0]) if words else 0
-    start = max(0, place - HITS_PER_SNIPPET // 4)
-    cut = " ".join(text[start : start + HITS_PER_SNIPPET].split())
-    return ("…" if start else "") + cut + ("…" if start + HITS_PER_SNIPPET < len(text) else "")

@@ -8,10 +8,11 @@ import msgspec
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from shipmate.server.guard.viewer import choose_seen, viewer
 from shipmate.server.shape import Answer, Json, tells
 from shipmate.server.site import TheShip
-from shipmate.store.allowance import Allowance, SpentBudget
-from shipmate.store.tally import Tally, add_up, group_by, start_of
+from shipmate.store.allowance import SpentBudget
+from shipmate.store.tally import Tally, add_up, group_by, name_in, start_of
 from shipmate.values.message import JsonObject
 
 router = APIRouter(tags=["usage"])
@@ -74,6 +75,11 @@ async def read_usage(
 ) -> Response:
     """Add up requests, tokens and cost by day, model, member and thread."""
     steps = await ship.store.ledger.usage(start_of(days), thread_id)
+    if not viewer().has("admin"):
+        seen = await choose_seen(ship, (name_in(step, "thread") for step in steps))
+        steps = [step for step in steps if name_in(step, "thread") in seen]
+    is_admin = viewer().has("admin")
+    budget = ship.home.allowance.look(ship.crew.loaded.config.budget) if is_admin else []
     return Json(
         UsageView(
             days=[UsedDay(day=name, **_figures(each)) for name, each in group_by(steps, "day").items()],
@@ -87,7 +93,7 @@ async def read_usage(
                 UsedThread(thread=name, **_figures(each)) for name, each in group_by(steps, "thread").items()
             ],
             total=Used(**_figures(add_up(steps))),
-            budget=Allowance(ship.layout).look(ship.crew.loaded.config.budget),
+            budget=budget,
         )
     )
 

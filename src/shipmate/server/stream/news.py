@@ -16,6 +16,7 @@ import msgspec
 
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.server.guard.error import ApiError
+from shipmate.server.guard.viewer import choose_seen, viewer
 from shipmate.server.port import Ship
 from shipmate.server.stream.stream import WAKE, Events
 from shipmate.values.chunk import Chunk
@@ -75,11 +76,16 @@ class NewsReader:
             return [], False
         changed, runs, files = self._changed, self._runs, self._files
         self._changed, self._runs, self._files = set(), set(), set()
+        waiting = await self._ship.store.consents.waiting()
+        if not viewer().has("admin"):
+            changed, files = changed & {"threads", "approvals", "runs"}, set[str]()
+            seen = await choose_seen(self._ship, {*runs, *waiting})
+            runs, waiting = runs & seen, {name: count for name, count in waiting.items() if name in seen}
         change = PageChange(
             changed=[topic for topic in TOPICS if topic in changed],
             runs=sorted(runs),
             files=sorted(files) if len(files) <= NAMED_FILES else [],
-            waiting=sum((await self._ship.store.consents.waiting()).values()),
+            waiting=sum(waiting.values()),
         )
         return [msgspec.to_builtins(change)], False
 

@@ -28,6 +28,7 @@ AsyncLink: TypeAlias = "psycopg.AsyncConnection[tuple[Any, ...]]"
 Link: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 Values: TypeAlias = Mapping[str, Any]
 PACKAGE = "shipmate.store.postgres"
+BEHIND = "Run `shipmate db migrate` once, with no run going on."
 # How long a database may be away before those who wait are told.
 PATIENCE = 75.0
 # What is asked in between, where the whole process waits for the answer, is refused sooner.
@@ -79,6 +80,7 @@ class PostgresDatabase:
             ) from None
         self.name = describe(address)
         self.worker = worker
+        self._address = address
         self._patience = patience
         options = f"{given.get('options', '')} {OPTIONS}".strip()
         known = {"connect_timeout": CONNECT_SECONDS, "application_name": "shipmate", **ALIVE, **given}
@@ -97,6 +99,10 @@ class PostgresDatabase:
         self._again = 0.0
         self._is_away = False
 
+    def twin(self) -> PostgresDatabase:
+        """Return the same database, reached by connections of its own."""
+        return PostgresDatabase(self._address, worker=self.worker, patience=self._patience)
+
     async def open(self) -> None:
         """Connect; raise StorageError when the database cannot be reached."""
         # The pool tries on behind our back; whether the address is right is said at once.
@@ -106,6 +112,10 @@ class PostgresDatabase:
     async def close(self) -> None:
         """Close every connection."""
         await self.pool.close()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Close the connection of work that the process waited for."""
         with self._link_lock:
             if self._link is not None:
                 self._link.close()
@@ -177,6 +187,8 @@ class PostgresDatabase:
                     self._say_away(error)
                     if number and self._stands(number):
                         return self._back(done[0])
+                except psycopg.errors.UndefinedTable as error:
+                    raise StorageError(f"{self.name} lacks a table. {BEHIND}") from error
                 time.sleep(trying.wait())
 
     @contextmanager
@@ -299,6 +311,6 @@ def _is_lost(error: psycopg.OperationalError) -> bool:
 
 
 def _reason(error: psycopg.OperationalError) -> str:
-    """Return the last line of what was said; the ones before it tell of other addresses that were tried."""
+    """Return the first line of what was said; those behind it guess at causes."""
     said = str(error).strip().splitlines()
-    return said[-1].strip() if said else type(error).__name__
+    return said[0].strip() if said else type(error).__name__

@@ -30,6 +30,7 @@ class Exporting:
         self._sql = statements("moving")
         self._audit = statements("audit")
         self._paper = statements("paper")
+        self._kept = statements("kept")
 
     async def run(self, progress: Progress | None = None) -> tuple[int, int]:
         """Write every file that is not there; return how many were, of how many.
@@ -77,6 +78,9 @@ class Exporting:
         for row in await self._store.consents.grants(every=True):
             grant = GrantRecord(**msgspec.structs.asdict(row))
             yield own.grant(row.id), msgspec.json.format(msgspec.json.encode(grant), indent=2) + b"\n"
+        for (name,) in await rows(self._kept["threads"]):
+            found = await rows(self._kept["read"], {"thread_id": name})
+            yield own.kept_requests(name), b"".join(data + b"\n" for (data,) in found)
         for month, data in await rows(self._sql["months"]):
             yield own.usage / f"{month}.jsonl", data
         for name, data in await rows(self._paper["papers"]):

@@ -32,7 +32,7 @@ from shipmate.workspace.upload import UPLOAD_ID
 
 # The chain of what was recorded before the workspace moved.
 OWN_CHAIN = "workspace"
-SIGNATURES = ".signatures"
+SIDECAR = ".sidecar"
 Put: TypeAlias = Callable[[AsyncLink, Path], Awaitable[int]]
 Progress: TypeAlias = Callable[[int, int, str], None]
 
@@ -49,7 +49,9 @@ class Importing:
     def __init__(self, layout: Layout, store: PostgresStore) -> None:
         self._layout = layout
         self._store = store
-        self._sql = {name: statements(name) for name in ("moving", "inbox", "outbox", "ledger", "consent")}
+        self._sql = {
+            name: statements(name) for name in ("moving", "inbox", "outbox", "ledger", "consent", "kept")
+        }
         self._moving = self._sql["moving"]
 
     async def run(self, progress: Progress | None = None) -> tuple[int, int]:
@@ -87,7 +89,7 @@ class Importing:
                 if (thread_id := _thread(path)) is not None:
                     put = partial(self._thread, thread_id=thread_id, binned=binned)
                     yield _Item(path, put, thread_id)
-        for path in _files(own.threads, SIGNATURES):
+        for path in _files(own.threads, SIDECAR):
             if (thread_id := _thread(path)) is not None:
                 yield _Item(path, partial(self._sidecars, thread_id=thread_id))
         yield from (_Item(path, self._approval) for path in _files(own.approvals, ".json"))
@@ -99,6 +101,9 @@ class Importing:
         )
         for worker, folder in ((OWN_CHAIN, own.audit), *worker_folders(own.audit)):
             yield _Item(folder / "head", partial(self._chain, worker=worker))
+        for path in _files(own.kept, SUFFIX):
+            if (thread_id := _thread(path)) is not None:
+                yield _Item(path, partial(self._kept, thread_id=thread_id))
         yield _Item(own.inbox, self._inbox)
         yield _Item(own.outbox, self._outbox)
         yield from (_Item(path, self._paper) for path in (own.people, own.budget, own.occurrences))
@@ -136,6 +141,13 @@ class Importing:
         await link.execute(self._moving["drop_sidecars"], {"thread_id": thread_id})
         for line in lines:
             await link.execute(self._moving["put_sidecar"], {"thread_id": thread_id, "data": line})
+        return len(lines)
+
+    async def _kept(self, link: AsyncLink, path: Path, thread_id: str) -> int:
+        lines = path.read_bytes().splitlines()
+        await link.execute(self._sql["kept"]["drop"], {"thread_id": thread_id})
+        for line in lines:
+            await link.execute(self._sql["kept"]["add"], {"thread_id": thread_id, "data": line})
         return len(lines)
 
     async def _approval(self, link: AsyncLink, path: Path) -> int:

@@ -239,6 +239,13 @@ class PostgresOutbox:
         return [_decoder.decode(data).row for (data,) in await self._database.rows(self._sql[name], values)]
 
 
+def list_sends(database: PostgresDatabase) -> list[OutboxRow]:
+    """List all sends, oldest first, while the process waits."""
+    statement = statements("outbox")["list"]
+    found = database.do(lambda link: link.execute(statement, {"status": None}).fetchall())
+    return [_decoder.decode(data).row for (data,) in found]
+
+
 def key_digest(key: str) -> bytes:
     """Return the key of a send as it is compared, whatever characters it has."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()

@@ -30,7 +30,7 @@ class PostgresStore:
         self.outbox = PostgresOutbox(database, self.fences, clock)
         self.inbox = PostgresInbox(database, self.fences, self.outbox, clock)
         self.threads = PostgresThreads(database, self.log)
-        self.search = PostgresSearch(database)
+        self.search = PostgresSearch(database, self.threads.catch_up)
         self.ledger = PostgresLedger(database, self.fences)
         self.consents = PostgresConsents(database)
         self._revision = statements("thread")["revision"]

@@ -6,9 +6,7 @@ import psycopg
 
 from shipmate.errors import StorageError
 from shipmate.store.migration import Migration, read_migrations
-from shipmate.store.postgres.database import PACKAGE, AsyncLink, PostgresDatabase, statements
-
-BEHIND = "Run `shipmate db migrate` once, with no run going on."
+from shipmate.store.postgres.database import BEHIND, PACKAGE, AsyncLink, PostgresDatabase, statements
 
 
 async def migrate(database: PostgresDatabase) -> list[Migration]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from shipmate.store.port import SearchHit
 from shipmate.store.postgres.database import AsyncLink, PostgresDatabase, plain, statements
@@ -41,8 +41,9 @@ async def put_words(link: AsyncLink, edition: int, messages: Sequence[UIMessage]
 class PostgresSearch:
     """The search for messages by words, in any language."""
 
-    def __init__(self, database: PostgresDatabase) -> None:
+    def __init__(self, database: PostgresDatabase, catch_up: Callable[[], Awaitable[None]]) -> None:
         self._database = database
+        self._catch_up = catch_up
         self._sql = statements("search")
 
     async def find(self, query: str, limit: int = 50) -> list[SearchHit]:
@@ -50,6 +51,7 @@ class PostgresSearch:
         match, runs = _match(plain(query))
         if not match:
             return []
+        await self._catch_up()
         values = {"match": match, "runs": runs, "limit": limit}
         return [
             SearchHit(**dict(zip(SearchHit.__struct_fields__, row, strict=True)))

@@ -70,12 +70,12 @@ class SearchTable:
             self._database.run(self._sql["drop_row"], {"row": known["row"]})
             self._database.run(self._sql["forget"], key)
 
-    def find(self, query: str, limit: int = 50) -> list[SearchHit]:
+    def find(self, query: str, limit: int = 50, viewer: str | None = None) -> list[SearchHit]:
         """Find messages that have all words of a query, those that were indexed last first."""
         match = match_expression(query)
         if not match:
             return []
-        rows = self._database.rows(self._sql["find"], {"match": match, "limit": limit})
+        rows = self._database.rows(self._sql["find"], {"match": match, "limit": limit, "viewer": viewer})
         return [SearchHit(**{key: row[key] for key in SearchHit.__struct_fields__}) for row in rows]
 
     def drop(self, thread_id: str) -> None:

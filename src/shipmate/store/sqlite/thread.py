@@ -56,7 +56,13 @@ class ThreadTable:
         )
 
     def list(
-        self, query: str, archived: bool | None, binned: bool, before: str | None, limit: int
+        self,
+        query: str,
+        archived: bool | None,
+        binned: bool,
+        before: str | None,
+        limit: int,
+        viewer: str | None = None,
     ) -> list[ThreadInfo]:
         """List threads, the one that changed last first; equal times are ordered by id."""
         last_at, mark, thread_id = (before or "").partition(" ")
@@ -69,6 +75,7 @@ class ThreadTable:
             # A time alone stands behind all threads of that time.
             "thread_id": thread_id if mark else "\U0010ffff",
             "limit": limit,
+            "viewer": viewer,
             "unlisted": f"{UNLISTED}*",
         }
         return [_entry(row).info for row in self._database.rows(self._sql["list"], values)]

@@ -12,12 +12,21 @@ from typing import Annotated, BinaryIO
 import msgspec
 from msgspec import Meta
 
+from shipmate.documents.document import (
+    DOCUMENT_LIMIT,
+    kind_of,
+    may_be_document,
+    read_document,
+    write_units,
+)
+from shipmate.errors import DecodingError, ToolError
 from shipmate.skills.location import resolve
 from shipmate.tools.file.confine import open_file
 from shipmate.tools.file.protection import names_state
 from shipmate.tools.file.search.tree import list_folder
 from shipmate.tools.file.shared_project import in_project
 from shipmate.tools.file.target import check_target, real_path
+from shipmate.tools.output import keep
 from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.values.message import JsonObject
@@ -29,7 +38,7 @@ FOLDER_LIMIT = 500
 
 class ReadArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str
-    offset: Annotated[int, Meta(ge=1, description="first line")] = 1
+    offset: Annotated[int, Meta(ge=1, description="first line or page")] = 1
     limit: Annotated[int, Meta(ge=1, description="lines")] = 100_000
 
 
@@ -45,7 +54,9 @@ class Read(Tool[ReadArguments]):
     """The tool that shows a text file, or the names in a folder."""
 
     name = "read"
-    description = "Read a text file or list a folder. Paths are relative to the workspace."
+    description = (
+        "Read a text file, PDF or office document, or list a folder. Paths are relative to the workspace."
+    )
     arguments = ReadArguments
     synonyms = {"file_path": "path"}  # noqa: RUF012
     labels = Labels(reads_private=True)
@@ -71,7 +82,30 @@ class Read(Tool[ReadArguments]):
             if stat.S_ISDIR(status.st_mode):
                 return ToolResult(output=describe_folder(list_folder(handle, place.parts)))
             with os.fdopen(os.dup(handle), "rb") as file:
-                return ToolResult(output=_show(file, status.st_size, arguments, self.budget))
+                if not may_be_document(file.peek(1024)):
+                    return ToolResult(output=_show(file, status.st_size, arguments, self.budget))
+                data = file.read(DOCUMENT_LIMIT + 1)
+        return ToolResult(output=await self._read_document(data, status.st_size, arguments, context))
+
+    async def _read_document(
+        self, data: bytes, size: int, arguments: ReadArguments, context: ToolContext
+    ) -> str:
+        kind = kind_of(data)
+        if kind is None:
+            return _describe_binary(data[:8], size)
+        if size > DOCUMENT_LIMIT:
+            raise ToolError(
+                f"{arguments.path} is larger than {DOCUMENT_LIMIT // 1_000_000} MB, the most that is read "
+                "of a document. Split it, or use exec."
+            )
+        name = arguments.path.rpartition("/")[2]
+        try:
+            found = await read_document(
+                data, kind, name, first=arguments.offset, limit=arguments.limit, room=self.budget
+            )
+        except DecodingError as error:
+            raise ToolError(str(error)) from error
+        return keep(clean(write_units(found, name)), context, self.budget + 1_000)
 
 
 def describe_folder(names: list[str]) -> str:

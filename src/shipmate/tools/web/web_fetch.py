@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
 
 from shipmate.decoding.worker import Work, call_aside
+from shipmate.documents.document import Kind, kind_of, read_document, write_units
 from shipmate.errors import DecodingError, ToolError
 from shipmate.tools.output import keep
+from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ READ = Work(function="shipmate.tools.web.page:read_page", subject="The page", se
 EXTRACT = Work(
     function="shipmate.tools.web.page:extract_page", subject="The page", seconds=0.5, memory=150_000_000
 )
+
+DOCUMENT_ROOM = 1_000_000
 
 
 class WebFetchArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,16 +62,29 @@ class WebFetch(Tool[WebFetchArguments]):
 
 
 async def read_fetched(page: FetchedPage) -> str | None:
-    """Return a page's text, None when it has none; HTML is taken apart in a child process."""
+    """Return a page's text, None when it has none; HTML and documents are taken apart in a child process."""
     # Most turns fetch nothing.
     from shipmate.tools.web.page import is_html, to_markdown
 
+    if kind := kind_of(page.body):
+        return await _read_document(page, kind)
     if not is_html(page.body, page.kind):
         return to_markdown(page.body, page.kind, page.charset, page.url)
     try:
         return await _extract(page) or await _call(READ, page)
     except DecodingError as error:
         raise ToolError(f"{page.url} was fetched, but {str(error)[:1].lower()}{str(error)[1:]}") from error
+
+
+async def _read_document(page: FetchedPage, kind: Kind) -> str:
+    name = urlsplit(page.url).path.rpartition("/")[2] or "document"
+    try:
+        # As much as the call's log may be looked up for.
+        found = await read_document(page.body, kind, name, room=DOCUMENT_ROOM)
+    except DecodingError as error:
+        why = " Only its beginning was fetched." if page.is_cut else ""
+        raise ToolError(f"{error}{why}") from error
+    return clean(write_units(found, name))
 
 
 async def _extract(page: FetchedPage) -> str:

@@ -11,6 +11,7 @@ from shipmate.values.message import JsonObject
 from shipmate.workspace.disk.private import make_private, write_private
 from shipmate.workspace.foreign.recognised import Recognised
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.load import decode_object
 
 
 class Adoption(msgspec.Struct, frozen=True):
@@ -26,8 +27,8 @@ class Adoption(msgspec.Struct, frozen=True):
         return msgspec.json.format(msgspec.json.encode(self.after), indent=2).decode() + "\n"
 
 
-def plan_adoption(layout: Layout, recognised: Recognised) -> Adoption:
-    """Return what is to be added to ship.json; no value that stands there is changed."""
+def read_ship(layout: Layout) -> tuple[bytes | None, JsonObject]:
+    """Return ship.json as it stands on disk, and what it says."""
     try:
         before = layout.config.read_bytes()
     except FileNotFoundError:
@@ -36,8 +37,12 @@ def plan_adoption(layout: Layout, recognised: Recognised) -> Adoption:
         raise WorkspaceError(
             f"{layout.config} cannot be read: {error.strerror}. Mend its permissions."
         ) from error
-    # Whoever calls has loaded the configuration, so that this is JSON.
-    raw: JsonObject = msgspec.json.decode(before) if before and before.strip() else {}
+    return before, decode_object(before, layout.config) if before and before.strip() else {}
+
+
+def plan_adoption(layout: Layout, recognised: Recognised) -> Adoption:
+    """Return what is to be added to ship.json; no value that stands there is changed."""
+    before, raw = read_ship(layout)
     added = _missing(raw, recognised.defaults())
     return Adoption(before, added, _join(raw, added))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -39,6 +39,12 @@ def find_servers(file: str, settings: JsonObject, *keys: str) -> Iterator[Unused
             yield Unused(what=what, why=WHY, lines={"mcp": {"servers": {name: _hide(name, server)}}})
 
 
+def take_server(name: str, entry: Any, keep: Callable[[str, str], str] | None = None) -> JsonObject | None:
+    """Return a server as ship.json states it, or None for none; `keep` names the variable of each key."""
+    server = _convert(entry) if isinstance(entry, dict) else {}
+    return _hide(name, server, keep) if server else None
+
+
 def _convert(entry: JsonObject) -> JsonObject:
     found = {ours: entry[theirs] for theirs, ours in NAMES.items() if entry.get(theirs)}
     if headers := next((entry[key] for key in HEADERS if entry.get(key)), None):
@@ -51,7 +57,7 @@ def _convert(entry: JsonObject) -> JsonObject:
     return msgspec.json.decode(msgspec.json.encode(made)) if made.command or made.url else {}
 
 
-def _hide(name: str, server: JsonObject) -> JsonObject:
+def _hide(name: str, server: JsonObject, keep: Callable[[str, str], str] | None = None) -> JsonObject:
     """Return a server with a variable in the place of whatever may be a key."""
     for place, _ in find_secrets({"mcp": {"servers": {name: server}}}):
         *way, last = place[3:]
@@ -60,8 +66,9 @@ def _hide(name: str, server: JsonObject) -> JsonObject:
             inner = _step(inner, key)
         value = _step(inner, last)
         if isinstance(value, str) and not VARIABLE.fullmatch(value):
+            variable = _name_variable(name, way, last)
             inner[int(last) if isinstance(inner, list) else last] = (
-                "${" + _name_variable(name, way, last) + "}"
+                keep(variable, value) if keep else "${" + variable + "}"
             )
     return server
 

@@ -39,8 +39,8 @@ def _find_literals(config: Path, root: Path) -> Iterator[Finding]:
         # Whether ship.json can be read is told elsewhere.
         return
     for place in dict.fromkeys(place for place, _ in find_secrets(raw)):
-        if _is_literal(raw, place):
-            name = _name_variable(place)
+        if is_literal(raw, place):
+            name = name_variable(place)
             yield Finding(
                 "warn",
                 f"{config.relative_to(root)} {'.'.join(place)}",
@@ -49,7 +49,7 @@ def _find_literals(config: Path, root: Path) -> Iterator[Finding]:
             )
 
 
-def _is_literal(raw: Any, place: KeyPath) -> bool:
+def is_literal(raw: Any, place: KeyPath) -> bool:
     """Return whether a secret is surely written out at a place, and not named by a variable."""
     for key in place[:-1]:
         raw = raw[int(key) if isinstance(raw, list) else key]
@@ -67,7 +67,8 @@ def _is_literal(raw: Any, place: KeyPath) -> bool:
     return any(map(looks_secret, hints)) or any(key in KEPT for key in place) or Mask(())(value) != value
 
 
-def _name_variable(place: KeyPath) -> str:
+def name_variable(place: KeyPath) -> str:
+    """Return the variable that should hold the secret at a place."""
     words = [each for each in place if not each.isdigit()]
     if words[0] == "env":
         # It is the name of a variable already.

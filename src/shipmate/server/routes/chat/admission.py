@@ -11,6 +11,7 @@ from shipmate.delivery.reception.transcribing import take_voice
 from shipmate.orchestrator.lane.ingress import last_said
 from shipmate.orchestrator.turn import message_id_of
 from shipmate.server.guard.error import ApiError, invalid, missing
+from shipmate.server.guard.viewer import viewer
 from shipmate.server.port import Ship, read_if_there
 from shipmate.server.routes.chat.chat_body import (
     RETRY,
@@ -203,8 +204,10 @@ def _is_in_bin(ship: Ship, thread_id: ThreadId, message_id: str) -> bool:
 
 async def _mark(ship: Ship, event: TextEvent, member: str | None) -> None:
     """Note whose a new thread is, before its first word makes it."""
-    if member not in (None, CAPTAIN) and await ship.store.threads.find(event.thread_id) is None:
-        await ship.store.threads.create(event.thread_id, member=member or CAPTAIN)
+    is_marked = member not in (None, CAPTAIN) or bool(viewer().uid)
+    if is_marked and await ship.store.threads.find(event.thread_id) is None:
+        settings = viewer().claim({})
+        await ship.store.threads.create(event.thread_id, member=member or CAPTAIN, settings=settings)
 
 
 def _edited() -> ApiError:

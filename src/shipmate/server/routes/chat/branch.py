@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from shipmate.server.guard.error import missing
+from shipmate.server.guard.viewer import viewer
 from shipmate.server.port import Ship
 from shipmate.server.routes.thread import BRANCH, ThreadMade, find_thread
 from shipmate.server.shape import Json, Shape, Slot, Words, tells
@@ -54,7 +55,7 @@ async def make_branch(ship: Ship, thread_id: str, body: Branch) -> ThreadMade:
         # Its first words are those of its parent, so that a list would show both alike.
         title=_first_line(text) if rows else "",
         member=info.member,
-        settings={**info.settings, BRANCH: origin},
+        settings=viewer().claim({**info.settings, BRANCH: origin}),
         is_new=not rows,
     )
     await ship.threads.create(target, rows)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import re
+
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from shipmate.orchestrator.turn import message_id_of
+from shipmate.server.guard.viewer import check_sight, viewer
 from shipmate.server.port import Ship
 from shipmate.server.routes.chat.admission import Admission, admit
 from shipmate.server.routes.chat.chat_body import ChatBody, read_chat, read_key
+from shipmate.server.routes.upload import check_file
 from shipmate.server.shape import empty, takes
-from shipmate.server.site import Site, TheShip, TheSite, get_site, thread_at, thread_of
+from shipmate.server.site import PLATFORM, Site, TheShip, TheSite, get_site, thread_at, thread_of
 from shipmate.server.stream.stream import Events, OpenResponse, Streamed
 from shipmate.server.stream.view import run_of
 from shipmate.server.stream.watch import OwnRuns, RunInFlight, retell_stored
+from shipmate.values.event import TextEvent
 from shipmate.values.message import JsonObject
 from shipmate.values.thread_id import ThreadId
 
 KEY_HEADER = "idempotency-key"
+# What clients make up for a thread that they begin.
+NEW_ROOM = re.compile(r"[A-Za-z0-9_-]{16,60}")
 STREAM: dict[int | str, JsonObject] = {
     200: {"content": {"text/event-stream": {}}, "description": "the UI message stream, v1"}
 }
@@ -33,12 +40,27 @@ async def chat(request: Request) -> Response:
     ship = await site.ship()
     body = read_chat(await request.body())
     thread_id = thread_of(body.id)
+    await _enter(site, ship, thread_id)
     admission = await admit(ship, thread_id, body, read_key(body, request.headers.get(KEY_HEADER)))
+    for event in admission.events:
+        for each in event.attachments if isinstance(event, TextEvent) else ():
+            await check_file(ship, each.url)
 
     async def play(_: Scope, receive: Receive, send: Send) -> None:
         await _play_own(ship, thread_id, admission, OpenResponse(receive, send, site.streams))
 
     return Streamed(play)
+
+
+async def _enter(site: Site, ship: Ship, thread_id: ThreadId) -> None:
+    """Let somebody of a team into a thread that is theirs, or to be made; any other is not there for them."""
+    info = await ship.store.threads.find(str(thread_id)) if viewer().uid else None
+    # A name that could be guessed would say by a refusal that somebody else has a thread of that name.
+    is_room = (thread_id.platform, thread_id.scope_type, thread_id.topic) == (PLATFORM, "room", None)
+    is_new = info is None and is_room and NEW_ROOM.fullmatch(thread_id.scope_id)
+    if not is_new:
+        check_sight(info)
+    await site.quota.check(ship, info)
 
 
 @router.get(

@@ -8,8 +8,9 @@ import msgspec
 from msgspec import Meta
 
 from shipmate.server.guard.error import invalid
+from shipmate.server.guard.viewer import viewer
 from shipmate.server.routes.consent.approval import reply_event
-from shipmate.server.site import ID_LIMIT, OWNER, PLATFORM
+from shipmate.server.site import ID_LIMIT, PLATFORM
 from shipmate.values.event import ApprovalReplyEvent, Attachment, RetryEvent, TextEvent
 from shipmate.values.message import JsonObject, UIMessage, timestamp, tool_parts
 from shipmate.values.nesting import check_nesting
@@ -83,7 +84,8 @@ def text_event(thread_id: ThreadId, message: JsonObject, member: str | None) -> 
     return TextEvent(
         platform=PLATFORM,
         thread_id=str(thread_id),
-        user_id=OWNER,
+        user_id=viewer().speaker,
+        speaker=viewer().shown,
         message_id=message_id,
         timestamp=timestamp(),
         member=member,
@@ -110,7 +112,7 @@ def retry_event(thread_id: ThreadId, message_id: str, replaced: UIMessage) -> Re
     return RetryEvent(
         platform=PLATFORM,
         thread_id=str(thread_id),
-        user_id=OWNER,
+        user_id=viewer().speaker,
         message_id=message_id,
         timestamp=timestamp(),
         replaces=replaced["id"] if replaced["role"] == "assistant" else None,

@@ -13,10 +13,12 @@ from starlette.responses import Response
 
 from shipmate.approvals.question import describe, describe_grant, explain, leads_to, measure, offer_scopes
 from shipmate.approvals.value import Approval, Grant, Status
-from shipmate.server.guard.error import ApiError, hide_root, invalid
+from shipmate.errors import NotFoundError
+from shipmate.server.guard.error import ApiError, hide_root, invalid, missing
+from shipmate.server.guard.viewer import choose_seen, sees, viewer
 from shipmate.server.port import Ship
 from shipmate.server.shape import Answer, Json, Localized, Shape, Slot, empty, tells
-from shipmate.server.site import OWNER, PLATFORM, TheShip
+from shipmate.server.site import PLATFORM, TheShip
 from shipmate.server.stream.stream import WAKE
 from shipmate.values.event import ApprovalReplyEvent
 from shipmate.values.message import JsonObject, new_id, timestamp
@@ -132,19 +134,21 @@ async def read_approvals(
 ) -> Response:
     """List approvals, newest first."""
     found = await ship.approvals.list(status, thread_id)
-    return Json(ApprovalList(approvals=[_show(ship, approval) for approval in found]))
+    seen = await choose_seen(ship, (each.thread_id for each in found))
+    shown = [_show(ship, approval) for approval in found if approval.thread_id in seen]
+    return Json(ApprovalList(approvals=shown))
 
 
 @router.get("/api/approvals/{approval_id}", openapi_extra=tells(ApprovalView))
 async def read_approval(ship: TheShip, approval_id: str) -> Response:
     """Return one approval."""
-    return Json(_show(ship, await ship.approvals.get(approval_id)))
+    return Json(_show(ship, await _get(ship, approval_id)))
 
 
 @router.post("/api/approvals/{approval_id}", openapi_extra=tells(Decided))
 async def decide(ship: TheShip, approval_id: str, body: DecisionBody) -> Response:
     """Decide an approval; the run it holds up goes on by itself."""
-    approval = await ship.approvals.get(approval_id)
+    approval = await _get(ship, approval_id)
     if not approval.is_open:
         raise _decided(approval)
     event = reply_event(approval.thread_id, [approval_id], body.approved, body.reason, scope=body.scope)
@@ -158,7 +162,7 @@ async def decide(ship: TheShip, approval_id: str, body: DecisionBody) -> Respons
 @router.post("/api/approvals", openapi_extra=tells(ApprovalList))
 async def decide_several(ship: TheShip, body: JointDecisionBody) -> Response:
     """Decide several approvals of one thread in one step; the run they hold up goes on by itself."""
-    asked = [await ship.approvals.get(each) for each in dict.fromkeys(body.ids)]
+    asked = [await _get(ship, each) for each in dict.fromkeys(body.ids)]
     if closed := next((each for each in asked if not each.is_open), None):
         raise _decided(closed)
     if len({each.thread_id for each in asked}) > 1:
@@ -185,6 +189,19 @@ async def revoke(ship: TheShip, grant_id: str) -> Response:
     return empty()
 
 
+async def _get(ship: Ship, approval_id: str) -> Approval:
+    """Return an approval; one of a thread that is not theirs is as one that never was."""
+    try:
+        found = await ship.approvals.get(approval_id)
+    except NotFoundError:
+        if viewer().has("admin"):
+            raise
+        raise missing("such approval") from None
+    if not await sees(ship, found.thread_id):
+        raise missing("such approval")
+    return found
+
+
 def reply_event(
     thread_id: str, approval_ids: Sequence[str], approved: bool, reason: str | None, *, scope: str = "once"
 ) -> ApprovalReplyEvent:
@@ -192,7 +209,7 @@ def reply_event(
     return ApprovalReplyEvent(
         platform=PLATFORM,
         thread_id=thread_id,
-        user_id=OWNER,
+        user_id=viewer().speaker,
         message_id=new_id("reply"),
         timestamp=timestamp(),
         text=reason or "",

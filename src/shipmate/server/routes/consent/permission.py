@@ -18,7 +18,8 @@ from shipmate.server.guard.error import ApiError, hide_root, invalid
 from shipmate.server.port import Ship
 from shipmate.server.routes.consent.approval import localize
 from shipmate.server.shape import Answer, ExactShape, Json, Localized, Shape, Slot, tells
-from shipmate.server.site import OWNER, TheShip
+from shipmate.server.site import TheShip
+from shipmate.team.user import OWNER
 from shipmate.tools.tool import ToolContext
 from shipmate.values.message import JsonObject, new_id
 from shipmate.workspace.config import Permissions

@@ -9,6 +9,7 @@ import msgspec
 from shipmate.errors import ThreadIdError, UserError
 from shipmate.orchestrator.lane.ingress import last_said
 from shipmate.server.guard.error import ApiError
+from shipmate.server.guard.viewer import check_sight, sees, viewer
 from shipmate.server.port import Ship, read_if_there
 from shipmate.server.routes.v1.body import CompletionBody, read_options
 from shipmate.server.routes.v1.call_thread import (
@@ -26,7 +27,6 @@ from shipmate.server.routes.v1.call_thread import (
 )
 from shipmate.server.routes.v1.client_history import ClientHistory, Words, read_history
 from shipmate.server.routes.v1.refusal import bad
-from shipmate.server.site import OWNER
 from shipmate.thread.service import Thread
 from shipmate.values.event import RunOptions, TextEvent, ToolResultEvent
 from shipmate.values.message import JsonObject, client_calls, new_id, timestamp
@@ -55,11 +55,16 @@ class Application:
         self._sent: ClientHistory = read_history(body.messages)
         self._options: RunOptions = read_options(body)
         self._named = _name_thread(body, header)
-        self._key = _check_key(key)
+        # Named by the program itself, among its own; not by a header, which may name any.
+        self._is_own = not header
+        # The keys of one person are not those of another.
+        self._key = f"{viewer().uid} {key}" if _check_key(key) is not None and viewer().uid else key
         self._digest = digest_of([given, header]) if key is not None else ""
 
     async def admit(self, member: str) -> Admitted:
         """Choose the thread, and put on disk what it begins with."""
+        if self._named is not None and not self._is_own:
+            check_sight(await self._ship.store.threads.find(str(self._named)))
         if self._key is not None and (known := await self._find_repeat(self._key)) is not None:
             return self._admitted(known, member)
         thread_id = self._named or await self._find_caller()
@@ -93,7 +98,7 @@ class Application:
         for thread_id in callers(call.id for call in self._sent.new.calls):
             thread = await read_if_there(self._ship, thread_id)
             mark = None if thread is None else read_mark(thread)
-            if thread is None or mark is None:
+            if thread is None or mark is None or not await sees(self._ship, str(thread_id)):
                 continue
             begins = self._given["messages"][: mark.count]
             if mark.digest == digest_of(begins) and self._awaits(thread):
@@ -120,6 +125,9 @@ class Application:
     async def _prepare(self, own: ThreadId, other: ThreadId | None, member: str) -> ThreadId:
         """Make the thread of the request, or only the note of its key when another thread answers."""
         thread_id = other or own
+        if viewer().uid and await self._ship.store.threads.find(str(thread_id)) is None:
+            settings = viewer().claim({})
+            await self._ship.store.threads.create(str(thread_id), member=member, settings=settings)
         has_history = bool(self._sent.before or self._options.tools or not isinstance(self._sent.new, Words))
         if self._key is None and (other is not None or not has_history):
             return thread_id
@@ -128,7 +136,7 @@ class Application:
             thread=str(thread_id), count=len(messages), digest=digest_of(messages), body=self._digest
         )
         sent = self._sent if other is None else ClientHistory((), Words(text=""))
-        if other is None and member != CAPTAIN:
+        if other is None and member != CAPTAIN and not viewer().uid:
             await self._ship.store.threads.create(str(own), member=member)
         # Another request of the same key may have made it just now: it is the same request.
         with contextlib.suppress(UserError):
@@ -144,7 +152,7 @@ class Application:
             event: TextEvent | ToolResultEvent = ToolResultEvent(
                 platform=PLATFORM,
                 thread_id=str(thread_id),
-                user_id=OWNER,
+                user_id=viewer().speaker,
                 message_id=own,
                 timestamp=timestamp(),
                 member=member,
@@ -156,7 +164,8 @@ class Application:
         event = TextEvent(
             platform=PLATFORM,
             thread_id=str(thread_id),
-            user_id=OWNER,
+            user_id=viewer().speaker,
+            speaker=viewer().shown,
             message_id=own,
             timestamp=timestamp(),
             member=member,
@@ -173,7 +182,8 @@ def _name_thread(body: CompletionBody, header: str | None) -> ThreadId | None:
     try:
         if header:
             return ThreadId.parse(header)
-        return ThreadId(PLATFORM, "user", body.user) if body.user else None
+        who = f"{viewer().uid}/{body.user}" if viewer().uid else body.user
+        return ThreadId(PLATFORM, "user", who) if body.user and who else None
     except ThreadIdError as error:
         raise bad("x-shipmate-thread" if header else "user", str(error)) from error
 

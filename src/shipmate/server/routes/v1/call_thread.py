@@ -15,9 +15,9 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from shipmate.orchestrator.turn import message_id_of
+from shipmate.server.guard.viewer import viewer
 from shipmate.server.port import Ship
 from shipmate.server.routes.v1.client_history import Answered, ClientHistory, Entry, Words
-from shipmate.server.site import OWNER
 from shipmate.thread.service import Thread
 from shipmate.values.message import JsonObject, UIMessage, data_part, new_id, timestamp
 from shipmate.values.saying import fill, load_sayings
@@ -110,7 +110,12 @@ def _row(row_id: str, entry: Entry, metadata: JsonObject, language: str, *, is_o
         ]
         if entry.text:
             parts.append({"type": "text", "text": words_of(entry, language)})
-        return {"id": row_id, "role": "user", "metadata": {**metadata, "userId": OWNER}, "parts": parts}
+        return {
+            "id": row_id,
+            "role": "user",
+            "metadata": {**metadata, "userId": viewer().speaker},
+            "parts": parts,
+        }
     run_id = new_id("run")
     theirs = {"clientCalls": {call.id: True for call in entry.calls}} if entry.calls else {}
     ending = {"runId": run_id} if is_open else {"outcome": "replied"}

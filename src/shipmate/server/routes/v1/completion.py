@@ -84,6 +84,7 @@ async def complete(request: Request) -> Response:
     body, given = read_completion(await request.body())
     member = _find_member(ship, body.model)
     headers = request.headers
+    await site.quota.check(ship, None)
     await sweep(ship)
     application = Application(ship, body, given, headers.get(THREAD_HEADER), headers.get(KEY_HEADER))
     admitted = await application.admit(member)

@@ -67,8 +67,9 @@ WHERE binned = %(binned)s AND (%(archived)s::boolean IS NULL OR archived = %(arc
 ORDER BY last_at DESC, thread_id LIMIT %(limit)s;
 
 -- name: unnoted
+-- Whoever holds a thread brings it up to date; one that nobody holds was left behind.
 SELECT thread_id FROM thread
-WHERE noted < lines AND (%(every)s OR changed_at < clock_timestamp() - interval '1 minute')
+WHERE noted < lines AND (%(every)s OR pg_try_advisory_xact_lock(hashtextextended('thread ' || thread_id, 0)))
 ORDER BY changed_at LIMIT %(limit)s;
 
 -- name: all

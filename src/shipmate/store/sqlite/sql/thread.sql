@@ -19,6 +19,8 @@ SELECT * FROM thread
 WHERE binned = :binned AND (:archived IS NULL OR archived = :archived)
   AND thread_id NOT GLOB :unlisted
   AND (:last_at IS NULL OR last_at < :last_at OR (last_at = :last_at AND thread_id > :thread_id))
+  AND (:viewer IS NULL OR json_extract(CAST(settings AS TEXT), '$.owner') = :viewer
+    OR EXISTS (SELECT 1 FROM json_each(CAST(settings AS TEXT), '$.sharedWith') WHERE value = :viewer))
   AND (:query = '' OR title LIKE :like ESCAPE '\' OR thread_id LIKE :like ESCAPE '\')
 ORDER BY last_at DESC, thread_id LIMIT :limit;
 

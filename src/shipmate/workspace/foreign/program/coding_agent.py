@@ -35,16 +35,16 @@ FOLDER = ".cursor/rules"
 BETWEEN = re.compile(r",(?![^{]*\})")
 
 
-def find_denied(settings: JsonObject) -> list[str]:
-    """Return the rules of what may not be done, as far as they can be said here."""
-    return [ours for rule in _rules(settings, "deny") if (ours := _convert(rule))]
+def convert_rules(settings: JsonObject, key: str) -> list[str]:
+    """Return the rules of one kind, as far as they can be said here."""
+    return [ours for rule in _rules(settings, key) if (ours := _convert(rule))]
 
 
 def find_rights(file: str, settings: JsonObject) -> Iterator[Unused]:
     """Go over the rights that are not taken over, with the lines that say the same."""
     for key in ("allow", "ask"):
         if rules := _rules(settings, key):
-            same = [ours for rule in rules if (ours := _convert(rule))]
+            same = convert_rules(settings, key)
             lines: JsonObject = {"permissions": {key: same}} if same else {}
             why = "rights are given in ship.json; until then whatever acts asks"
             yield Unused(what=f"{file}: permissions.{key} ({len(rules)})", why=why, lines=lines)
@@ -192,7 +192,9 @@ def _describe(root: Path, programs: list[str], signs: list[str]) -> Recognised:
         skill_folders=tuple(_folders(root, SKILLS)),
         members=find_agents(root),
         denied=tuple(
-            rule for name in SETTINGS["Claude Code"] for rule in find_denied(read_settings(root / name))
+            rule
+            for name in SETTINGS["Claude Code"]
+            for rule in convert_rules(read_settings(root / name), "deny")
         ),
         unused=(*idle_rules, *unused, *idle, *_find_models(root)),
         secrets=tuple(keys),

@@ -1,0 +1,1 @@
+"""Moving in from other programs, and moving a whole workspace: import, export, restore, backups."""

@@ -1,0 +1,1 @@
+"""A whole workspace as one file without secrets, and back."""

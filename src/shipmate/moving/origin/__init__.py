@@ -1,0 +1,1 @@
+"""What is taken from the folders of each program, one module for each."""

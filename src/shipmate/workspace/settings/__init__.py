@@ -1,0 +1,1 @@
+"""Sections of ship.json that are more than a few keys."""
