@@ -39,6 +39,7 @@ ROOMS = (
     ("adapters",),
     ("residence",),
     ("fleet",),
+    ("moving",),
     ("app",),
     ("rehearsal",),
     ("testing",),

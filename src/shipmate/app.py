@@ -29,6 +29,7 @@ from shipmate.delivery.reception.transcribing import Transcribing
 from shipmate.delivery.sender import Sender
 from shipmate.delivery.spoken_reply import SpokenReply, VoicePreference
 from shipmate.errors import ModelError, StorageError
+from shipmate.memory.service import MemoryService
 from shipmate.models.port import Model
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import LocalFeed, Receipt
@@ -137,6 +138,7 @@ class Shipmate:
             requests=self.requests,
             shares=self.shares,
             allowance=home.allowance,
+            memory=MemoryService(layout, mask=loaded.mask, disk=disk),
         )
         self.speech = Speech(self.config.speech, self.config.language, loaded.environ)
         self._disk = disk

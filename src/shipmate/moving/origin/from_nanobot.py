@@ -69,13 +69,17 @@ def _take_jobs(plan: MovePlan, name: str) -> None:
     if plan.source.is_broken(name):
         plan.leave(name, "settings-broken")
     jobs: Any = plan.source.settings(name).get("jobs")
-    for job in jobs if isinstance(jobs, list) else ():
+    listed = list(jobs) if isinstance(jobs, list) else []
+    # What was added while its gateway did not run waits beside the list.
+    waiting = plan.rows(f"{name.removesuffix('jobs.json')}action.jsonl")
+    listed += [object_at(row, "params") for row in waiting if row.get("action") == "add"]
+    for job in listed:
         if text_at(job, "payload", "kind") == "system_event":
             plan.leave(f"{name}: {text_at(job, 'name')}", "job-own")
             continue
         payload = object_at(job, "payload")
-        channel = text_at(payload, "originChannel") or text_at(payload, "channel")
-        chat = text_at(payload, "originChatId") or text_at(payload, "to")
+        channel = _first(payload, "originChannel", "origin_channel", "channel")
+        chat = _first(payload, "originChatId", "origin_chat_id", "to")
         target = thread_of_chat(channel, chat)
         take_job(
             plan,
@@ -84,6 +88,10 @@ def _take_jobs(plan: MovePlan, name: str) -> None:
             member="" if plan.member == "captain" else plan.member,
             deliver=(target,) if target else (),
         )
+
+
+def _first(payload: JsonObject, *keys: str) -> str:
+    return next((text_at(payload, key) for key in keys if text_at(payload, key)), "")
 
 
 def _take_session(plan: MovePlan, path: str) -> None:

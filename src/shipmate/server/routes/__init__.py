@@ -21,7 +21,7 @@ from shipmate.server.routes import (
 )
 from shipmate.server.routes.chat import branch, chat, search
 from shipmate.server.routes.consent import approval, permission
-from shipmate.server.routes.crew import enlisting, member
+from shipmate.server.routes.crew import enlisting, member, memory
 from shipmate.server.routes.reach import adapter, outbox, people, shared
 from shipmate.server.routes.schedule import task
 from shipmate.server.routes.team import account_key, sign_in, thread_sharing, users
@@ -44,6 +44,7 @@ ROUTERS = (
     context.router,
     enlisting.router,
     member.router,
+    memory.router,
     knowledge.router,
     priming.router,
     rehearsal.router,
