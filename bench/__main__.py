@@ -18,7 +18,7 @@ from typing import Any
 MODULES = (
     *("turn", "wire", "client", "context", "program", "crew", "kept", "priming", "rehearsal", "server"),
     *("search", "index", "hostile", "command", "keeper", "schedule", "mcp", "agentdojo", "adapter"),
-    *("chatting", "moving", "recall", "soak", "house", "page"),
+    *("chatting", "moving", "recall", "soak", "house", "page", "fleet"),
 )
 ARTEFACT = Path("artefacts/bench.json")
 COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}

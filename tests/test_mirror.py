@@ -16,6 +16,7 @@ CROSSING = {
     "adapters/feishu/test_feishu_foreign.py": "the loopback Feishu, by Feishu's own SDK",
     "adapters/telegram/test_telegram_foreign.py": "the loopback Telegram, by grammY",
     "adapters/telegram/test_telegram_chat.py": "people who talk to members on Telegram, through the product",
+    "fleet/test_engine.py": "every engine, with processes that die and freeze",
     "models/provider/test_loading.py": "what is loaded for which provider",
     "models/wire/gemini/test_gemini_conversation.py": "Gemini's wire over HTTP, beside its SDK",
     "models/wire/test_conversation.py": "wires over HTTP, through WireModel",

@@ -38,6 +38,8 @@ ROOMS = (
     ("crew",),
     ("delivery",),
     ("adapters",),
+    ("residence",),
+    ("fleet",),
     ("moving",),
     ("app",),
     ("rehearsal",),

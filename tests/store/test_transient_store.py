@@ -7,21 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.store.file_store import open_store
 from shipmate.store.port import Store
 from shipmate.store.transient_store import TransientStore
-from shipmate.thread.log import FileLog
 from shipmate.values.event import EgressMessage, Outcome, TextEvent
 from shipmate.values.message import user_message
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import Layout
+from tests.support.store import log_of, open_any_store
 
 ROOM = "web:room:1"
 
 
-@pytest.fixture(params=["file", "memory"])
+@pytest.fixture(params=["file", "memory", "postgres"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Store]:
-    made: Store = open_store(Layout(tmp_path)) if request.param == "file" else TransientStore()
+    made = await open_any_store(request, request.param, tmp_path)
     yield made
     await made.close()
     if request.param == "memory":
@@ -45,7 +43,7 @@ async def test_threads_are_listed_newest_first_by_state_and_by_words(store: Stor
         stamp = f"2026-01-0{number + 1}T00:00:00.000Z"
         rows = [user_message("m", f"talk {number}", {"timestamp": stamp})]
         if not isinstance(store, TransientStore):
-            await FileLog(Layout(tmp_path)).create(ThreadId("web", "room", str(number)), rows)
+            await log_of(store, tmp_path).create(ThreadId("web", "room", str(number)), rows)
         await store.threads.note(f"web:room:{number}", rows)
     await store.threads.set("web:room:1", archived=True)
     assert [info.thread_id for info in await store.threads.list()] == ["web:room:2", "web:room:0"]

@@ -20,6 +20,7 @@ from shipmate.cli.terminal.width import fit
 from shipmate.crew.roster import Roster
 from shipmate.errors import ShipmateError
 from shipmate.recall.vector import check_recall
+from shipmate.residence import open_shelf
 from shipmate.thread.row import RowProblem
 from shipmate.values.reveal import reveal
 from shipmate.values.saying import Saying
@@ -214,12 +215,14 @@ def _check_adapters(layout: Layout, loaded: Loaded) -> list[Finding]:
         return []
     from shipmate.adapters.adapter_registry import AdapterRegistry
     from shipmate.delivery.reception.people import People
-    from shipmate.delivery.settling import is_open, look
+    from shipmate.delivery.settling import is_open
     from shipmate.workspace.crew import Crew
 
     registry = AdapterRegistry(loaded.config.adapters)
-    found = registry.check(People(layout, loaded.config.people), Crew(layout, loaded).ids())
-    rows = [row for row in look(layout) if is_open(row) and row.status != "waiting"]
+    with open_shelf(layout) as shelf:
+        people = People(layout, loaded.config.people, shelf.papers)
+        found = registry.check(people, Crew(layout, loaded).ids())
+        rows = [row for row in shelf.sends() if is_open(row) and row.status != "waiting"]
     words = "everything was sent" if not rows else f"{len(rows)} sends are held, failed or uncertain"
     fix = "see `shipmate outbox`" if rows else ""
     return [*found, Finding("warn" if rows else "ok", "outbox", words, fix)]
@@ -231,9 +234,9 @@ def _check_tasks(layout: Layout) -> list[Finding]:
         return []
     from shipmate.schedule.task_folder import TaskFolder
     from shipmate.store.journal.occurrence import JournalOccurrences
-    from shipmate.workspace.disk.disk import DISK
 
-    records = JournalOccurrences(layout, DISK).look().values()
+    with open_shelf(layout) as shelf:
+        records = JournalOccurrences(layout, shelf.papers).look().values()
     uncertain = sum(each.status == "uncertain" for record in records for each in record.known.values())
     found = TaskFolder(layout).findings()
     if uncertain:
@@ -361,9 +364,8 @@ def _fix_of(name: str) -> str:
 
 def _check_audit(layout: Layout) -> list[Finding]:
     """Check that the audit log is as it was written."""
-    from shipmate.approvals.audit import Audit
-
-    found = Audit(layout).verify()
+    with open_shelf(layout) as shelf:
+        found = shelf.audit.verify()
     folder = layout.audit.relative_to(layout.root)
     broken = [
         Finding(

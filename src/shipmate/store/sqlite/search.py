@@ -95,12 +95,12 @@ class SearchTable:
 def tokens(text: str) -> list[str]:
     """Cut a text into words, and CJK runs into overlapping pairs ending in the last character alone."""
     found: list[str] = []
-    for run, word in _find_tokens(text.lower()):
+    for run, word in find_tokens(text.lower()):
         found += [run[place : place + 2] for place in range(len(run))] if run else [word]
     return found
 
 
-def _find_tokens(text: str) -> list[tuple[str, str]]:
+def find_tokens(text: str) -> list[tuple[str, str]]:
     """List the CJK runs and the words of a text, one of each pair empty."""
     return re.findall(PLAIN_WORD if text.isascii() or max(text) < FIRST_CJK else TOKEN, text)
 
@@ -108,7 +108,7 @@ def _find_tokens(text: str) -> list[tuple[str, str]]:
 def match_expression(query: str) -> str:
     """Turn a person's words into an FTS5 expression: every word must occur, CJK runs as substrings."""
     terms: list[str] = []
-    for run, word in _find_tokens(query.lower()):
+    for run, word in find_tokens(query.lower()):
         if word:
             terms.append(f'"{word}"*')
         elif len(run) == 1:
