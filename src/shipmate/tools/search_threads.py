@@ -9,7 +9,6 @@ from msgspec import Meta
 
 from shipmate.errors import ToolError
 from shipmate.memory.reader import MemoryReader
-from shipmate.priming.workspace_search import search_lines
 from shipmate.store.port import SearchHit, Store
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
 from shipmate.values.event import GUEST, surface_of
@@ -45,6 +44,9 @@ class ThreadSearch(Tool[ThreadSearchArguments]):
     async def run(self, arguments: ThreadSearchArguments, context: ToolContext) -> ToolResult:
         if not arguments.query.strip():
             raise ToolError("The query is empty. Give a few words to look for.")
+        # Only now: it brings the reader of scripts, which an answer without a search does not need.
+        from shipmate.priming.workspace_search import search_lines
+
         said = await self._find(arguments.query, context)
         here = ThreadId.parse(context.thread_id)
         # Where several people listen, nobody's own notes are told.

@@ -151,6 +151,8 @@ def test_c19_every_field_of_the_configuration_was_decided_on() -> None:
     keys = {("speech", side, "apiKey") for side in ("transcriber", "speaker")}
     keys.add(("webSearch", "apiKey"))
     # What lies deeper is decided on key by key.
-    deeper = {("mcp", "servers"), ("adapters",), ("budget", "members"), ("routing",)}
+    deeper = {("mcp", "servers"), ("adapters",), ("budget", "members"), ("routing",), ("team", "limits")}
+    # An address with a password in it, and how people of a team sign in.
+    keys |= {("store",), ("team", "oidc")}
     assert hidden == {("llm", "apiKey"), ("llm", "fallback"), ("env",)} | deeper | keys
     assert {field.encode_name for field in msgspec.structs.fields(Llm)} >= {"apiKey", "baseUrl"}

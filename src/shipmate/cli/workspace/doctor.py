@@ -20,7 +20,6 @@ from shipmate.cli.terminal.width import fit
 from shipmate.crew.roster import Roster
 from shipmate.errors import ShipmateError
 from shipmate.recall.vector import check_recall
-from shipmate.residence import open_shelf
 from shipmate.thread.row import RowProblem
 from shipmate.values.reveal import reveal
 from shipmate.values.saying import Saying
@@ -216,6 +215,7 @@ def _check_adapters(layout: Layout, loaded: Loaded) -> list[Finding]:
     from shipmate.adapters.adapter_registry import AdapterRegistry
     from shipmate.delivery.reception.people import People
     from shipmate.delivery.settling import is_open
+    from shipmate.residence import open_shelf
     from shipmate.workspace.crew import Crew
 
     registry = AdapterRegistry(loaded.config.adapters)
@@ -232,6 +232,7 @@ def _check_tasks(layout: Layout) -> list[Finding]:
     """Name the tasks that cannot be read, and say whether nobody knows what became of some."""
     if not layout.tasks.is_dir():
         return []
+    from shipmate.residence import open_shelf
     from shipmate.schedule.task_folder import TaskFolder
     from shipmate.store.journal.occurrence import JournalOccurrences
 
@@ -364,6 +365,8 @@ def _fix_of(name: str) -> str:
 
 def _check_audit(layout: Layout) -> list[Finding]:
     """Check that the audit log is as it was written."""
+    from shipmate.residence import open_shelf
+
     with open_shelf(layout) as shelf:
         found = shelf.audit.verify()
     folder = layout.audit.relative_to(layout.root)
