@@ -16,20 +16,9 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
-    *("turn", "wire", "client", "context", "program", "crew", "kept", "priming", "rehearsal", "server"),
-    *(
-        "search",
-        "index",
-        "hostile",
-        "command",
-        "keeper",
-        "schedule",
-        "mcp",
-        "agentdojo",
-        "adapter",
-        "chatting",
-    ),
-    *("house", "page"),
+    *("turn", "wire", "client", "context", "program", "kept", "priming", "rehearsal", "server", "search"),
+    *("index", "hostile", "command", "keeper", "schedule", "mcp", "agentdojo", "adapter", "chatting"),
+    *("moving", "crew", "house", "page"),
 )
 ARTEFACT = Path("artefacts/bench.json")
 COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}

@@ -37,6 +37,7 @@ ROOMS = (
     ("crew",),
     ("delivery",),
     ("adapters",),
+    ("moving",),
     ("app",),
     ("rehearsal",),
     ("testing",),

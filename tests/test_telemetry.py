@@ -119,7 +119,12 @@ async def test_a_turn_with_a_fallback_and_a_tool_is_told_without_its_words(
             (tmp_path / "ship.json").write_text(json.dumps({"llm": chain}))
             async with Shipmate.open(tmp_path, environ={}) as ship:
                 outcome = await (await ship.receive(said("what colour is it?"))).outcome()
+                used = await ship.store.ledger.usage("")
             assert outcome.status == "replied", outcome.error
+            # A person sees with each step why another model answered.
+            assert [(step.model, step.route.startswith("openai-compatible:first: ")) for step in used] == [
+                *(("openai-compatible:second", True),) * 2
+            ]
         end_telemetry()
     assert received.paths == {"/v1/traces", "/v1/metrics"}
     assert received.headers == {HEADER}

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         UserError,
         WorkspaceError,
     )
+    from shipmate.memory.service import MemoryService
     from shipmate.models.port import Finish, Model, ModelRequest, TextDelta
     from shipmate.models.rehearsal.rehearsal import RehearsalModel
     from shipmate.models.scripted import ScriptedModel, call
@@ -112,6 +113,7 @@ _HOMES = {
     "MediaError": "errors",
     "MemberError": "errors",
     "MemoryLog": "thread.memory_log",
+    "MemoryService": "memory.service",
     "MemoryStore": "context.builder",
     "Model": "models.port",
     "ModelAuthError": "errors",
@@ -201,6 +203,7 @@ __all__ = [
     "MediaError",
     "MemberError",
     "MemoryLog",
+    "MemoryService",
     "MemoryStore",
     "Model",
     "ModelAuthError",

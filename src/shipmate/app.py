@@ -133,6 +133,7 @@ class Shipmate:
             requests=self.requests,
             shares=self.shares,
             allowance=Allowance(layout, disk),
+            memory_mask=loaded.mask,
         )
         self.speech = Speech(self.config.speech, self.config.language, loaded.environ)
         self._disk = disk
@@ -278,8 +279,7 @@ class Shipmate:
         await self.store.settle()
         await self.store.inbox.load()
         await self.store.outbox.load()
-        feed = LocalFeed()
-        delivery = self._make_delivery(feed)
+        delivery = self._make_delivery(feed := LocalFeed())
         make_lane: Callable[..., Lane] = partial(
             Lane,
             threads=self.threads,
@@ -295,8 +295,8 @@ class Shipmate:
         self._reconciling = asyncio.create_task(self._reconcile())
         await delivery.begin()
         lanes = Lanes(self.store, self.threads, feed, make_lane)
-        make_timing = partial(self._make_scheduler, lanes)
-        return LocalKeeper(lanes, feed, delivery, make_timing, keeps_time=self._keeps_time)
+        timing = partial(self._make_scheduler, lanes)
+        return LocalKeeper(lanes, feed, delivery, timing, keeps_time=self._keeps_time)
 
     def _make_scheduler(self, lanes: Lanes) -> Timing:
         from shipmate.moving.archive.backup import BackupClock

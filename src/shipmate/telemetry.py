@@ -6,12 +6,14 @@ told: no words of people or models, no arguments, no results.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Protocol
 
 from shipmate import __version__
@@ -26,6 +28,8 @@ log = logging.getLogger(__name__)
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 SIGNALS = ("TRACES", "METRICS")
+# So long the end of a process waits for a collector.
+END_SECONDS = 3.0
 PROTOCOL = "http/protobuf"
 # What the conventions call providers, where that is not what they are called here.
 PROVIDERS = {
@@ -74,8 +78,20 @@ class Collector:
             explicit_bucket_boundaries_advisory=SECOND_BUCKETS,
         )
 
+        # Waits to send what is left: at the exit no thread can be begun any more.
+        self._ending = Event()
+        self._sender = Thread(target=self._send_rest, name="telemetry", daemon=True)
+        self._sender.start()
+        atexit.register(self.end)
+
     def end(self) -> None:
-        """Send what is left."""
+        """Send what is left; a collector that does not answer is not waited for."""
+        atexit.unregister(self.end)
+        self._ending.set()
+        self._sender.join(END_SECONDS)
+
+    def _send_rest(self) -> None:
+        self._ending.wait()
         for provider in self._providers:
             provider.shutdown()
 
@@ -204,11 +220,14 @@ def find_collector() -> Collector | None:
     )
     known = {"service.version": __version__} | ({} if is_named else {"service.name": "shipmate"})
     resource = Resource.create(known)
-    tracing = TracerProvider(resource=resource)
+    # Each try of a collector that is away is told nobody; that it stays away is an error.
+    logging.getLogger("opentelemetry").setLevel(logging.ERROR)
+    tracing = TracerProvider(resource=resource, shutdown_on_exit=False)
     if _exports(os.environ, "TRACES"):
         tracing.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     readers = [PeriodicExportingMetricReader(OTLPMetricExporter())] if _exports(os.environ, "METRICS") else []
-    return Collector(tracing, MeterProvider(resource=resource, metric_readers=readers))
+    metering = MeterProvider(resource=resource, metric_readers=readers, shutdown_on_exit=False)
+    return Collector(tracing, metering)
 
 
 def end_telemetry() -> None:

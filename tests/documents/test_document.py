@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
 from datetime import date, datetime, time
 from io import BytesIO
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from shipmate.documents.document import DOCUMENT_LIMIT, kind_of, read_document
-from shipmate.errors import ToolError
+from shipmate.documents.pdf import Pdf
+from shipmate.errors import DecodingError, ToolError
 from shipmate.tools.file.read import Read
 from shipmate.tools.tool import ToolContext
 from shipmate.workspace.layout import Layout
@@ -74,7 +76,7 @@ async def test_a_word_document_of_another_library(context: ToolContext) -> None:
     made.save(file)
     shown = await read(context, "plan.docx", file.getvalue())
     assert shown.splitlines()[:3] == ["[plan.docx: Word document]", "# Budget 预算", "First\tcolumn"]
-    assert shown.endswith("point\nname | sum\nAnn | 12\nafter 𠮷 the <table>")
+    assert shown.endswith("\n- point\nname | sum\nAnn | 12\nafter 𠮷 the <table>")
     rest = await read(context, "plan.docx", file.getvalue(), offset=4, limit=1)
     assert rest.splitlines()[1:] == ["name | sum", "[the document goes on: read with offset 5]"]
     # What came with a message is read in the same way, though its name says nothing.
@@ -177,6 +179,12 @@ async def test_what_is_encrypted_or_damaged_says_so(context: ToolContext) -> Non
     with pytest.raises(ToolError, match="larger than 30 MB"):
         await read(context, "a.pdf", b"%PDF-1.7\n" + b" " * DOCUMENT_LIMIT)
     assert "binary file" in await read(context, "a.zip", b"PK\x03\x04 an archive of other things")
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    with pytest.raises(DecodingError, match=r"shipmate\[documents\]"):
+        Pdf(b"%PDF-1.7", "a.pdf")
 
 
 async def test_bombs_end_in_an_error_and_little_memory(context: ToolContext) -> None:

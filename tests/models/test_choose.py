@@ -54,6 +54,7 @@ async def test_turns_to_the_next_model_and_says_which_one_answered() -> None:
     assert events[2] == TextDelta("Here.")
     assert isinstance(events[-1], Finish)
     assert events[-1].model == "third"
+    assert [each.partition(":")[0] for each in events[-1].instead.split("; ")] == ["first", "second"]
     assert model.name == "first"
     assert (await collect(model))[0] == TextDelta("Back again.")
 

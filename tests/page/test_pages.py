@@ -8,6 +8,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from shipmate.memory.memory_entry import MemoryEntry
+from shipmate.memory.service import EntryChange, MemoryService
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
 from tests.support.page import BUILT, PHONE, ROOT, OpenPage, Serving, Watched, say, store_thread
@@ -127,6 +129,23 @@ def test_u8_memory_is_made_edited_and_deleted_here_or_on_disk(open_page: OpenPag
     expect(text).to_be_visible()
     expect(page.locator(".file-list")).not_to_contain_text("tides.md")
     assert not made.exists()
+    page.get_by_role("button", name="Restore memory/tides.md").click()
+    expect(page.get_by_role("textbox", name="memory/tides.md")).to_be_visible()
+    assert made.exists()
+    # What members were allowed to remember says where it is from.
+    page.get_by_role("button", name="New memory file").click()
+    page.get_by_label("What it is about").select_option("project")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("textbox", name=".ship/memory/project.md")).to_be_visible()
+    layout = Layout(serving.folder)
+    entry = MemoryEntry(
+        heading="Release day", text="Thursdays.", date="2026-11-16", source="web:room:1", is_tainted=True
+    )
+    MemoryService(layout).write([EntryChange(path=layout.project_memory, entry=entry)])
+    item = page.locator("li", has_text="Release day")
+    expect(item).to_contain_text("strangers' words")
+    expect(item.get_by_role("link")).to_have_attribute("href", "#/t/web%3Aroom%3A1")
+    watched.shoot("memory-entries")
 
 
 def test_u8_rules_are_tried_out_before_they_are_saved(open_page: OpenPage, serving: Serving) -> None:

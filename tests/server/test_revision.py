@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from shipmate.server.guard.error import ApiError
-from shipmate.server.revision import KEPT, list_revisions, read_document, write_document
+from shipmate.server.revision import list_revisions, read_document, write_document
+from shipmate.workspace.disk.earlier_text import KEPT
 from shipmate.workspace.layout import Layout
 
 

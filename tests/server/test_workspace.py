@@ -6,6 +6,8 @@ import asyncio
 
 import pytest
 
+from shipmate.memory.memory_entry import MemoryEntry
+from shipmate.memory.service import EntryChange, MemoryService
 from tests.support.server import Served
 from tests.support.wire import chat, messages, user
 
@@ -299,6 +301,24 @@ async def test_the_doctor_speaks_without_paths(served: Served) -> None:
     assert str(served.site.layout.root) not in answer.text
 
 
+async def test_u8_entries_are_listed_with_their_source(served: Served) -> None:
+    layout = served.site.layout
+    entry = MemoryEntry(
+        heading="Release day", text="Thursdays.", date="2026-11-16", source="web:room:1", is_tainted=True
+    )
+    MemoryService(layout).write([EntryChange(path=layout.project_memory, entry=entry)])
+    (file,) = (await served.client.get("/api/memory")).json()["files"]
+    assert file["entries"] == [
+        {
+            "heading": "Release day",
+            "kind": "fact",
+            "date": "2026-11-16",
+            "source": "web:room:1",
+            "isTainted": True,
+        }
+    ]
+
+
 async def test_u8_a_memory_file_is_deleted_by_its_version_and_kept(served: Served) -> None:
     root = served.site.layout.root
     place = "/api/memory/file?path=memory/tides.md"
@@ -310,6 +330,10 @@ async def test_u8_a_memory_file_is_deleted_by_its_version_and_kept(served: Serve
     assert (await served.client.delete(f"{place}&version={version}")).status_code == 404
     (kept,) = (await served.client.get("/api/memory/file/history?path=memory/tides.md")).json()["versions"]
     assert kept["text"] == "High at four.\n"
+    listed = (await served.client.get("/api/memory")).json()
+    assert (listed["files"], listed["deleted"]) == ([], ["memory/tides.md"])
+    restored = await served.client.put(place, json={"text": kept["text"], "version": None})
+    assert restored.status_code == 200
     for path in ("Agent.md", "memory/../Agent.md", ".ship/token", "memory/a.txt"):
         gone = await served.client.delete("/api/memory/file", params={"path": path, "version": version})
         assert gone.status_code in (400, 404)

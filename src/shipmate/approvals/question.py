@@ -14,7 +14,7 @@ from shipmate.approvals.value import Approval, Grant
 from shipmate.values.reason import Why
 from shipmate.values.reveal import reveal, reveal_line
 from shipmate.values.saying import fill, load_sayings
-from shipmate.values.tool_name import EXCEED_BUDGET
+from shipmate.values.tool_name import EXCEED_BUDGET, REMEMBER
 
 FOLDER = Path(__file__).parent / "words"
 LETTERS = re.compile(r"(?:[^\W_]|[ ./:=@,+%-])+")
@@ -25,7 +25,7 @@ ITEM_LIMIT = 80
 LONG_LINES = 5
 LONG_CHARACTERS = 300
 # Questions that are about no call of a model.
-OWN = {EXCEED_BUDGET: "budget"}
+OWN = {EXCEED_BUDGET: "budget", REMEMBER: "memory"}
 # The longer answers there are buttons for.
 SCOPES = ("10m", "thread", "always")
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "members": "List, add, rename and remove members; say who stands to whom how.",
     "tasks": "List, make and begin what members do by the clock.",
     "people": "List who may talk from platforms; let somebody in by a code.",
+    "memory": "Show, search and mend what is remembered.",
     "users": "List the team; take people in, give roles, passwords and tokens.",
     "audit": "List what acted and what was refused; check that the log is whole.",
     "usage": "Show what models used and cost, by day, member, thread or model.",
@@ -39,7 +40,7 @@ ROOMS = {
         ("init", "adopt", "context", "prompt", "tasks", "usage", "doctor", "reindex"), "workspace"
     ),
     **dict.fromkeys(("import", "export", "restore", "backup"), "workspace"),
-    **dict.fromkeys(("members", "people", "users", "outbox"), "aboard"),
+    **dict.fromkeys(("members", "people", "users", "outbox", "memory"), "aboard"),
     "acp": "door",
 }
 # A word of Python cannot be the name of a module.

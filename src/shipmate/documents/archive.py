@@ -42,7 +42,7 @@ class Archive:
         self._room = UNPACKED_LIMIT
         try:
             self._zip = zipfile.ZipFile(BytesIO(data))
-        except (zipfile.BadZipFile, ValueError, OSError) as error:
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
             raise self.damaged() from error
 
     def damaged(self) -> DecodingError:
@@ -97,7 +97,7 @@ class Archive:
             zlib.error,
             EOFError,
             NotImplementedError,
-            KeyError,
+            LookupError,
         ) as error:
             raise self.damaged() from error
 

@@ -62,12 +62,17 @@ _decoder = msgspec.json.Decoder(DocumentText)
 
 def may_be_document(start: bytes) -> bool:
     """Return whether a file that begins so must be looked at whole to tell what it is."""
-    return start.startswith((ARCHIVE, STORAGE)) or PDF in start[:1024]
+    return start.startswith((ARCHIVE, STORAGE)) or _begins_pdf(start)
+
+
+def _begins_pdf(start: bytes) -> bool:
+    # Some programs write a mark or empty lines before it.
+    return start[:1024].lstrip(b"\xef\xbb\xbf\r\n\t \0").startswith(PDF)
 
 
 def kind_of(data: bytes) -> Kind | None:
     """Return which document a file is, by its bytes; None when it is none of those that can be read."""
-    if PDF in data[:1024]:
+    if _begins_pdf(data):
         return "pdf"
     if data.startswith(STORAGE):
         return "old"
@@ -100,7 +105,8 @@ def read_whole(data: bytes, kind: Kind, name: str, room: int) -> tuple[str, list
 
 def write_units(document: DocumentText, name: str) -> str:
     """Write a stretch as a model reads it: each line below what says where it stands."""
-    total = f", {document.total:,} {document.unit}s" if document.total is not None else ""
+    count = document.total
+    total = f", {count:,} {document.unit}{'' if count == 1 else 's'}" if count is not None else ""
     lines = [f"[{name}: {document.kind}{total}]"]
     if not document.units:
         lines.append("[nothing to read from here on]")

@@ -14,10 +14,10 @@ HIDDEN = frozenset({"Fallback", "fld"})
 class Flow:
     """Gathers lines: a paragraph, or a row of a table, each."""
 
-    def __init__(self, headings: Mapping[str, str] | None = None) -> None:
+    def __init__(self, styles: Mapping[str, str] | None = None) -> None:
         self.lines: list[str] = []
         # What stands before a paragraph, by the name of its style.
-        self._headings = headings or {}
+        self._styles = styles or {}
         self._path: list[str] = []
         self._hidden = 0
         self._paragraphs: list[list[str]] = []
@@ -43,7 +43,7 @@ class Flow:
                 self._marks.append("")
                 self._size = 0
             case "pStyle" if self._marks:
-                self._marks[-1] = self._headings.get(attributes.get("val", ""), self._marks[-1])
+                self._marks[-1] = self._styles.get(attributes.get("val", ""), self._marks[-1])
             case "numPr" if self._marks:
                 self._marks[-1] = self._marks[-1] or "- "
             case "tr":

@@ -9,8 +9,8 @@ from shipmate.documents.archive import Archive, Attributes
 from shipmate.documents.extract import Found
 from shipmate.documents.flow import Flow
 
-# The name of a heading's style is English in every language of Word.
-HEADING = re.compile(r"(?:heading ([1-6])|(title))", re.IGNORECASE)
+# The names of these styles are English in every language of Word.
+MARKED = re.compile(r"heading ([1-6])|(title)|list (?:bullet|number)[ 0-9]*", re.IGNORECASE)
 
 
 def read_word(data: bytes, name: str) -> Iterator[Found]:
@@ -24,23 +24,24 @@ def read_word(data: bytes, name: str) -> Iterator[Found]:
             archive.parse(each.target, styles)
     notes = [each.target for each in relations if each.kind in ("footnotes", "endnotes")]
     for part in (main, *filter(archive.has, notes)):
-        flow = Flow(styles.headings) if part == main else _Notes()
+        flow = Flow(styles.marks) if part == main else _Notes()
         for _ in archive.walk(part, flow):
             yield from (("", 0, line) for line in flow.take())
 
 
 class _Styles:
-    """Which styles are headings, and of which level."""
+    """Which styles are headings or items of lists."""
 
     def __init__(self) -> None:
-        self.headings: dict[str, str] = {}
+        self.marks: dict[str, str] = {}
         self._id = ""
 
     def start(self, name: str, attributes: Attributes) -> None:
         if name == "style":
             self._id = attributes.get("styleId", "")
-        elif name == "name" and (found := HEADING.fullmatch(attributes.get("val", ""))):
-            self.headings[self._id] = "#" * int(found[1] or 1) + " "
+        elif name == "name" and (found := MARKED.fullmatch(attributes.get("val", ""))):
+            level = found[1] or found[2]
+            self.marks[self._id] = "#" * (int(level) if level.isdecimal() else 1) + " " if level else "- "
 
     def end(self, name: str) -> None: ...
     def text(self, text: str) -> None: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -36,6 +37,16 @@ def _user_paths(layout: Layout, platform: str, user_id: str) -> tuple[str, ...]:
     return tuple(os.fspath(layout.user_memory(key)) for key in dict.fromkeys(keys))
 
 
+@lru_cache(maxsize=256)
+def _present(file: FileText) -> FileText:
+    # The same object is given until the file changes; most say nothing of their entries.
+    if not file.text.startswith("---"):
+        return file
+    from shipmate.memory.memory_entry import present
+
+    return replace(file, text=present(file.text))
+
+
 class MemoryReader:
     """Reads memory files, each once per change; a missing one is given as missing."""
 
@@ -59,16 +70,16 @@ class MemoryReader:
         return self._first(*self._long_term)
 
     def today(self, day: date) -> FileText:
-        """Return the note of a day."""
-        return self._first(*_day_paths(self._own, day))
+        """Return the note of a day, as a prompt tells it."""
+        return _present(self._first(*_day_paths(self._own, day)))
 
     def project(self) -> FileText:
-        """Return what is known of the project, shared by all members."""
-        return self._files.read(self._project)
+        """Return what is known of the project, shared by all members, as a prompt tells it."""
+        return _present(self._files.read(self._project))
 
     def user(self, platform: str, user_id: str) -> FileText:
         """Return what is known of a person: their file for this platform, else the one of their plain id."""
-        return self._first(*_user_paths(self._layout, platform, user_id))
+        return _present(self._first(*_user_paths(self._layout, platform, user_id)))
 
     def folders(self) -> list[str]:
         """Return the folders of the memory tree that exist, as paths from the workspace."""

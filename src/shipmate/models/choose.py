@@ -12,13 +12,15 @@ from msgspec.structs import replace
 from shipmate.errors import ConfigError, ModelError
 from shipmate.models.catalog import ALIASES, PROVIDERS
 from shipmate.models.failure import in_short
-from shipmate.models.port import Model, ModelEvent, ModelNotice, ModelRequest
+from shipmate.models.port import Finish, Model, ModelEvent, ModelNotice, ModelRequest
 from shipmate.models.relay import close_model, relay
 from shipmate.models.selection.ollama import find_ollama, locate_ollama
 from shipmate.models.wording import say
 from shipmate.values.event import TYPED
 from shipmate.workspace.config import Llm
 from shipmate.workspace.load import VARIABLE
+
+REASON_LIMIT = 200
 
 
 class FallbackModel:
@@ -38,17 +40,22 @@ class FallbackModel:
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Answer one request through the first model that can."""
+        away: list[str] = []
         for place, model in enumerate(self._models, 1):
             begun = False
             try:
                 async with aclosing(relay(model, request)) as events:
                     async for event in events:
                         begun = begun or not isinstance(event, ModelNotice)
+                        if away and isinstance(event, Finish):
+                            event = replace(event, instead="; ".join(away))
                         yield event
             except ModelError as error:
                 if begun or not error.retryable or place == len(self._models):
                     raise
-                notice = ModelNotice(kind="fallback", model=self._models[place].name, reason=in_short(error))
+                reason = in_short(error)
+                away.append(f"{model.name}: {reason}"[:REASON_LIMIT])
+                notice = ModelNotice(kind="fallback", model=self._models[place].name, reason=reason)
             else:
                 return
             yield notice

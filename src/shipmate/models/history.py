@@ -34,7 +34,7 @@ from shipmate.values.nesting import check_nesting
 from shipmate.values.reveal import reveal_line
 from shipmate.values.saying import fill
 from shipmate.values.sidecar import Sidecar
-from shipmate.values.tool_name import EXCEED_BUDGET
+from shipmate.values.tool_name import OWN_QUESTIONS
 
 # What every provider accepts: OpenAI allows 40 characters, Anthropic these letters.
 CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
@@ -218,7 +218,7 @@ class ModelHistory:
             if text := _text(part):
                 answer.append(TextBlock(text))
             elif is_tool(part):
-                if tool_name(part) == EXCEED_BUDGET:
+                if tool_name(part) in OWN_QUESTIONS:
                     continue
                 self._add_call(part, calls, answer, results)
             elif part.get("type") == "reasoning":

@@ -140,6 +140,8 @@ class Finish(msgspec.Struct, frozen=True, tag="finish"):
     reason: FinishReason
     usage: Usage = Usage()
     model: str = ""
+    # Which models were asked before this one, and why they did not answer.
+    instead: str = ""
 
 
 ModelEvent: TypeAlias = (

@@ -14,6 +14,7 @@ from shipmate.schedule.task import TASK_ID
 from shipmate.store.journal.mark import MarkFiles
 from shipmate.thread.log import FileLog
 from shipmate.thread.mark import ThreadMark
+from shipmate.thread.row import part_key
 from shipmate.thread.service import Thread, ThreadService
 from shipmate.values.message import JsonObject, UIMessage, metadata_of
 from shipmate.values.thread_id import ThreadId
@@ -203,11 +204,11 @@ class Landing:
             if not await self._threads.exists(place):
                 await self._create_thread(place, taken, rows)
                 return
-            async with self._threads.open(place) as thread:
-                # Whoever began a thread by an import has its first row.
-                if thread.find(rows[0]["id"]) is not None:
-                    await self._continue_thread(thread, rows)
-                    return
+            # Whoever began a thread by an import has its first row.
+            thread = await self._threads.read(place)
+            if thread.find(rows[0]["id"]) is not None:
+                await self._continue_thread(thread, rows)
+                return
         self._plan.leave(str(taken.thread_id), "thread-differs")
 
     async def _create_thread(self, place: ThreadId, taken: TakenThread, rows: list[UIMessage]) -> None:
@@ -216,7 +217,7 @@ class Landing:
         mark = ThreadMark(title=taken.title, member=member, created_at=began)
         if not self._is_dry:
             # The mark first: without a file nobody sees the thread, with both it is whole.
-            if not self._marks.stamp(place):
+            if (taken.title or member != CAPTAIN) and not self._marks.stamp(place):
                 self._marks.create(place, mark)
             await self._threads.create(place, rows)
         self._report.threads["new"].append(str(place))
@@ -224,15 +225,33 @@ class Landing:
 
     async def _continue_thread(self, thread: Thread, rows: list[UIMessage]) -> None:
         """Append what was said over there since, unless the talk went on here."""
+        if self._is_dry:
+            more = self._find_more(thread, rows)
+        else:
+            async with self._threads.open(thread.id) as held:
+                more = self._find_more(held, rows)
+                if more:
+                    await held.append(*more)
+        self._report.threads["grown" if more else "same"].append(str(thread.id))
+        self._report.messages += len(more)
+
+    def _find_more(self, thread: Thread, rows: list[UIMessage]) -> list[UIMessage]:
         more = [row for row in rows if thread.find(row["id"]) is None]
         last = next((row for row in reversed(rows) if thread.find(row["id"]) is not None), None)
         known = thread.find(last["id"]) if last is not None else None
-        if last is not None and known is not None and len(last["parts"]) > len(known["parts"]):
-            more.insert(0, {**last, "parts": last["parts"][len(known["parts"]) :]})
+        if last is not None and known is not None and (grown := _find_grown(known, last)):
+            more.insert(0, {**last, "parts": grown})
         if more and (last is None or thread.messages[-1]["id"] != last["id"]):
             self._plan.leave(str(thread.id), "thread-went-on", count=len(more))
-            more = []
-        if more and not self._is_dry:
-            await thread.append(*more)
-        self._report.threads["grown" if more else "same"].append(str(thread.id))
-        self._report.messages += len(more)
+            return []
+        return more
+
+
+def _find_grown(known: UIMessage, row: UIMessage) -> list[JsonObject]:
+    """Return the parts that came since: those behind what is known, and calls whose results came."""
+    before = known["parts"]
+    return [
+        part
+        for at, part in enumerate(row["parts"])
+        if at >= len(before) or (part != before[at] and part_key(part) is not None)
+    ]

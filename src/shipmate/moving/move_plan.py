@@ -10,7 +10,7 @@ import msgspec
 
 from shipmate.errors import ThreadIdError
 from shipmate.moving.move_wording import say
-from shipmate.moving.source_folder import Rows, SourceFolder
+from shipmate.moving.source_folder import ForeignRows, SourceFolder
 from shipmate.moving.talk_writer import TalkWriter, digest
 from shipmate.values.message import JsonObject, UIMessage
 from shipmate.values.thread_id import ThreadId
@@ -24,6 +24,8 @@ from shipmate.workspace.secret.setting import looks_secret
 Switch: TypeAlias = Literal["channels", "tasks", "mcp", "rights"]
 ODD = re.compile(r"\W+", re.ASCII)
 TITLE_LIMIT = 80
+# All files that are taken, together.
+SIZE_LIMIT = 512 * 1024 * 1024
 
 
 class TakenThread(msgspec.Struct):
@@ -71,6 +73,7 @@ class MovePlan:
         self.variables: dict[str, str] = {}
         self.left: list[Unused] = []
         self.mask = Mask(())
+        self._size = 0
 
     def leave(self, what: str, key: str, /, lines: JsonObject | None = None, **values: object) -> None:
         """Note something that is not taken, and why."""
@@ -79,6 +82,10 @@ class MovePlan:
     def secret(self, name: str, value: str) -> str:
         """Return how ship.json names a key that goes to .env; its name is this program's own."""
         self.mask.cover([value])
+        scheme, space, rest = value.rpartition(" ")
+        if space and scheme.isalpha():
+            # `Bearer` and its like are no part of the key.
+            return f"{scheme} {self.secret(name, rest)}"
         variable = ODD.sub("_", f"{self.program}_{name}").upper()
         if self.variables.setdefault(variable, value) != value:
             variable = f"{variable}_{digest(value)[:6].upper()}"
@@ -99,19 +106,22 @@ class MovePlan:
 
     def file(self, path: str, name: str) -> None:
         """Take a file of the source as it is, to a path in the workspace."""
-        data = self.source.read(name)
-        if data is None:
-            self.leave(name, "file-long")
-        else:
+        if (data := self._read(name)) is not None:
             self.files[path] = data
 
     def words(self, path: str, name: str) -> None:
         """Take a text of the source; bytes that are no UTF-8 are replaced, and that is said."""
+        if (data := self._read(name)) is not None:
+            self.files[path] = self._mend(name, data)
+
+    def _read(self, name: str) -> bytes | None:
+        """Return what a file holds, as long as all of them together are no flood."""
         data = self.source.read(name)
-        if data is None:
+        self._size += len(data or b"")
+        if data is None or self._size > SIZE_LIMIT:
             self.leave(name, "file-long")
-            return
-        self.files[path] = self._mend(name, data)
+            return None
+        return data
 
     def _mend(self, name: str, data: bytes) -> bytes:
         text = data.decode("utf-8-sig", "replace")
@@ -175,7 +185,20 @@ class MovePlan:
         self.note_rows(name, found)
         return found.rows
 
-    def note_rows(self, name: str, found: Rows) -> None:
+    def later(self, name: str) -> Callable[[], list[JsonObject]]:
+        """Return what reads the rows of a file when they are written: all of them at once may be a lot."""
+        noted: list[ForeignRows] = []
+
+        def read() -> list[JsonObject]:
+            found = self.source.rows(name)
+            if not noted:
+                self.note_rows(name, found)
+                noted.append(ForeignRows([]))
+            return found.rows
+
+        return read
+
+    def note_rows(self, name: str, found: ForeignRows) -> None:
         """Note what of a file of lines could not be taken."""
         if found.is_cut:
             self.leave(name, "rows-cut", count=len(found.rows))

@@ -57,7 +57,7 @@ def take_model(plan: MovePlan, place: str, provider: str, model: str, key: str, 
     ours = SAME.get(named, named)
     if ours not in PROVIDERS and address:
         ours = COMPATIBLE
-    if ours not in PROVIDERS or not model or any(sign in address for sign in "@?#"):
+    if ours not in PROVIDERS or not model or any(sign in address + model for sign in "@?#$"):
         plan.leave(f"{place}: model {model}", "model-unknown", provider=named or "?")
         return
     llm: JsonObject = {"provider": ours, "model": rest if slash and head == named else model}

@@ -11,7 +11,7 @@ import msgspec
 
 from shipmate.values.message import JsonObject
 from shipmate.values.nesting import check_nesting
-from shipmate.workspace.foreign.foreign_file import is_broken, is_file, read_bytes, read_settings
+from shipmate.workspace.foreign.foreign_file import HEAD_LIMIT, is_broken, is_file, read_bytes, read_settings
 
 # A message with a picture inside takes a few megabytes; nobody says more at once.
 LINE_LIMIT = 32 * 1024 * 1024
@@ -20,7 +20,7 @@ FILE_LIMIT = 16 * 1024 * 1024
 COUNT_LIMIT = 20_000
 
 
-class Rows(msgspec.Struct):
+class ForeignRows(msgspec.Struct):
     """What a file of lines held, and what of it could not be taken."""
 
     rows: list[JsonObject]
@@ -104,9 +104,16 @@ class SourceFolder:
         found, _ = _decode(data) if data else (None, False)
         return found
 
-    def rows(self, name: str) -> Rows:
+    def head(self, name: str) -> JsonObject:
+        """Return the object in the first line of a file; nothing where there is none."""
+        found, _ = _decode(
+            read_bytes(self.root / name, HEAD_LIMIT).partition(b"\n")[0] if self.has(name) else b""
+        )
+        return found or {}
+
+    def rows(self, name: str) -> ForeignRows:
         """Return the JSON objects a file of lines holds; whatever is wrong with a line spoils no other."""
-        found = Rows([])
+        found = ForeignRows([])
         if not self.has(name):
             return found
         with open(self.root / name, "rb") as file:  # noqa: PTH123  # `has` told that it is a plain file
@@ -119,7 +126,7 @@ class SourceFolder:
                     self._take(found, line)
         return found
 
-    def _take(self, found: Rows, line: bytes) -> None:
+    def _take(self, found: ForeignRows, line: bytes) -> None:
         row, is_mended = _decode(line)
         if row is not None:
             found.rows.append(row)

@@ -15,6 +15,9 @@ from shipmate.values.chunk import Chunk
 from shipmate.values.event import Outcome
 from shipmate.values.message import UIMessage
 
+# From a chunk to the socket of an attached process: the watcher, its writer, the write itself.
+HEARING_TURNS = 3
+
 
 class FeedEvent(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One thing that happened in a run: where it stands when a watcher joins, a chunk, or its end."""
@@ -170,3 +173,9 @@ class Receipt(msgspec.Struct, frozen=True):
     async def outcome(self) -> Outcome:
         """Wait for the run that answers the event; a repeat gets the stored outcome at once."""
         return await asyncio.shield(self._future)
+
+
+async def let_watchers_hear() -> None:
+    """Let the last words leave, also to other processes, before the disk is waited for."""
+    for _ in range(HEARING_TURNS):
+        await asyncio.sleep(0)

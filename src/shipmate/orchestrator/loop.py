@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import blake2b
 
@@ -26,6 +26,8 @@ from shipmate.models.port import Finish, ModelRequest, RunOrigin, ToolSpec
 from shipmate.models.to_model import messages_of
 from shipmate.orchestrator.carried_file import Attachments
 from shipmate.orchestrator.compaction.compactor import Compactor, squeeze
+from shipmate.orchestrator.compaction.remembering import Remembering, tell_remembered
+from shipmate.orchestrator.feed import let_watchers_hear
 from shipmate.orchestrator.guide import Guides
 from shipmate.orchestrator.run_wording import say
 from shipmate.orchestrator.sealing import seal_input
@@ -40,17 +42,14 @@ from shipmate.telemetry import watch_run
 from shipmate.thread.errand import errand_of
 from shipmate.thread.service import Thread
 from shipmate.tools.file.sharing import Shares
-from shipmate.tools.toolset import Toolset
+from shipmate.tools.toolset import AnyTool, Toolset
 from shipmate.values import chunk as chunks
 from shipmate.values.event import TYPED_MODEL, Outcome
 from shipmate.values.message import UIMessage, text_of, timestamp, tool_name
-from shipmate.values.tool_name import EXCEED_BUDGET
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.upload import Uploads
 
 MAX_STEPS = 30
-# From a chunk to the socket of an attached process: the watcher, its writer, the write itself.
-HEARING_TURNS = 3
 # How often in a row a model may reach its limit in the midst of a call.
 CUT_STEPS = 3
 FILTERED = "the provider's filter cut off the answer this call was part of; it did not run"
@@ -93,25 +92,29 @@ class AgentOrchestrator:
         shares: Shares | None = None,
         # Without one no budget binds.
         allowance: Allowance | None = None,
+        # What covers secrets in what threads leave to remember; without, they leave nothing.
+        memory_mask: Callable[[str], str] | None = None,
     ) -> None:
         self._attachments = Attachments(layout, uploads)
         self._ledger = ledger
         self._trace = trace
         self._requests = requests
         self._spending = None if allowance is None else Spending(allowance)
-        own = {} if self._spending is None else {EXCEED_BUDGET: self._spending.question}
+        own: dict[str, AnyTool] = {}
         self._worker = Worker(toolset, approvals, uploads, guides, shares, own)
-        self.compactor = Compactor(layout, ledger, self.is_tainted)
+        self.remembering = memory_mask and Remembering(layout, memory_mask, ledger, self._worker)
+        own.update({each.question.name: each.question for each in (self._spending, self.remembering) if each})
+        self.compactor = Compactor(layout, ledger, self.is_tainted, self.remembering)
 
-    async def run(self, turn: Turn) -> Outcome:
-        """Run a turn to its end; what it had said or done before trouble is kept."""
+    async def run(self, turn: Turn, earlier: Sequence[Turn] = ()) -> Outcome:
+        """Run a turn to its end, after earlier ones that were decided on; what was said and done is kept."""
         if turn.ending is not None:
             return turn.outcome(turn.ending)
         turn.start()
         try:
             member = turn.equipment.member
             with watch_run(member.id, member.name, turn.thread_id):
-                return await self._steps(turn)
+                return await self._steps(turn, earlier)
         except StorageError:
             # What the disk refuses cannot be told in the thread; the run stays open and is taken up again.
             raise
@@ -137,7 +140,7 @@ class AgentOrchestrator:
         await self._worker.work(turn)
         await turn.commit()
 
-    async def _steps(self, turn: Turn) -> Outcome:
+    async def _steps(self, turn: Turn, earlier: Sequence[Turn]) -> Outcome:
         await turn.equipment.toolset.load(called=map(tool_name, turn.open_calls()))
         if words := turn.equipment.toolset.describe_starting(turn.equipment.member.config.language):
             turn.tell(chunks.data("notice", {"text": words}, transient=True))
@@ -149,6 +152,8 @@ class AgentOrchestrator:
             await turn.count_attempt()
         if not await self._worker.work(turn):
             return await turn.suspend()
+        if tell_remembered(turn, earlier):
+            return await turn.reply("stop")
         if turn.model is None and turn.equipment.member.config.routing:
             turn.model, turn.route = turn.equipment.route(turn.thread)
         context = await self._build_context(turn)
@@ -171,6 +176,8 @@ class AgentOrchestrator:
                 continue
             cuts = cuts + 1 if finish.reason == "length" else 0
             if not has_calls:
+                if self.remembering is not None and await self.remembering.asks(turn):
+                    return await turn.suspend()
                 return await turn.reply(finish.reason)
             if not await self._worker.work(turn):
                 return await turn.suspend()
@@ -227,7 +234,7 @@ class AgentOrchestrator:
             await self._keep_signatures(turn, reader)
             return None, False
         if turn.is_watched:
-            await _let_watchers_hear()
+            await let_watchers_hear()
         await turn.equipment.toolset.load(called=[each.name for each in reader.calls])
         is_filtered = finish.reason == "content-filter"
         for asked in reader.calls:
@@ -361,7 +368,7 @@ class AgentOrchestrator:
                 milliseconds=milliseconds,
                 asker=errand.chain[0] if errand else "",
                 payer=errand.payer if errand else "",
-                route=turn.route,
+                route="; ".join(filter(None, (turn.route, finish.instead))),
                 **msgspec.structs.asdict(finish.usage),
             )
         )
@@ -390,9 +397,3 @@ def _name_cache(thread_id: str) -> str:
 
 def _has_said_something(message: UIMessage) -> bool:
     return any(part["type"] in ("text", "file") for part in message["parts"])
-
-
-async def _let_watchers_hear() -> None:
-    """Let the last words leave, also to other processes, before the disk is waited for."""
-    for _ in range(HEARING_TURNS):
-        await asyncio.sleep(0)

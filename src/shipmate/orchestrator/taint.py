@@ -10,7 +10,7 @@ from shipmate.errors import ToolError
 from shipmate.thread.service import Thread
 from shipmate.tools.toolset import Toolset
 from shipmate.values.message import JsonObject, UIMessage, metadata_of, tool_name, tool_parts
-from shipmate.values.tool_name import EXCEED_BUDGET
+from shipmate.values.tool_name import OWN_QUESTIONS
 
 # What the loop answers when a model makes up a name: names of tools and nothing else.
 NEVER_THERE = re.compile(r"there is no tool '[^']*'\. There are: [\w-]+(, [\w-]+)*\. Nothing ran\.")
@@ -54,7 +54,7 @@ class Taint:
         return False
 
     def _is_untrusted(self, part: JsonObject) -> bool:
-        if tool_name(part) == EXCEED_BUDGET:
+        if tool_name(part) in OWN_QUESTIONS:
             return False
         tool = self._toolset.get(tool_name(part))
         if tool is None:

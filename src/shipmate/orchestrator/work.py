@@ -45,7 +45,7 @@ class Worker:
         # Questions of our own that are put as calls are; no model can make them.
         own: Mapping[str, AnyTool] | None = None,
     ) -> None:
-        self._own = own or {}
+        self._own = {} if own is None else own
         self._uploads = uploads
         self._shares = shares
         self._approvals = approvals
@@ -200,7 +200,9 @@ class Worker:
             arguments = tool.parse(part["input"])
         except ToolError as error:
             return str(error)
+        is_tainted = self._taint.covers(turn.thread)
         context = ToolContext(
+            is_tainted=is_tainted,
             member=turn.equipment.member,
             thread_id=turn.thread_id,
             run_id=turn.run_id,
@@ -217,7 +219,7 @@ class Worker:
             arguments=arguments,
             raw=tool.translate(part["input"]),
             context=context,
-            tainted=self._taint.covers(turn.thread),
+            tainted=is_tainted,
         )
 
     async def _run_all(self, turn: Turn, calls: list[Call]) -> None:

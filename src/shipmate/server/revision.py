@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from datetime import UTC, datetime
@@ -13,10 +12,14 @@ import msgspec
 from shipmate.errors import StorageError
 from shipmate.server.guard.error import ApiError, invalid, missing
 from shipmate.values.message import timestamp
-from shipmate.workspace.disk.private import make_private, write_private
+from shipmate.workspace.disk.earlier_text import (
+    Revision,
+    keep_earlier,
+    list_earlier,
+    replace_text,
+    version_of,
+)
 from shipmate.workspace.layout import Layout
-
-KEPT = 100
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -25,20 +28,6 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     name: str
     text: str
     version: str
-
-
-class Revision(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An earlier text."""
-
-    version: str
-    at: str
-    bytes: int
-    text: str
-
-
-def version_of(data: bytes) -> str:
-    """Return the version of a text, made from its content."""
-    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def read_document(path: Path, name: str) -> Document:
@@ -59,8 +48,8 @@ def write_document(layout: Layout, path: Path, name: str, text: str, version: st
     data = text.encode()
     try:
         if before is not None and before != data:
-            _keep(layout, path, before)
-        _replace(path, data)
+            keep_earlier(layout.revisions(_relative(layout, path)), before)
+        replace_text(path, data)
     except OSError as error:
         raise StorageError(f"{name} could not be written: {error.strerror}") from error
     return version_of(data)
@@ -73,7 +62,7 @@ def remove_document(layout: Layout, path: Path, name: str, version: str | None) 
         raise missing(f"file {name}")
     _check_version(name, version_of(before), version)
     try:
-        _keep(layout, path, before)
+        keep_earlier(layout.revisions(_relative(layout, path)), before)
         path.unlink()
     except OSError as error:
         raise StorageError(f"{name} could not be deleted: {error.strerror}") from error
@@ -88,10 +77,7 @@ def _check_version(name: str, present: str | None, version: str | None) -> None:
 
 def list_revisions(layout: Layout, path: Path) -> list[Revision]:
     """Return earlier texts, newest first."""
-    folder = layout.revisions(_relative(layout, path))
-    if not folder.is_dir():
-        return []
-    return [_revision(file) for file in sorted(folder.iterdir(), reverse=True) if file.suffix == ".md"]
+    return list_earlier(layout.revisions(_relative(layout, path)))
 
 
 def modified_at(path: Path) -> str:
@@ -116,32 +102,3 @@ def _read(path: Path) -> bytes | None:
 
 def _relative(layout: Layout, path: Path) -> str:
     return path.relative_to(layout.root).as_posix()
-
-
-def _keep(layout: Layout, path: Path, data: bytes) -> None:
-    folder = layout.revisions(_relative(layout, path))
-    # The name sorts by time; ':' is not legal in file names everywhere.
-    stamp = timestamp().replace(":", "-")
-    write_private(folder / f"{stamp}.{version_of(data)}.md", data)
-    for old in sorted(folder.iterdir())[:-KEPT]:
-        old.unlink(missing_ok=True)
-
-
-def _revision(file: Path) -> Revision:
-    data = file.read_bytes()
-    moment, _, version = file.name.removesuffix(".md").rpartition(".")
-    day, _, clock = moment.partition("T")
-    return Revision(
-        version=version,
-        at=f"{day}T{clock.replace('-', ':')}",
-        bytes=len(data),
-        text=data.decode(errors="replace"),
-    )
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write in one step; a file that existed keeps its mode."""
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-    make_private(path.parent)
-    write_private(path, data)
-    path.chmod(mode)

@@ -14,10 +14,10 @@ from shipmate.priming.replay import build_rows
 from shipmate.priming.script.parse import check_script, parse_script
 from shipmate.priming.script.record import ScriptError
 from shipmate.server.port import Ship
-from shipmate.server.revision import version_of
 from shipmate.server.shape import Answer
 from shipmate.values.message import JsonObject
 from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.disk.earlier_text import version_of
 
 # A problem of a list begins with the file it is about.
 PROBLEM = re.compile(r"\.minds/priming/(?P<ref>.+?)\.md(?::(?P<line>[0-9]+))?: (?P<reason>.*)", re.DOTALL)

@@ -104,7 +104,7 @@ class StepUsage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     # Where a colleague worked for another member: whoever asked first, and the thread they were asked in.
     asker: str = ""
     payer: str = ""
-    # Why rules chose the model, where they did.
+    # Why rules chose the model, where they did, and who was asked before and did not answer.
     route: str = ""
 
 

@@ -28,12 +28,11 @@ def check_password(text: str, user_id: str) -> str:
     return text
 
 
-def seal_password(text: str) -> str:
+async def seal_password(text: str) -> str:
     """Return what is kept of a password."""
     salt = secrets.token_bytes(16)
-    return "$".join(
-        ("scrypt", str(COST), str(BLOCK), str(LANES), _text(salt), _text(_derive(text, salt, COST)))
-    )
+    derived = await asyncio.get_running_loop().run_in_executor(TRIES, _derive, text, salt, COST)
+    return f"scrypt${COST}${BLOCK}${LANES}${_text(salt)}${_text(derived)}"
 
 
 async def opens(sealed: str, text: str) -> bool:

@@ -47,7 +47,7 @@ class Team:
             uid=new_id("u"),
             name=_clean(name),
             role=role,
-            password=seal_password(check_password(password, user_id)) if password else "",
+            password=await seal_password(check_password(password, user_id)) if password else "",
             identity=identity,
             created_at=self._now(),
         )
@@ -97,7 +97,7 @@ class Team:
 
     async def set_password(self, user_id: str, password: str) -> User:
         """Set another password for somebody, or none; every session ends."""
-        sealed = seal_password(check_password(password, user_id)) if password else ""
+        sealed = await seal_password(check_password(password, user_id)) if password else ""
         return await self._change(
             user_id, lambda user: _without(msgspec.structs.replace(user, password=sealed), "session")
         )

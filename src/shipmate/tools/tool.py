@@ -57,6 +57,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     # Whether a call may be tried before a person is asked, and which paths no answer lets it change.
     is_tried: bool = True
     forbids: Callable[[Sequence[str]], bool] | None = None
+    # Strangers may have written into the thread.
+    is_tainted: bool = False
     # Where files that come out of a call are kept; in the workspace's own folder when nobody says.
     files: Uploads | None = None
     # Where files get an address that are too large for the thread's platform; without, none does.

@@ -9,8 +9,10 @@ OFFERED = (
     "read", "glob", "grep", "write", "edit", "exec", "job", "web_fetch", "show_image", "send_file",
     "memory_upsert", "propose_task", "steps",
 )  # fmt: skip
-# A question of our own that is put as calls are: no model makes it, and none is told of it.
+# Questions of our own that are put as calls are: no model makes them, and none is told of them.
 EXCEED_BUDGET = "exceed_budget"
+REMEMBER = "remember"
+OWN_QUESTIONS = frozenset({EXCEED_BUDGET, REMEMBER})
 # Names of the documents and of other agents. No prompt mentions them; a call or a rule may.
 ALIASES = {
     "read_file": "read",

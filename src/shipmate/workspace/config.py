@@ -9,11 +9,12 @@ from msgspec import Meta
 
 from shipmate.errors import UserError
 from shipmate.values.message import JsonObject
-from shipmate.workspace.settings.config_section import Section
+from shipmate.workspace.settings.config_section import ConfigSection
+from shipmate.workspace.settings.memory_rule import MemoryRule
 from shipmate.workspace.settings.team_settings import BudgetSettings, TeamSettings
 
 
-class Llm(Section, frozen=True, kw_only=True):
+class Llm(ConfigSection, frozen=True, kw_only=True):
     """The model that answers."""
 
     provider: Annotated[
@@ -64,7 +65,7 @@ class Llm(Section, frozen=True, kw_only=True):
         return msgspec.structs.replace(llm, provider=provider, model=model or None)
 
 
-class Permissions(Section, frozen=True, kw_only=True):
+class Permissions(ConfigSection, frozen=True, kw_only=True):
     """What tools may do unasked."""
 
     mode: Annotated[
@@ -88,7 +89,7 @@ class Permissions(Section, frozen=True, kw_only=True):
     ] = False
 
 
-class ContextSettings(Section, frozen=True, kw_only=True):
+class ContextSettings(ConfigSection, frozen=True, kw_only=True):
     """The shape of the system prompt."""
 
     profile: Annotated[str, Meta(description="shipmate, nanobot, zyhive, or one of `profiles`")] = "shipmate"
@@ -116,7 +117,7 @@ class ContextSettings(Section, frozen=True, kw_only=True):
     keep_days: Annotated[int, Meta(ge=1, le=3650, description="what is older is removed")] = 30
 
 
-class Skills(Section, frozen=True, kw_only=True):
+class Skills(ConfigSection, frozen=True, kw_only=True):
     """The skills that are offered."""
 
     only: Annotated[tuple[str, ...] | None, Meta(description="no others are offered")] = None
@@ -125,7 +126,7 @@ class Skills(Section, frozen=True, kw_only=True):
     summary_tokens: Annotated[int, Meta(ge=100, description="room for the list of skills")] = 1_500
 
 
-class McpLogin(Section, frozen=True, kw_only=True):
+class McpLogin(ConfigSection, frozen=True, kw_only=True):
     """How to log in at a remote MCP server, where it cannot be found out."""
 
     client_id: Annotated[
@@ -138,7 +139,7 @@ class McpLogin(Section, frozen=True, kw_only=True):
     redirect_port: Annotated[int, Meta(ge=0, le=65535, description="any free one when 0")] = 0
 
 
-class McpServer(Section, frozen=True, kw_only=True):
+class McpServer(ConfigSection, frozen=True, kw_only=True):
     """One MCP server: a command to start, or an address."""
 
     command: str | None = None
@@ -152,7 +153,7 @@ class McpServer(Section, frozen=True, kw_only=True):
     login: McpLogin = McpLogin()
 
 
-class Mcp(Section, frozen=True, kw_only=True):
+class Mcp(ConfigSection, frozen=True, kw_only=True):
     """The MCP servers whose tools are offered."""
 
     servers: dict[str, McpServer] = {}
@@ -162,7 +163,7 @@ class Mcp(Section, frozen=True, kw_only=True):
     ] = 2.0
 
 
-class Server(Section, frozen=True, kw_only=True):
+class Server(ConfigSection, frozen=True, kw_only=True):
     """Where the web page and the API are served."""
 
     host: str = "127.0.0.1"
@@ -176,7 +177,7 @@ class Server(Section, frozen=True, kw_only=True):
     share_hours: Annotated[int, Meta(ge=1, le=720, description="for how long such an address holds")] = 24
 
 
-class DeliverySettings(Section, frozen=True, kw_only=True):
+class DeliverySettings(ConfigSection, frozen=True, kw_only=True):
     """How answers reach people on platforms."""
 
     ask_after_minutes: Annotated[
@@ -184,7 +185,7 @@ class DeliverySettings(Section, frozen=True, kw_only=True):
     ] = 6 * 60
 
 
-class AdapterSettings(Section, frozen=True, kw_only=True):
+class AdapterSettings(ConfigSection, frozen=True, kw_only=True):
     """What every adapter has; each kind adds keys of its own."""
 
     kind: Annotated[str | None, Meta(description="which platform; the adapter's name when not set")] = None
@@ -203,7 +204,7 @@ class AdapterSettings(Section, frozen=True, kw_only=True):
     approvals: Annotated[bool, Meta(description="false: people refuse calls here, and approve none")] = True
 
 
-class SpeechEndpoint(Section, frozen=True, kw_only=True):
+class SpeechEndpoint(ConfigSection, frozen=True, kw_only=True):
     """A server that speaks OpenAI's protocol for audio; without an address the extra `voice` serves."""
 
     base_url: Annotated[str | None, Meta(description="for example https://api.openai.com/v1")] = None
@@ -219,7 +220,7 @@ class SpeechEndpoint(Section, frozen=True, kw_only=True):
     timeout_seconds: Annotated[float, Meta(gt=0, le=600)] = 120
 
 
-class SpeechSettings(Section, frozen=True, kw_only=True):
+class SpeechSettings(ConfigSection, frozen=True, kw_only=True):
     """How spoken messages are understood, and who speaks."""
 
     transcriber: SpeechEndpoint = SpeechEndpoint()
@@ -234,7 +235,7 @@ class SpeechSettings(Section, frozen=True, kw_only=True):
     ] = 10
 
 
-class WebSearchSettings(Section, frozen=True, kw_only=True):
+class WebSearchSettings(ConfigSection, frozen=True, kw_only=True):
     """The engine behind the tool `web_search`; without one the tool is not offered."""
 
     engine: Annotated[
@@ -249,7 +250,7 @@ class WebSearchSettings(Section, frozen=True, kw_only=True):
     tool: Annotated[str | None, Meta(description="for mcp: its tool that searches")] = None
 
 
-class BackupSettings(Section, frozen=True, kw_only=True):
+class BackupSettings(ConfigSection, frozen=True, kw_only=True):
     """Copies of the whole workspace, made by the clock."""
 
     when: Annotated[
@@ -261,7 +262,7 @@ class BackupSettings(Section, frozen=True, kw_only=True):
     keep: Annotated[int, Meta(ge=1, le=1000, description="how many are kept, the newest")] = 7
 
 
-class RouteCondition(Section, frozen=True, kw_only=True):
+class RouteCondition(ConfigSection, frozen=True, kw_only=True):
     """What a message must be for a rule of routing to hold; what is not said holds for all."""
 
     task: Annotated[
@@ -273,7 +274,7 @@ class RouteCondition(Section, frozen=True, kw_only=True):
     platform: str | None = None
 
 
-class RouteRule(Section, frozen=True, kw_only=True):
+class RouteRule(ConfigSection, frozen=True, kw_only=True):
     """Which model answers messages of a kind, unless a person chose one."""
 
     model: Annotated[str, Meta(min_length=1, description="provider:model, or a model of the same provider")]
@@ -281,7 +282,7 @@ class RouteRule(Section, frozen=True, kw_only=True):
     why: Annotated[str, Meta(max_length=200, description="told where the choice is shown")] = ""
 
 
-class Config(Section, frozen=True, kw_only=True):
+class Config(ConfigSection, frozen=True, kw_only=True):
     """The settings of ship.json. Every key is optional."""
 
     schema: Annotated[str | None, Meta(description="where editors find this schema")] = msgspec.field(
@@ -314,6 +315,7 @@ class Config(Section, frozen=True, kw_only=True):
     ] = ()
     web_search: WebSearchSettings = WebSearchSettings()
     budget: BudgetSettings = BudgetSettings()
+    memory: MemoryRule = MemoryRule()
     team: TeamSettings = TeamSettings()
     backup: BackupSettings = BackupSettings()
     routing: Annotated[

@@ -27,7 +27,7 @@ SELVES = ("IDENTITY.md", "SOUL.md")
 # What is judged by holds at once; all else of the permissions is asked for at the start.
 RULES = ("mode", "allow", "ask", "deny")
 # What else of ship.json holds at once: the model, and what describes the captain, who may change it itself.
-FOLLOWED = ("llm", "name", "description", "env", "self_tools", "budget", "routing")
+FOLLOWED = ("llm", "name", "description", "env", "self_tools", "budget", "routing", "memory")
 # Any one of these makes a folder of members/ a member.
 FILES = ("member.json", "Agent.md", *SELVES)
 

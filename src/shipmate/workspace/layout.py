@@ -149,6 +149,9 @@ class Layout:
         """Return the day's note where a memory tree keeps its days in a folder."""
         return self.memory / "daily" / f"{day.isoformat()}.md"
 
+    def topic_note(self, slug: str) -> Path:
+        return self.memory / "topics" / f"{file_name(slug)}.md"
+
     def member(self, member_id: str) -> Layout:
         """Return the layout of a member's own files; the captain's are the workspace's."""
         if home := dict(self.homes).get(member_id):
@@ -274,6 +277,8 @@ class Layout:
         return self.ship / "rehearsals" / f"{ref}.json"
 
     project_memory = _in_ship("memory", "project.md")
+    # Held while a file of memory is read, compared and replaced.
+    memory_lock = _in_ship("memory.lock")
 
     def user_memory(self, user_key: str) -> Path:
         return self.ship / "memory" / "users" / f"{file_name(user_key)}.md"

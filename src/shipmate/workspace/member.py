@@ -15,6 +15,7 @@ from shipmate.workspace.config import Config, Llm, Permissions, Skills
 from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, decode_object, resolve_variables, unknown_keys
+from shipmate.workspace.settings.memory_rule import MemoryRule
 
 # A model with our own loop, or a program of others that is driven as it is.
 Kind = Literal["native", "claude-code", "openai-codex", "google-gemini"]
@@ -52,6 +53,9 @@ class MemberSettings(
     ] = None
     permissions: Annotated[
         JsonObject | None, Meta(description="as in ship.json; what both allow runs unasked")
+    ] = None
+    memory: Annotated[
+        MemoryRule | None, Meta(description="the rule by which it remembers, as in ship.json")
     ] = None
     env: Annotated[dict[str, str], Meta(description="its private variables for commands")] = {}
     self_tools: Annotated[bool | None, Meta(description="as in ship.json")] = None
@@ -181,6 +185,9 @@ def _read_front(front: JsonObject) -> JsonObject:
         return {}
     names = {field.encode_name for field in msgspec.structs.fields(MemberSettings)}
     found = {key: value for key, value in front.items() if key in names and value is not None}
+    if not isinstance(found.get("memory"), dict):
+        # Other agents name a place there: `memory: project`.
+        found.pop("memory", None)
     for key in ("tools", "skills", "knowledge"):
         if isinstance(found.get(key), str):
             found[key] = [name for each in found[key].split(",") if (name := each.strip())]
@@ -250,6 +257,7 @@ def _config_of(
         language=settings.language or config.language,
         permissions=permissions,
         skills=_skills_of(config.skills, settings.skills),
+        memory=config.memory.over(settings.memory or MemoryRule()),
         knowledge=config.knowledge if settings.knowledge is None else settings.knowledge,
         # A member's variables are its own: the captain's are in ship.json.
         env={**(config.env if is_captain else {}), **settings.env},

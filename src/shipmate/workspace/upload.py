@@ -8,7 +8,6 @@ from typing import Protocol
 
 import msgspec
 
-from shipmate.documents.document import MEDIA_TYPES, kind_of
 from shipmate.errors import MediaError
 from shipmate.values.message import JsonObject, new_id
 from shipmate.workspace.dimension import PIXEL_LIMIT, has_too_many_pixels
@@ -64,6 +63,9 @@ def media_type_of(data: bytes) -> str:
         return "image/webp" if data[8:12] == b"WEBP" else "audio/wav"
     if data[4:8] == b"ftyp":
         return "audio/mp4"
+    # Most messages come without a file.
+    from shipmate.documents.document import MEDIA_TYPES, kind_of
+
     if document := kind_of(data):
         return MEDIA_TYPES[document]
     try:

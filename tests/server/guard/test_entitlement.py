@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import msgspec
 
+from shipmate.models.scripted import ScriptedModel, call
 from shipmate.server.guard.entitlement import ENTITLED
 from shipmate.store.port import StepUsage
 from shipmate.values.message import timestamp
@@ -95,6 +97,14 @@ async def ask(who: httpx2.AsyncClient, method: str, path: str, names: dict[str, 
     return await who.request(method, address, json=None if method in ("GET", "DELETE") else body)
 
 
+async def until_told(stream: httpx2.Response) -> AsyncGenerator[str]:
+    """Return the lines of a stream up to the first that says something."""
+    async for line in stream.aiter_lines():
+        yield line
+        if line.startswith("data: "):
+            return
+
+
 class _Any(dict[str, str]):
     def __missing__(self, key: str) -> str:
         return "x"
@@ -178,10 +188,8 @@ async def test_files_programs_and_streams_tell_others_nothing(served: Served) ->
             told = await anna.post("/api/chat", json={"id": name, "messages": [user("g1", "hello")]})
             assert told.status_code == 404, name
         async with anna.stream("GET", "/api/events") as stream:
-            async for line in stream.aiter_lines():
-                if line.startswith("data: "):
-                    change = json.loads(line.removeprefix("data: "))
-                    break
+            told = [line async for line in until_told(stream)]
+            change = json.loads(told[-1].removeprefix("data: "))
         assert change["waiting"] == 0
         assert set(change["changed"]) <= {"threads", "approvals", "runs"}
         assert (await ben.get("/api/usage")).json()["total"]["requests"] > 0
@@ -258,3 +266,35 @@ async def talk_beyond_limits(served: Served) -> None:
             for i in range(3)
         ]
         assert [each.status_code for each in sent] == [200, 200, 429]
+
+
+async def test_what_a_colleague_asks_is_for_those_who_see_where_it_began(tmp_path: Path) -> None:
+    table = (
+        "| 成员ID | 成员名称 | 类型 | 关系类型 | 关系程度 | 说明 |\n| --- | --- | --- | --- | --- | --- |\n"
+    )
+    (make_workspace(tmp_path) / "RELATIONS.md").write_text(
+        f"{table}| nina | Nina | agent | 下级 | 核心 | |\n"
+    )
+    (tmp_path / "members/nina").mkdir(parents=True)
+    (tmp_path / "members/nina/Agent.md").write_text("# Nina\n")
+    (tmp_path / "members/nina/RELATIONS.md").write_text(f"{table}| captain | Mate | agent | 上级 | | |\n")
+    script = {
+        "plan": [call("ask_member", member="Nina", message="measure it"), "Measured."],
+        "measure": [call("write", path="c.md", content="4 m\n"), "4 m."],
+    }
+    async with (
+        serving(make_site(tmp_path, opener_for(ScriptedModel(script)))) as served,
+        await join(served, "ben") as ben,
+        await join(served, "anna") as anna,
+        ben.stream("POST", "/api/chat", json={"id": BENS, "messages": [user("u1", "plan it")]}),
+    ):
+        # Nothing of it is told in the stream of the thread it began in.
+        while not (found := (await ben.get("/api/approvals?status=requested")).json()["approvals"]):
+            await served.idle()
+        assert found[0]["threadId"].startswith("crew:")
+        assert (await anna.get("/api/approvals")).json()["approvals"] == []
+        decide = f"/api/approvals/{found[0]['id']}"
+        assert (await anna.post(decide, json={"approved": True})).status_code == 404
+        assert (await ben.post(decide, json={"approved": True})).status_code == 200
+        await served.idle()
+        assert (tmp_path / "members/nina/c.md").exists() or (tmp_path / "c.md").exists()

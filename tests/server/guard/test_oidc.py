@@ -15,6 +15,7 @@ import jwt
 import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from jwt.algorithms import RSAAlgorithm
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -121,9 +122,7 @@ class Liar:
         self.alg = "RS256"
         self.key: Any = KEY
         self.metadata: dict[str, Any] = {}
-        self.listed: list[dict[str, Any]] = [
-            jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True)
-        ]
+        self.listed: list[dict[str, Any]] = [RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True)]
         self.more: dict[str, Any] = {}
 
     async def describe(self, _: Request) -> JSONResponse:

@@ -1,19 +1,16 @@
 from __future__ import annotations
 
+from datetime import date
+
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from shipmate.errors import ToolError, ToolInputError
-from shipmate.tools.file.memory_upsert import MemoryUpsert, upsert
+from shipmate.errors import TargetChangedError, ToolError, ToolInputError
+from shipmate.memory.memory_entry import read_memory
+from shipmate.memory.service import MemoryService
+from shipmate.tools.file.memory_upsert import MemoryUpsert
 from shipmate.tools.tool import ToolContext
-
-headings = st.sampled_from(["Tea", "Wind and tide", "项目", "a b", "Ünï"])
-lines = st.sampled_from(
-    ["plain", "# one", "## Tea", "  ## x ##", "```", "````python", "~~~", "", "- a", "    ## code", "`#`"]
-)
-contents = st.lists(lines, max_size=6).map("\n".join)
+from shipmate.workspace.settings.memory_rule import MemoryRule
 
 
 async def remember(context: ToolContext, scope: str, heading: str, content: str) -> str:
@@ -30,12 +27,15 @@ async def test_a_note_is_added_replaced_and_forgotten(context: ToolContext) -> N
     )
     await remember(context, "project", "Coffee", "never")
     await remember(context, "project", "tea", "at five")
-    assert path.read_text() == "## tea\n\nat five\n\n## Coffee\n\nnever\n"
+    found = read_memory(path.read_text())
+    assert found.body.strip() == "## tea\n\nat five\n\n## Coffee\n\nnever"
+    assert {(each.source, bool(each.date)) for each in found.entries} == {(context.thread_id, True)}
     before = path.stat().st_mtime_ns
     await remember(context, "project", "tea", "at five")
     assert path.stat().st_mtime_ns == before
     assert "Forgotten" in await remember(context, "project", "tea", " ")
-    assert path.read_text() == "## Coffee\n\nnever\n"
+    assert read_memory(path.read_text()).body.strip() == "## Coffee\n\nnever"
+    assert "tea" not in path.read_text()
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -77,27 +77,63 @@ def test_other_scopes_are_refused() -> None:
     assert MemoryUpsert.labels.acts
 
 
-@given(st.lists(st.tuples(headings, contents), max_size=8))
-def test_each_note_stays_what_was_last_written(notes: list[tuple[str, str]]) -> None:
-    text = ""
-    kept: dict[str, str] = {}
-    for heading, content in notes:
-        text = upsert(text, heading, content)
-        if content.strip():
-            kept[heading] = upsert("", heading, content)
-        else:
-            kept.pop(heading, None)
-        assert text == "\n".join(kept.values())
-        assert upsert(text, heading, content) == text
+async def test_days_and_topics_are_the_members_own_and_named_in_its_index(context: ToolContext) -> None:
+    own = context.member.own
+    assert "(memory/topics/wind-and-tide.md)" in await remember(context, "topic", "Wind and tide", "west")
+    note = await remember(context, "day", "Keel", "laid")
+    index = own.memory_index.read_text()
+    assert "- topics/wind-and-tide.md: Wind and tide" in index
+    assert note.partition("(memory/")[2].removesuffix(").") + ": Keel" in index
+    # A MEMORY.md that stands alone is told whole; an index would take its place.
+    own.memory_index.unlink()
+    own.long_term_memory[0].write_text("all of it")
+    await remember(context, "topic", "Sails", "two")
+    assert not own.memory_index.exists()
+    own.filed_daily_note(date(2026, 1, 1)).parent.mkdir()
+    for each in own.memory.glob("20*.md"):
+        each.unlink()
+    assert "(memory/daily/20" in await remember(context, "day", "Mast", "stepped")
 
 
-def test_what_stands_before_the_sections_is_kept() -> None:
-    text = "# Memory\n\nWritten by hand.\n\n## Tea\n\nold\n\n# Appendix\n\nmore\n"
-    assert upsert(text, "Tea", "new") == text.replace("old", "new")
-    assert upsert(text, "Wind", "west") == text + "\n## Wind\n\nwest\n"
-    assert upsert(text, "Tea", "") == "# Memory\n\nWritten by hand.\n\n# Appendix\n\nmore\n"
+@pytest.mark.parametrize(
+    ("scope", "content"),
+    [
+        ("project", "the key is sk-ant-REDACTED"),
+        ("project", "it lies in /home/ann/boat"),
+        ("project", r"see C:\Users\ann"),
+        ("project", "Bob is bob@example.org"),
+        ("project", "call Bob: +44 20 7946 0958"),
+        ("user", "password: hunter2hunter2"),
+        ("project", "her salary is fine"),
+    ],
+)
+async def test_secrets_machine_paths_and_private_data_are_refused(
+    context: ToolContext, scope: str, content: str
+) -> None:
+    rule = MemoryRule(avoid=("Salary",))
+    config = msgspec.structs.replace(context.member.config, memory=rule)
+    member = msgspec.structs.replace(context.member, config=config)
+    strict = msgspec.structs.replace(context, member=member, user_id="ann")
+    with pytest.raises(ToolError, match="Nothing was written"):
+        await remember(strict, scope, "Bob", content)
+    assert not MemoryService(context.layout).files()
+    # What is no such thing passes: addresses, routes, days, and one's own number.
+    await remember(strict, "project", "Site", "https://a.example/home/x, /api/users, on 2026-11-16 10:30")
+    await remember(strict, "user", "Number", "+44 20 7946 0958")
 
 
-def test_headings_inside_code_are_no_sections() -> None:
-    text = upsert("", "Shell", "```\n## Tea\n```")
-    assert upsert(text, "Tea", "x") == "## Shell\n\n```\n## Tea\n```\n\n## Tea\n\nx\n"
+async def test_an_approval_holds_for_the_entry_that_was_shown(context: ToolContext) -> None:
+    tool = MemoryUpsert()
+    tea = tool.parse({"scope": "project", "heading": "Tea", "content": "at four"})
+    shown = await tool.picture(tea, context)
+    approved = msgspec.structs.replace(context, expected=shown.target)
+    # Another entry of the same file is none of its business; the same one is.
+    await remember(context, "project", "Coffee", "never")
+    await tool.run(tea, approved)
+    await remember(context, "project", "Tea", "at five")
+    with pytest.raises(TargetChangedError):
+        await tool.run(tea, approved)
+    assert {each.text for each in read_memory(context.layout.project_memory.read_text()).entries} == {
+        "never",
+        "at five",
+    }

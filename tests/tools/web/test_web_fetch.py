@@ -6,9 +6,11 @@ import json
 import ssl
 import subprocess
 from collections.abc import AsyncIterator
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from reportlab.pdfgen.canvas import Canvas
 
 from shipmate.errors import ToolError
 from shipmate.tools.tool import ToolContext
@@ -95,7 +97,16 @@ async def test_text_and_json_are_given_as_they_are(site: Site, tool: WebFetch, c
     site.answer("/g", "你好".encode("gbk"), "text/plain; charset=gbk")
     site.answer("/b", b"\x00\x01", "application/pdf")
     site.answer("/z", gzip.compress(b"squeezed"), "text/plain", more="Content-Encoding: gzip\r\n")
+    made = BytesIO()
+    canvas = Canvas(made)
+    canvas.drawString(72, 700, "Tide tables.")
+    canvas.save()
+    site.answer("/tables.pdf", made.getvalue(), "application/octet-stream")
+    site.answer("/p", b"A file that begins with %PDF- is a PDF.", "text/plain")
     base = f"http://public.test:{site.port}"
+    read = await fetch(tool, context, f"{base}/tables.pdf")
+    assert read.endswith("[tables.pdf: PDF, 1 page]\n[page 1]\nTide tables.")
+    assert (await fetch(tool, context, f"{base}/p")).endswith("is a PDF.")
     assert (await fetch(tool, context, f"{base}/j")).endswith('{"a": [1, 2]}')
     assert (await fetch(tool, context, f"{base}/g")).endswith("你好")
     assert "not text" in await fetch(tool, context, f"{base}/b")

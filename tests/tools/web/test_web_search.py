@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from shipmate.errors import ConfigError, ToolError
+from shipmate.errors import ConfigError, TargetChangedError, ToolError
 from shipmate.tools.tool import ToolContext
 from shipmate.tools.toolset import default_toolset
 from shipmate.tools.web.web_search import WebSearch
@@ -136,6 +137,22 @@ for line in sys.stdin:
         result = {"content": [{"type": "text", "text": "found " + json.dumps(asked["arguments"])}]}
     print(json.dumps({"jsonrpc": "2.0", "id": told["id"], "result": result}), flush=True)
 """
+
+
+async def test_a_question_says_to_whom_the_words_go(context: ToolContext) -> None:
+    for settings, whom in (
+        (WebSearchSettings(engine="brave", api_key=KEY), "brave: api.search.brave.com"),
+        (WebSearchSettings(engine="searxng", base_url="http://u:p@find.lan:8080/x"), "searxng: find.lan"),
+        (WebSearchSettings(engine="mcp", server="finder", tool="look"), "mcp: finder, look"),
+    ):
+        tool = WebSearch(settings)
+        shown = await tool.picture(tool.parse({"query": "my words"}), context)
+        assert shown.text is not None
+        assert shown.text.startswith(f"{whom}\n")
+        assert "my words" in shown.text
+        moved = msgspec.structs.replace(context, expected={"engine": "brave: elsewhere.example"})
+        with pytest.raises(TargetChangedError):
+            await tool.run(tool.parse({"query": "x"}), moved)
 
 
 async def test_an_mcp_server_searches_and_nothing_is_offered_unasked(

@@ -149,6 +149,7 @@ def test_c19_every_field_of_the_configuration_was_decided_on() -> None:
         )
     }
     keys = {("speech", side, "apiKey") for side in ("transcriber", "speaker")}
+    keys.add(("webSearch", "apiKey"))
     # What lies deeper is decided on key by key.
     deeper = {("mcp", "servers"), ("adapters",), ("budget", "members"), ("routing",)}
     assert hidden == {("llm", "apiKey"), ("llm", "fallback"), ("env",)} | deeper | keys

@@ -8,7 +8,25 @@ const memberFile = (member: string, name: string) => `/api/members/${enc(member)
 
 export const api = {
   session: () => request<T.Session>("GET", "/api/session"),
-  login: (token: string) => request<void>("POST", "/api/login", { token }),
+  login: (body: { token: string } | { user: string; password: string }) => request<void>("POST", "/api/login", body),
+  loginWays: () => request<{ password: boolean; oidc: string | null }>("GET", "/api/login"),
+  logout: (everywhere: boolean) => request<void>("POST", "/api/logout", { everywhere }),
+  ownTokens: () => request<{ tokens: T.AccessToken[]; sessions: number }>("GET", "/api/account/tokens"),
+  makeToken: (label: string) => request<T.AccessToken & { token: string }>("POST", "/api/account/tokens", { label }),
+  revokeToken: (id: string) => request<void>("DELETE", `/api/account/tokens/${enc(id)}`),
+  changePassword: (current: string, password: string) =>
+    request<void>("POST", "/api/account/password", { current, password }),
+  users: () => request<{ users: T.TeamUser[] }>("GET", "/api/users"),
+  addUser: (body: { id: string; name: string; role: T.Role; password?: string }) =>
+    request<T.TeamUser>("POST", "/api/users", body),
+  changeUser: (id: string, body: { role?: T.Role; disabled?: boolean }) =>
+    request<T.TeamUser>("PATCH", `/api/users/${enc(id)}`, body),
+  removeUser: (id: string) => request<void>("DELETE", `/api/users/${enc(id)}`),
+  giveToken: (id: string, label: string) =>
+    request<T.AccessToken & { token: string }>("POST", `/api/users/${enc(id)}/tokens`, { label }),
+  takeToken: (id: string, token: string) => request<void>("DELETE", `/api/users/${enc(id)}/tokens/${enc(token)}`),
+  sharing: (id: string) => request<T.Sharing>("GET", `${thread(id)}/sharing`),
+  share: (id: string, users: string[]) => request<T.Sharing>("PUT", `${thread(id)}/sharing`, { users }),
   setup: () => request<T.SetupInfo>("GET", "/api/setup"),
   makeAgent: (body: { example: string; name?: string; text?: string }) => request<unknown>("POST", "/api/setup", body),
 
@@ -95,7 +113,7 @@ export const api = {
     request<{ version: string }>("PUT", memberFile(member, name), { text, version }),
   memberFileHistory: (member: string, name: string) =>
     request<{ versions: T.FileVersion[] }>("GET", `${memberFile(member, name)}/history`),
-  memory: () => request<{ files: T.MemoryFile[] }>("GET", "/api/memory"),
+  memory: () => request<{ files: T.MemoryFile[]; deleted: string[] }>("GET", "/api/memory"),
   memoryFile: (path: string) => request<T.FileText>("GET", `/api/memory/file${query({ path })}`),
   saveMemoryFile: (path: string, text: string, version: string | null) =>
     request<{ version: string }>("PUT", `/api/memory/file${query({ path })}`, { text, version }),

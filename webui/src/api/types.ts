@@ -49,6 +49,46 @@ export interface Session {
   workspace: { id: string; name: string; hasAgent: boolean };
   model: ModelInfo;
   members: Member[];
+  user: Account;
+  /** Whether there is a team beside the owner. */
+  hasTeam: boolean;
+}
+
+export type Role = "guest" | "member" | "admin";
+
+/** Who is asking; the owner has the workspace's own token. */
+export interface Account {
+  id: string;
+  name: string;
+  role: Role;
+  isOwner: boolean;
+}
+
+export interface AccessToken {
+  id: string;
+  label: string;
+  createdAt: string;
+  expiresAt: string | null;
+  usedAt: string | null;
+}
+
+export interface TeamUser {
+  id: string;
+  name: string;
+  role: Role;
+  disabled: boolean;
+  hasPassword: boolean;
+  isForeign: boolean;
+  createdAt: string;
+  usedAt: string | null;
+  sessions: number;
+  tokens: AccessToken[];
+}
+
+/** Whose a thread is, and with whom it is shared. */
+export interface Sharing {
+  owner: string | null;
+  users: string[];
 }
 
 export interface ModelInfo {
@@ -74,6 +114,9 @@ export interface Thread {
   model: string | null;
   /** Nothing acts here before a plan is agreed. */
   planning: boolean;
+  /** Whether it is ours to share, and whether others of the team see it. */
+  mine: boolean;
+  shared: boolean;
   /** Where a branch left its parent. */
   branchOf: { threadId: string; messageId: string; title: string } | null;
 }
@@ -424,11 +467,21 @@ export interface FileVersion {
   text: string;
 }
 
+export interface MemoryItem {
+  heading: string;
+  kind: "fact" | "preference" | "decision";
+  /** Both empty for what a person wrote by hand. */
+  date: string;
+  source: string;
+  isTainted: boolean;
+}
+
 export interface MemoryFile {
   path: string;
   bytes: number;
   updatedAt: string | null;
   version: string | null;
+  entries: MemoryItem[];
 }
 
 export interface Skill {

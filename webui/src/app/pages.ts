@@ -14,6 +14,7 @@ export const pages = {
   usage: lazy(() => import("../page/Usage")),
   audit: lazy(() => import("../page/Audit")),
   permissions: lazy(() => import("../page/Permissions")),
+  team: lazy(() => import("../page/Team")),
   settings: lazy(() => import("../page/Settings")),
 } as const;
 

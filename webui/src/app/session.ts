@@ -1,7 +1,7 @@
 import { createContext, useContext } from "react";
 import { api } from "../api/api";
 import { ApiError, Cell, gate, meet } from "../api/client";
-import type { Session } from "../api/types";
+import type { Role, Session } from "../api/types";
 import { followLanguage } from "../i18n";
 
 export const session = new Cell<Session | undefined>(undefined);
@@ -24,6 +24,13 @@ export async function loadSession(): Promise<void> {
 /** Returns what a member is called; one that is gone goes by its id. */
 export function useMemberName(id: string): string {
   return useSession().members.find((one) => one.id === id)?.name ?? id;
+}
+
+const ROLES: Role[] = ["guest", "member", "admin"];
+
+/** Returns whether whoever is signed in may do what a role may. */
+export function useMay(role: Role): boolean {
+  return ROLES.indexOf(useSession().user.role) >= ROLES.indexOf(role);
 }
 
 const SessionContext = createContext<Session | undefined>(undefined);

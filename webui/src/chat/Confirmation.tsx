@@ -5,7 +5,7 @@ import { useChange } from "../api/live";
 import { refreshThreads } from "../api/threads";
 import type { Approval, Message } from "../api/types";
 import { useCell, useLoad } from "../api/use";
-import { useMemberName } from "../app/session";
+import { useMay, useMemberName } from "../app/session";
 import { language, useT } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { useReason } from "../i18n/reason";
@@ -65,6 +65,7 @@ export function ApprovalCard({ approvalId, approval, tool, input, onDecided }: C
   const chosen = useCell(language);
   const { isRead, showEnd } = useReadToEnd(text, approvalId, Boolean(approval?.preview));
   const handFocusTo = useFocusAfter(isOpen);
+  const mayDecide = useMay("member");
   return (
     <section className="confirmation" aria-label={t("approval.title", { tool })} tabIndex={-1} ref={card}>
       <header>
@@ -77,7 +78,9 @@ export function ApprovalCard({ approvalId, approval, tool, input, onDecided }: C
         <Preview approval={approval} input={input} />
       </div>
       {isOpen && approval?.expiresAt && <p className="faint">{t("approval.expires", { at: format.full(approval.expiresAt) })}</p>}
-      {isOpen ? (
+      {isOpen && !mayDecide ? (
+        <p className="note">{t("approval.guest")}</p>
+      ) : isOpen ? (
         <Choices
           approval={approval}
           isSending={isSending}

@@ -3,6 +3,7 @@ import { api } from "../api/api";
 import { refreshThreads } from "../api/threads";
 import { DrawerButton } from "../app/drawer";
 import { go, messageLink } from "../app/route";
+import { useMay, useSession } from "../app/session";
 import { ChooseModel } from "../dialog/ChooseModel";
 import { PinFact } from "../dialog/PinFact";
 import { SavePriming } from "../dialog/SavePriming";
@@ -16,6 +17,7 @@ import { messageText } from "./draft";
 import { Platform } from "./Platform";
 import type { ThreadState } from "./useThread";
 import { RenameThread } from "../dialog/RenameThread";
+import { ShareThread } from "../dialog/ShareThread";
 
 interface Props {
   id: string;
@@ -29,8 +31,11 @@ interface Props {
 export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onContext }: Props) {
   const t = useT();
   const format = useFormat();
-  const [open, setOpen] = useState<"save" | "rename" | "delete" | "pin" | "model">();
+  const [open, setOpen] = useState<"save" | "rename" | "delete" | "pin" | "model" | "share">();
   const { info } = thread;
+  const { hasTeam } = useSession();
+  const isMember = useMay("member");
+  const isAdmin = useMay("admin");
   const close = () => setOpen(undefined);
   const change = (act: () => Promise<unknown>) => void act().catch(sayError).then(refreshThreads);
   // Until the server has named the thread, the first words said in it do.
@@ -69,29 +74,35 @@ export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onC
           )}
           {info?.model && <span className="badge mono truncate">{info.model}</span>}
           {info?.planning && <span className="badge warn">{t("plan.open")}</span>}
+          {info?.shared && <span className="badge">{t("share.shared")}</span>}
           {info?.archived && <span className="badge">{t("archived")}</span>}
         </div>
       </div>
-      <IconButton icon="layers" label={t("context")} aria-pressed={isContextOpen} onClick={onContext} />
-      <IconButton
-        icon="save"
-        label={t("priming.save")}
-        disabled={thread.messages.length === 0 || thread.isBusy}
-        onClick={() => setOpen("save")}
-      />
+      {isMember && <IconButton icon="layers" label={t("context")} aria-pressed={isContextOpen} onClick={onContext} />}
+      {isAdmin && (
+        <IconButton
+          icon="save"
+          label={t("priming.save")}
+          disabled={thread.messages.length === 0 || thread.isBusy}
+          onClick={() => setOpen("save")}
+        />
+      )}
       <Menu
         label={t("thread.more")}
         items={[
           { icon: "anchor", label: t("course.new"), onSelect: () => void thread.pins.openCourse() },
           { icon: "archive", label: t("course.compact"), onSelect: () => void thread.pins.compact() },
           { icon: "pin", label: t("pin"), onSelect: () => setOpen("pin") },
-          ...(info?.planning
+          ...(hasTeam && info?.mine ? [{ icon: "users" as const, label: t("share"), onSelect: () => setOpen("share") }] : []),
+          ...(!isMember
+            ? []
+            : info?.planning
             ? [
                 { icon: "check" as const, label: t("plan.go"), onSelect: () => change(() => api.changeThread(id, { plan: "go" })) },
                 { icon: "cross" as const, label: t("plan.off"), onSelect: () => change(() => api.changeThread(id, { plan: "off" })) },
               ]
             : [{ icon: "list" as const, label: t("plan"), onSelect: () => change(() => api.changeThread(id, { plan: "open" })) }]),
-          { icon: "spark", label: t("model.thread"), onSelect: () => setOpen("model") },
+          ...(isMember ? [{ icon: "spark" as const, label: t("model.thread"), onSelect: () => setOpen("model") }] : []),
           { icon: "copy", label: t("copy.markdown"), onSelect: () => void keep("copy") },
           { icon: "file", label: t("export.markdown"), onSelect: () => void keep("md") },
           { icon: "file", label: t("export.json"), onSelect: () => void keep("json") },
@@ -107,6 +118,7 @@ export function ThreadBar({ id, thread, memberId, memberName, isContextOpen, onC
       {open === "save" && <SavePriming threadId={id} member={memberId} onClose={close} />}
       {open === "pin" && <PinFact text="" onPin={(text) => void thread.pins.pin(text)} onClose={close} />}
       {open === "model" && <ChooseModel id={id} model={info?.model ?? null} onClose={close} />}
+      {open === "share" && <ShareThread id={id} onClose={close} />}
       {open === "rename" && <RenameThread id={id} title={info?.title ?? ""} onClose={close} />}
       {open === "delete" && (
         <Confirm

@@ -1,6 +1,7 @@
 import { getToolName } from "ai";
 import { api } from "../api/api";
 import type { Message } from "../api/types";
+import { session } from "../app/session";
 import { handoffOf } from "./Crew";
 import { isToolPart } from "./toolPart";
 
@@ -49,7 +50,7 @@ export interface Names {
 /** Writes the thread as it is read: answers that were replaced are left out. */
 export async function threadMarkdown(id: string, { title, you, member }: Names): Promise<string> {
   const messages = (await readAll(id)).filter((message) => message.role !== "system" && message.metadata?.replacedBy === undefined);
-  const names = new Map((await api.members()).members.map((one) => [one.id, one.name || one.id]));
+  const names = new Map((session.get()?.members ?? []).map((one) => [one.id, one.name || one.id]));
   const named = (member: string) => names.get(member) ?? member;
   const speaker = ({ role, metadata }: Message): string => {
     const said = metadata?.errand ? metadata.errand.chain?.at(-1) : metadata?.member;

@@ -5,6 +5,7 @@ import type { Script, Session } from "../api/types";
 import { useLoad } from "../api/use";
 import { preference } from "../app/preference";
 import { go } from "../app/route";
+import { useMay } from "../app/session";
 import { useT } from "../i18n";
 import { readDraft, scriptKey } from "../page/draft";
 import { Modal } from "../ui/Modal";
@@ -64,7 +65,8 @@ function PrimingChoice({ member, onClose }: { member: string; onClose: () => voi
   const [isSearching, setSearching] = useState(false);
   const [problem, setProblem] = useState<Error>();
   const [isCreating, setCreating] = useState(false);
-  const recent = useLoad(() => api.recentPriming(member), member);
+  const mayPrime = useMay("member");
+  const recent = useLoad(() => (mayPrime ? api.recentPriming(member) : Promise.resolve({ scripts: [], problems: [], broken: [] })), member);
   const scripts = recent.data?.scripts ?? [];
   const listed = chosen && !scripts.some((one) => one.scriptRef === chosen.scriptRef) ? [chosen, ...scripts] : scripts;
   // A remembered script that is no longer among the recents is not chosen again by itself.

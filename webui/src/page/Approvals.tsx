@@ -3,6 +3,7 @@ import { useChange } from "../api/live";
 import type { Approval, Grant } from "../api/types";
 import { useLoad } from "../api/use";
 import { link } from "../app/route";
+import { useMay } from "../app/session";
 import { ApprovalCard, ApproveAll, Preview } from "../chat/Confirmation";
 import { useT } from "../i18n";
 import { useFormat } from "../i18n/format";
@@ -14,7 +15,8 @@ import { brief, STATUS_TONE } from "./status";
 export default function Approvals() {
   const t = useT();
   const approvals = useLoad(() => api.approvals(), "approvals");
-  const grants = useLoad(() => api.grants(), "grants");
+  const isAdmin = useMay("admin");
+  const grants = useLoad(() => (isAdmin ? api.grants() : Promise.resolve({ grants: [] })), "grants");
   const reload = async () => {
     await Promise.all([approvals.reload(), grants.reload()]);
   };
@@ -33,8 +35,12 @@ export default function Approvals() {
         {({ approvals: all }) => (
           <>
             <Pending items={all.filter((one) => one.status === "requested")} onDecided={reload} />
-            <h2>{t("grants")}</h2>
-            <Show from={grants}>{(data) => <Grants items={data.grants} onChange={() => void grants.reload()} />}</Show>
+            {isAdmin && (
+              <>
+                <h2>{t("grants")}</h2>
+                <Show from={grants}>{(data) => <Grants items={data.grants} onChange={() => void grants.reload()} />}</Show>
+              </>
+            )}
             <Past items={all.filter((one) => one.status !== "requested")} />
           </>
         )}

@@ -1,8 +1,9 @@
 import { useState } from "react";
 import { api } from "../api/api";
 import { useChange } from "../api/live";
-import type { MemoryFile } from "../api/types";
+import type { MemoryFile, MemoryItem } from "../api/types";
 import { useLoad } from "../api/use";
+import { link } from "../app/route";
 import { useT } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { Confirm } from "../ui/Confirm";
@@ -32,14 +33,27 @@ export default function Memory() {
       }
     >
       <Show from={memory}>
-        {() => {
+        {({ deleted }) => {
           const shown = files.find((file) => file.path === path) ?? files[0];
-          return shown ? (
-            <Files files={files} shown={shown} onChoose={setPath} reload={memory.reload} />
-          ) : (
-            <Empty icon="book" title={t("memory.none")}>
-              {t("memory.none.text")}
-            </Empty>
+          return (
+            <>
+              {shown ? (
+                <Files files={files} shown={shown} onChoose={setPath} reload={memory.reload} />
+              ) : (
+                <Empty icon="book" title={t("memory.none")}>
+                  {t("memory.none.text")}
+                </Empty>
+              )}
+              {deleted.length > 0 && (
+                <Deleted
+                  paths={deleted}
+                  onRestored={async (restored) => {
+                    await memory.reload();
+                    setPath(restored);
+                  }}
+                />
+              )}
+            </>
           );
         }}
       </Show>
@@ -84,6 +98,7 @@ function Files({ files, shown, onChoose, reload }: FilesProps) {
         ))}
       </nav>
       <div className="stack">
+        {shown.entries.length > 0 && <Entries entries={shown.entries} />}
         <FileEditor
           key={shown.path}
           place={`memory/${shown.path}`}
@@ -113,16 +128,88 @@ function Files({ files, shown, onChoose, reload }: FilesProps) {
   );
 }
 
-/** A name is all a new file needs; it lies in memory/ and is Markdown. */
+/** What a file says, and where each piece of it comes from. */
+function Entries({ entries }: { entries: MemoryItem[] }) {
+  const t = useT();
+  return (
+    <details className="card" open={entries.length <= 12}>
+      <summary className="row">
+        <span className="grow">{t("memory.entries")}</span>
+        <span className="faint numeric">{entries.length}</span>
+      </summary>
+      <ul className="cards">
+        {entries.map((entry) => (
+          <li key={entry.heading} className="row wrap">
+            <span className="grow">{entry.heading}</span>
+            {entry.isTainted && (
+              <span className="badge warn" title={t("memory.tainted.hint")}>
+                {t("memory.tainted")}
+              </span>
+            )}
+            {entry.source ? (
+              <>
+                <span className="badge">{t(`memory.kind.${entry.kind}`)}</span>
+                <span className="faint numeric">{entry.date}</span>
+                <a href={link("t", entry.source)}>{t("memory.thread")}</a>
+              </>
+            ) : (
+              <span className="faint">{t("memory.hand")}</span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** Files that were taken away, each with what it said last. */
+function Deleted({ paths, onRestored }: { paths: string[]; onRestored: (path: string) => Promise<void> }) {
+  const t = useT();
+  const restore = async (path: string) => {
+    try {
+      const { versions } = await api.memoryFileHistory(path);
+      const last = versions.find((version) => version.bytes > 0);
+      if (last) await api.saveMemoryFile(path, last.text, null);
+      await onRestored(path);
+    } catch (error) {
+      sayError(error as Error);
+    }
+  };
+  return (
+    <section className="stack" aria-label={t("memory.deleted")}>
+      <h2>{t("memory.deleted")}</h2>
+      {paths.map((path) => (
+        <div key={path} className="row wrap">
+          <span className="mono truncate grow">{path}</span>
+          <button type="button" className="button small" aria-label={t("memory.restore", { name: path })} onClick={() => void restore(path)}>
+            {t("history.restore")}
+          </button>
+        </div>
+      ))}
+    </section>
+  );
+}
+
+type Where = "notes" | "project" | "user";
+const WHERE: Where[] = ["notes", "project", "user"];
+
+/** Names the file that is meant; in memory/ it may lie in a folder. */
+function placeOf(where: Where, bare: string): string {
+  if (where === "project") return ".ship/memory/project.md";
+  return where === "user" ? `.ship/memory/users/${encodeURIComponent(bare)}.md` : `memory/${bare}.md`;
+}
+
+/** A name is all a new file needs; the project's has one. */
 function NewFile({ onClose, onMade }: { onClose: () => void; onMade: (path: string) => Promise<void> }) {
   const t = useT();
+  const [where, setWhere] = useState<Where>("notes");
   const [name, setName] = useState("");
   const [problem, setProblem] = useState<Error>();
   const bare = name.trim().replace(/^memory\//, "").replace(/\.md$/, "");
   const create = async () => {
-    const path = `memory/${bare}.md`;
+    const path = placeOf(where, bare);
     try {
-      await api.saveMemoryFile(path, `# ${bare.split("/").at(-1) ?? bare}\n`, null);
+      await api.saveMemoryFile(path, where === "notes" ? `# ${bare.split("/").at(-1) ?? bare}\n` : "", null);
       await onMade(path);
     } catch (error) {
       setProblem(error as Error);
@@ -138,15 +225,33 @@ function NewFile({ onClose, onMade }: { onClose: () => void; onMade: (path: stri
         }}
       >
         <label className="field">
-          <span>{t("memory.name")}</span>
-          <input className="input mono" data-focus value={name} placeholder={t("memory.name.hint")} onChange={(event) => setName(event.target.value)} />
+          <span>{t("memory.where")}</span>
+          <select className="input" value={where} onChange={(event) => setWhere(event.target.value as Where)}>
+            {WHERE.map((one) => (
+              <option key={one} value={one}>
+                {t(`memory.where.${one}`)}
+              </option>
+            ))}
+          </select>
         </label>
+        {where !== "project" && (
+          <label className="field">
+            <span>{t(where === "user" ? "memory.key" : "memory.name")}</span>
+            <input
+              className="input mono"
+              data-focus
+              value={name}
+              placeholder={where === "user" ? "web.owner" : t("memory.name.hint")}
+              onChange={(event) => setName(event.target.value)}
+            />
+          </label>
+        )}
         {problem && <Problem error={problem} />}
         <div className="modal-actions">
           <button type="button" className="button" onClick={onClose}>
             {t("cancel")}
           </button>
-          <button type="submit" className="button primary" disabled={!bare}>
+          <button type="submit" className="button primary" disabled={where !== "project" && !bare}>
             {t("memory.create")}
           </button>
         </div>

@@ -4,7 +4,7 @@ import type { Finding } from "../api/types";
 import { useCell, useLoad } from "../api/use";
 import { preference } from "../app/preference";
 import { link } from "../app/route";
-import { useSession } from "../app/session";
+import { useMay, useSession } from "../app/session";
 import { chooseTheme, theme } from "../app/theme";
 import { notifies, switchNotifications } from "../app/useAttention";
 import { areShortcutsOn } from "../app/useShortcuts";
@@ -18,9 +18,22 @@ import { Page } from "./Page";
 export default function Settings() {
   const t = useT();
   const session = useSession();
+  if (!useMay("admin")) {
+    return (
+      <Page title={t("nav.settings")}>
+        <Appearance />
+        <p className="faint">Shipmate {session.version}</p>
+      </Page>
+    );
+  }
   return (
     <Page title={t("nav.settings")}>
       <Appearance />
+      <section className="block">
+        <h2>{t("nav.team")}</h2>
+        <p className="muted">{t("team.about")}</p>
+        <a href={link("team")}>{t("team.open")}</a>
+      </section>
       <section className="block">
         <h2>{t("model")}</h2>
         <p>

@@ -7,8 +7,11 @@ export interface FileDraft {
   version: string | null;
 }
 
-/** Another workspace may be served at the same address; its files are not these. */
-const place = (key: string) => `shipmate.draft.${session.get()?.workspace.id ?? ""}.${key}`;
+/** Another workspace may be served at the same address, and another person sign in here; their drafts are not these. */
+const place = (key: string) => {
+  const { workspace, user } = session.get() ?? {};
+  return `shipmate.draft.${workspace?.id ?? ""}.${!user || user.isOwner ? "" : `${user.id}@`}${key}`;
+};
 
 // What the browser's storage refused; it lasts as long as the page does, and leaving the page asks first.
 const refused = new Map<string, FileDraft>();

@@ -31,6 +31,7 @@ from shipmate.tools.exec.shell import COMMAND_LIMIT
 from shipmate.tools.file.protection import refuse_reading, refuse_writing
 from shipmate.values.message import JsonObject
 from shipmate.values.reason import Why
+from shipmate.values.tool_name import REMEMBER
 from shipmate.workspace.config import Permissions
 from shipmate.workspace.finding import Finding
 
@@ -66,7 +67,7 @@ class Policy:
         if acts and call.tool.forms_member:
             return Verdict("ask", Why("forms-member", call.tool.name))
         if call.tool.labels.asks:
-            return Verdict("ask", Why("budget"))
+            return Verdict("ask", _explain_question(call))
         if self.mode == "yolo":
             return self._judge_yolo(call, subject)
         if not acts:
@@ -178,6 +179,12 @@ class Policy:
             if rule.covers(call.tool.name, subject) is True:
                 return Verdict("allow", Why("allowed", rule.text), rule=rule.text)
         return Verdict("ask", Why("no-rule"))
+
+
+def _explain_question(call: Call) -> Why:
+    if call.tool.name != REMEMBER:
+        return Why("budget")
+    return Why("memory-tainted" if call.tainted else "memory")
 
 
 def given_arguments(call: Call) -> JsonObject:

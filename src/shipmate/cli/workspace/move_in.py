@@ -62,7 +62,7 @@ def command(
     )
     report = asyncio.run(work)
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(report)))
+        click.echo(msgspec.json.format(msgspec.json.encode(report, enc_hook=str)))
         return
     for line in _describe(report):
         click.echo(reveal(line))

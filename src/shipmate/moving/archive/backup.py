@@ -145,6 +145,7 @@ class BackupClock(_Timing[Event, Taken]):
         self._settings = settings
         self._tasks = tasks
         self._job: asyncio.Task[None] | None = None
+        self._rests = asyncio.Event()
 
     def begin(self) -> None:
         """Begin the tasks, and the backups where ship.json wants any."""
@@ -156,7 +157,10 @@ class BackupClock(_Timing[Event, Taken]):
         return await self._tasks.receive(event)
 
     async def idle(self) -> None:
+        """Wait for the tasks, and for a backup that is due."""
         await self._tasks.idle()
+        if self._job is not None:
+            await self._rests.wait()
 
     async def close(self) -> None:
         """Stop; a backup that is being written is written to its end before the process goes."""
@@ -167,7 +171,9 @@ class BackupClock(_Timing[Event, Taken]):
 
     async def _run(self) -> None:
         while True:
+            self._rests.clear()
             pause = await self._work()
+            self._rests.set()
             await asyncio.sleep(pause)
 
     async def _work(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import io
@@ -30,15 +31,26 @@ FILES = (
     *("RELATIONS.md", "MEMORY.md"),
 )
 FOLDERS = ("memory", "skills", "members", "projects", ".minds", ".dialogs/recent-priming", "network")
-# What of `.ship/` is no part of a copy: secrets and logins, what only this machine needs, what is made anew.
-LEFT_OUT = frozenset(
+# What of `.ship/` belongs to a copy, and what does not: secrets and logins, what only this machine needs,
+# what is made anew. A name in neither is left out until somebody has decided; a test names it.
+KEPT = frozenset(
     {
-        *("token", "sealed", "homes", "shared", "chat-history", "mcp/logins", "context", "backups"),
-        *("state.db", "state.db-wal", "state.db-shm", "locks", "rooms", "trials", "rewind", "changes.lock"),
-        *("keeper.lock", "keeper.sock", "damaged", "scratch", "refused", "revisions/ship.json"),
-        *("revisions/member.json", "revisions/.env", "revisions/%2Eenv"),
+        *("threads", "bin", "marks", "approvals", "grants", "audit", "memory", "tasks", "occurrences.jsonl"),
+        *("inbox.jsonl", "outbox.jsonl", "people.json", "users.json", "usage", "budget.json", "uploads"),
+        *("logs", "mcp", "rehearsals", "revisions", "removed", "studio", "windows.json", "ship.schema.json"),
     }
 )
+LEFT_OUT = frozenset(
+    {
+        *("token", "sealed", "homes", "shared", "chat-history", "context", "backups", "state.db", "locks"),
+        *("rooms", "trials", "rewind", "changes.lock", "keeper.lock", "keeper.sock", "damaged", "scratch"),
+        *("refused", "memory.lock"),
+    }
+)
+# Inside of what is kept: logins, and earlier texts of files that hold keys.
+NEVER = ("mcp/logins", "revisions/ship.json", "revisions/member.json", "revisions/.env", "revisions/%2Eenv")
+# What of a file is nobody else's: for each object in it, or of the file itself.
+PRIVATE = {".ship/users.json": ("password", "keys"), ".ship/people.json": ("codes",)}
 # These are read first: what they still list may be in a thread by the time that is read, never the other way.
 FIRST = (".ship/inbox.jsonl", ".ship/outbox.jsonl", ".ship/occurrences.jsonl")
 # Shorter values would blot out ordinary words.
@@ -79,7 +91,8 @@ def pack(layout: Layout, target: Path) -> Manifest:
     except OSError as error:
         raise refuse("not-written", path=target, why=error.strerror or "?") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
     return manifest
 
 
@@ -130,7 +143,8 @@ def _is_plain(path: Path) -> bool:
 
 
 def _is_left_out(inner: str) -> bool:
-    return any(inner == name or inner.startswith(f"{name}/") for name in LEFT_OUT)
+    is_private = any(inner == name or inner.startswith(f"{name}/") for name in NEVER)
+    return inner.partition("/")[0] not in KEPT or is_private
 
 
 def _is_secret(path: str) -> bool:
@@ -193,6 +207,8 @@ class _Covering:
         if path.rpartition("/")[2] in ("ship.json", "member.json"):
             data = self._cover_settings(data)
             self.settings += data.decode("utf-8", "replace")
+        if path in PRIVATE:
+            data = _drop(data, PRIVATE[path])
         for value in self._known:
             if value in data:
                 data = data.replace(value, MASK.encode())
@@ -214,6 +230,19 @@ class _Covering:
             self.variables.append(name_variable(place))
             inner[last] = f"${{{name_variable(place)}}}"
         return msgspec.json.format(msgspec.json.encode(raw), indent=2) + b"\n" if places else data
+
+
+def _drop(data: bytes, keys: tuple[str, ...]) -> bytes:
+    """Return a JSON object without some keys, and each object in it without them."""
+    raw = _decode(data)
+    kept = {
+        name: {key: value for key, value in inner.items() if key not in keys}
+        if isinstance(inner, dict)
+        else inner
+        for name, inner in raw.items()
+        if name not in keys
+    }
+    return data if kept == raw else msgspec.json.encode(kept)
 
 
 def _members(layout: Layout) -> list[str]:

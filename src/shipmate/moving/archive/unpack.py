@@ -60,7 +60,7 @@ def _read(archive: Path, into: Path | None) -> Manifest:
     seen: dict[str, PackedFile] = {}
     manifest: Manifest | None = None
     try:
-        with tarfile.open(archive, mode="r|gz") as tar:
+        with gzip.open(archive) as packed, tarfile.open(fileobj=packed, mode="r|") as tar:
             for entry in tar:
                 if manifest is not None or len(seen) > COUNT_LIMIT:
                     raise refuse("archive-odd", path=archive, what=entry.name[:200])
@@ -69,6 +69,9 @@ def _read(archive: Path, into: Path | None) -> Manifest:
                 else:
                     path = _check(archive, entry, seen)
                     seen[fold(path)] = _take(tar, entry, path, into)
+            # To the very end, where its checksum stands.
+            while packed.read(BLOCK):
+                pass
     except MoveError:
         raise
     except TROUBLE as error:

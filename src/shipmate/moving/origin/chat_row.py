@@ -39,6 +39,8 @@ def write_openai(talk: TalkWriter, rows: list[JsonObject]) -> None:
                     )
             case "tool":
                 talk.result(text_at(row, "tool_call_id"), text)
+            case _:
+                pass
 
 
 def write_anthropic(

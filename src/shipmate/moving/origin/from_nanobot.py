@@ -69,13 +69,17 @@ def _take_jobs(plan: MovePlan, name: str) -> None:
     if plan.source.is_broken(name):
         plan.leave(name, "settings-broken")
     jobs: Any = plan.source.settings(name).get("jobs")
-    for job in jobs if isinstance(jobs, list) else ():
+    listed = list(jobs) if isinstance(jobs, list) else []
+    # What was added while its gateway did not run waits beside the list.
+    waiting = plan.rows(f"{name.removesuffix('jobs.json')}action.jsonl")
+    listed += [object_at(row, "params") for row in waiting if row.get("action") == "add"]
+    for job in listed:
         if text_at(job, "payload", "kind") == "system_event":
             plan.leave(f"{name}: {text_at(job, 'name')}", "job-own")
             continue
         payload = object_at(job, "payload")
-        channel = text_at(payload, "originChannel") or text_at(payload, "channel")
-        chat = text_at(payload, "originChatId") or text_at(payload, "to")
+        channel = _first(payload, "originChannel", "origin_channel", "channel")
+        chat = _first(payload, "originChatId", "origin_chat_id", "to")
         target = thread_of_chat(channel, chat)
         take_job(
             plan,
@@ -86,15 +90,18 @@ def _take_jobs(plan: MovePlan, name: str) -> None:
         )
 
 
+def _first(payload: JsonObject, *keys: str) -> str:
+    return next((text_at(payload, key) for key in keys if text_at(payload, key)), "")
+
+
 def _take_session(plan: MovePlan, path: str) -> None:
-    rows = plan.rows(path)
-    head = rows[0] if rows and rows[0].get("_type") == "metadata" else {}
+    first, read = plan.source.head(path), plan.later(path)
+    head = first if first.get("_type") == "metadata" else {}
     key = text_at(head, "key") or _read_name(path)
     channel, _, chat = key.partition(":")
-    messages = [row for row in rows if "_type" not in row and not row.get("_command")]
 
     def write(talk: TalkWriter) -> None:
-        write_openai(talk, messages)
+        write_openai(talk, [row for row in read() if "_type" not in row and not row.get("_command")])
 
     plan.talk(
         key,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -113,8 +115,9 @@ def _take_sessions(plan: MovePlan, agent: str, member: str) -> None:
     keys = {text_at(entry, "sessionId"): str(key) for key, entry in index.items()}
     for name in plan.source.names(f"{base}/sessions", ".jsonl"):
         session = name.removesuffix(".jsonl")
-        rows = plan.rows(f"{base}/sessions/{name}")
-        _take_talk(plan, agent, session, keys.get(session, ""), rows, member)
+        path = f"{base}/sessions/{name}"
+        began = plan.source.head(path).get("timestamp")
+        _take_talk(plan, f"{agent}/{session}", keys.get(session, ""), plan.later(path), member, began)
 
 
 def _take_database(plan: MovePlan, name: str, agent: str, member: str) -> None:
@@ -134,7 +137,8 @@ def _take_database(plan: MovePlan, name: str, agent: str, member: str) -> None:
                     rows, packed = _read_events(database, str(session))
                     if packed:
                         plan.leave(f"{name}: {session}", "rows-packed", count=packed)
-                    _take_talk(plan, agent, str(session), str(key), rows, member)
+                    began = rows[0].get("timestamp") if rows else None
+                    _take_talk(plan, f"{agent}/{session}", str(key), partial(list, rows), member, began)
         except (sqlite3.Error, OSError):
             plan.leave(name, "database")
 
@@ -161,20 +165,19 @@ def _read_events(database: sqlite3.Connection, session: str) -> tuple[list[JsonO
 
 
 def _take_talk(
-    plan: MovePlan, agent: str, session: str, key: str, rows: list[JsonObject], member: str
+    plan: MovePlan, name: str, key: str, read: Callable[[], list[JsonObject]], member: str, began: Any
 ) -> None:
     # `agent:main:telegram:direct:4242`, with `:topic:7` behind it.
     pieces = key.split(":")
     wanted = thread_of_chat(pieces[2], pieces[4]) if len(pieces) >= 5 else ""
     if wanted and len(pieces) >= 7 and pieces[5] in ("topic", "thread"):
         wanted = f"{wanted}:topic:{pieces[6]}"
-    head = rows[0] if rows and rows[0].get("type") == "session" else {}
 
     def write(talk: TalkWriter) -> None:
-        for row in rows:
+        for row in read():
             _write(talk, row)
 
-    plan.talk(f"{agent}/{session}", wanted, write, member=member, began=read_moment(head.get("timestamp")))
+    plan.talk(name, wanted, write, member=member, began=read_moment(began))
 
 
 def _write(talk: TalkWriter, row: JsonObject) -> None:

@@ -16,6 +16,7 @@ from shipmate.values.message import JsonObject
 from shipmate.workspace.foreign.foreign_file import object_at, text_at
 from shipmate.workspace.foreign.program.ship_my_agent import AGENT, SHIP, take_over
 from shipmate.workspace.frontmatter import read_frontmatter
+from shipmate.workspace.load import parse_env, resolve_variables
 
 
 def read_ship_my_agent(plan: MovePlan) -> None:
@@ -25,7 +26,8 @@ def read_ship_my_agent(plan: MovePlan) -> None:
         raise refuse("no-such-folder", program="ShipMyAgent", path=source.root, wanted=f"{AGENT}, {SHIP}")
     if source.is_broken(SHIP):
         plan.leave(SHIP, "settings-broken")
-    raw = source.settings(SHIP)
+    # Its settings name variables of the .env beside them; those of this process are none of its business.
+    raw = resolve_variables(source.settings(SHIP), parse_env(source.text(".env")), [])
     files = take_agent(plan, "")
     files[AGENT] = plan.agent_text(AGENT, source.text(AGENT))
     place_agent(plan, files, text_at(raw, "name"), text_at(raw, "description"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -25,8 +26,8 @@ def read_zyhive(plan: MovePlan) -> None:
     found = {
         name: f"agents/{name}" for name in source.folders("agents") if source.has(f"agents/{name}/{CONFIG}")
     }
-    if not found and source.has(CONFIG) and "workspace" in source.folders():
-        found = {text_at(source.settings(CONFIG), "id") or source.root.name: ""}
+    if not found and "workspace" in source.folders() and (own := text_at(source.settings(CONFIG), "id")):
+        found = {own: ""}
     if not found:
         raise refuse("no-such-folder", program="ZyHive", path=source.root, wanted="agents/<id>/config.json")
     panel = source.settings(PANEL)
@@ -71,7 +72,8 @@ def _take_agent(plan: MovePlan, name: str, folder: str, known: tuple[str, ...]) 
     if settings.get("heartbeat"):
         plan.leave(f"{place}: heartbeat", "heartbeat")
     member = plan.add_member(name, stated, take_agent(plan, inner, (name, text_at(settings, "name")), known))
-    for channel in settings.get("channels") if isinstance(settings.get("channels"), list) else ():
+    channels: Any = settings.get("channels")
+    for channel in channels if isinstance(channels, list) else ():
         kind = text_at(channel, "type")
         take_channel(plan, f"{place}: {kind}", kind, object_at(channel, "config"), member)
     _take_sessions(plan, _join(folder, "sessions"), member)
@@ -81,12 +83,12 @@ def _take_agent(plan: MovePlan, name: str, folder: str, known: tuple[str, ...]) 
 def _take_sessions(plan: MovePlan, folder: str, member: str) -> None:
     index = object_at(plan.source.settings(f"{folder}/sessions.json"), "sessions")
     for name in plan.source.names(folder, ".jsonl"):
-        rows = plan.rows(f"{folder}/{name}")
+        read = plan.later(f"{folder}/{name}")
         session = name.removesuffix(".jsonl")
         known = object_at(index, session)
 
-        def write(talk: TalkWriter, rows: list[JsonObject] = rows) -> None:
-            _write(talk, rows)
+        def write(talk: TalkWriter, read: Callable[[], list[JsonObject]] = read) -> None:
+            _write(talk, read())
 
         plan.talk(
             f"{member}/{session}",

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
-import msgspec
-
 from shipmate.context.request import Context
 from shipmate.errors import ContextTooLongError, ShipmateError, StorageError
-from shipmate.models.port import Finish
 from shipmate.orchestrator.compaction.clearing import Clearing, choose_calls
 from shipmate.orchestrator.compaction.cutting import cut_messages
-from shipmate.orchestrator.compaction.digest import DigestError, ask_digest, complete_digest
+from shipmate.orchestrator.compaction.digest import DigestError, ask_digest, complete_digest, record_aside
+from shipmate.orchestrator.compaction.remembering import Remembering
 from shipmate.orchestrator.compaction.token_count import TokenCount
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.lane.note import NoteEvent, next_course
 from shipmate.orchestrator.run_wording import say
 from shipmate.orchestrator.turn import Turn
-from shipmate.store.port import Ledger, StepUsage
+from shipmate.store.port import Ledger
 from shipmate.thread.course import Course, course_parts
 from shipmate.thread.pin import is_pin_row
 from shipmate.thread.service import Thread
@@ -45,7 +43,14 @@ SQUEEZED_SHARE = 0.6
 class Compactor:
     """Keeps what models are shown of threads within what they read."""
 
-    def __init__(self, layout: Layout, ledger: Ledger, is_tainted: Callable[[Thread], bool]) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        ledger: Ledger,
+        is_tainted: Callable[[Thread], bool],
+        remembering: Remembering | None = None,
+    ) -> None:
+        self._remembering = remembering
         self._clearing = Clearing(layout)
         self._count = TokenCount()
         self._ledger = ledger
@@ -87,6 +92,9 @@ class Compactor:
         if all(each["role"] == "system" or each["id"] in kept for each in history):
             return False
         try:
+            if self._remembering is not None:
+                # A summary keeps what is still needed here; what lasts longer is offered to memory first.
+                await self._remembering.look(turn)
             turn.notify("compacting", transient=True)
             summary = await self.sum_up(
                 thread, turn.equipment, turn.model, kept=kept, window=window, run_id=turn.run_id
@@ -126,7 +134,7 @@ class Compactor:
         language = equipment.member.config.language
         asked = equipment.models.named(model)
         text, finish = await ask_digest(asked, closed, focus=focus, tokens=int(window * READ_SHARE))
-        await self._record(thread, equipment, finish, finish.model or asked.name, run_id)
+        await record_aside(self._ledger, thread, equipment, finish, asked.name, run_id)
         summary = complete_digest(text, closed, language, max(200, int(window * QUOTED_SHARE)))
         if estimate_tokens(summary) >= sum(map(message_tokens, closed)):
             raise DigestError(say("digest-long"))
@@ -205,23 +213,6 @@ class Compactor:
     def _choose(self, turn: Turn, context: Context, used: int, limit: int) -> tuple[list[str], int]:
         wanted = int((used - limit * CLEARED_SHARE) / context.ratio)
         return choose_calls(turn.thread.history(), turn.thread.cleared, wanted)
-
-    async def _record(
-        self, thread: Thread, equipment: Equipment, finish: Finish, model: str, run_id: str
-    ) -> None:
-        await self._ledger.add_usage(
-            StepUsage(
-                at=timestamp(),
-                thread_id=str(thread.id),
-                member=equipment.member.id,
-                run_id=run_id,
-                step=0,
-                model=model,
-                estimated_tokens=0,
-                milliseconds=0,
-                **msgspec.structs.asdict(finish.usage),
-            )
-        )
 
 
 def squeeze(window: int | None, used: int) -> int:

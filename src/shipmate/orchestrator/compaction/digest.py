@@ -6,14 +6,19 @@ import asyncio
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from shipmate.errors import ModelError, ShipmateError
 from shipmate.models.failure import in_short
 from shipmate.models.port import Finish, Model, ModelRequest, TextDelta
 from shipmate.orchestrator.compaction.clearing import WORDS
 from shipmate.orchestrator.compaction.cutting import write_transcript
+from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.run_wording import say
+from shipmate.store.port import Ledger, StepUsage
+from shipmate.thread.service import Thread
 from shipmate.tools.text import shorten
-from shipmate.values.message import UIMessage, estimate_tokens, json_text, text_of, tool_parts
+from shipmate.values.message import UIMessage, estimate_tokens, json_text, text_of, timestamp, tool_parts
 from shipmate.values.saying import fill
 
 SECONDS = 180.0
@@ -42,18 +47,14 @@ class DigestError(ShipmateError):
     """The conversation could not be summed up, so it stays as it was."""
 
 
-async def ask_digest(
-    model: Model, messages: Sequence[UIMessage], *, focus: str, tokens: int
-) -> tuple[str, Finish]:
-    """Ask a model for the summary of a conversation; it reads so many tokens of it."""
-    wanted = fill(WORDS["focus"], {"focus": focus}) + "\n\n" if focus else ""
-    asked = fill(WORDS["request"], {"focus": wanted, "transcript": write_transcript(messages, tokens)})
-    words: UIMessage = {"id": "digest", "role": "user", "parts": [{"type": "text", "text": asked}]}
+async def ask_aside(model: Model, system: str, request: str) -> tuple[str, Finish]:
+    """Ask a model something beside the conversation; whatever is no whole answer raises a `DigestError`."""
+    words: UIMessage = {"id": "digest", "role": "user", "parts": [{"type": "text", "text": request}]}
     said: list[str] = []
     finish: Finish | None = None
     try:
         async with asyncio.timeout(SECONDS):
-            async for event in model.stream(ModelRequest(system=WORDS["system"], messages=[words])):
+            async for event in model.stream(ModelRequest(system=system, messages=[words])):
                 if isinstance(event, TextDelta):
                     said.append(event.text)
                 elif isinstance(event, Finish):
@@ -67,6 +68,35 @@ async def ask_digest(
         raise DigestError(say("digest-empty"))
     if finish is None or finish.reason != "stop":
         raise DigestError(say("digest-cut"))
+    return text, finish
+
+
+async def record_aside(
+    ledger: Ledger, thread: Thread, equipment: Equipment, finish: Finish, model: str, run_id: str
+) -> None:
+    """Record what a question beside the conversation used."""
+    await ledger.add_usage(
+        StepUsage(
+            at=timestamp(),
+            thread_id=str(thread.id),
+            member=equipment.member.id,
+            run_id=run_id,
+            step=0,
+            model=finish.model or model,
+            estimated_tokens=0,
+            milliseconds=0,
+            **msgspec.structs.asdict(finish.usage),
+        )
+    )
+
+
+async def ask_digest(
+    model: Model, messages: Sequence[UIMessage], *, focus: str, tokens: int
+) -> tuple[str, Finish]:
+    """Ask a model for the summary of a conversation; it reads so many tokens of it."""
+    wanted = fill(WORDS["focus"], {"focus": focus}) + "\n\n" if focus else ""
+    asked = fill(WORDS["request"], {"focus": wanted, "transcript": write_transcript(messages, tokens)})
+    text, finish = await ask_aside(model, WORDS["system"], asked)
     if not all(heading.lower() in text.lower() for heading in HEADINGS):
         # A refusal, or an answer to the conversation.
         raise DigestError(say("digest-none"))

@@ -20,6 +20,7 @@ from shipmate.orchestrator.lane.heard import SpokenRows, unheard_reason
 from shipmate.orchestrator.lane.note import NoteEvent, make_note
 from shipmate.orchestrator.lane.outlet import Messenger, Outlet
 from shipmate.orchestrator.lane.owner import Switch, ThreadOwner
+from shipmate.orchestrator.lane.summing import Summing
 from shipmate.orchestrator.loop import AgentOrchestrator
 from shipmate.orchestrator.run_wording import say as tell_run
 from shipmate.orchestrator.turn import UNKNOWN, Turn, message_id_of
@@ -79,6 +80,7 @@ class Lane:
         self._turn: Turn | None = None
         self._run: asyncio.Task[Outcome] | None = None
         self._is_leaving = False
+        self._summing = Summing(orchestrator, feed, approvals.language)
         self._hearing = SpokenRows(store.inbox, outlet, approvals.language)
 
     async def drain(self) -> None:
@@ -105,8 +107,9 @@ class Lane:
         """End the run in flight where it is, also after a crash; tell whether there was one."""
         turn, run = self._turn, self._run
         if turn is None or run is None:
-            # No run yet: something may be heard, or a model may be reading an answer for it.
-            return self._hearing.stop() or self._approvals.stop(str(self.thread_id))
+            # No run yet: something may be heard or summed up, or a model may be reading an answer for it.
+            is_aside = self._hearing.stop() or self._summing.stop()
+            return is_aside or self._approvals.stop(str(self.thread_id))
         turn.control.stop_asked = True
         await self._store.inbox.stop(turn.run_id)
         return run.cancel()
@@ -185,8 +188,7 @@ class Lane:
         """Open a course or change the pins: one row and words back, no run."""
         language = self._approvals.language
         equip = partial(self._equip, event.member or await self._owner.look(thread, event))
-        compactor = self._orchestrator.compactor
-        summary = await compactor.answer(thread, equip, self._owner.model, event, language)
+        summary = await self._summing.answer(thread, equip, self._owner.model, event)
         if isinstance(summary, Outcome):
             await self._finish(thread, [row], summary)
             return
@@ -357,9 +359,10 @@ class Lane:
 
     async def _work(self, turn: Turn) -> Outcome:
         """Work calls of earlier messages that a person decided after the talk had moved on; then run."""
-        for earlier in open_decided(turn, await self._owner.member(turn.thread), self._equip):
+        decided = open_decided(turn, await self._owner.member(turn.thread), self._equip)
+        for earlier in decided:
             await self._orchestrator.work(earlier)
-        return await self._orchestrator.run(turn)
+        return await self._orchestrator.run(turn, decided)
 
     async def _stop(self, turn: Turn) -> Outcome:
         for earlier in open_decided(turn, await self._owner.member(turn.thread), self._equip):

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextvars import ContextVar
 
+from shipmate.crew.ask_member import CREW
 from shipmate.server.guard.error import ApiError, missing
-from shipmate.server.port import Ship
+from shipmate.server.port import Ship, read_if_there
 from shipmate.store.port import ThreadInfo
 from shipmate.team.right import THE_OWNER, Viewer
 from shipmate.team.user import Role
+from shipmate.thread.errand import errand_of
+from shipmate.values.thread_id import ThreadId
 
 # Each request is a task of its own, with a context of its own.
 VIEWER: ContextVar[Viewer] = ContextVar("viewer", default=THE_OWNER)
@@ -38,8 +41,17 @@ async def sees(ship: Ship, thread_id: str) -> bool:
     asking = viewer()
     if asking.has("admin"):
         return True
-    info = await ship.store.threads.find(thread_id)
+    info = await ship.store.threads.find(await _payer_of(ship, thread_id))
     return info is not None and asking.sees(info.settings)
+
+
+async def _payer_of(ship: Ship, thread_id: str) -> str:
+    """Return the thread of a person in which a thread between members began; any other is its own."""
+    if not thread_id.startswith(f"{CREW}:"):
+        return thread_id
+    thread = await read_if_there(ship, ThreadId.parse(thread_id))
+    errand = None if thread is None else errand_of(thread)
+    return thread_id if errand is None else errand.payer
 
 
 async def choose_seen(ship: Ship, thread_ids: Iterable[str]) -> set[str]:

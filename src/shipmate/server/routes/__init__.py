@@ -21,7 +21,7 @@ from shipmate.server.routes import (
 )
 from shipmate.server.routes.chat import branch, chat, search
 from shipmate.server.routes.consent import approval, permission
-from shipmate.server.routes.crew import enlisting, member, studio_thread
+from shipmate.server.routes.crew import enlisting, member, memory, studio_thread
 from shipmate.server.routes.reach import adapter, outbox, people, shared
 from shipmate.server.routes.schedule import task
 from shipmate.server.routes.team import account_key, sign_in, thread_sharing, users
@@ -45,6 +45,7 @@ ROUTERS = (
     enlisting.router,
     member.router,
     studio_thread.router,
+    memory.router,
     knowledge.router,
     priming.router,
     rehearsal.router,

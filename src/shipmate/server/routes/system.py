@@ -9,10 +9,13 @@ from typing import Literal
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
+from shipmate import __version__
 from shipmate.server.describe import describe, render
 from shipmate.server.shape import Answer, Json, tells
-from shipmate.server.site import TheSite
+from shipmate.server.site import Site, TheSite
 
+# What this process is in a fleet; a workspace without one has this alone.
+ROLE = "gateway"
 STYLE = Path(__file__).parent.parent / "docs.css"
 router = APIRouter(tags=["system"])
 page_router = APIRouter(include_in_schema=False)
@@ -41,8 +44,25 @@ async def read_metrics(site: TheSite) -> Response:
         f"shipmate_stream_chunks_total {site.streams.chunks}",
         "# TYPE shipmate_uptime_seconds gauge",
         f"shipmate_uptime_seconds {time.monotonic() - site.started:.3f}",
+        *await _tell_ship(site),
     ]
     return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
+
+
+async def _tell_ship(site: Site) -> list[str]:
+    """Return what this process is, and what goes on and waits in the whole workspace."""
+    lines = ["# TYPE shipmate_info gauge", f'shipmate_info{{role="{ROLE}",version="{__version__}"}} 1']
+    if not site.has_agent():
+        return lines
+    ship = await site.ship()
+    waiting = sum((await ship.store.consents.waiting()).values())
+    return [
+        *lines,
+        "# TYPE shipmate_runs_in_flight gauge",
+        f"shipmate_runs_in_flight {len(ship.keeper.runs())}",
+        "# TYPE shipmate_approvals_waiting gauge",
+        f"shipmate_approvals_waiting {waiting}",
+    ]
 
 
 @page_router.get("/openapi.json")

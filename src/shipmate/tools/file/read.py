@@ -12,13 +12,6 @@ from typing import Annotated, BinaryIO
 import msgspec
 from msgspec import Meta
 
-from shipmate.documents.document import (
-    DOCUMENT_LIMIT,
-    kind_of,
-    may_be_document,
-    read_document,
-    write_units,
-)
 from shipmate.errors import DecodingError, ToolError
 from shipmate.skills.location import resolve
 from shipmate.tools.file.confine import open_file
@@ -82,6 +75,8 @@ class Read(Tool[ReadArguments]):
             if stat.S_ISDIR(status.st_mode):
                 return ToolResult(output=describe_folder(list_folder(handle, place.parts)))
             with os.fdopen(os.dup(handle), "rb") as file:
+                from shipmate.documents.document import DOCUMENT_LIMIT, may_be_document
+
                 if not may_be_document(file.peek(1024)):
                     return ToolResult(output=_show(file, status.st_size, arguments, self.budget))
                 data = file.read(DOCUMENT_LIMIT + 1)
@@ -90,6 +85,8 @@ class Read(Tool[ReadArguments]):
     async def _read_document(
         self, data: bytes, size: int, arguments: ReadArguments, context: ToolContext
     ) -> str:
+        from shipmate.documents.document import DOCUMENT_LIMIT, kind_of, read_document, write_units
+
         kind = kind_of(data)
         if kind is None:
             return _describe_binary(data[:8], size)

@@ -10,13 +10,13 @@ import msgspec
 from msgspec import Meta
 
 from shipmate.decoding.worker import Work, call_aside
-from shipmate.documents.document import Kind, kind_of, read_document, write_units
 from shipmate.errors import DecodingError, ToolError
 from shipmate.tools.output import keep
 from shipmate.tools.text import clean
 from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 
 if TYPE_CHECKING:
+    from shipmate.documents.document import Kind
     from shipmate.tools.web.fetcher import FetchedPage, Fetcher
 
 READ = Work(function="shipmate.tools.web.page:read_page", subject="The page", seconds=2.0, memory=150_000_000)
@@ -64,6 +64,7 @@ class WebFetch(Tool[WebFetchArguments]):
 async def read_fetched(page: FetchedPage) -> str | None:
     """Return a page's text, None when it has none; HTML and documents are taken apart in a child process."""
     # Most turns fetch nothing.
+    from shipmate.documents.document import kind_of
     from shipmate.tools.web.page import is_html, to_markdown
 
     if kind := kind_of(page.body):
@@ -77,6 +78,8 @@ async def read_fetched(page: FetchedPage) -> str | None:
 
 
 async def _read_document(page: FetchedPage, kind: Kind) -> str:
+    from shipmate.documents.document import read_document, write_units
+
     name = urlsplit(page.url).path.rpartition("/")[2] or "document"
     try:
         # As much as the call's log may be looked up for.
@@ -84,7 +87,8 @@ async def _read_document(page: FetchedPage, kind: Kind) -> str:
     except DecodingError as error:
         why = " Only its beginning was fetched." if page.is_cut else ""
         raise ToolError(f"{error}{why}") from error
-    return clean(write_units(found, name))
+    note = "\n\n[the document goes on; only its beginning was read]" if found.following else ""
+    return clean(write_units(msgspec.structs.replace(found, following=None), name)) + note
 
 
 async def _extract(page: FetchedPage) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
 
 from shipmate.errors import ToolError
+from shipmate.tools.file.target import check_target
 from shipmate.tools.output import keep
-from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
+from shipmate.tools.tool import Labels, Picture, Tool, ToolContext, ToolResult
 from shipmate.workspace.config import WebSearchSettings
 
 if TYPE_CHECKING:
@@ -38,7 +40,23 @@ class WebSearch(Tool[WebSearchArguments]):
         self._settings = settings
         self._servers = servers
 
+    async def picture(self, arguments: WebSearchArguments, context: ToolContext) -> Picture:
+        """Show the words, and to whom they go."""
+        shown = await super().picture(arguments, context)
+        return Picture(f"{self._whom}\n{shown.text}", {"engine": self._whom})
+
+    @property
+    def _whom(self) -> str:
+        settings = self._settings
+        if settings.engine == "mcp":
+            return f"mcp: {settings.server}, {settings.tool}"
+        from shipmate.tools.web.search_engine import ADDRESSES
+
+        address = settings.base_url or ADDRESSES.get(settings.engine or "", "")
+        return f"{settings.engine}: {urlsplit(address).hostname or '?'}"
+
     async def run(self, arguments: WebSearchArguments, context: ToolContext) -> ToolResult:
+        check_target(context, {"engine": self._whom})
         if self._settings.engine == "mcp":
             return await self._ask_server(arguments.query, context)
         # Most turns search nothing.

@@ -59,7 +59,8 @@ def _convert(entry: JsonObject) -> JsonObject:
 
 def _hide(name: str, server: JsonObject, keep: Callable[[str, str], str] | None = None) -> JsonObject:
     """Return a server with a variable in the place of whatever may be a key."""
-    for place, _ in find_secrets({"mcp": {"servers": {name: server}}}):
+    # Of one value several pieces may be found.
+    for place in dict.fromkeys(place for place, _ in find_secrets({"mcp": {"servers": {name: server}}})):
         *way, last = place[3:]
         inner: Any = server
         for key in way:

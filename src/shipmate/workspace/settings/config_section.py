@@ -5,5 +5,5 @@ from __future__ import annotations
 import msgspec
 
 
-class Section(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ConfigSection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One object of ship.json; keys are camelCase on disk."""

@@ -6,12 +6,12 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta
 
-from shipmate.workspace.settings.config_section import Section
+from shipmate.workspace.settings.config_section import ConfigSection
 
 Amount: TypeAlias = Annotated[float, Meta(gt=0)]
 
 
-class MemberBudget(Section, frozen=True, kw_only=True):
+class MemberBudget(ConfigSection, frozen=True, kw_only=True):
     """What one member may use, with what colleagues do for it."""
 
     per_day: Annotated[Amount | None, Meta(description="US dollars; requests with a known price count")] = (
@@ -50,7 +50,7 @@ class TeamLimit(MemberBudget, frozen=True, kw_only=True):
     ] = None
 
 
-class OidcRole(Section, frozen=True, kw_only=True):
+class OidcRole(ConfigSection, frozen=True, kw_only=True):
     """Who gets a role by what an OpenID provider says of them."""
 
     claim: Annotated[str, Meta(min_length=1, description="such as groups or email")]
@@ -58,7 +58,7 @@ class OidcRole(Section, frozen=True, kw_only=True):
     role: Literal["guest", "member", "admin"]
 
 
-class OidcSettings(Section, frozen=True, kw_only=True):
+class OidcSettings(ConfigSection, frozen=True, kw_only=True):
     """How people of a team sign in at an OpenID provider."""
 
     issuer: Annotated[
@@ -78,7 +78,7 @@ class OidcSettings(Section, frozen=True, kw_only=True):
     ] = ()
 
 
-class TeamSettings(Section, frozen=True, kw_only=True):
+class TeamSettings(ConfigSection, frozen=True, kw_only=True):
     """What holds for people who sign in; `shipmate users` says who they are."""
 
     limits: Annotated[

@@ -1,4 +1,4 @@
-"""Show members and edit their Markdown files; edit memory the same way."""
+"""Show members and edit their Markdown files."""
 
 from __future__ import annotations
 
@@ -15,17 +15,15 @@ from shipmate.server.guard.error import missing
 from shipmate.server.port import Ship
 from shipmate.server.revision import (
     Document,
-    Revision,
     list_revisions,
     modified_at,
     read_document,
-    remove_document,
-    version_of,
     write_document,
 )
-from shipmate.server.shape import Answer, Json, Shape, Slot, empty, tells
+from shipmate.server.shape import Answer, Json, Shape, tells
 from shipmate.server.site import TheShip
 from shipmate.values.reveal import reveal_prose
+from shipmate.workspace.disk.earlier_text import Revision, version_of
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.member import Kind, Member
 
@@ -79,21 +77,6 @@ class RevisionList(Answer):
     versions: list[Revision]
 
 
-class MemoryFile(Answer):
-    """A memory file as a list shows it."""
-
-    path: str
-    bytes: int
-    version: str | None
-    updated_at: str | None
-
-
-class MemoryFileList(Answer):
-    """The memory files."""
-
-    files: list[MemoryFile]
-
-
 def describe_member(member: Member) -> MemberView:
     """Return what a list of members shows of one."""
     name, description = reveal_prose(member.name), reveal_prose(member.description)
@@ -112,7 +95,7 @@ def describe_member(member: Member) -> MemberView:
 async def read_files(ship: TheShip, member_id: str) -> Response:
     """List a member's Markdown files, those that could exist included."""
     layout = _layout(ship, member_id)
-    return Json(DocumentList(files=[_info(layout.bootstrap(name), name) for name in DOCUMENTS]))
+    return Json(DocumentList(files=[describe_document(layout.bootstrap(name), name) for name in DOCUMENTS]))
 
 
 @router.get("/api/members/{member_id}/files/{name}", openapi_extra=tells(Document))
@@ -134,42 +117,6 @@ async def read_history(ship: TheShip, member_id: str, name: str) -> Response:
     return Json(RevisionList(versions=list_revisions(ship.layout, _document(ship, member_id, name))))
 
 
-@router.get("/api/memory", openapi_extra=tells(MemoryFileList))
-async def read_memory(ship: TheShip) -> Response:
-    """List the memory files."""
-    layout = ship.layout
-    folders = (layout.memory, layout.project_memory.parent)
-    paths = sorted(path for folder in folders if folder.is_dir() for path in folder.rglob("*.md"))
-    inside = [path for path in paths if path.is_file() and _is_memory(path, layout)]
-    return Json(MemoryFileList(files=[_memory_info(path, layout) for path in inside]))
-
-
-@router.get("/api/memory/file", openapi_extra=tells(Document))
-async def read_memory_file(ship: TheShip, path: Slot) -> Response:
-    """Return one memory file."""
-    return Json(read_document(_memory(ship.layout, path), path))
-
-
-@router.put("/api/memory/file", openapi_extra=tells(DocumentSaved))
-async def write_memory_file(ship: TheShip, path: Slot, body: DocumentChange) -> Response:
-    """Replace one memory file; the text that stood there is kept."""
-    place = _memory(ship.layout, path)
-    return Json(DocumentSaved(version=write_document(ship.layout, place, path, body.text, body.version)))
-
-
-@router.delete("/api/memory/file", status_code=204)
-async def delete_memory_file(ship: TheShip, path: Slot, version: Slot) -> Response:
-    """Take one memory file away; its text stays among its revisions."""
-    remove_document(ship.layout, _memory(ship.layout, path), path, version)
-    return empty()
-
-
-@router.get("/api/memory/file/history", openapi_extra=tells(RevisionList))
-async def read_memory_history(ship: TheShip, path: Slot) -> Response:
-    """Return a memory file's earlier texts."""
-    return Json(RevisionList(versions=list_revisions(ship.layout, _memory(ship.layout, path))))
-
-
 def _layout(ship: Ship, member_id: str) -> Layout:
     return ship.layout.member(ship.crew.find(member_id).id)
 
@@ -178,42 +125,17 @@ def _document(ship: Ship, member_id: str, name: str) -> Path:
     layout = _layout(ship, member_id)
     if name not in DOCUMENTS:
         raise missing("such file")
-    return _confined(layout.bootstrap(name), ship.layout)
+    return confine(layout.bootstrap(name), ship.layout)
 
 
-def _memory(layout: Layout, relative: str) -> Path:
-    """Find a memory file; nothing but Markdown below the two memory folders is one."""
-    if "\0" in relative or not relative.endswith(".md"):
-        raise PathError("A memory file ends in .md and lies in memory/.")
-    path = layout.root / relative
-    folders = (layout.memory, layout.project_memory.parent)
-    if ".." in path.parts or not any(path.is_relative_to(folder) for folder in folders):
-        raise PathError("A memory file ends in .md and lies in memory/.")
-    if not _is_memory(_confined(path, layout), layout):
-        raise PathError("A memory file lies in memory/ itself, not behind a link.")
-    return path
-
-
-def _is_memory(path: Path, layout: Layout) -> bool:
-    """Return whether a file really lies in memory: a link there may lead to a project or to secrets."""
-    root, real = layout.root.resolve(), path.resolve()
-    folders = [folder.resolve() for folder in (layout.memory, layout.project_memory.parent)]
-    return any(real.is_relative_to(folder) and folder.is_relative_to(root) for folder in folders)
-
-
-def _confined(path: Path, layout: Layout) -> Path:
+def confine(path: Path, layout: Layout) -> Path:
     """Refuse a link that leads out of the workspace."""
     if not path.resolve().is_relative_to(layout.root.resolve()):
         raise PathError
     return path
 
 
-def _memory_info(path: Path, layout: Layout) -> MemoryFile:
-    found = _info(path, path.relative_to(layout.root).as_posix())
-    return MemoryFile(path=found.name, bytes=found.bytes, version=found.version, updated_at=found.updated_at)
-
-
-def _info(path: Path, name: str) -> DocumentInfo:
+def describe_document(path: Path, name: str) -> DocumentInfo:
     if not path.is_file():
         return DocumentInfo(name=name)
     data = path.read_bytes()

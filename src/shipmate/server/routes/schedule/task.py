@@ -16,11 +16,12 @@ from shipmate.schedule.schedule_wording import TaskError
 from shipmate.schedule.task import SIZE_LIMIT, read_task
 from shipmate.schedule.task_folder import TaskFile
 from shipmate.server.port import Ship
-from shipmate.server.revision import remove_document, version_of, write_document
+from shipmate.server.revision import remove_document, write_document
 from shipmate.server.shape import Answer, Json, Shape, Slot, empty, tells
 from shipmate.server.site import TheShip
 from shipmate.store.journal.occurrence import JournalOccurrences, Occurrence, TaskRecord
 from shipmate.workspace.disk.disk import DISK
+from shipmate.workspace.disk.earlier_text import version_of
 
 router = APIRouter(tags=["tasks"])
 TaskText = Annotated[str, StringConstraints(max_length=SIZE_LIMIT)]

@@ -14,10 +14,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from shipmate.documents.citing import CitedPassage, split_text, split_units
 from shipmate.documents.document import DOCUMENT_LIMIT, kind_of, may_be_document, read_whole
-from shipmate.documents.passage import Passage, split_text, split_units
 from shipmate.errors import DecodingError, ToolError
-from shipmate.skills.ranking import terms
+from shipmate.store.sqlite.search import tokens
 from shipmate.tools.file.confine import read_up_to
 from shipmate.tools.file.read import labels_by_path
 from shipmate.tools.file.search.tree import files_below
@@ -31,12 +31,14 @@ PASSAGE_COUNT = 20_000
 SECONDS = 20.0
 
 # In a small folder a word of a question may be rare, and still says nothing.
-COMMON = terms(
-    "an and are as at be by can do does for from how in is it many much my of on or our that the this to was "
-    "we what when where which who why will with you"
+COMMON = frozenset(
+    tokens(
+        "a an and are as at be by can do does for from how i in is it many much my of on or our that the this"
+        " to was we what when where which who why will with you"
+    )
 )
 # Orders passages by how well they answer words, best first; those that do not are left out.
-Ranking = Callable[[Sequence[Passage], str], list[Passage]]
+Ranking = Callable[[Sequence[CitedPassage], str], list[CitedPassage]]
 
 
 class SearchKnowledgeArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,7 +49,7 @@ class SearchKnowledgeArguments(msgspec.Struct, frozen=True, forbid_unknown_field
 class Knowledge(msgspec.Struct, frozen=True):
     """The passages of some folders, and what could not be read."""
 
-    passages: list[Passage]
+    passages: list[CitedPassage]
     troubles: list[str]
 
 
@@ -56,12 +58,12 @@ class KnowledgeFolders:
 
     def __init__(self, folders: Sequence[str]) -> None:
         self._folders = folders
-        self._known: dict[str, tuple[tuple[int, int, int], list[Passage], str]] = {}
+        self._known: dict[str, tuple[tuple[int, int, int], list[CitedPassage], str]] = {}
 
     def read(self, context: ToolContext) -> Knowledge:
         """Read what changed, within a limit of time; the rest is read another time."""
         until = time.monotonic() + SECONDS
-        passages: list[Passage] = []
+        passages: list[CitedPassage] = []
         troubles: list[str] = []
         seen: set[str] = set()
         late = 0
@@ -98,7 +100,7 @@ class KnowledgeFolders:
                 troubles.append(str(error))
 
 
-def _read_file(path: str, handle: int) -> tuple[list[Passage], str]:
+def _read_file(path: str, handle: int) -> tuple[list[CitedPassage], str]:
     """Return the passages of a file, and why it has none."""
     data = read_up_to(handle, DOCUMENT_LIMIT + 1)
     name = path.rpartition("/")[2]
@@ -118,14 +120,16 @@ def _read_file(path: str, handle: int) -> tuple[list[Passage], str]:
     return list(split_units(path, cleaned, unit_name)), ""
 
 
-def rank_by_words(passages: Sequence[Passage], query: str) -> list[Passage]:
+def rank_by_words(passages: Sequence[CitedPassage], query: str) -> list[CitedPassage]:
     """Order passages by the words of a query they hold; a word that few hold counts more."""
-    wanted = terms(query) - COMMON or terms(query)
+    said = set(tokens(query))
+    # One character of Chinese says little; a word is met with and without the `s` of many.
+    wanted = {each.removesuffix("s") if len(each) > 3 else each for each in said - COMMON or said}
     texts = [f"{each.citation}\n{each.text}".lower() for each in passages]
     words = "|".join(re.escape(term) for term in wanted if term.isascii())
-    # Words as `terms` knows them, without taking every passage apart.
+    # Whole words, without taking every passage apart.
     pattern = re.compile(rf"(?<![a-z0-9])(?:{words})(?=s?(?![a-z0-9]))")
-    pairs = [term for term in wanted if not term.isascii()]
+    pairs = [term for term in wanted if not term.isascii() and len(term) > 1]
     held = [
         {*(pattern.findall(text) if words else ()), *(pair for pair in pairs if pair in text)}
         for text in texts

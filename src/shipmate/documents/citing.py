@@ -17,7 +17,7 @@ HEADING_LIMIT = 120
 ENDS = ("\n\n", "\n", "。", ". ", " ")
 
 
-class Passage(msgspec.Struct, frozen=True):
+class CitedPassage(msgspec.Struct, frozen=True):
     """A stretch of a document that stands for itself."""
 
     path: str
@@ -31,7 +31,7 @@ class Passage(msgspec.Struct, frozen=True):
         return f"{self.path}, {self.place}"
 
 
-def split_units(path: str, units: Iterable[Unit], unit_name: str) -> Iterator[Passage]:
+def split_units(path: str, units: Iterable[Unit], unit_name: str) -> Iterator[CitedPassage]:
     """Join short units of one group and cut long ones; of a sheet, each passage begins with the first row."""
     gathered: list[Unit] = []
     heading, first = "", None
@@ -51,7 +51,7 @@ def split_units(path: str, units: Iterable[Unit], unit_name: str) -> Iterator[Pa
         yield from _make(path, gathered, unit_name, heading, first)
 
 
-def split_text(path: str, text: str) -> Iterator[Passage]:
+def split_text(path: str, text: str) -> Iterator[CitedPassage]:
     """Split a text file by its lines."""
     lines = (Unit(number, "", 0, line) for number, line in enumerate(text.splitlines(), 1))
     return split_units(path, (line for line in lines if line.text.strip()), "line")
@@ -59,7 +59,7 @@ def split_text(path: str, text: str) -> Iterator[Passage]:
 
 def _make(
     path: str, units: list[Unit], unit_name: str, heading: str, first: Unit | None
-) -> Iterator[Passage]:
+) -> Iterator[CitedPassage]:
     begin, end = units[0], units[-1]
     if begin.row:
         place = f"{begin.group}, {_span('row', begin.row, end.row)}"
@@ -71,7 +71,7 @@ def _make(
     is_headed = first is not None and begin.row and first.group == begin.group and first is not begin
     head = f"{first.text[: PASSAGE_SIZE // 4]}\n" if is_headed and first is not None else ""
     for piece in _cut(text):
-        yield Passage(path, place, head + piece)
+        yield CitedPassage(path, place, head + piece)
 
 
 def _span(name: str, begin: int, end: int) -> str:

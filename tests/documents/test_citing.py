@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shipmate.documents.citing import PASSAGE_SIZE, split_text, split_units
 from shipmate.documents.document import Unit
-from shipmate.documents.passage import PASSAGE_SIZE, split_text, split_units
 
 
 @given(st.lists(st.text(st.sampled_from("ab 。.字\n"), max_size=3_000), max_size=12))
