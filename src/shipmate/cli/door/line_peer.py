@@ -40,7 +40,7 @@ class AskedError(ShipmateError):
     """The program on the other side refused what it was asked, or left."""
 
 
-class HeardLine(msgspec.Struct, frozen=True, kw_only=True):
+class PeerMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message of the other side, or what it is answered when it is none; an answer has no method."""
 
     message: JsonObject = {}
@@ -51,28 +51,30 @@ class HeardLine(msgspec.Struct, frozen=True, kw_only=True):
     refusal: JsonObject | None = None
 
 
-def read_message(data: bytes) -> HeardLine:
+def read_message(data: bytes) -> PeerMessage:
     """Read a message."""
     try:
         found = msgspec.json.decode(check_nesting(data))
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return HeardLine(refusal=refusal(None, PARSE_ERROR, "a message is no JSON"))
+        return PeerMessage(refusal=refusal(None, PARSE_ERROR, "a message is no JSON"))
     if not isinstance(found, dict):
-        return HeardLine(refusal=refusal(None, INVALID_REQUEST, "a message is a JSON object, one at a time"))
+        return PeerMessage(
+            refusal=refusal(None, INVALID_REQUEST, "a message is a JSON object, one at a time")
+        )
     message: JsonObject = found
     method, key, params = message.get("method"), message.get("id"), message.get("params")
     params = {} if params is None else params
     if method is None and ("result" in message or "error" in message):
-        return HeardLine(message=message, key=key)
+        return PeerMessage(message=message, key=key)
     # Python takes `true` for 1.
     is_key = isinstance(key, int | str) and not isinstance(key, bool)
     if not isinstance(method, str) or not isinstance(params, dict) or ("id" in message and not is_key):
         words = "a request has a method, params that are an object, and an id that is a text or a number"
-        return HeardLine(refusal=refusal(key if is_key else None, INVALID_REQUEST, words))
-    return HeardLine(message=message, key=key, method=method, params=params, is_request="id" in message)
+        return PeerMessage(refusal=refusal(key if is_key else None, INVALID_REQUEST, words))
+    return PeerMessage(message=message, key=key, method=method, params=params, is_request="id" in message)
 
 
-async def respond(answer: Callable[[str, JsonObject], Awaitable[Any]], heard: HeardLine) -> JsonObject:
+async def respond(answer: Callable[[str, JsonObject], Awaitable[Any]], heard: PeerMessage) -> JsonObject:
     """Return the message that answers a request, whatever comes of it."""
     try:
         result = await answer(heard.method, heard.params)
@@ -210,7 +212,7 @@ class LinePeer:
         else:
             waiting.set_result(message["result"])
 
-    async def _respond(self, heard: HeardLine) -> None:
+    async def _respond(self, heard: PeerMessage) -> None:
         try:
             self._send(await respond(self._answer, heard))
         except asyncio.CancelledError:
