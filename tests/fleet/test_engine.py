@@ -63,7 +63,7 @@ async def find_wrong(folder: Path, address: str | None) -> list[str]:
         wrong: list[str] = []
         for number in range(THREADS):
             thread = await threads.read(ThreadId.parse(f"cli:dm:t{number}"))
-            wrong += [f"t{number}: {each}" for each in check_thread(thread.messages, number, MESSAGES)]
+            wrong += [f"t{number}: {each}" for each in check_thread(list(thread.messages), number, MESSAGES)]
         return wrong
 
 

@@ -350,17 +350,14 @@ def _check_keeper(layout: Layout) -> list[Finding]:
 def _check_damaged(layout: Layout) -> list[Finding]:
     """Return what could not be read and was set aside."""
     kept = sorted(layout.damaged.iterdir()) if layout.damaged.is_dir() else []
-    fix = "look at it, and delete it when nothing in it is missed"
+    fixes = {
+        False: "look at it, and delete it when nothing in it is missed",
+        True: "delete it; a new index was made from the files",
+    }
+    what = "could not be read and was set aside"
     return [
-        Finding(
-            "warn", layout.name_of(path), "could not be read and was set aside", _fix_of(path.name) or fix
-        )
-        for path in kept
+        Finding("warn", layout.name_of(path), what, fixes[path.name.startswith("state-")]) for path in kept
     ]
-
-
-def _fix_of(name: str) -> str:
-    return "delete it; a new index was made from the files" if name.startswith("state-") else ""
 
 
 def _check_audit(layout: Layout) -> list[Finding]:

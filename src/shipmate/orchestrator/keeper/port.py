@@ -65,6 +65,11 @@ class ThreadEngine(Keeper, Protocol):
         """Return what begins some work, under a name, where no other process does it; one alone has none."""
         ...
 
+    @property
+    def keeps(self) -> bool:
+        """Return whether this process works threads."""
+        ...
+
     async def open(self) -> None:
         """Take part from now on."""
         ...

@@ -138,9 +138,9 @@ class PostgresUploads(UploadFolder):
         self._database = database
         self._sql = statements("paper")
 
-    def keep(self, data: bytes, filename: str) -> Upload:
+    def keep(self, data: bytes, filename: str, owner: str = "") -> Upload:
         """Store a file and its description for all machines."""
-        upload = super().keep(data, filename)
+        upload = super().keep(data, filename, owner)
         values = {
             "id": upload.url.rpartition("/")[2],
             "description": msgspec.json.encode(upload),

@@ -132,6 +132,7 @@ class PostgresThreads:
         binned: bool = False,
         before: str | None = None,
         limit: int = 50,
+        viewer: str | None = None,
     ) -> list[ThreadInfo]:
         """List threads, the one that changed last first; `before` is the `cursor` of the last one seen."""
         await self.catch_up()
@@ -145,6 +146,7 @@ class PostgresThreads:
             # A time alone stands behind all threads of that time.
             "thread_id": thread_id if mark else "\U0010ffff",
             "limit": limit,
+            "viewer": viewer,
             "unlisted": UNLISTED,
         }
 

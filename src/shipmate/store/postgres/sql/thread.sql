@@ -62,6 +62,11 @@ WHERE binned = %(binned)s AND (%(archived)s::boolean IS NULL OR archived = %(arc
   AND (%(last_at)s::text IS NULL OR last_at < %(last_at)s
        OR (last_at = %(last_at)s AND thread_id > %(thread_id)s))
   AND (%(query)s = '' OR title ILIKE %(like)s OR thread_id ILIKE %(like)s)
+  AND (%(viewer)s::text IS NULL OR convert_from(settings, 'UTF8')::json ->> 'owner' = %(viewer)s
+       OR EXISTS (SELECT FROM json_array_elements_text(
+           CASE json_typeof(convert_from(settings, 'UTF8')::json -> 'sharedWith')
+           WHEN 'array' THEN convert_from(settings, 'UTF8')::json -> 'sharedWith' ELSE '[]' END
+       ) AS other WHERE other = %(viewer)s))
   AND NOT (binned AND EXISTS (
       SELECT FROM thread AS live WHERE live.thread_id = thread.thread_id AND NOT live.binned))
 ORDER BY last_at DESC, thread_id LIMIT %(limit)s;
