@@ -46,13 +46,15 @@ class PostgresSearch:
         self._catch_up = catch_up
         self._sql = statements("search")
 
-    async def find(self, query: str, limit: int = 50) -> list[SearchHit]:
-        """Find messages that have all words of a query, those that were indexed last first."""
+    async def find(
+        self, query: str, limit: int = 50, viewer: str | None = None, within: str = ""
+    ) -> list[SearchHit]:
+        """Find messages that have all words of a query, in all threads or in one, the last indexed first."""
         match, runs = _match(plain(query))
         if not match:
             return []
         await self._catch_up()
-        values = {"match": match, "runs": runs, "limit": limit}
+        values = {"match": match, "runs": runs, "limit": limit, "viewer": viewer, "within": within}
         return [
             SearchHit(**dict(zip(SearchHit.__struct_fields__, row, strict=True)))
             for row in await self._database.rows(self._sql["find"], values)
