@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from shipmate.errors import ToolError
-from shipmate.store.file_store import FileStore, open_store
+from shipmate.store.port import Store
 from shipmate.team.right import OWNED_BY
-from shipmate.thread.log import FileLog
 from shipmate.tools.search_threads import ThreadSearch, ThreadSearchArguments
 from shipmate.tools.tool import ToolContext
 from shipmate.values.message import user_message
@@ -17,6 +16,7 @@ from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.config import Config
 from shipmate.workspace.layout import Layout
 from shipmate.workspace.member import captain_of
+from tests.support.store import log_of, open_any_store
 
 SAID = {
     "cli:chat:a": "the mauve anchor weighs nine tons",
@@ -28,15 +28,14 @@ SAID = {
 }
 
 
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[FileStore]:
-    layout = Layout(tmp_path)
+@pytest.fixture(params=["file", "postgres"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
     (tmp_path / "Agent.md").write_text("# A")
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory/MEMORY.md").write_text("The mast is mauve.\n")
-    opened = open_store(layout)
+    opened = await open_any_store(request, request.param, tmp_path)
     for name, text in SAID.items():
-        await FileLog(layout).create(ThreadId.parse(name), [user_message(f"m-{name}", text)])
+        await log_of(opened, tmp_path).create(ThreadId.parse(name), [user_message(f"m-{name}", text)])
     await opened.threads.create("web:room:bob", member="bob")
     await opened.threads.create("web:room:uma", settings={OWNED_BY: "u1"})
     await opened.reconcile()
@@ -44,14 +43,14 @@ async def store(tmp_path: Path) -> AsyncIterator[FileStore]:
     await opened.close()
 
 
-async def find(store: FileStore, root: Path, here: str, query: str = "mauve", user: str = "") -> Any:
+async def find(store: Store, root: Path, here: str, query: str = "mauve", user: str = "") -> Any:
     context = ToolContext(
         member=captain_of(Layout(root), Config()), thread_id=here, run_id="r", call_id="c", user_id=user
     )
     return (await ThreadSearch(store).run(ThreadSearchArguments(query), context)).output
 
 
-async def test_a_member_finds_what_those_who_listen_may_see(store: FileStore, tmp_path: Path) -> None:
+async def test_a_member_finds_what_those_who_listen_may_see(store: Store, tmp_path: Path) -> None:
     async def threads(here: str, user: str = "") -> set[str]:
         return {hit["thread"] for hit in (await find(store, tmp_path, here, user=user))["messages"]}
 
@@ -64,7 +63,7 @@ async def test_a_member_finds_what_those_who_listen_may_see(store: FileStore, tm
     assert await threads("web:room:1", "user:uma") == {"web:room:1"}
 
 
-async def test_a_hit_says_where_it_is_from_and_that_it_is_data(store: FileStore, tmp_path: Path) -> None:
+async def test_a_hit_says_where_it_is_from_and_that_it_is_data(store: Store, tmp_path: Path) -> None:
     output = await find(store, tmp_path, "cli:chat:a", "船名")
     (hit,) = output["messages"]
     assert (hit["thread"], hit["message"], hit["by"]) == ("web:room:1", "m-web:room:1", "user")
