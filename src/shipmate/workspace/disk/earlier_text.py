@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -30,10 +31,20 @@ def version_of(data: bytes) -> str:
 def keep_earlier(folder: Path, data: bytes) -> None:
     """Keep a text that is about to be replaced; the oldest of many are forgotten."""
     # The name sorts by time; ':' is not legal in file names everywhere.
-    stamp = timestamp().replace(":", "-")
+    stamp = _next_moment(folder).replace(":", "-")
     write_private(folder / f"{stamp}.{version_of(data)}.md", data)
     for old in sorted(folder.iterdir())[:-KEPT]:
         old.unlink(missing_ok=True)
+
+
+def _next_moment(folder: Path) -> str:
+    """Return the time, or one just behind the last text's: two of one moment would have no order."""
+    names = [file.name for file in folder.iterdir() if file.suffix == ".md"] if folder.is_dir() else []
+    last = _moment_of(max(names, default=""))
+    now = timestamp()
+    if now > last:
+        return now
+    return timestamp(datetime.fromisoformat(last) + timedelta(milliseconds=1))
 
 
 def list_earlier(folder: Path) -> list[Revision]:
@@ -53,11 +64,14 @@ def replace_text(path: Path, data: bytes, mode: int = 0o644) -> None:
 
 def _revision(file: Path) -> Revision:
     data = file.read_bytes()
-    moment, _, version = file.name.removesuffix(".md").rpartition(".")
-    day, _, clock = moment.partition("T")
     return Revision(
-        version=version,
-        at=f"{day}T{clock.replace('-', ':')}",
+        version=file.name.removesuffix(".md").rpartition(".")[2],
+        at=_moment_of(file.name),
         bytes=len(data),
         text=data.decode(errors="replace"),
     )
+
+
+def _moment_of(name: str) -> str:
+    day, mark, clock = name.removesuffix(".md").rpartition(".")[0].partition("T")
+    return f"{day}{mark}{clock.replace('-', ':')}"
