@@ -88,6 +88,11 @@ class PostgresServer:
         assert self._folder is not None
         self._control("start", "-o", f"-k {self._folder}", "-l", str(self._folder / "log"))
 
+    def use(self, program: str, *words: str) -> None:
+        """Run a program that comes with our server."""
+        assert self._programs is not None
+        _run(self._programs / program, *words)
+
     def _control(self, *words: str) -> None:
         assert self._folder is not None
         assert self._programs is not None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from shipmate.store.postgres import database as module
 from shipmate.store.postgres.database import AsyncLink, PostgresDatabase, describe
 from shipmate.store.postgres.postgres_store import open_postgres_store
 from shipmate.thread.log import Position
+from shipmate.values.event import TextEvent
 from shipmate.values.message import user_message
 from shipmate.values.thread_id import ThreadId
 from tests.support.postgres import PostgresServer
@@ -107,3 +110,32 @@ async def test_no_refusal_shows_a_password(address: str, caplog: pytest.LogCaptu
     with pytest.raises((StorageError, UserError)) as caught:
         await open_postgres_store(address)
     assert "hunter2" not in f"{caught.value} {caught.value.__cause__} {caplog.text} {describe(address)}"
+
+
+async def test_a_dump_is_restored_with_all_that_waits_in_it(
+    postgres_server: PostgresServer, postgres_tables: str
+) -> None:
+    if not postgres_server.is_ours:
+        pytest.skip("the programs of a given server are not known")
+    rows = [user_message("m", "talk 你好", {"timestamp": "2026-01-01T00:00:00.000Z"})]
+    event = TextEvent(
+        platform="web", thread_id=str(ROOM), user_id="a", message_id="n", timestamp="t", text="hi"
+    )
+    store = await open_postgres_store(postgres_tables)
+    await store.log.create(ROOM, rows)
+    await store.threads.note(str(ROOM), rows)
+    await store.inbox.accept(event)
+    await store.close()
+    # Where the programs may write, whoever they run as.
+    with postgres_server.database() as other, tempfile.TemporaryDirectory() as folder:
+        dump = Path(folder) / "shipmate.dump"
+        Path(folder).chmod(0o777)
+        postgres_server.use("pg_dump", "--format=custom", f"--file={dump}", postgres_tables)
+        postgres_server.use("pg_restore", f"--dbname={other}", "--exit-on-error", "--no-owner", str(dump))
+        restored = await open_postgres_store(other)
+        try:
+            assert [info.title for info in await restored.threads.list()] == ["talk 你好"]
+            assert [hit.thread_id for hit in await restored.search.find("你好")] == [str(ROOM)]
+            assert [row.event for row in await restored.inbox.open(str(ROOM))] == [event]
+        finally:
+            await restored.close()
