@@ -129,7 +129,8 @@ class JournalInbox:
         has_broken = self._file.load(lambda line: self._apply(_decoder.decode(line)))
         self._is_loaded = True
         self._forget()
-        if has_broken or self._file.is_doubtful:
+        # A process that was killed after its sync failed left lines that no later sync puts on disk.
+        if has_broken or self._file.is_doubtful or any(map(_stands_alone, self._kept.values())):
             self._file.replace(self._lines())
         elif self._kept:
             # From now on people are told that these were taken, or withdrawn.
@@ -320,6 +321,11 @@ class JournalInbox:
             # It may have been sent anew since.
             if self._seqs.get(_key(row.event)) == row.seq:
                 del self._seqs[_key(row.event)]
+
+
+def _stands_alone(kept: Keep) -> bool:
+    """Return whether no thread tells what became of a row."""
+    return kept.row.outcome is None or kept.row.outcome.message_id is None
 
 
 def _key(event: IngressEvent) -> Key:
