@@ -55,6 +55,7 @@ search: $(VENV)/dev
 proof: search simulate mutants
 	SHIPMATE_KILLS=1000 $(BIN)/pytest -q tests/crash
 	SHIPMATE_BURST=10000 $(BIN)/pytest -q -n 0 tests/delivery/test_sender.py
+	SHIPMATE_FLEET=200x20 $(BIN)/pytest -q -n 0 tests/fleet/test_engine.py
 	SHIPMATE_PROGRAMS=1 $(BIN)/pytest -q tests/server/routes/v1/test_client.py
 	SHIPMATE_FIREFOX=1 $(BIN)/pytest -q -n 0 tests/page/test_firefox.py
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
-    *("turn", "wire", "client", "context", "program", "kept", "priming", "rehearsal", "server", "search"),
-    *("index", "hostile", "command", "keeper", "schedule", "mcp", "agentdojo", "adapter", "chatting"),
-    *("moving", "house", "page"),
+    *("turn", "wire", "client", "context", "program", "crew", "kept", "priming", "rehearsal", "server"),
+    *("search", "index", "hostile", "command", "keeper", "schedule", "mcp", "agentdojo", "adapter"),
+    *("chatting", "moving", "recall", "soak", "house", "page", "fleet"),
 )
 ARTEFACT = Path("artefacts/bench.json")
 COMPARE = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}

@@ -28,6 +28,7 @@ NAMED_AFTER_A_THING = (
     "server/routes/team",
     "store/sqlite",
     "store/journal",
+    "store/postgres",
 )
 CROWD = 15
 # A function's docstring says what it returns or does, a class's what it is.

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property, partial
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shipmate.adapters.adapter_registry import AdapterRegistry
 from shipmate.approvals.reply.suggest import Suggester
 from shipmate.approvals.service import ApprovalService
-from shipmate.context.kept.request_log import RequestLog
 from shipmate.context.trace import Trace
 from shipmate.crew.ask_member import AskMember
 from shipmate.crew.coordinator import Coordinator
@@ -31,25 +29,24 @@ from shipmate.delivery.reception.transcribing import Transcribing
 from shipmate.delivery.sender import Sender
 from shipmate.delivery.spoken_reply import SpokenReply, VoicePreference
 from shipmate.errors import ModelError, StorageError
-from shipmate.memory.service import MemoryService
 from shipmate.models.port import Model
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import LocalFeed, Receipt
 from shipmate.orchestrator.keeper.keeping import Keeping
+from shipmate.orchestrator.keeper.opening import Opening
+from shipmate.orchestrator.keeper.port import ThreadEngine
 from shipmate.orchestrator.keeper.socket import Socket
 from shipmate.orchestrator.keeper.unix_socket import UnixSocket
 from shipmate.orchestrator.lane.lane import Lane
 from shipmate.orchestrator.lane.lanes import Lanes, LocalKeeper, Timing
 from shipmate.orchestrator.lane.owner import model_of
 from shipmate.orchestrator.loop import AgentOrchestrator
+from shipmate.residence import Residence, find_address, open_residence, reside_in_files
 from shipmate.speech.speech import Speech
-from shipmate.store.allowance import Allowance
-from shipmate.store.file_store import open_store
 from shipmate.store.port import Store
-from shipmate.thread.log import FileLog
 from shipmate.thread.service import Thread, ThreadService
+from shipmate.tools.exec.recovery import take_up
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
-from shipmate.tools.file.change.changeset import recover
 from shipmate.tools.file.sharing import Shares
 from shipmate.tools.toolset import AnyTool, Toolset, default_servers, default_toolset
 from shipmate.values.adapter_event import AdapterEvent, HeardEvent
@@ -61,9 +58,9 @@ from shipmate.workspace.finding import Finding
 from shipmate.workspace.layout import CAPTAIN, Layout
 from shipmate.workspace.load import Loaded, load_config
 from shipmate.workspace.member import captain_of
-from shipmate.workspace.upload import UploadFolder, Uploads
 
 if TYPE_CHECKING:
+    from shipmate.fleet.role import Role
     from shipmate.schedule.task_folder import TaskFolder
     from shipmate.store.journal.occurrence import JournalOccurrences
 
@@ -85,6 +82,8 @@ class Shipmate:
         disk: Disk = DISK,
         socket: Socket | None = None,
         keeps_time: bool = True,
+        make_engine: Callable[[Shipmate], ThreadEngine] | None = None,
+        residence: Residence | None = None,
     ) -> None:
         self.layout = layout
         self.loaded = loaded
@@ -103,8 +102,10 @@ class Shipmate:
             model=model,
             toolset=toolset,
             make_crew_tools=self._crew_tools,
+            store=store,
         )
-        self.threads = ThreadService(FileLog(layout, disk))
+        self.home = home = residence or reside_in_files(layout, store, loaded.mask, disk)
+        self.threads = ThreadService(home.log)
         self.approvals = ApprovalService(
             layout,
             self.config.permissions,
@@ -116,11 +117,14 @@ class Shipmate:
             mask=loaded.mask,
             config=self.config,
             current=lambda: self.crew.loaded.config.permissions,
-            disk=disk,
+            records=home.records,
+            audit=home.audit,
         )
-        self.keeper = Keeping(socket or UnixSocket(layout), self._begin_to_keep)
-        self.requests = RequestLog(layout, self.config.context, loaded.mask)
-        self.uploads: Uploads = UploadFolder(layout)
+        self.keeper: ThreadEngine = (
+            make_engine(self) if make_engine else Keeping(socket or UnixSocket(layout), self._begin_to_keep)
+        )
+        self.requests = home.keep_requests(layout, self.config.context, loaded.mask)
+        self.uploads = home.uploads
         self.adapters = AdapterRegistry(self.config.adapters)
         self.shares = Shares(layout, self.config.server, self.adapters.file_limit)
         further = self._equipping.further_tools()
@@ -133,13 +137,13 @@ class Shipmate:
             trace=trace,
             requests=self.requests,
             shares=self.shares,
-            allowance=Allowance(layout, disk),
-            memory=MemoryService(layout, mask=loaded.mask, disk=disk),
+            allowance=home.allowance,
+            memory_mask=loaded.mask,
         )
         self.speech = Speech(self.config.speech, self.config.language, loaded.environ)
         self._disk = disk
         self._keeps_time = keeps_time
-        self.people = People(layout, self.config.people, disk)
+        self.people = People(layout, self.config.people, home.papers)
         self._reception = Reception(
             Gate(self.people, self._would_answer),
             self.people,
@@ -148,7 +152,9 @@ class Shipmate:
             self.keeper.withdraw,
             self.config.language,
         )
-        self.listening = Listening(layout, self.adapters.names, self.adapters.find, self.hear, loaded.mask)
+        self.listening = Listening(
+            layout, self.adapters.names, self.adapters.find, self.hear, loaded.mask, self.keeper.lead
+        )
         self._reconciling: asyncio.Task[None] | None = None
 
     @classmethod
@@ -160,14 +166,15 @@ class Shipmate:
         environ: Mapping[str, str] | None = None,
         toolset: Toolset | None = None,
         keeps_time: bool = True,
-    ) -> Opening:
+        role: Role | None = None,
+    ) -> Opening[Shipmate]:
         """Open the workspace a folder lies in: `async with Shipmate.open(path) as ship:`, or await it.
 
         What a process left unfinished is taken up. While another process keeps the workspace, its model and
         tools answer; the ones given here do when this process keeps. One that soon ends begins no task by
-        the clock: it does not keep time.
+        the clock: it does not keep time. In a fleet the role says what a process does.
         """
-        return Opening(lambda: cls._open(root, model, environ, toolset, keeps_time))
+        return Opening(lambda: cls._open(root, model, environ, toolset, keeps_time, role))
 
     @classmethod
     async def _open(
@@ -177,12 +184,18 @@ class Shipmate:
         environ: Mapping[str, str] | None,
         toolset: Toolset | None,
         keeps_time: bool,
+        role: Role | None,
     ) -> Shipmate:
         layout = Layout.find(root)
         loaded = load_config(layout, environ)
         _warn(loaded.findings)
-        store, sandbox = open_store(layout), Sandbox(layout)
-        ship = cls(layout, loaded, store, sandbox, model=model, toolset=toolset, keeps_time=keeps_time)
+        home = await open_residence(layout, find_address(layout, environ), loaded.mask)
+        make = partial(cls, layout, loaded, home.store, Sandbox(layout), residence=home)
+        if home.fleet is not None:
+            from shipmate.fleet.boarding import board
+
+            make = partial(make, make_engine=board(home.fleet, role, keeps_time=keeps_time))
+        ship = make(model=model, toolset=toolset, keeps_time=keeps_time)
         try:
             await ship.keeper.open()
         except BaseException:
@@ -207,7 +220,7 @@ class Shipmate:
         """What became of due times, as the keeper writes it down."""
         from shipmate.store.journal.occurrence import JournalOccurrences
 
-        return JournalOccurrences(self.layout, self._disk)
+        return JournalOccurrences(self.layout, self.home.papers)
 
     @property
     def captain(self) -> Equipment:
@@ -280,7 +293,19 @@ class Shipmate:
         await self.store.settle()
         await self.store.inbox.load()
         await self.store.outbox.load()
-        delivery = self._make_delivery(feed := LocalFeed())
+        keeper = self.assemble(LocalFeed())
+        self._reconciling = asyncio.create_task(self._reconcile())
+        await keeper.sending.begin()
+        return keeper
+
+    def assemble(
+        self,
+        feed: LocalFeed,
+        make_lanes: Callable[..., Lanes] = Lanes,
+        make_sender: Callable[..., Sender] = Sender,
+    ) -> LocalKeeper:
+        """Put together what works threads and sends; nothing begins yet."""
+        delivery = self._make_delivery(feed, make_sender)
         make_lane: Callable[..., Lane] = partial(
             Lane,
             threads=self.threads,
@@ -293,11 +318,9 @@ class Shipmate:
             messenger=Coordinator(self.crew, self.keeper.receive, self.keeper.stop, self._is_tainted),
             settings=lambda: self.crew.loaded,
         )
-        self._reconciling = asyncio.create_task(self._reconcile())
-        await delivery.begin()
-        lanes = Lanes(self.store, self.threads, feed, make_lane)
-        timing = partial(self._make_scheduler, lanes)
-        return LocalKeeper(lanes, feed, delivery, timing, keeps_time=self._keeps_time)
+        lanes = make_lanes(self.store, self.threads, feed, make_lane)
+        make_timing = partial(self._make_scheduler, lanes)
+        return LocalKeeper(lanes, feed, delivery, make_timing, keeps_time=self._keeps_time)
 
     def _make_scheduler(self, lanes: Lanes) -> Timing:
         from shipmate.moving.archive.backup import BackupClock
@@ -312,10 +335,10 @@ class Shipmate:
         )
         return BackupClock(self.layout, lambda: self.crew.loaded.config, tasks)
 
-    def _make_delivery(self, feed: LocalFeed) -> Delivery:
+    def _make_delivery(self, feed: LocalFeed, make_sender: Callable[..., Sender]) -> Delivery:
         language, find, mask = self.config.language, self.adapters.find, self.loaded.mask
         outbox = self.store.outbox
-        sender = Sender(
+        sender = make_sender(
             outbox,
             find,
             self.uploads,
@@ -360,41 +383,8 @@ class Shipmate:
             log.warning("lists and search are not up to date: %s", error)
 
 
-class Opening:
-    """A workspace about to be opened: awaited, it is open; entered, it is closed at the end as well."""
-
-    def __init__(self, work: Callable[[], Coroutine[Any, Any, Shipmate]]) -> None:
-        self._work = work
-        self._ship: Shipmate | None = None
-
-    def __await__(self) -> Generator[Any, Any, Shipmate]:
-        return self._work().__await__()
-
-    async def __aenter__(self) -> Shipmate:
-        self._ship = await self
-        return self._ship
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._ship is not None:
-            await self._ship.close()
-
-
 def _warn(findings: Sequence[Finding]) -> None:
     """Log what may be a mistake: a misspelt limit limits nothing, and not everybody asks the doctor."""
     for finding in findings:
         if finding.level == "warn":
             log.warning("%s: %s%s", finding.subject, finding.message, finding.fix and f"; {finding.fix}")
-
-
-def take_up(layout: Layout) -> None:
-    """Finish what a crash cut off, and forget trials nobody can answer any more."""
-    if layout.rooms.is_dir():
-        for line in Sandbox(layout).recover():
-            log.warning("after a command that was cut off: %s", line)
-    if layout.trials.is_dir():
-        from shipmate.tools.exec.preview.trial import Trials
-
-        recover(layout)
-        Trials(layout).sweep()

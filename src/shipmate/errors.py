@@ -115,6 +115,10 @@ class StorageError(ShipmateError):
     """The disk refused a write. Free space or mend the permissions, then send the message again."""
 
 
+class FencedError(StorageError):
+    """Another worker has taken this thread over, so nothing more is written here. It goes on there."""
+
+
 class KeeperError(ShipmateError):
     """The process that keeps this workspace does not answer. Wait for it, or end it: its number is in
     .ship/keeper.lock. What was sent may be done later; look at the thread before you send it again."""

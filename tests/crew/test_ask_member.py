@@ -16,7 +16,7 @@ from shipmate.thread.errand import read_errand
 from shipmate.values.event import Outcome
 from shipmate.values.message import JsonObject, metadata_of, text_of, tool_parts
 from shipmate.values.thread_id import ThreadId
-from tests.support.workspace import ROOM, said
+from tests.support.workspace import ROOM, pressed, said
 
 TABLE = "| 成员ID | 成员名称 | 类型 | 关系类型 | 关系程度 | 说明 |\n| --- | --- | --- | --- | --- | --- |\n"
 
@@ -199,7 +199,9 @@ async def test_work_in_the_background_returns_as_a_turn_and_a_yes_of_a_member_de
     assert not (tmp_path / "b.md").exists()
 
 
-async def test_strangers_words_taint_whoever_is_told_them(tmp_path: Path) -> None:
+async def test_after_strangers_words_a_person_is_asked_and_whoever_is_told_them_is_tainted(
+    tmp_path: Path,
+) -> None:
     script = {
         "look": [
             call("web_fetch", url="http://127.0.0.1:1/"),
@@ -208,11 +210,30 @@ async def test_strangers_words_taint_whoever_is_told_them(tmp_path: Path) -> Non
         ],
         "run": [call("exec", command="mkdir made"), "Made."],
     }
-    async with open_crew(tmp_path, script, allow=["exec(mkdir *)", "web_fetch"]) as app:
-        await tell(app, "look")
+    async with open_crew(tmp_path, script, allow=["exec(mkdir *)", "web_fetch", "ask_member"]) as app:
+        # A relation is the owner's leave, and no leave for what strangers want; neither is a rule.
+        assert (await tell(app, "look")).status == "suspended"
+        (question,) = await app.approvals.pending()
+        assert (question.tool, question.thread_id, question.why.key) == ("ask_member", ROOM, "tainted")
+        assert '"message": "run"' in (question.preview or "")
+        assert len(await app.store.threads.list()) == 1
+        await (await app.receive(pressed(question.id, approved=True))).outcome()
         output = (await answers(app))[-1]
         pending = await app.approvals.pending(output["thread"])
     assert (output["status"], len(pending)) == ("suspended", 1)
+
+
+async def test_who_may_be_asked_is_not_for_members_to_say(tmp_path: Path) -> None:
+    table = f"{TABLE}| bob | Bob | agent | 平级 | | |\n"
+    script = {
+        "own": [call("write", path="network/RELATIONS.md", content=table), "Ok."],
+        "ask": [call("ask_member", member="nina", message="hi"), "Ok."],
+    }
+    async with open_crew(tmp_path, script, mode="auto-edit", ask=["ask_member"]) as app:
+        assert (await tell(app, "own")).status == "suspended"
+        # Who wants to be asked each time says so by a rule.
+        assert (await tell(app, "ask", thread_id="cli:dm:eve")).status == "suspended"
+    assert not (tmp_path / "network").exists()
 
 
 async def test_what_a_colleague_read_taints_whoever_it_tells(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shipmate.memory.memory_entry import (
-    KINDS,
     MemoryEntry,
     present,
     put_entry,
@@ -15,6 +14,7 @@ from shipmate.memory.memory_entry import (
     upsert,
     write_memory,
 )
+from shipmate.workspace.settings.memory_rule import KINDS
 
 headings = st.sampled_from(["Tea", "Wind and tide", "项目", "a b", "Ünï", 'say "x": {y}', "- odd", "'q'"])
 lines = st.sampled_from(

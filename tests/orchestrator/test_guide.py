@@ -23,7 +23,7 @@ def put(root: Path, **files: str) -> None:
         path.write_text(text)
 
 
-def open_folder(root: Path, model: ScriptedModel) -> Opening:
+def open_folder(root: Path, model: ScriptedModel) -> Opening[Shipmate]:
     """Open a folder of another program as it is."""
     return Shipmate.open(root, model=model, environ={}, toolset=Toolset([Read()]))
 

@@ -178,6 +178,14 @@ def test_u3_a_thread_is_copied_and_kept_whole_and_a_hit_is_shown_in_its_place(
     page.locator(".side-list").get_by_role("link").first.click()
     expect(page.locator(".message.found")).to_be_visible()
     watched.shoot("search-hit")
+    (serving.folder / "memory/topics").mkdir(parents=True)
+    (serving.folder / "memory/MEMORY.md").write_text("Nothing of ropes.\n")
+    (serving.folder / "memory/topics/ropes.md").write_text("# Ropes\n\n缆绳存放在三号仓库。\n")
+    page.get_by_role("searchbox", name="Search").fill("三号仓库")
+    expect(page.locator(".side-group")).to_have_text("In memory and scripts")
+    page.locator(".side-list").get_by_role("link", name="memory/topics/ropes.md").click()
+    expect(page.get_by_role("button", name="ropes.md")).to_have_attribute("aria-pressed", "true")
+    watched.shoot("search-memory")
 
 
 def test_attachments_by_button_and_paste(watched: Watched, tmp_path: Path) -> None:

@@ -159,9 +159,22 @@ def test_members_are_made_changed_related_and_removed_and_variables_stay_hidden(
     eva = page.get_by_role("region", name="Eva")
     eva.get_by_role("button", name="Forget TIDE_KEY").click()
     expect(eva).to_contain_text("none of its own")
+    eva.get_by_label("Model").fill("anthropic:tide")
+    eva.get_by_role("button", name="Use").click()
+    expect(eva.get_by_role("button", name="Use")).to_be_disabled()
+    eva.get_by_label("Rights").select_option("yolo")
+    expect(eva).to_contain_text("The workspace allows less: ask a person")
+    eva.get_by_label("Rights").select_option("read-only")
+    expect(eva.get_by_text("The workspace allows less")).to_have_count(0)
+    assert violations(page) == []
     watched.shoot("crew-members")
     stated = json.loads((serving.folder / "members/eve/member.json").read_text())
-    assert stated == {"name": "Eva", "colour": "#aa3366"}
+    assert stated == {
+        "name": "Eva",
+        "colour": "#aa3366",
+        "model": "anthropic:tide",
+        "permissions": {"mode": "read-only"},
+    }
 
     page.get_by_role("button", name="Relations", exact=True).click()
     relating = page.get_by_role("form", name="Add relation")
@@ -195,3 +208,34 @@ def test_members_are_made_changed_related_and_removed_and_variables_stay_hidden(
         page.goto(f"{serving.address}/{view}")
         settle(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+
+
+def test_a_skill_is_worked_on_in_its_studio_and_tried_beside_it(
+    open_page: OpenPage, serving: Serving
+) -> None:
+    watched = open_page("#/skills")
+    page = watched.page
+    page.get_by_role("button", name="New skill").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Skill").fill("no id")
+    dialog.get_by_role("button", name="Open the studio").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("is no id of a skill")
+    watched.allow("400")
+    dialog.get_by_label("Skill").fill("tides")
+    dialog.get_by_label("Who works on it").select_option("nina")
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Open the studio").click()
+    beside = page.get_by_role("complementary", name="Try it out")
+    beside.get_by_label("What to say to it").fill("When is it high?")
+    beside.get_by_role("button", name="Try it out").click()
+    # The answer stands beside the studio, whose own thread stays empty.
+    expect(beside.get_by_role("article", name="Nina")).to_be_visible()
+    expect(beside.get_by_role("article", name="You")).to_contain_text("When is it high?")
+    expect(page.get_by_role("article", name="You")).to_have_count(1)
+    assert (serving.folder / ".ship/studio/nina/tides/SKILL.md").is_file()
+    settle(page)
+    assert violations(page) == []
+    watched.shoot("crew-studio")
+    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+    watched.shoot("crew-studio-narrow")

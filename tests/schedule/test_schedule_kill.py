@@ -55,9 +55,12 @@ async def test_r4_what_is_due_is_begun_once_through_kills(tmp_path: Path) -> Non
             await process.kill()
     for task_id in TASKS:
         folder.switch(task_id, on=False)
-    async with shipmate(tmp_path), asyncio.timeout(LONG):
+    async with shipmate(tmp_path) as process, asyncio.timeout(LONG):
         while any(each.status in OPEN for each in known(layout)):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
+        threads = (await process.client.get("/api/threads")).json()["threads"]
+    # A task's thread is called as the task is.
+    assert {each["title"] for each in threads} == set(TASKS)
 
     threads = ThreadService(FileLog(layout))
     ended = known(layout)

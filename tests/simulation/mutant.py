@@ -32,7 +32,8 @@ from shipmate.orchestrator.lane.note import NoteEvent
 from shipmate.orchestrator.turn import Turn
 from shipmate.store.index import Index
 from shipmate.store.journal import outbox as outboxes
-from shipmate.store.journal.inbox import JournalInbox, Line, StopLine
+from shipmate.store.journal.inbox import JournalInbox
+from shipmate.store.journal.inbox_line import Line, StopLine
 from shipmate.store.journal.lines import LineFile
 from shipmate.store.journal.outbox import JournalOutbox
 from shipmate.store.journal.outbox_line import Intend, Revise

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shipmate.skills.ranking import rank, terms
+from shipmate.skills.ranking import rank
 from shipmate.skills.skill import Skill
 from shipmate.skills.summary import names_within, summary_cost, take
 from tests.support.search import examples
@@ -43,11 +43,6 @@ def test_words_of_the_name_and_description_lead() -> None:
 def test_words_that_meet_nothing_change_nothing() -> None:
     assert rank(SKILLS, "") == list(SKILLS)
     assert rank(SKILLS, "qqq 你好") == list(SKILLS)
-
-
-def test_chinese_is_matched_by_pairs() -> None:
-    assert terms("搜索助手 Git v2") == {"搜索", "索助", "助手", "git", "v2"}
-    assert terms("好") == {"好"}
 
 
 @settings(max_examples=examples(100))

@@ -18,9 +18,7 @@ from shipmate.errors import StorageError
 from shipmate.store.file_store import FileStore, open_store
 from shipmate.store.journal.grant import FolderWatch, GrantFiles
 from shipmate.store.migration import read_migrations
-from shipmate.store.port import Store
 from shipmate.store.sqlite.database import PACKAGE, Database
-from shipmate.store.transient_store import TransientStore
 from shipmate.thread.log import FileLog
 from shipmate.values.event import Outcome, TextEvent, encode_event
 from shipmate.values.message import user_message
@@ -29,6 +27,7 @@ from shipmate.workspace.disk.disk import DISK, exists, locked, make_folder, open
 from shipmate.workspace.layout import Layout
 from tests.simulation.disk import Locks, SimDisk
 from tests.simulation.volume import Volume
+from tests.support.store import open_any_store
 from tests.support.sync import ImpatientDisk
 
 ROOM = "web:room:1"
@@ -79,9 +78,11 @@ async def test_names_of_any_kind_and_unreadable_files_do_no_harm(layout: Layout)
     await store.close()
 
 
-@pytest.mark.parametrize("kind", ["file", "memory"])
-async def test_d4_grants_and_their_revocation_are_files(layout: Layout, kind: str) -> None:
-    store: Store = open_store(layout) if kind == "file" else TransientStore()
+@pytest.mark.parametrize("kind", ["file", "memory", "postgres"])
+async def test_d4_grants_and_their_revocation_are_files(
+    layout: Layout, kind: str, request: pytest.FixtureRequest
+) -> None:
+    store = await open_any_store(request, kind, layout.root)
     await store.consents.add_grant("g/1", {"a": 1}, None)
     await store.consents.add_grant("g/1", {"a": 2}, None)
     await store.consents.add_grant("g2", {}, "2000-01-01")

@@ -7,21 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from shipmate.store.file_store import open_store
 from shipmate.store.port import Store
 from shipmate.store.transient_store import TransientStore
-from shipmate.thread.log import FileLog
 from shipmate.values.event import EgressMessage, Outcome, TextEvent
 from shipmate.values.message import user_message
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import Layout
+from tests.support.store import log_of, open_any_store
 
 ROOM = "web:room:1"
 
 
-@pytest.fixture(params=["file", "memory"])
+@pytest.fixture(params=["file", "memory", "postgres"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Store]:
-    made: Store = open_store(Layout(tmp_path)) if request.param == "file" else TransientStore()
+    made = await open_any_store(request, request.param, tmp_path)
     yield made
     await made.close()
     if request.param == "memory":
@@ -45,7 +43,7 @@ async def test_threads_are_listed_newest_first_by_state_and_by_words(store: Stor
         stamp = f"2026-01-0{number + 1}T00:00:00.000Z"
         rows = [user_message("m", f"talk {number}", {"timestamp": stamp})]
         if not isinstance(store, TransientStore):
-            await FileLog(Layout(tmp_path)).create(ThreadId("web", "room", str(number)), rows)
+            await log_of(store, tmp_path).create(ThreadId("web", "room", str(number)), rows)
         await store.threads.note(f"web:room:{number}", rows)
     await store.threads.set("web:room:1", archived=True)
     assert [info.thread_id for info in await store.threads.list()] == ["web:room:2", "web:room:0"]
@@ -62,3 +60,21 @@ async def test_threads_are_listed_newest_first_by_state_and_by_words(store: Stor
     assert info is not None
     assert (info.title, info.message_count) == ("Mine", 1)
     assert info.token_estimate > 0
+
+
+async def test_somebody_of_a_team_is_listed_and_finds_what_is_theirs_alone(
+    store: Store, tmp_path: Path
+) -> None:
+    settings = ({"owner": "ann"}, {"owner": "bo", "sharedWith": ["ann"]}, {"owner": "bo"}, {"owner": "cy"})
+    for number, each in enumerate(settings):
+        rows = [user_message("m", f"talk {number}", {"timestamp": f"2026-01-0{number + 1}T00:00:00.000Z"})]
+        if not isinstance(store, TransientStore):
+            await log_of(store, tmp_path).create(ThreadId("web", "room", str(number)), rows)
+        await store.threads.note(f"web:room:{number}", rows)
+        await store.threads.set(f"web:room:{number}", settings=each)
+    shown = {viewer: await store.threads.list(viewer=viewer) for viewer in ("ann", "bo", "ann%", None)}
+    numbers = {viewer: [info.thread_id[-1] for info in infos] for viewer, infos in shown.items()}
+    assert numbers == {"ann": ["1", "0"], "bo": ["2", "1"], "ann%": [], None: ["3", "2", "1", "0"]}
+    assert [hit.thread_id[-1] for hit in await store.search.find("talk", viewer="ann")] == ["1", "0"]
+    assert [hit.thread_id[-1] for hit in await store.search.find("talk", within="web:room:2")] == ["2"]
+    assert await store.search.find("talk", viewer="ann", within="web:room:2") == []

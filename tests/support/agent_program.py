@@ -134,4 +134,5 @@ def write_real(root: Path, kind: str, url: str, **more: Any) -> None:
         settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
         (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
         more.setdefault("model", "gemini-2.5-pro")
-    write_member(root, kind, FOLDER / "node_modules" / ".bin" / COMMANDS[kind], env, **more)
+    command = more.pop("command", FOLDER / "node_modules" / ".bin" / COMMANDS[kind])
+    write_member(root, kind, command, env, **more)

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from shipmate.store.journal.inbox import Accept, Line
+from shipmate.store.journal.inbox_line import Accept, Line
 from shipmate.workspace.layout import Layout
 from tests.support.terminal import SHIPMATE, environment
 from tests.support.wait import LONG

@@ -137,7 +137,7 @@ async def talk(app: Shipmate, text: str, **more: Any) -> Outcome:
 
 async def messages_of(app: Shipmate, thread_id: str = ROOM) -> list[UIMessage]:
     """Give the stored messages of a thread."""
-    return (await app.threads.read(ThreadId.parse(thread_id))).messages
+    return list((await app.threads.read(ThreadId.parse(thread_id))).messages)
 
 
 async def chunks_until_end(queue: asyncio.Queue[FeedEvent]) -> list[Chunk]:

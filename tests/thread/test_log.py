@@ -9,7 +9,7 @@ import os
 import random
 import sys
 from asyncio.subprocess import PIPE
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from unittest import mock
 
@@ -17,13 +17,13 @@ import pytest
 
 from shipmate.errors import NotFoundError, StorageError, UserError
 from shipmate.thread.log import FileLog, Log, Position
-from shipmate.thread.memory_log import MemoryLog
 from shipmate.thread.row import encode_row
 from shipmate.values.message import UIMessage, user_message
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
 from tests.simulation.disk import Locks, SimDisk
 from tests.simulation.volume import Volume
+from tests.support.store import any_log
 from tests.support.wait import LONG
 
 ROOM = ThreadId("web", "room", "1")
@@ -33,9 +33,10 @@ def rows(count: int) -> list[UIMessage]:
     return [user_message(f"m{number}", f"文 {number} 🙂\n") for number in range(count)]
 
 
-@pytest.fixture(params=["file", "memory"])
-def log(request: pytest.FixtureRequest, tmp_path: Path) -> Log:
-    return FileLog(Layout(tmp_path)) if request.param == "file" else MemoryLog()
+@pytest.fixture(params=["file", "memory", "postgres"])
+async def log(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Log]:
+    async with any_log(request, request.param, tmp_path) as made:
+        yield made
 
 
 async def test_rows_come_back_in_order_and_only_the_new_ones_after_a_position(log: Log) -> None:

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
 from shipmate.errors import NotFoundError, UserError
-from shipmate.thread.log import FileLog
-from shipmate.thread.memory_log import MemoryLog
+from shipmate.thread.log import Log
 from shipmate.thread.service import ThreadService
 from shipmate.values.message import user_message
 from shipmate.values.thread_id import ThreadId
-from shipmate.workspace.layout import Layout
+from tests.support.store import any_log
 
 ROOM = ThreadId("web", "room", "1")
 
 
-@pytest.fixture(params=["file", "memory"])
-def log(request: pytest.FixtureRequest, tmp_path: Path) -> FileLog | MemoryLog:
-    return FileLog(Layout(tmp_path)) if request.param == "file" else MemoryLog()
+@pytest.fixture(params=["file", "memory", "postgres"])
+async def log(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Log]:
+    async with any_log(request, request.param, tmp_path) as made:
+        yield made
 
 
-async def test_what_was_appended_is_read_by_another_service(log: FileLog | MemoryLog) -> None:
+async def test_what_was_appended_is_read_by_another_service(log: Log) -> None:
     async with ThreadService(log).open(ROOM) as thread:
         await thread.append(user_message("m1", "hello"), user_message("m2", "again"))
     read = await ThreadService(log).read(ROOM)
@@ -30,7 +31,7 @@ async def test_what_was_appended_is_read_by_another_service(log: FileLog | Memor
     assert await log.exists(ROOM)
 
 
-async def test_a_thread_is_made_once(log: FileLog | MemoryLog) -> None:
+async def test_a_thread_is_made_once(log: Log) -> None:
     async with log.lock(ROOM):
         await log.create(ROOM, [user_message("m1", "hello")])
         with pytest.raises(UserError, match="exists already"):
@@ -39,7 +40,7 @@ async def test_a_thread_is_made_once(log: FileLog | MemoryLog) -> None:
     assert [message["id"] for message in read.messages] == ["m1"]
 
 
-async def test_a_thread_goes_to_the_bin_and_comes_back(log: FileLog | MemoryLog) -> None:
+async def test_a_thread_goes_to_the_bin_and_comes_back(log: Log) -> None:
     service = ThreadService(log)
     async with service.open(ROOM) as thread:
         await thread.append(user_message("m1", "hello"))
@@ -52,7 +53,7 @@ async def test_a_thread_goes_to_the_bin_and_comes_back(log: FileLog | MemoryLog)
         await service.restore(ROOM)
 
 
-async def test_a_thread_in_the_bin_is_revived_by_whoever_has_it_open(log: FileLog | MemoryLog) -> None:
+async def test_a_thread_in_the_bin_is_revived_by_whoever_has_it_open(log: Log) -> None:
     service = ThreadService(log)
     async with service.open(ROOM) as thread:
         await thread.append(user_message("m1", "hello"))
@@ -65,7 +66,7 @@ async def test_a_thread_in_the_bin_is_revived_by_whoever_has_it_open(log: FileLo
         assert not await service.revive(thread)
 
 
-async def test_a_thread_that_is_back_already_is_not_overwritten(log: FileLog | MemoryLog) -> None:
+async def test_a_thread_that_is_back_already_is_not_overwritten(log: Log) -> None:
     service = ThreadService(log)
     async with service.open(ROOM) as thread:
         await thread.append(user_message("m1", "old"))

@@ -12,7 +12,7 @@ import msgspec
 from shipmate.approvals.policy.subject import KINDS, PATH_KEYS
 from shipmate.approvals.value import Approval, Call, Verdict
 from shipmate.errors import StorageError
-from shipmate.store.chain import Chain
+from shipmate.store.chain import ChainedLog, JoinedChains
 from shipmate.store.verification import Verification
 from shipmate.values.message import JsonObject
 from shipmate.values.reveal import reveal_line
@@ -70,8 +70,14 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 class Audit:
     """The audit log of one workspace."""
 
-    def __init__(self, layout: Layout, mask: Callable[[str], str] | None = None, disk: Disk = DISK) -> None:
-        self._chain = Chain(layout.audit, disk)
+    def __init__(
+        self,
+        layout: Layout,
+        mask: Callable[[str], str] | None = None,
+        disk: Disk = DISK,
+        chain: ChainedLog | None = None,
+    ) -> None:
+        self._chain = chain or JoinedChains(layout.audit, disk)
         self._mask = mask or Mask(())
 
     def append(self, entry: AuditEntry) -> None:

@@ -13,6 +13,7 @@ COMMANDS = {
     "ask": "Ask one question and print the answer; made for pipes.",
     "stop": "Stop the run of a thread, whichever process works it.",
     "serve": "Serve the web page and the API.",
+    "worker": "Work threads of a fleet; list who takes part.",
     "threads": "List, show and export conversations.",
     "context": "Show what goes into the prompt, and why.",
     "prompt": "Show what the program of a member would be sent.",
@@ -33,14 +34,15 @@ COMMANDS = {
     "backup": "Make a backup now, or list those there are; `backup` of ship.json makes them by the clock.",
     "doctor": "Check the workspace and say what to mend.",
     "reindex": "Make the index of threads and search anew.",
+    "db": "Look after the PostgreSQL of a fleet; move a workspace there and back.",
 }
 # The commands that stand in inner rooms.
 ROOMS = {
     **dict.fromkeys(
-        ("init", "adopt", "context", "prompt", "tasks", "usage", "doctor", "reindex"), "workspace"
+        ("init", "adopt", "context", "prompt", "tasks", "usage", "doctor", "reindex", "db"), "workspace"
     ),
     **dict.fromkeys(("import", "export", "restore", "backup"), "workspace"),
-    **dict.fromkeys(("members", "people", "users", "outbox", "memory"), "aboard"),
+    **dict.fromkeys(("members", "people", "users", "outbox", "worker", "memory"), "aboard"),
     "acp": "door",
 }
 # A word of Python cannot be the name of a module.

@@ -26,7 +26,7 @@ from shipmate.values.chunk import Chunk
 from shipmate.values.event import Attachment, Outcome, TextEvent, VoiceEvent
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import CAPTAIN, Layout
-from shipmate.workspace.upload import UPLOAD_LIMIT, UploadFolder, Uploads, name_upload
+from shipmate.workspace.upload import UPLOAD_LIMIT, Uploads, name_upload
 
 if TYPE_CHECKING:
     from shipmate.app import Shipmate
@@ -98,7 +98,9 @@ def command(
     """Ask one question and print the answer. Text piped in is added after the WORDS, a file is attached."""
     layout = find_layout(context)
     model, member = read_names(named, model, member)
-    uploads = UploadFolder(layout)
+    from shipmate.residence import open_shelf
+
+    uploads = context.with_resource(open_shelf(layout)).uploads
     shaped = load_schema(schema, language()) if schema is not None else None
     text, attachments = read_question(uploads, words, files, _read_piped())
     thread_id = parse_thread_id(thread) if thread else new_thread_id()

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 import click
 import msgspec
 
-from shipmate.approvals.audit import Audit
 from shipmate.approvals.audit_call import AuditCall, fold
 from shipmate.approvals.question import moment
 from shipmate.cli.place import find_layout, parse_thread_id
 from shipmate.cli.terminal.tongue import echo, say
 from shipmate.errors import UserError
+from shipmate.residence import open_shelf
 from shipmate.values.message import timestamp
 from shipmate.values.reveal import reveal, reveal_line
 from shipmate.workspace.layout import Layout
@@ -42,12 +42,13 @@ def command(
     layout = find_layout(context)
     if verify:
         return _verify(layout, as_json)
-    page = fold(
-        Audit(layout).entries(),
-        limit,
-        thread_id=str(parse_thread_id(thread)) if thread else None,
-        since=_read_moment(since) if since else "",
-    )
+    with open_shelf(layout) as shelf:
+        page = fold(
+            shelf.audit.entries(),
+            limit,
+            thread_id=str(parse_thread_id(thread)) if thread else None,
+            since=_read_moment(since) if since else "",
+        )
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(page.calls)))
         return 0
@@ -61,7 +62,8 @@ def command(
 
 
 def _verify(layout: Layout, as_json: bool) -> int:
-    found = Audit(layout).verify()
+    with open_shelf(layout) as shelf:
+        found = shelf.audit.verify()
     if as_json:
         click.echo(
             msgspec.json.format(

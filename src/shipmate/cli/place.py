@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 import msgspec
@@ -17,6 +17,9 @@ from shipmate.store.port import Store
 from shipmate.thread.service import ThreadService
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.layout import Layout
+
+if TYPE_CHECKING:
+    from shipmate.residence import Residence
 
 PLATFORM = "cli"
 SCOPE = "chat"
@@ -30,6 +33,7 @@ class OpenWorkspace(msgspec.Struct, frozen=True):
     layout: Layout
     threads: ThreadService
     store: Store
+    home: Residence
 
 
 def find_layout(context: click.Context) -> Layout:
@@ -41,14 +45,14 @@ def find_layout(context: click.Context) -> Layout:
 @asynccontextmanager
 async def open_records(layout: Layout) -> AsyncGenerator[OpenWorkspace]:
     """Open the threads and the store for reading and small changes; no model, no run."""
-    from shipmate.store.file_store import open_store
-    from shipmate.thread.log import FileLog
+    from shipmate.residence import find_address, mask_of, open_residence
 
-    store = open_store(layout)
+    address = find_address(layout)
+    home = await open_residence(layout, address, mask_of(address))
     try:
-        yield OpenWorkspace(layout, ThreadService(FileLog(layout)), store)
+        yield OpenWorkspace(layout, ThreadService(home.log), home.store, home)
     finally:
-        await store.close()
+        await home.store.close()
 
 
 def run_opened(

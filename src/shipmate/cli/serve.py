@@ -18,15 +18,22 @@ from shipmate.workspace.layout import Layout
 @click.option("--port", type=click.IntRange(0, 65535), default=None, help="0 takes any free port.")
 @click.option("--allow-host", "names", multiple=True, metavar="NAME", help="A name the server answers under.")
 @click.option("--open/--no-open", "opens", default=True, help="Open the page in a browser.")
+@click.option("--gateway", "only_serves", is_flag=True, help="In a fleet: work no threads, workers do.")
 @click.pass_context
 def command(
-    context: click.Context, host: str | None, port: int | None, names: tuple[str, ...], *, opens: bool
+    context: click.Context,
+    host: str | None,
+    port: int | None,
+    names: tuple[str, ...],
+    *,
+    opens: bool,
+    only_serves: bool,
 ) -> None:
     """Serve the web page and the API for this workspace. Without an Agent.md the page helps to make one."""
     import asyncio
 
     layout = _layout(context.obj)
-    asyncio.run(_serve(layout, host, port, names, opens=opens))
+    asyncio.run(_serve(layout, host, port, names, opens=opens, only_serves=only_serves))
 
 
 def _layout(given: Path | None) -> Layout:
@@ -41,11 +48,18 @@ def _layout(given: Path | None) -> Layout:
 
 
 async def _serve(
-    layout: Layout, host: str | None, port: int | None, names: tuple[str, ...], *, opens: bool
+    layout: Layout,
+    host: str | None,
+    port: int | None,
+    names: tuple[str, ...],
+    *,
+    opens: bool,
+    only_serves: bool,
 ) -> None:
     # The web framework is imported here: `--help` must not wait for it.
     from shipmate.app import Shipmate
     from shipmate.cli.workspace.doctor import examine
+    from shipmate.fleet.role import ALL_IN_ONE, GATEWAY
     from shipmate.server.guard.access_token import Token
     from shipmate.server.guard.host import is_loopback
     from shipmate.server.site import Site
@@ -56,8 +70,11 @@ async def _serve(
     settings = load_config(layout).config.server
 
     async def open_ship(root: Path) -> Shipmate:
-        ship = await Shipmate.open(root)
+        ship = await Shipmate.open(root, role=GATEWAY if only_serves else ALL_IN_ONE)
         ship.listen()
+        from shipmate.cli.door.http_door import HttpDoor
+
+        site.door = HttpDoor(ship)
         return ship
 
     where = settings.host if host is None else host

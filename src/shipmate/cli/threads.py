@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -18,10 +19,14 @@ from shipmate.cli.terminal.show import local_time, write_markdown
 from shipmate.cli.terminal.tongue import complain, echo, say
 from shipmate.cli.terminal.width import columns, fit, measure, pad
 from shipmate.errors import NotFoundError, UserError
+from shipmate.priming.workspace_search import FileHit, search_files
 from shipmate.store.port import SearchHit, ThreadInfo
 from shipmate.thread.service import Thread
 from shipmate.values.event import CourseEvent, Outcome, PinEvent
+from shipmate.values.message import UIMessage
 from shipmate.values.thread_id import ThreadId
+from shipmate.workspace.crew import Crew
+from shipmate.workspace.load import load_config
 
 THREAD = click.argument("thread", metavar="THREAD", shell_complete=complete_thread)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -32,6 +37,8 @@ BESIDE_TITLE = 26
 # How much of a message is shown around words that were looked for, and how much of it before them.
 LONG_LINE = 160
 LEAD = 20
+# How many messages are shown before and after one that was found.
+AROUND = 3
 EMPTY = "No threads yet. Start one with `shipmate chat`."
 EMPTY_OF = {"bin": "The bin is empty.", "archived": "Nothing is archived.", "query": "No thread matches."}
 
@@ -92,14 +99,19 @@ def format_threads(found: list[ThreadInfo]) -> list[str]:
 @JSON
 @click.pass_context
 def search(context: click.Context, words: tuple[str, ...], limit: int, as_json: bool) -> int:
-    """Find messages that hold WORDS, in all threads; exit code 1 when there is none."""
+    """Find WORDS in all threads, in memory and in scripts; exit code 1 when they are nowhere.
+
+    `shipmate threads show THREAD --at MESSAGE` shows a message that was found among those around it.
+    """
     wanted = " ".join(words)
 
     async def work(records: OpenWorkspace) -> list[SearchHit]:
         await records.store.reconcile()
         return await records.store.search.find(wanted, limit)
 
-    found = run_opened(context, open_records, work)
+    said: list[SearchHit | FileHit] = [*run_opened(context, open_records, work)]
+    layout = find_layout(context)
+    found = said + search_files(layout, Crew(layout, load_config(layout)).list(), wanted, limit)
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(found)))
     else:
@@ -108,15 +120,19 @@ def search(context: click.Context, words: tuple[str, ...], limit: int, as_json: 
     return 0 if found else 1
 
 
-def format_hits(hits: list[SearchHit], words: str) -> list[str]:
-    """Write messages that were found: where and when each was said, and the words around."""
+def format_hits(hits: Sequence[SearchHit | FileHit], words: str) -> list[str]:
+    """Write what was found: where, when and by whom each was said, and the words around."""
     first = words.casefold().split()[0]
     room = max(20, (columns() or LONG_LINE) - 4)
     lines: list[str] = []
     for hit in hits:
         at = max(0, hit.text.casefold().find(first) - LEAD)
-        who = say("You") if hit.role == "user" else say("Member")
-        lines.append(fit(f"{clean(hit.thread_id)}  {local_time(hit.at)}  {who}", "  "))
+        if isinstance(hit, FileHit):
+            lines.append(fit(clean(f"{hit.path}:{hit.line}"), "  "))
+        else:
+            who = say("You") if hit.role == "user" else say("Member")
+            at_message = f"{clean(hit.thread_id)}  {local_time(hit.at)}  {who}  --at {clean(hit.message_id)}"
+            lines.append(fit(at_message, "  "))
         lines.append(f"    {shorten(('…' if at else '') + hit.text[at:], room)}")
     return lines
 
@@ -125,15 +141,17 @@ def format_hits(hits: list[SearchHit], words: str) -> list[str]:
 @THREAD
 @JSON
 @click.option("--output/--no-output", default=True, help="Show what tools gave.")
+@click.option("--at", "message", metavar="MESSAGE", help="Only this message and those around it.")
 @click.pass_context
-def show(context: click.Context, thread: str, as_json: bool, output: bool) -> None:
+def show(context: click.Context, thread: str, as_json: bool, output: bool, message: str | None) -> None:
     """Show a thread: what was said, thought and done."""
     thread_id = parse_thread_id(thread)
     found, title = _read(context, thread_id)
+    shown = _around(found, message) if message is not None else list(found.messages)
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(found.messages)))
+        click.echo(msgspec.json.format(msgspec.json.encode(shown)))
         return
-    text = write_markdown(title, found.messages, with_output=output)
+    text = write_markdown(title, shown, with_output=output, marked=message)
     if not sys.stdout.isatty():
         click.echo(text, nl=False)
         return
@@ -142,6 +160,15 @@ def show(context: click.Context, thread: str, as_json: bool, output: bool) -> No
     from shipmate.cli.talk.screen import ChatMarkdown
 
     Console().print(ChatMarkdown(clean(text)))
+
+
+def _around(thread: Thread, message_id: str) -> list[UIMessage]:
+    place = thread.messages.place_of(message_id)
+    if place is None:
+        raise NotFoundError(
+            f"{thread.id} has no message {message_id[:80]!r}. `shipmate threads search` shows the ids."
+        )
+    return thread.messages[max(0, place - AROUND) : place + AROUND + 1]
 
 
 @command.command()

@@ -14,6 +14,7 @@ from shipmate.context.request import Context, ContextRequest, ToolDescription, o
 from shipmate.context.section import Scene, find_zone, tell_time
 from shipmate.errors import WorkspaceError
 from shipmate.memory.reader import MemoryReader
+from shipmate.memory.recalling import MemoryRecall
 from shipmate.skills.loader import SkillsLoader
 from shipmate.values.message import JsonObject
 from shipmate.workspace.config import Config
@@ -75,6 +76,7 @@ class ContextBuilder:
         )
         self._calibration = Calibration()
         self._reader = MemoryReader(self.layout, self._files, member.own)
+        self._recall = MemoryRecall(self._reader, str(self.layout.root))
 
     @property
     def memory(self) -> MemoryStore:
@@ -173,9 +175,11 @@ class ContextBuilder:
             config=self.config,
             files=self._files,
             memory=self._reader,
+            recall=self._recall,
             skills=self.skills.find(),
             now=tell_time(request.now, self.config.timezone or profile.timezone),
             style=profile.style,
+            sections=frozenset(profile),
         )
 
 

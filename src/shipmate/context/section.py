@@ -14,6 +14,7 @@ import msgspec
 
 from shipmate.context.request import ContextRequest, Stability
 from shipmate.memory.reader import MemoryReader
+from shipmate.memory.recalling import MemoryRecall
 from shipmate.skills.loader import SkillList
 from shipmate.workspace.config import Config
 from shipmate.workspace.file import FileCache, FileText
@@ -37,10 +38,13 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     config: Config
     files: FileCache
     memory: MemoryReader
+    recall: MemoryRecall
     skills: SkillList
     # In the configured zone.
     now: datetime
     style: str
+    # The names of those that this prompt has.
+    sections: frozenset[str]
 
     def path(self, file: FileText) -> str:
         """Return the name of a file as `read` takes it: from the workspace."""

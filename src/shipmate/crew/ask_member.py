@@ -46,6 +46,7 @@ class AskMember(Tool[AskMemberArguments]):
         "background returns at once, and the answer comes as a message."
     )
     arguments = AskMemberArguments
+    # The owner's relation is the leave to ask; with strangers' words a person is asked (decision 32).
     # Asked again after a crash, the colleague does not begin again: the event is the same.
     labels = Labels(reads_untrusted=True)
     delegates = True
@@ -63,7 +64,8 @@ class AskMember(Tool[AskMemberArguments]):
         self._is_tainted = is_tainted
 
     def vouches(self, output: Any) -> bool:
-        return isinstance(output, dict) and output.get("tainted") is False
+        # An error is our own word; how a colleague failed is told in an output.
+        return output is None or (isinstance(output, dict) and output.get("tainted") is False)
 
     async def run(self, arguments: AskMemberArguments, context: ToolContext) -> ToolResult:
         asked = self._find(arguments.member, context.member)

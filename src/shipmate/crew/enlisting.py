@@ -60,6 +60,24 @@ def paint(crew: Crew, member: Member, colour: str) -> None:
     write_key(crew.layout, member.own.member_file, "colour", colour)
 
 
+def choose_model(crew: Crew, member: Member, model: str) -> None:
+    """Let a member answer with another model; without a name with the workspace's."""
+    _refuse_captain(member)
+    if model and not member.is_program:
+        crew.loaded.config.llm.named(model)
+    write_key(crew.layout, member.own.member_file, "model", model or None)
+
+
+def limit(crew: Crew, member: Member, mode: str) -> None:
+    """State the mode of a member, beside the rules it states; without one it has the workspace's."""
+    _refuse_captain(member)
+    # Also what its Agent.md states: member.json hides that.
+    stated = {key: value for key, value in (member.settings.permissions or {}).items() if key != "mode"}
+    if mode:
+        stated["mode"] = mode
+    write_key(crew.layout, member.own.member_file, "permissions", stated or None)
+
+
 def set_variable(crew: Crew, member: Member, key: str, value: str | None) -> str:
     """Set a private variable of a member, or take it back with None; return the file that holds it."""
     if not VARIABLE.fullmatch(key):
@@ -96,6 +114,11 @@ def dismiss(crew: Crew, member: Member) -> Path:
     except OSError as error:
         raise WorkspaceError(f"{crew.layout.name_of(folder)} cannot be moved: {error.strerror}.") from None
     return kept
+
+
+def _refuse_captain(member: Member) -> None:
+    if member.id == CAPTAIN:
+        raise UserError("the captain's model and rights are the workspace's; ship.json states them.")
 
 
 def _check_name(crew: Crew, member_id: str, name: str) -> str:

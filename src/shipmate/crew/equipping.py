@@ -12,7 +12,9 @@ from shipmate.models.choice import ModelChoice
 from shipmate.models.port import Model
 from shipmate.models.selection.window import Windows
 from shipmate.orchestrator.equipment import Equipment
+from shipmate.store.port import Store
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
+from shipmate.tools.search_threads import ThreadSearch
 from shipmate.tools.toolset import AnyTool, Toolset, default_toolset
 from shipmate.values.thread_id import STUDIO, ThreadId
 from shipmate.workspace.crew import Crew
@@ -41,6 +43,8 @@ class Equipping:
         toolset: Toolset | None = None,
         # Makes the tools for working with other members.
         make_crew_tools: Callable[[], Iterable[AnyTool]],
+        # What threads are searched in; without, no member can.
+        store: Store | None = None,
     ) -> None:
         self._crew = crew
         self._sandbox = sandbox
@@ -50,6 +54,7 @@ class Equipping:
         self._model = model
         self._toolset = toolset
         self._make_crew_tools = make_crew_tools
+        self._search = [ThreadSearch(store)] if store is not None else []
         self._windows = Windows(crew.layout.windows)
         # Programs that wait for a person's answer.
         self._waiting: dict[str, LiveProgram] = {}
@@ -85,7 +90,7 @@ class Equipping:
 
     def further_tools(self) -> list[AnyTool]:
         """Return the tools of this room that some member is offered."""
-        further = [*self._make_crew_tools()]
+        further: list[AnyTool] = [*self._search, *self._make_crew_tools()]
         if any(member.offers_self for member in self._crew.list()):
             from shipmate.crew.self_skill import self_tools
 
@@ -116,7 +121,7 @@ class Equipping:
     def _gather_tools(self, member: Member, *, has_colleagues: bool) -> Toolset:
         if self._toolset is not None:
             return self._toolset.limited_to(member.tools)
-        further = [*self._make_crew_tools()] if has_colleagues else []
+        further: list[AnyTool] = [*self._search, *(self._make_crew_tools() if has_colleagues else ())]
         if member.offers_self:
             from shipmate.crew.self_skill import self_tools
 

@@ -94,9 +94,15 @@ class Delivery:
                 await self._close_decided(await self._outbox.list())
             await asyncio.sleep(SWEEP_SECONDS)
 
+    async def rest(self) -> None:
+        """Look no more for what waits: another process does."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            await asyncio.gather(self._sweeper, return_exceptions=True)
+
     async def idle(self) -> None:
         """Wait a while until what waits is sent; a process is about to end."""
-        for thread_id in await self._outbox.threads() if self._platforms else ():
+        for thread_id in await self._outbox.threads() if self._platforms and self._sender.is_here else ():
             self.wake(thread_id)
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_SECONDS):
@@ -124,7 +130,8 @@ class Delivery:
 
     def follow(self, thread_id: str, rows: Sequence[InboxRow], run_id: str) -> None:
         """Show an answer while it is written."""
-        if ThreadId.parse(thread_id).platform not in self._platforms or is_heartbeat(rows):
+        is_shown = ThreadId.parse(thread_id).platform in self._platforms and self._sender.is_here
+        if not is_shown or is_heartbeat(rows):
             return
         preview = Preview(
             thread_id,

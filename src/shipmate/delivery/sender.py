@@ -81,6 +81,11 @@ class Sender:
         # Chats that were told to wait, or wait for a disk.
         self._pausing: set[str] = set()
 
+    @property
+    def is_here(self) -> bool:
+        """Return whether this process sends; in a fleet one does for all."""
+        return True
+
     async def begin(self) -> None:
         """Take up what a process before this one left."""
         for row in await self._outbox.doubt():

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from shipmate.errors import NotFoundError, UserError
 from shipmate.orchestrator.feed import Receipt
-from shipmate.store.journal.outbox import JournalOutbox
 from shipmate.store.port import OutboxRow
 from shipmate.values.event import CommandEvent, IngressEvent
 from shipmate.values.message import new_id, timestamp
-from shipmate.workspace.disk.disk import DISK
-from shipmate.workspace.layout import Layout
-
-
-def look(layout: Layout) -> list[OutboxRow]:
-    """Return all sends, whichever process keeps the workspace."""
-    return JournalOutbox(layout, DISK).look()
 
 
 def is_open(row: OutboxRow) -> bool:
@@ -24,9 +16,9 @@ def is_open(row: OutboxRow) -> bool:
     return row.status not in ("sent", "dropped") or row.has_stray
 
 
-def find(layout: Layout, send_id: int) -> OutboxRow:
+def find(sends: Sequence[OutboxRow], send_id: int) -> OutboxRow:
     """Return a send by its number."""
-    row = next((row for row in look(layout) if row.id == send_id), None)
+    row = next((row for row in sends if row.id == send_id), None)
     if row is None:
         raise NotFoundError(f"there is no send {send_id}. `shipmate outbox --all` lists them.")
     return row

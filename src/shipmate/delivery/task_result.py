@@ -30,9 +30,11 @@ PAGES = 5
 
 def source_of(thread: Thread, message_id: str | None) -> str | None:
     """Return what said the words that a message answers, when no person did."""
-    ids = [message["id"] for message in thread.messages]
-    place = ids.index(message_id) if message_id in ids else len(ids)
-    said = (message for message in reversed(thread.messages[:place]) if message["role"] == "user")
+    place = None if message_id is None else thread.messages.place_of(message_id)
+    before = map(
+        thread.messages.__getitem__, range((len(thread.messages) if place is None else place) - 1, -1, -1)
+    )
+    said = (message for message in before if message["role"] == "user")
     found = metadata_of(last).get("sourceTag") if (last := next(said, None)) is not None else None
     return found if isinstance(found, str) else None
 

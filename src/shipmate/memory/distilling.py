@@ -10,9 +10,9 @@ import msgspec
 
 from shipmate.errors import ShipmateError
 from shipmate.memory.memorable import say
-from shipmate.memory.memory_entry import KINDS, WORDS, EntryKind, present
+from shipmate.memory.memory_entry import WORDS, present
 from shipmate.values.saying import fill
-from shipmate.workspace.settings.memory_rule import MemoryRule
+from shipmate.workspace.settings.memory_rule import KINDS, EntryKind, MemoryRule
 
 ITEM_LIMIT = 12
 # An answer that is longer is no list of a few short sentences.

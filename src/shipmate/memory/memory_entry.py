@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 import msgspec
 
 from shipmate.values.saying import fill, read_sayings
 from shipmate.workspace.frontmatter import read_frontmatter
+from shipmate.workspace.settings.memory_rule import EntryKind
 
-EntryKind: TypeAlias = Literal["fact", "preference", "decision"]
-KINDS: tuple[EntryKind, ...] = ("fact", "preference", "decision")
 # The schema of the front matter; a file without any was written by hand.
 VERSION = 2
 HEADING_LIMIT = 100

@@ -8,7 +8,6 @@ from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
-from shipmate.memory.memory_entry import present
 from shipmate.values.adapter_event import PERSON
 from shipmate.values.event import surface_of
 from shipmate.workspace.file import FileCache, FileText
@@ -16,6 +15,8 @@ from shipmate.workspace.layout import Layout
 
 # The tree document 003 describes; other folders follow by name.
 FOLDERS = ("core", "projects", "daily", "topics")
+# How many files of a memory are recalled from; three years of daily notes among them.
+TREE_FILES = 2_000
 
 
 def user_key(platform: str, user_id: str) -> str:
@@ -40,8 +41,12 @@ def _user_paths(layout: Layout, platform: str, user_id: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _present(file: FileText) -> FileText:
-    # The same object is given until the file changes.
-    return replace(file, text=present(file.text)) if file.text.startswith("---") else file
+    # The same object is given until the file changes; most say nothing of their entries.
+    if not file.text.startswith("---"):
+        return file
+    from shipmate.memory.memory_entry import present
+
+    return replace(file, text=present(file.text))
 
 
 class MemoryReader:
@@ -89,6 +94,27 @@ class MemoryReader:
         ]
         place = os.path.relpath(self._memory, self._layout.root)
         return [f"{place}/{name}/" for name in known + others if Path(self._memory, name).is_dir()]
+
+    def every(self, platform: str, user_id: str) -> list[FileText]:
+        """Return all files that are recalled from, as they stand: the project's, a person's, the member's."""
+        shared = [self._files.read(self._project)]
+        if user_id:
+            shared.append(self._first(*_user_paths(self._layout, platform, user_id)))
+        return [each for each in (*shared, *self._tree()) if each.text]
+
+    def _tree(self) -> list[FileText]:
+        """Return the files of the member's own memory and its folders, none that begins with a dot."""
+        found = [self._files.read(path) for path in self._long_term]
+        folders = [self._memory]
+        while folders and len(found) < TREE_FILES:
+            folder = folders.pop()
+            for name in self._files.names(folder):
+                path = f"{folder}/{name}"
+                if name.endswith(".md") and name[0] != ".":
+                    found.append(self._files.read(path))
+                elif "." not in name and os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114
+                    folders.append(path)
+        return list({each.path: each for each in found}.values())
 
     def _first(self, *paths: str) -> FileText:
         """Return the first file that exists."""

@@ -105,7 +105,7 @@ class LocalFeed:
         told = self._told.get(thread_id, {}).get(message_id)
         if told is not None:
             told.apply(chunk)
-        if thread_id not in self._watchers:
+        if not self.is_watched(thread_id):
             return
         run = self._runs.get(thread_id)
         event = FeedEvent(

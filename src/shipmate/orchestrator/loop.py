@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import blake2b
 
@@ -21,7 +21,6 @@ from shipmate.errors import (
     StorageError,
     UserError,
 )
-from shipmate.memory.service import MemoryService
 from shipmate.models.neutral import describe_message
 from shipmate.models.port import Finish, ModelRequest, RunOrigin, ToolSpec
 from shipmate.models.to_model import messages_of
@@ -93,8 +92,8 @@ class AgentOrchestrator:
         shares: Shares | None = None,
         # Without one no budget binds.
         allowance: Allowance | None = None,
-        # Without, threads leave nothing to remember.
-        memory: MemoryService | None = None,
+        # What covers secrets in what threads leave to remember; without, they leave nothing.
+        memory_mask: Callable[[str], str] | None = None,
     ) -> None:
         self._attachments = Attachments(layout, uploads)
         self._ledger = ledger
@@ -103,7 +102,7 @@ class AgentOrchestrator:
         self._spending = None if allowance is None else Spending(allowance)
         own: dict[str, AnyTool] = {}
         self._worker = Worker(toolset, approvals, uploads, guides, shares, own)
-        self.remembering = memory and Remembering(memory, ledger, self.is_tainted, self._worker.work)
+        self.remembering = memory_mask and Remembering(layout, memory_mask, ledger, self._worker)
         own.update({each.question.name: each.question for each in (self._spending, self.remembering) if each})
         self.compactor = Compactor(layout, ledger, self.is_tainted, self.remembering)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 from weakref import WeakKeyDictionary
 
 from shipmate.errors import ToolError
@@ -32,7 +31,7 @@ class Taint:
         edition, count, tainted = self._seen.get(thread, (thread.edition, 0, False))
         if edition != thread.edition:
             count, tainted = 0, False
-        tainted = tainted or any(map(self._taints, islice(thread.messages, count, None)))
+        tainted = tainted or any(map(self._taints, thread.messages[count:]))
         # A message that may still grow is looked at again.
         self._seen[thread] = (thread.edition, thread.settled(), tainted)
         return tainted

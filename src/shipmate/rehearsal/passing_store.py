@@ -141,8 +141,8 @@ class PassingUploads:
         self._workspace = workspace
         self._copy = copy
 
-    def keep(self, data: bytes, filename: str) -> Upload:
-        return self._copy.keep(data, filename)
+    def keep(self, data: bytes, filename: str, owner: str = "") -> Upload:
+        return self._copy.keep(data, filename, owner)
 
     def find(self, upload_id: str) -> tuple[Upload, Path] | None:
         return self._copy.find(upload_id) or self._workspace.find(upload_id)

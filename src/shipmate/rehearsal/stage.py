@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from shipmate.app import take_up
 from shipmate.approvals.audit import Audit
 from shipmate.approvals.service import ApprovalService
 from shipmate.approvals.value import Call, Verdict
@@ -33,6 +32,7 @@ from shipmate.rehearsal.staged_toolset import stage_tools, withhold
 from shipmate.rehearsal.workspace_copy import WorkspaceCopy
 from shipmate.store.journal.grant import GrantFiles
 from shipmate.store.journal.usage import UsageFiles
+from shipmate.tools.exec.recovery import take_up
 from shipmate.tools.exec.sandbox.sandbox import Sandbox
 from shipmate.tools.toolset import Toolset, default_toolset
 from shipmate.values.chunk import Chunk

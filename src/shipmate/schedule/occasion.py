@@ -23,6 +23,7 @@ def make_event(task: Task | None, known: Occurrence, now: datetime, language: st
         timestamp=timestamp(now),
         text=task.prompt if task is not None else "",
         member=task.member if task is not None else None,
+        title=task.title if task is not None else "",
         source=task.source if task is not None else f"task:{known.task}",
         extra_context=None if task is None else _surroundings(task, known, now, language),
     )

@@ -13,7 +13,8 @@ from shipmate.errors import NotFoundError
 from shipmate.models.port import Model
 from shipmate.orchestrator.equipment import Equipment
 from shipmate.orchestrator.feed import Receipt
-from shipmate.orchestrator.keeper.port import Keeper
+from shipmate.orchestrator.keeper.port import ThreadEngine
+from shipmate.residence import Residence
 from shipmate.schedule.task_folder import TaskFolder
 from shipmate.store.port import Store
 from shipmate.thread.service import Thread, ThreadService
@@ -39,6 +40,8 @@ class Ship(Protocol):
     @property
     def store(self) -> Store: ...
     @property
+    def home(self) -> Residence: ...
+    @property
     def uploads(self) -> Uploads: ...
     @property
     def threads(self) -> ThreadService: ...
@@ -54,7 +57,7 @@ class Ship(Protocol):
     @property
     def model(self) -> Model: ...
     @property
-    def keeper(self) -> Keeper: ...
+    def keeper(self) -> ThreadEngine: ...
     @property
     def adapters(self) -> AdapterRegistry: ...
     @property

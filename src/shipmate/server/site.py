@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Protocol, TypeAlias
 
 from fastapi import Depends, Request
 from starlette.responses import Response
@@ -93,6 +93,14 @@ Opener: TypeAlias = Callable[[Path], Awaitable[Ship]]
 Examiner: TypeAlias = Callable[[Layout], Awaitable[Sequence[Finding]]]
 
 
+class Door(Protocol):
+    """What answers programs that speak MCP."""
+
+    async def take(self, data: bytes, session: str) -> tuple[bytes | None, str]:
+        """Take a message; return its answer, if it wants one, and the session to go on with."""
+        ...
+
+
 class Site:
     """One served workspace. Without an Agent.md only the first-run routes answer."""
 
@@ -113,6 +121,8 @@ class Site:
         # The folder of Agent.md texts a new workspace can begin with.
         self.examples = examples
         self.token = token
+        # Made with the workspace, by whoever opens it.
+        self.door: Door | None = None
         self.tickets = Tickets()
         # Failed tries to prove who is asking; those who succeed are never held up by them.
         self.failures = RateLimit(rate=0.5, burst=20)

@@ -7,14 +7,20 @@ the rest). `head` names the newest entry. The lines are the truth: after a crash
 from __future__ import annotations
 
 import fcntl
+import heapq
 import os
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
+from urllib.parse import quote, unquote
+
+import msgspec
 
 from shipmate.errors import StorageError
 from shipmate.store.verification import (
+    BREAK_LIMIT,
     NOTHING,
     ChainLink,
     FileCheck,
@@ -49,6 +55,16 @@ FILE_NAME = re.compile(r"(\d{10})-\d{4}-\d{2}\.jsonl")
 FILE_LIMIT = 2 * 1024 * 1024
 HEAD = re.compile(rb"(\d{20}) ([0-9a-f]{64})\n")
 TAIL = 8 * 1024
+# How the folder of another worker's chain is named.
+WORKER = "worker-"
+
+
+class ChainedLog(Protocol):
+    """A log of entries chained by hashes, wherever it is kept; what is appended is durable."""
+
+    def append(self, entry: JsonObject) -> JsonObject: ...
+    def backward(self) -> Iterator[JsonObject]: ...
+    def verify(self) -> Verification: ...
 
 
 class Chain:
@@ -82,6 +98,19 @@ class Chain:
                 entry = decode(line)
                 if entry is not None:
                     yield entry
+
+    def lines(self) -> list[tuple[int, str, bytes]]:
+        """Return every entry that can be read as it stands: its number, its time, its line."""
+        found: list[tuple[int, str, bytes]] = []
+        for path in self._files():
+            for line in read_file(self._disk, path).split(b"\n"):
+                if (entry := decode(line)) is not None:
+                    found.append((entry["seq"], str(entry.get("at", "")), line))
+        return found
+
+    def head(self) -> ChainLink | None:
+        """Return what the head says is the newest entry."""
+        return self._read_head()
 
     def verify(self) -> Verification:
         """Check every line, the order of the files, and that the end is the one that was written."""
@@ -165,7 +194,7 @@ class Chain:
         is_new = not exists(self._disk, path)
         with opened(self._disk, path, os.O_WRONLY | os.O_CREAT) as handle:
             # One small write in place. It is not synced: the line is, and a head that lags behind is no harm.
-            write_all(self._disk, handle, f"{link.seq:020d} {link.hash}\n".encode())
+            write_all(self._disk, handle, encode_head(link))
             if is_new:
                 self._disk.fsync(handle)
         settle(self._disk, path, is_new=is_new)
@@ -199,3 +228,63 @@ class Chain:
             if whole < size:
                 self._disk.fsync(handle)
             return size - whole
+
+
+class JoinedChains(Chain):
+    """The chain of a workspace, and those of workers that it had when it lay in PostgreSQL."""
+
+    def backward(self) -> Iterator[JsonObject]:
+        """Go over the entries of all chains, newest first; what cannot be read is left out."""
+        others = [chain.backward() for _, chain in self._others()]
+        if not others:
+            return super().backward()
+        return heapq.merge(super().backward(), *others, key=lambda entry: str(entry.get("at")), reverse=True)
+
+    def verify(self) -> Verification:
+        """Check every chain."""
+        found = super().verify()
+        for name, chain in self._others():
+            other = chain.verify()
+            breaks = [msgspec.structs.replace(each, file=f"{name}/{each.file}") for each in other.breaks]
+            found = Verification(
+                entries=found.entries + other.entries,
+                breaks=(*found.breaks, *breaks)[:BREAK_LIMIT],
+                torn=found.torn or other.torn,
+            )
+        return found
+
+    def _others(self) -> list[tuple[str, Chain]]:
+        return [(path.name, Chain(path, self._disk)) for _, path in worker_folders(self._folder, self._disk)]
+
+
+def worker_folders(folder: Path, disk: Disk = DISK) -> list[tuple[str, Path]]:
+    """List the workers whose chains lie in folders of their own within an audit folder."""
+    names = [name for name in names_in(disk, folder) if name.startswith(WORKER)]
+    return [(unquote(name.removeprefix(WORKER)), folder / name) for name in names]
+
+
+def worker_folder(folder: Path, worker: str) -> Path:
+    """Return where the chain of a worker lies within an audit folder."""
+    return folder / f"{WORKER}{quote(worker, safe='')}"
+
+
+def encode_head(link: ChainLink) -> bytes:
+    """Return the file that names the newest entry."""
+    return f"{link.seq:020d} {link.hash}\n".encode()
+
+
+def cut_pages(lines: Iterable[bytes]) -> Iterator[tuple[str, bytes]]:
+    """Go over the files that lines of a chain make: their names and what they hold."""
+    name, page = "", b""
+    for line in lines:
+        entry = decode(line)
+        if entry is None:
+            continue
+        month, full = str(entry.get("at", ""))[:7], line + b"\n"
+        if not name or name[11:18] != month or len(page) + len(full) > FILE_LIMIT:
+            if name:
+                yield name, page
+            name, page = f"{entry['seq']:010d}-{month}.jsonl", b""
+        page += full
+    if name:
+        yield name, page

@@ -105,9 +105,10 @@ def apply_mark(entry: ThreadEntry, mark: ThreadMark | None, mark_stamp: str) -> 
 
 
 def title_of(messages: Sequence[UIMessage]) -> str:
-    """Take the first line a person wrote as the title."""
+    """Take the first line a person wrote as the title, or what came with its own."""
     for message in messages:
-        words = text_of(message).strip() if message["role"] == "user" else ""
+        given = str(metadata_of(message).get("title") or text_of(message))
+        words = given.strip() if message["role"] == "user" else ""
         if words:
             line = words.splitlines()[0].strip()
             return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1] + "…"

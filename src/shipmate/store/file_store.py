@@ -215,9 +215,11 @@ class IndexedSearch:
     def __init__(self, index: Index) -> None:
         self._index = index
 
-    async def find(self, query: str, limit: int = 50, viewer: str | None = None) -> list[SearchHit]:
-        """Find messages that have all words of a query, in threads outside the bin."""
-        hits = await self._index.ask(lambda: self._index.search.find(query, limit, viewer))
+    async def find(
+        self, query: str, limit: int = 50, viewer: str | None = None, within: str = ""
+    ) -> list[SearchHit]:
+        """Find messages that have all words of a query, in threads outside the bin or in one of them."""
+        hits = await self._index.ask(lambda: self._index.search.find(query, limit, viewer, within))
         present = {each: self._index.has_file(each, binned=False) for each in {hit.thread_id for hit in hits}}
         return [hit for hit in hits if present[hit.thread_id]]
 

@@ -10,7 +10,7 @@ import msgspec
 
 from shipmate.errors import ThreadIdError
 from shipmate.store.journal.grant import GrantFiles
-from shipmate.store.journal.inbox import Accept, InboxBegin
+from shipmate.store.journal.inbox_line import Accept, InboxBegin
 from shipmate.store.journal.lines import LineFile
 from shipmate.store.journal.mark import MarkFiles
 from shipmate.store.port import StepUsage

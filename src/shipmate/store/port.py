@@ -140,10 +140,7 @@ class Reconciled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inbox(Protocol):
-    """Every event that came in, once, until the thread itself shows what became of it.
-
-    One process at a time uses it: the keeper.
-    """
+    """Every event that came in, once, until its thread shows what became of it; used by the keeper alone."""
 
     async def load(self) -> None:
         """Read the file anew. Whoever becomes the keeper calls this first; else the first use does."""
@@ -362,7 +359,9 @@ class Consents(Protocol):
 class Search(Protocol):
     """Search for messages by words, in any language. `ThreadIndex.note` and `refresh` keep it up to date."""
 
-    async def find(self, query: str, limit: int = 50, viewer: str | None = None) -> list[SearchHit]: ...
+    async def find(
+        self, query: str, limit: int = 50, viewer: str | None = None, within: str = ""
+    ) -> list[SearchHit]: ...
 
 
 class Store(Protocol):

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 from shipmate.errors import NotFoundError
 from shipmate.thread.course import OpenCall, carry, read_course
 from shipmate.thread.log import Log, Position
+from shipmate.thread.message_list import MessageList
 from shipmate.thread.pin import PinList
 from shipmate.thread.row import RowProblem, merge_row
 from shipmate.values.adapter_event import AdapterEvent
@@ -33,7 +34,7 @@ class Thread:
         self._clear()
 
     def _clear(self) -> None:
-        self.messages: list[UIMessage] = []
+        self.messages = MessageList()
         self.problems = []
         self.course = 1
         self._course_start = 0
@@ -49,7 +50,6 @@ class Thread:
         self.waiting: dict[str, None] = {}
         # The answers to approvals that are kept in messages.
         self.replies: set[str] = set()
-        self._places: dict[str, int] = {}
         self._position = Position()
 
     def current(self) -> list[UIMessage]:
@@ -74,18 +74,21 @@ class Thread:
 
     def firm(self) -> int:
         """Count the messages at the start of the current course that will not grow any more."""
-        places = (self._places[message_id] - self._course_start for message_id in self.waiting)
+        places = (place - self._course_start for place in self._waiting_places())
         last = len(self.messages) - 1 - self._course_start
         return max(0, min((place for place in places if place >= 0), default=last))
 
     def settled(self) -> int:
         """Count the messages at the start of the thread, of whichever course, that will not grow any more."""
-        places = (self._places[message_id] for message_id in self.waiting)
-        return max(0, min(places, default=len(self.messages) - 1))
+        return max(0, min(self._waiting_places(), default=len(self.messages) - 1))
+
+    def _waiting_places(self) -> list[int]:
+        found = map(self.messages.place_of, self.waiting)
+        return [place for place in found if place is not None]
 
     def find(self, message_id: str) -> UIMessage | None:
         """Return a message by its id."""
-        place = self._places.get(message_id)
+        place = self.messages.place_of(message_id)
         return None if place is None else self.messages[place]
 
     async def append(self, *rows: UIMessage, waits: bool = True) -> None:
@@ -119,12 +122,13 @@ class Thread:
             self._replaced.add(row["id"])
         self.replies.update(str(part.get("id")) for part in row["parts"] if part.get("type") == "data-reply")
         self.pins.take(row)
-        place = self._places.get(row["id"])
+        place = self.messages.place_of(row["id"])
         if place is not None:
-            self.messages[place] = merge_row(self.messages[place], row)
-            self._note_waiting(self.messages[place])
+            merged = merge_row(self.messages[place], row)
+            self.messages.replace(place, merged)
+            self._note_waiting(merged)
             if row["id"] in self._carried:
-                self._carried[row["id"]] = self._show(self.messages[place])
+                self._carried[row["id"]] = self._show(merged)
             self._note_cleared(row, place)
             return
         course = metadata_of(row).get("course")
@@ -132,7 +136,7 @@ class Thread:
             self.course = course
             self._course_start = len(self.messages)
             self._carry_over(row)
-        self._places[row["id"]] = len(self.messages)
+            self.messages.pack(self._course_start)
         self.messages.append(row)
         self._note_waiting(row)
         self._note_cleared(row, len(self.messages) - 1)

@@ -92,6 +92,8 @@ class TextEvent(_Event, frozen=True, kw_only=True, tag="text"):
     spoken: bool = False
     # What said it when no person did, such as `task:<id>`; it answers no question.
     source: str | None = None
+    # What a thread that begins with these words is called; their first line when not given.
+    title: str = ""
     options: RunOptions = RunOptions()
     # Set when a member says it.
     errand: Errand | None = None

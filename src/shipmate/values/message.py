@@ -46,6 +46,8 @@ class Metadata(TypedDict, total=False):
     runId: str
     correlationId: str
     sourceTag: str
+    # What a thread that begins with it is called.
+    title: str
     # How a person is called in a group.
     speaker: str
     toolMs: dict[str, int]

@@ -315,6 +315,10 @@ class Config(ConfigSection, frozen=True, kw_only=True):
     ] = ()
     web_search: WebSearchSettings = WebSearchSettings()
     budget: BudgetSettings = BudgetSettings()
+    store: Annotated[
+        str,
+        Meta(description="where threads and all that must last are kept: postgresql://…; files when empty"),
+    ] = ""
     memory: MemoryRule = MemoryRule()
     team: TeamSettings = TeamSettings()
     backup: BackupSettings = BackupSettings()

@@ -314,9 +314,11 @@ class Layout:
     def trace(self, thread_id: str) -> Path:
         return self.logs / "trace" / f"{ThreadId.parse(thread_id).encode()}.jsonl"
 
+    kept = _in_ship("context")
+
     def kept_requests(self, thread_id: str) -> Path:
         """Return where what models were sent in a thread is kept."""
-        return _thread_file(self.ship / "context", ThreadId.parse(thread_id), ".jsonl")
+        return _thread_file(self.kept, ThreadId.parse(thread_id), ".jsonl")
 
     def thread_logs(self, thread_id: str) -> tuple[Path, ...]:
         """Return where a thread's logs are kept: files, and the folder of what its calls printed."""

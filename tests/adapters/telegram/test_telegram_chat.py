@@ -215,6 +215,29 @@ async def test_two_bots_in_one_group_share_nothing(tmp_path: Path) -> None:
             assert [row["role"] for row in thread.messages] == ["user", "assistant"]
 
 
+async def test_what_members_post_in_a_group_reaches_each_other_inside(tmp_path: Path) -> None:
+    # Telegram tells no bot what another bot posts, nor what it posted itself.
+    own = tmp_path / "members" / "nina"
+    own.mkdir(parents=True)
+    (own / "Agent.md").write_text("# Nina\n")
+    model = ScriptedModel(["I would ask.\n@nina how long?", "4 m. [NEXT: captain]", "Then cut."])
+    async with BotApi() as telegram, open_bot(tmp_path, model, telegram, names=("one", "two")) as ship:
+        telegram.say("@one_bot make a table", GROUP)
+        await telegram.until(lambda: len(telegram.in_chat(GROUP["id"])) == 3)
+        await ship.keeper.idle()
+        posted = [(each["from"]["username"], each["text"]) for each in telegram.in_chat(GROUP["id"])]
+    assert posted == [
+        ("one_bot", "I would ask.\n@nina how long?"),
+        ("one_bot", "nina: 4 m. [NEXT: captain]"),
+        ("one_bot", "Then cut."),
+    ]
+    # Each heard what the others had said, by name, and it was said once.
+    heard = [[text_of(each) for each in request.messages] for request in model.requests]
+    assert "how long?" in str(heard[1])
+    assert "4 m." in str(heard[2])
+    assert not any("4 m." in str(each) for each in heard[:2])
+
+
 async def test_telegram_calls_at_the_hook_of_the_server(tmp_path: Path) -> None:
     make_workspace(tmp_path)
     async with BotApi() as telegram:

@@ -199,7 +199,7 @@ def test_9_what_is_no_message_is_refused_and_nothing_ends(workspace: Path) -> No
     ran = shipmate(workspace, "acp", said="\n".join(lines) + "\n" + "[" * 10_000)
     assert ran.returncode == 0
     for words in (
-        '"id":null,"error":{"code":-32700,"message":"a line is no JSON"}',
+        '"id":null,"error":{"code":-32700,"message":"a message is no JSON"}',
         '"id":null,"error":{"code":-32600,"message":"a message is a JSON object',
         '"id":1,"error":{"code":-32601',
         '"id":2,"error":{"code":-32602,"message":"there is no open session',

@@ -300,7 +300,7 @@ async def test_a_program_that_was_cut_off_with_its_keeper_is_not_run_twice(root:
 def tool_for(kind: str) -> Call:
     return {
         "claude-code": Call("Bash", json.dumps({"command": "echo hi > made.txt"}), "toolu_1"),
-        "openai-codex": Call("view_image", json.dumps({"path": "none.png"}), "call_1"),
+        "openai-codex": Call("exec_command", '{"cmd": "echo hi > made.txt; cat a.md"}', "call_1"),
         "google-gemini": Call("run_shell_command", '{"command": "echo hi > made.txt"}', "call_1"),
     }[kind]
 
@@ -339,8 +339,14 @@ async def test_the_real_program_is_driven_from_the_first_word_to_a_stop(kind: st
             assert system in body
             place = json.dumps(server.requests[0].body.get("system", ""), ensure_ascii=False)
             assert (system in place) == (kind == "claude-code")
+            call = tools_of((await messages_of(ship))[-1])[0]
             if kind != "openai-codex":
-                assert tools_of((await messages_of(ship))[-1])[0][1] == "output-available"
+                assert call[1] == "output-available"
+            else:
+                # Its own walls stand within ours, also for root.
+                assert "hello a" in str(call[2])
+                assert "Read-only file system" in str(call[2])
+                assert not (root / "made.txt").exists()
             # The next turn goes on in the program's own session; a stop leaves nothing of it. Gemini CLI
             # loses a session that is gone on with in the minute it began, so there it is another thread.
             room = "cli:dm:bob" if kind == "google-gemini" else ROOM

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from stat import S_ISDIR
+from typing import overload
 
 import msgspec
 import pytest
@@ -18,12 +19,15 @@ from hypothesis import strategies as st
 from shipmate.errors import StorageError, UserError
 from shipmate.store.journal.inbox import JournalInbox
 from shipmate.store.journal.outbox import JournalOutbox
-from shipmate.store.port import InboxRow
+from shipmate.store.port import Inbox, InboxRow, Outbox
+from shipmate.store.postgres.database import PostgresDatabase
+from shipmate.store.postgres.postgres_store import PostgresStore
 from shipmate.values.event import EgressMessage, Outcome, TextEvent
 from shipmate.workspace.disk.disk import Disk, append_to, read_file
 from shipmate.workspace.disk.memory_disk import MemoryDisk
 from shipmate.workspace.layout import Layout
 from tests.support.search import examples
+from tests.support.store import Place
 
 ROOM = "web:room:1"
 LAYOUT = Layout(Path("/ship"))
@@ -54,13 +58,26 @@ def disk() -> MemoryDisk:
     return MemoryDisk()
 
 
-def opened(disk: Disk, clock: Callable[[], datetime] | None = None) -> JournalInbox:
-    ticking = clock or (lambda: datetime.now(UTC))
+@overload
+def opened(place: Disk, clock: Callable[[], datetime] | None = None) -> JournalInbox: ...
+@overload
+def opened(place: Place, clock: Callable[[], datetime] | None = None) -> Inbox: ...
+def opened(place: Place, clock: Callable[[], datetime] | None = None) -> Inbox:
+    """Open the inbox that lies in a place, as the next process does."""
+    if isinstance(place, PostgresDatabase):
+        return PostgresStore(place, clock).inbox
+    disk, ticking = place, clock or (lambda: datetime.now(UTC))
     return JournalInbox(LAYOUT, JournalOutbox(LAYOUT, disk, ticking), disk, ticking)
 
 
-async def test_an_event_is_accepted_once_and_a_repeat_gets_the_outcome(disk: MemoryDisk) -> None:
-    inbox = opened(disk)
+def outbox_of(place: Place) -> Outbox:
+    return (
+        PostgresStore(place).outbox if isinstance(place, PostgresDatabase) else JournalOutbox(LAYOUT, place)
+    )
+
+
+async def test_an_event_is_accepted_once_and_a_repeat_gets_the_outcome(place: Place) -> None:
+    inbox = opened(place)
     row, is_new = await inbox.accept(event("m1"))
     again, repeated = await inbox.accept(event("m1"))
     assert (is_new, repeated, again.seq) == (True, False, row.seq)
@@ -71,8 +88,8 @@ async def test_an_event_is_accepted_once_and_a_repeat_gets_the_outcome(disk: Mem
     assert await inbox.open(ROOM) == []
 
 
-async def test_the_key_is_thread_platform_and_message_id(disk: MemoryDisk) -> None:
-    inbox = opened(disk)
+async def test_the_key_is_thread_platform_and_message_id(place: Place) -> None:
+    inbox = opened(place)
     await inbox.accept(event("m1"))
     _, is_new = await inbox.accept(event("m1", "cli:dm:ann", "cli"))
     _, elsewhere = await inbox.accept(event("m1", "web:room:2"))
@@ -81,14 +98,14 @@ async def test_the_key_is_thread_platform_and_message_id(disk: MemoryDisk) -> No
 
 
 async def test_d4_open_rows_keep_their_order_their_run_and_their_attempts_without_any_database(
-    disk: MemoryDisk,
+    place: Place,
 ) -> None:
-    inbox = opened(disk)
+    inbox = opened(place)
     for name in ("m1", "m2", "m3"):
         await inbox.accept(event(name))
     await inbox.take((await inbox.open(ROOM))[:1], "run_1")
     await inbox.ask("run_1", 0)
-    rows = await opened(disk).open(ROOM)
+    rows = await opened(place).open(ROOM)
     assert [(row.event.message_id, row.status, row.run_id, row.attempts) for row in rows] == [
         ("m1", "running", "run_1", 1),
         ("m2", "waiting", None, 0),
@@ -96,12 +113,12 @@ async def test_d4_open_rows_keep_their_order_their_run_and_their_attempts_withou
     ]
 
 
-async def test_d13_attempts_count_what_reached_the_model_and_got_no_further(disk: MemoryDisk) -> None:
-    inbox = opened(disk)
+async def test_d13_attempts_count_what_reached_the_model_and_got_no_further(place: Place) -> None:
+    inbox = opened(place)
     row, _ = await inbox.accept(event("m1"))
 
     async def attempts() -> int:
-        (found,) = await opened(disk).open(ROOM)
+        (found,) = await opened(place).open(ROOM)
         return found.attempts
 
     await inbox.take([row], "run_1")
@@ -118,8 +135,8 @@ async def test_d13_attempts_count_what_reached_the_model_and_got_no_further(disk
     assert await attempts() == 1
 
 
-async def test_only_what_still_waits_can_be_withdrawn(disk: MemoryDisk) -> None:
-    inbox = opened(disk)
+async def test_only_what_still_waits_can_be_withdrawn(place: Place) -> None:
+    inbox = opened(place)
     row, _ = await inbox.accept(event("m1"))
     await inbox.accept(event("m2"))
     await inbox.take([row], "run_1")
@@ -128,40 +145,40 @@ async def test_only_what_still_waits_can_be_withdrawn(disk: MemoryDisk) -> None:
     assert withdrawn is not None
     assert withdrawn.status == "withdrawn"
     # Whoever was not told may ask again, also the next process.
-    assert await opened(disk).withdraw(ROOM, "m2") == withdrawn
-    assert [row.event.message_id for row in await opened(disk).open(ROOM)] == ["m1"]
+    assert await opened(place).withdraw(ROOM, "m2") == withdrawn
+    assert [row.event.message_id for row in await opened(place).open(ROOM)] == ["m1"]
 
 
-async def test_a_withdrawn_row_can_neither_be_taken_nor_finished(disk: MemoryDisk) -> None:
-    inbox = opened(disk)
+async def test_a_withdrawn_row_can_neither_be_taken_nor_finished(place: Place) -> None:
+    inbox = opened(place)
     row, _ = await inbox.accept(event("m1"))
     await inbox.withdraw(ROOM, "m1")
     assert await inbox.take([row], "run_1") == []
     await inbox.finish([row], REPLIED, [EgressMessage(thread_id=ROOM, text="x")])
-    found = await opened(disk).find(event("m1"))
+    found = await opened(place).find(event("m1"))
     assert found is not None
     assert (found.status, found.outcome) == ("withdrawn", None)
-    assert await JournalOutbox(LAYOUT, disk).list() == []
+    assert await outbox_of(place).list() == []
 
 
-async def test_a_stopped_run_is_stopped_for_whoever_takes_it_up(disk: MemoryDisk) -> None:
-    inbox = opened(disk)
+async def test_a_stopped_run_is_stopped_for_whoever_takes_it_up(place: Place) -> None:
+    inbox = opened(place)
     row, _ = await inbox.accept(event("m1"))
     await inbox.accept(event("m2"))
     await inbox.take([row], "run_1")
     await inbox.stop("run_1")
-    assert [each.is_stopped for each in await opened(disk).open(ROOM)] == [True, False]
+    assert [each.is_stopped for each in await opened(place).open(ROOM)] == [True, False]
 
 
-async def test_finished_rows_are_remembered_for_hours_and_numbers_go_on(disk: MemoryDisk) -> None:
+async def test_finished_rows_are_remembered_for_hours_and_numbers_go_on(place: Place) -> None:
     clock = Clock()
-    inbox = opened(disk, clock)
+    inbox = opened(place, clock)
     row, _ = await inbox.accept(event("m1"))
     await inbox.finish([row], REPLIED)
     clock.now += timedelta(hours=7)
-    assert await opened(disk, clock).find(event("m1")) is not None
+    assert await opened(place, clock).find(event("m1")) is not None
     clock.now += timedelta(hours=2)
-    assert await opened(disk, clock).find(event("m1")) is None
+    assert await opened(place, clock).find(event("m1")) is None
     again, is_new = await inbox.accept(event("m1"))
     assert (is_new, again.seq) == (True, row.seq + 1)
 
@@ -235,8 +252,8 @@ async def test_a_repeated_finish_sends_once_also_after_a_crash_in_between(disk: 
     assert [each.message.text for each in await JournalOutbox(LAYOUT, disk).list()] == ["one", "two"]
 
 
-async def test_what_cannot_be_written_down_is_refused_and_leaves_nothing(disk: MemoryDisk) -> None:
-    inbox = opened(disk)
+async def test_what_cannot_be_written_down_is_refused_and_leaves_nothing(place: Place) -> None:
+    inbox = opened(place)
     with pytest.raises(UserError, match="half a character"):
         await inbox.accept(event("\ud800"))
     assert await inbox.threads() == []

@@ -148,9 +148,11 @@ def test_c19_every_field_of_the_configuration_was_decided_on() -> None:
             is_public((*place, *more)) or is_address((*place, *more)) for more in ((), ("*",), ("*", "*"))
         )
     }
-    keys = {("speech", side, "apiKey") for side in ("transcriber", "speaker")}
-    keys.add(("webSearch", "apiKey"))
+    sides = ("transcriber", "speaker")
+    keys: set[tuple[str, ...]] = {("webSearch", "apiKey"), *(("speech", side, "apiKey") for side in sides)}
     # What lies deeper is decided on key by key.
-    deeper = {("mcp", "servers"), ("adapters",), ("budget", "members"), ("routing",)}
+    deeper = {("mcp", "servers"), ("adapters",), ("budget", "members"), ("routing",), ("team", "limits")}
+    # An address with a password in it, and how people of a team sign in.
+    keys |= {("store",), ("team", "oidc")}
     assert hidden == {("llm", "apiKey"), ("llm", "fallback"), ("env",)} | deeper | keys
     assert {field.encode_name for field in msgspec.structs.fields(Llm)} >= {"apiKey", "baseUrl"}

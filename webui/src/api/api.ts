@@ -55,7 +55,7 @@ export const api = {
   rewind: (run: string) => request<T.RunChanges>("POST", `/api/runs/${enc(run)}/rewind`, {}),
   branch: (id: string, messageId: string, text?: string) =>
     request<{ threadId: string; text: string }>("POST", `${thread(id)}/branch`, { messageId, text }),
-  search: (text: string) => request<{ hits: T.Hit[] }>("GET", `/api/search${query({ query: text, limit: 20 })}`),
+  search: (text: string) => request<{ hits: T.Hit[]; files: T.FileHit[] }>("GET", `/api/search${query({ query: text, limit: 20 })}`),
 
   approvals: (status?: string) =>
     request<{ approvals: T.Approval[] }>("GET", `/api/approvals${query({ status })}`),
@@ -96,7 +96,7 @@ export const api = {
   members: () => request<T.Crew>("GET", "/api/members"),
   addMember: (body: { id: string; example: string; name?: string; model?: string }) =>
     request<T.CrewMember>("POST", "/api/members", body),
-  changeMember: (member: string, body: { name?: string; colour?: string }) =>
+  changeMember: (member: string, body: { name?: string; colour?: string; model?: string; mode?: T.Mode | "" }) =>
     request<T.CrewMember>("PATCH", `/api/members/${enc(member)}`, body),
   removeMember: (member: string) => request<{ place: string }>("DELETE", `/api/members/${enc(member)}`),
   setVariable: (member: string, name: string, value: string) =>
@@ -127,6 +127,8 @@ export const api = {
   tryPermissions: (body: { tool: string; what: string; member?: string; rules?: T.Rules }) =>
     request<T.RuleVerdict>("POST", "/api/permissions/try", body),
   skills: () => request<{ skills: T.Skill[] }>("GET", "/api/skills"),
+  openStudio: (skill: string, member: string) => request<{ threadId: string }>("POST", `/api/studio/${enc(skill)}`, { member }),
+  tryDraft: (skill: string, text: string) => request<{ threadId: string }>("POST", `/api/studio/${enc(skill)}/try`, { text }),
   skill: (name: string) => request<T.Skill>("GET", `/api/skills/${enc(name)}`),
   adapters: () => request<{ adapters: T.Adapter[] }>("GET", "/api/adapters"),
   outbox: () => request<{ sends: T.Send[] }>("GET", "/api/outbox"),

@@ -13,7 +13,9 @@ export interface Member {
 /** A member with its model, what it may do, and its variables by name. */
 export interface CrewMember extends Member {
   model: string | null;
+  /** What holds, and what it states itself. */
   mode: Mode;
+  ownMode: Mode | null;
   tools: string[] | null;
   variables: string[];
 }
@@ -215,6 +217,14 @@ export interface Hit {
   role: string;
   snippet: string;
   at: string;
+}
+
+/** A line of memory or of a script; the path of a script is its ref. */
+export interface FileHit {
+  kind: "memory" | "script";
+  path: string;
+  line: number;
+  snippet: string;
 }
 
 export interface Approval {

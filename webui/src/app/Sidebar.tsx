@@ -2,13 +2,13 @@ import { useEffect, useRef, useState } from "react";
 import { api } from "../api/api";
 import { useChange } from "../api/live";
 import { hasMoreThreads, showMoreThreads, threads } from "../api/threads";
-import type { Hit, Thread } from "../api/types";
+import type { FileHit, Hit, Thread } from "../api/types";
 import { useCell, useLoad } from "../api/use";
 import { useT } from "../i18n";
 import { Icon } from "../ui/Icon";
 import { Problem } from "../ui/State";
 import { sayError } from "../ui/toast";
-import { messageLink } from "./route";
+import { link, messageLink } from "./route";
 import { useSession } from "./session";
 import { ThreadList } from "./ThreadList";
 
@@ -93,6 +93,7 @@ function Stored({ shelf, current }: { shelf: Exclude<Shelf, "open">; current: st
 function Found({ words, current }: { words: string; current: string | undefined }) {
   const t = useT();
   const [hits, setHits] = useState<Hit[]>();
+  const [files, setFiles] = useState<FileHit[]>([]);
   const [titles, setTitles] = useState<Thread[]>();
   const [next, setNext] = useState<string | null>(null);
   useEffect(() => {
@@ -102,6 +103,7 @@ function Found({ words, current }: { words: string; current: string | undefined 
         ([inside, named]) => {
           if (isStale) return;
           setHits(inside.hits);
+          setFiles(inside.files);
           setTitles(named.threads);
           setNext(named.next);
         },
@@ -142,7 +144,20 @@ function Found({ words, current }: { words: string; current: string | undefined 
           </li>
         ))}
       </ul>
-      {hits?.length === 0 && titles?.length === 0 && <p className="side-empty">{t("search.none")}</p>}
+      {files.length > 0 && <p className="side-group">{t("search.files")}</p>}
+      <ul>
+        {files.map((file) => (
+          <li key={`${file.path}:${file.line}`}>
+            <a className="thread-link" href={link(file.kind === "script" ? "priming" : "memory", file.path)}>
+              <span className="thread-title truncate">{file.path}</span>
+              <span className="thread-sub">
+                <span className="truncate">{file.snippet}</span>
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {hits?.length === 0 && titles?.length === 0 && files.length === 0 && <p className="side-empty">{t("search.none")}</p>}
     </div>
   );
 }

@@ -77,7 +77,7 @@ export function Conversation({ thread, threadId, memberId, memberName }: Props) 
   return (
     <div className="conversation-frame">
       <FindBar find={find} isNeeded={!isWhole || page.hasMore} />
-      <div className="conversation" ref={box} onScroll={onScroll} tabIndex={0} aria-label={t("conversation")}>
+      <div className="conversation" ref={box} onScroll={onScroll} tabIndex={0} role="group" aria-label={t("conversation")}>
         <div className="column" role="log" aria-live="polite" aria-busy={isBusy}>
           {!page.loaded && messages.length === 0 && <Loading />}
           {page.hasMore && (

@@ -11,6 +11,7 @@ import { PromptInput } from "./PromptInput";
 import { Queue } from "./Queue";
 import { RehearsalNote } from "./RehearsalNote";
 import { ThreadBar } from "./ThreadBar";
+import { skillOf, TryOut } from "./TryOut";
 import { useThread } from "./useThread";
 
 export function ThreadView({ id, session }: { id: string; session: Session }) {
@@ -20,6 +21,7 @@ export function ThreadView({ id, session }: { id: string; session: Session }) {
   const member = session.members.find((one) => one.id === thread.info?.member) ?? session.members[0];
   const memberName = member?.name || member?.id || t("member");
   const chosen = thread.info?.model;
+  const skill = skillOf(id);
 
   if (thread.problem instanceof ApiError && thread.problem.status === 404) {
     return (
@@ -64,6 +66,7 @@ export function ThreadView({ id, session }: { id: string; session: Session }) {
             </div>
           </footer>
         </section>
+        {skill && !isContextOpen && <TryOut skill={skill} memberId={member?.id ?? ""} memberName={memberName} />}
         {isContextOpen && <ContextPanel threadId={id} mark={thread.messages.length} onClose={() => setContextOpen(false)} />}
       </div>
       <p className="hidden-visually" role="status" aria-live="polite">

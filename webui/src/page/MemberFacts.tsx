@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { api } from "../api/api";
-import type { CrewMember } from "../api/types";
+import type { CrewMember, Mode } from "../api/types";
 import { useT } from "../i18n";
 import { Confirm } from "../ui/Confirm";
 import { IconButton } from "../ui/IconButton";
@@ -13,14 +13,17 @@ interface Props {
   onRemoved: (place: string) => void;
 }
 
+const MODES: Mode[] = ["read-only", "ask", "preview", "auto-edit", "yolo"];
 const GREY = "#888888";
 /** Writes a colour as a field for colours takes it. */
 const whole = (colour: string | null) => (colour?.length === 4 ? colour.replace(/[0-9a-f]/gi, "$&$&") : (colour ?? GREY));
 
-/** What a member is called, runs on and may do; its variables by name. */
+/** What a member is called, runs on and may do, to be changed; its variables by name. */
 export function MemberFacts({ member, colour, onChange, onRemoved }: Props) {
   const t = useT();
   const [isLeaving, setLeaving] = useState(false);
+  // Its settings are the workspace's.
+  const isCaptain = member.id === "captain";
   const act = (work: Promise<unknown>) => void work.catch(sayError).then(onChange);
   return (
     <section className="card loose member-facts" aria-label={member.name || member.id}>
@@ -29,9 +32,9 @@ export function MemberFacts({ member, colour, onChange, onRemoved }: Props) {
         <dt className="faint">{t("members.id")}</dt>
         <dd className="mono">{member.id}</dd>
         <dt className="faint">{t("members.model")}</dt>
-        <dd className={member.model ? "mono" : ""}>{member.model ?? t("members.model.shared")}</dd>
+        <dd>{isCaptain ? t("members.model.shared") : <Model key={member.model} member={member} act={act} />}</dd>
         <dt className="faint">{t("members.mode")}</dt>
-        <dd>{t(`mode.name.${member.mode}`)}</dd>
+        <dd>{isCaptain ? t(`mode.name.${member.mode}`) : <Rights member={member} act={act} />}</dd>
         <dt className="faint">{t("members.tools")}</dt>
         <dd className={member.tools ? "mono" : ""}>{member.tools ? member.tools.join(", ") || t("members.tools.none") : t("members.tools.all")}</dd>
         <dt className="faint">{t("members.variables")}</dt>
@@ -39,7 +42,7 @@ export function MemberFacts({ member, colour, onChange, onRemoved }: Props) {
           <Variables member={member} act={act} />
         </dd>
       </dl>
-      {member.id !== "captain" && (
+      {!isCaptain && (
         <p>
           <button type="button" className="button small danger" onClick={() => setLeaving(true)}>
             {t("members.remove")}
@@ -87,6 +90,57 @@ function Naming({ member, colour, act }: { member: CrewMember; colour: string; a
         {t("members.change")}
       </button>
     </form>
+  );
+}
+
+function Model({ member, act }: { member: CrewMember; act: Act }) {
+  const t = useT();
+  const [model, setModel] = useState(member.model ?? "");
+  return (
+    <form
+      className="row wrap"
+      onSubmit={(event) => {
+        event.preventDefault();
+        act(api.changeMember(member.id, { model: model.trim() }));
+      }}
+    >
+      <input
+        className="input narrow mono"
+        aria-label={t("members.model")}
+        placeholder={t("members.model.shared")}
+        value={model}
+        maxLength={200}
+        onChange={(event) => setModel(event.target.value)}
+      />
+      <button type="submit" className="button small" disabled={model.trim() === (member.model ?? "")}>
+        {t("members.model.use")}
+      </button>
+    </form>
+  );
+}
+
+/** What it states itself; the workspace's binds as well. */
+function Rights({ member, act }: { member: CrewMember; act: Act }) {
+  const t = useT();
+  return (
+    <div className="row wrap">
+      <select
+        className="input"
+        aria-label={t("members.mode")}
+        value={member.ownMode ?? ""}
+        onChange={(event) => act(api.changeMember(member.id, { mode: event.target.value as Mode | "" }))}
+      >
+        <option value="">{t("members.mode.shared", { mode: t(`mode.name.${member.mode}`) })}</option>
+        {MODES.map((mode) => (
+          <option key={mode} value={mode}>
+            {t(`mode.name.${mode}`)}
+          </option>
+        ))}
+      </select>
+      {member.ownMode && member.ownMode !== member.mode && (
+        <span className="faint">{t("members.mode.holds", { mode: t(`mode.name.${member.mode}`) })}</span>
+      )}
+    </div>
   );
 }
 

@@ -3,7 +3,7 @@ import { api } from "../api/api";
 import { useChange } from "../api/live";
 import type { MemoryFile, MemoryItem } from "../api/types";
 import { useLoad } from "../api/use";
-import { link } from "../app/route";
+import { link, useRoute } from "../app/route";
 import { useT } from "../i18n";
 import { useFormat } from "../i18n/format";
 import { Confirm } from "../ui/Confirm";
@@ -16,7 +16,10 @@ import { Page } from "./Page";
 
 export default function Memory() {
   const t = useT();
-  const [path, setPath] = useState<string>();
+  // A search leads to a file by its address.
+  const asked = useRoute().pieces.join("/") || undefined;
+  const [chosen, setPath] = useState<string>();
+  const path = chosen ?? asked;
   const [isNew, setNew] = useState(false);
   const memory = useLoad(() => api.memory(), "memory");
   useChange(["files"], () => void memory.reload());

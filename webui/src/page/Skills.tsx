@@ -3,6 +3,7 @@ import { api } from "../api/api";
 import type { Skill } from "../api/types";
 import { useChange } from "../api/live";
 import { useLoad } from "../api/use";
+import { OpenStudio } from "../dialog/OpenStudio";
 import { useT } from "../i18n";
 import { Markdown } from "../ui/Markdown";
 import { Modal } from "../ui/Modal";
@@ -12,10 +13,19 @@ import { Page } from "./Page";
 export default function Skills() {
   const t = useT();
   const [open, setOpen] = useState<string>();
+  const [studio, setStudio] = useState<string>();
   const skills = useLoad(() => api.skills(), "skills");
   useChange(["files"], () => void skills.reload());
   return (
-    <Page title={t("nav.skills")} about={t("skills.about")}>
+    <Page
+      title={t("nav.skills")}
+      about={t("skills.about")}
+      actions={
+        <button type="button" className="button" onClick={() => setStudio("")}>
+          {t("studio.new")}
+        </button>
+      }
+    >
       <Show from={skills}>
         {({ skills: all }) =>
           all.length === 0 ? (
@@ -33,7 +43,17 @@ export default function Skills() {
           )
         }
       </Show>
-      {open && <SkillText name={open} onClose={() => setOpen(undefined)} />}
+      {open && (
+        <SkillText
+          name={open}
+          onClose={() => setOpen(undefined)}
+          onStudio={() => {
+            setOpen(undefined);
+            setStudio(open);
+          }}
+        />
+      )}
+      {studio !== undefined && <OpenStudio skill={studio} onClose={() => setStudio(undefined)} />}
     </Page>
   );
 }
@@ -54,11 +74,17 @@ function SkillCard({ skill, onOpen }: { skill: Skill; onOpen: () => void }) {
   );
 }
 
-function SkillText({ name, onClose }: { name: string; onClose: () => void }) {
+function SkillText({ name, onClose, onStudio }: { name: string; onClose: () => void; onStudio: () => void }) {
+  const t = useT();
   const skill = useLoad(() => api.skill(name), name);
   return (
     <Modal title={name} onClose={onClose} wide>
       <Show from={skill}>{(data) => <Markdown text={data.text ?? ""} />}</Show>
+      <div className="modal-actions">
+        <button type="button" className="button" onClick={onStudio}>
+          {t("studio.open")}
+        </button>
+      </div>
     </Modal>
   );
 }

@@ -8,7 +8,8 @@ import msgspec
 from shipmate.cli.place import PLATFORM, find_layout
 from shipmate.cli.ship import local_user, open_ship
 from shipmate.cli.terminal.leaving import run
-from shipmate.delivery.settling import find, is_open, look, settle
+from shipmate.delivery.settling import find, is_open, settle
+from shipmate.residence import open_shelf
 from shipmate.tools.file.sharing import Shares
 from shipmate.values.reveal import reveal_line
 from shipmate.workspace.layout import Layout
@@ -27,7 +28,8 @@ def command(context: click.Context, every: bool, as_json: bool) -> None:
     """List what was not sent to platforms yet, or may not have arrived; send it again or forget it."""
     if context.invoked_subcommand is not None:
         return
-    rows = [row for row in look(find_layout(context)) if every or is_open(row)]
+    with open_shelf(find_layout(context)) as shelf:
+        rows = [row for row in shelf.sends() if every or is_open(row)]
     if as_json:
         click.echo(msgspec.json.encode(rows).decode())
         return
@@ -87,6 +89,7 @@ def _shares(layout: Layout) -> Shares:
 
 
 async def _settle(layout: Layout, send_id: int, name: str) -> None:
-    row = find(layout, send_id)
+    with open_shelf(layout) as shelf:
+        row = find(shelf.sends(), send_id)
     async with open_ship(layout, finishes=True) as ship:
         await settle(ship.receive, row, name, PLATFORM, local_user())

@@ -40,6 +40,64 @@ class AskedError(ShipmateError):
     """The program on the other side refused what it was asked, or left."""
 
 
+class PeerMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """One message of the other side, or what it is answered when it is none; an answer has no method."""
+
+    message: JsonObject = {}
+    key: object = None
+    method: str = ""
+    params: JsonObject = {}
+    is_request: bool = False
+    refusal: JsonObject | None = None
+
+
+def read_message(data: bytes) -> PeerMessage:
+    """Read a message."""
+    try:
+        found = msgspec.json.decode(check_nesting(data))
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return PeerMessage(refusal=refusal(None, PARSE_ERROR, "a message is no JSON"))
+    if not isinstance(found, dict):
+        return PeerMessage(
+            refusal=refusal(None, INVALID_REQUEST, "a message is a JSON object, one at a time")
+        )
+    message: JsonObject = found
+    method, key, params = message.get("method"), message.get("id"), message.get("params")
+    params = {} if params is None else params
+    if method is None and ("result" in message or "error" in message):
+        return PeerMessage(message=message, key=key)
+    # Python takes `true` for 1.
+    is_key = isinstance(key, int | str) and not isinstance(key, bool)
+    if not isinstance(method, str) or not isinstance(params, dict) or ("id" in message and not is_key):
+        words = "a request has a method, params that are an object, and an id that is a text or a number"
+        return PeerMessage(refusal=refusal(key if is_key else None, INVALID_REQUEST, words))
+    return PeerMessage(message=message, key=key, method=method, params=params, is_request="id" in message)
+
+
+async def respond(answer: Callable[[str, JsonObject], Awaitable[Any]], heard: PeerMessage) -> JsonObject:
+    """Return the message that answers a request, whatever comes of it."""
+    try:
+        result = await answer(heard.method, heard.params)
+    except UnknownMethodError as error:
+        return refusal(heard.key, METHOD_NOT_FOUND, say_error(error))
+    except NotFoundError as error:
+        return refusal(heard.key, NOT_FOUND, say_error(error))
+    except UserError as error:
+        return refusal(heard.key, INVALID_PARAMS, say_error(error))
+    except ShipmateError as error:
+        return refusal(heard.key, INTERNAL_ERROR, say_error(error))
+    except Exception as error:
+        # A bug ends one answer, not what else is going on here.
+        log.exception("%s cannot be answered", heard.method)
+        return refusal(heard.key, INTERNAL_ERROR, f"something went wrong here ({type(error).__name__})")
+    return {"jsonrpc": "2.0", "id": heard.key, "result": result}
+
+
+def refusal(key: object, code: int, words: str) -> JsonObject:
+    """Return the message that refuses one."""
+    return {"jsonrpc": "2.0", "id": key, "error": {"code": code, "message": words}}
+
+
 class LinePeer:
     """The program on the other side: what it asks is answered at once and side by side."""
 
@@ -128,32 +186,20 @@ class LinePeer:
 
     def _take(self, line: bytes) -> None:
         if len(line) > LINE_LIMIT:
-            return self._refuse(None, PARSE_ERROR, f"a line has more than {LINE_LIMIT:,} bytes")
+            return self._send(refusal(None, PARSE_ERROR, f"a line has more than {LINE_LIMIT:,} bytes"))
         if not line.strip():
             return None
-        try:
-            found = msgspec.json.decode(check_nesting(line))
-        except (msgspec.DecodeError, UnicodeError, RecursionError):
-            return self._refuse(None, PARSE_ERROR, "a line is no JSON")
-        if not isinstance(found, dict):
-            return self._refuse(None, INVALID_REQUEST, "a message is a JSON object, one a line")
-        return self._take_message(found)
-
-    def _take_message(self, message: JsonObject) -> None:
-        method, key, params = message.get("method"), message.get("id"), message.get("params")
-        params = {} if params is None else params
-        if method is None and ("result" in message or "error" in message):
-            return self._settle(key, message)
-        # Python takes `true` for 1.
-        is_key = isinstance(key, int | str) and not isinstance(key, bool)
-        if not isinstance(method, str) or not isinstance(params, dict) or ("id" in message and not is_key):
-            words = "a request has a method, params that are an object, and an id that is a text or a number"
-            return self._refuse(key if is_key else None, INVALID_REQUEST, words)
-        if "id" not in message:
-            return self._hear(method, params)
+        heard = read_message(line)
+        if heard.refusal is not None:
+            return self._send(heard.refusal)
+        if not heard.method:
+            return self._settle(heard.key, heard.message)
+        if not heard.is_request:
+            return self._hear(heard.method, heard.params)
+        key = heard.key
         if key in self._tasks:
-            return self._refuse(key, INVALID_REQUEST, "a request of this id is being answered")
-        task = self._tasks[key] = asyncio.ensure_future(self._respond(key, method, params))
+            return self._send(refusal(key, INVALID_REQUEST, "a request of this id is being answered"))
+        task = self._tasks[key] = asyncio.ensure_future(self._respond(heard))
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
         return None
 
@@ -166,29 +212,12 @@ class LinePeer:
         else:
             waiting.set_result(message["result"])
 
-    async def _respond(self, key: object, method: str, params: JsonObject) -> None:
+    async def _respond(self, heard: PeerMessage) -> None:
         try:
-            result = await self._answer(method, params)
-        except UnknownMethodError as error:
-            self._refuse(key, METHOD_NOT_FOUND, say_error(error))
-        except NotFoundError as error:
-            self._refuse(key, NOT_FOUND, say_error(error))
-        except UserError as error:
-            self._refuse(key, INVALID_PARAMS, say_error(error))
-        except ShipmateError as error:
-            self._refuse(key, INTERNAL_ERROR, say_error(error))
+            self._send(await respond(self._answer, heard))
         except asyncio.CancelledError:
-            self._refuse(key, CANCELLED, "cancelled")
+            self._send(refusal(heard.key, CANCELLED, "cancelled"))
             raise
-        except Exception as error:
-            # A bug ends one answer, not what else is going on here.
-            log.exception("%s cannot be answered", method)
-            self._refuse(key, INTERNAL_ERROR, f"something went wrong here ({type(error).__name__})")
-        else:
-            self._send({"jsonrpc": "2.0", "id": key, "result": result})
-
-    def _refuse(self, key: object, code: int, words: str) -> None:
-        self._send({"jsonrpc": "2.0", "id": key, "error": {"code": code, "message": words}})
 
     def _send(self, message: JsonObject) -> None:
         if self.is_gone:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from typing import Annotated, Any
+from collections.abc import Coroutine
+from typing import Annotated, Any, Protocol
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -100,14 +101,31 @@ TOOLS: dict[str, type[msgspec.Struct]] = {
 async def serve(ship: Shipmate) -> None:
     """Answer the program that started this one until it leaves."""
     door = McpDoor(ship)
-    door.peer = LinePeer(door.answer, door.hear)
-    await door.peer.serve()
+    door.peer = peer = LinePeer(door.answer, door.hear)
+    await peer.serve()
+
+
+class Peer(Protocol):
+    """The program that asks."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Return whether it has left."""
+        ...
+
+    def start(self, work: Coroutine[Any, Any, None]) -> object:
+        """Do something beside."""
+        ...
+
+    def cancel(self, key: object) -> None:
+        """End what is being answered under an id."""
+        ...
 
 
 class McpDoor:
     """What a program asks of the workspace, method by method."""
 
-    peer: LinePeer
+    peer: Peer
 
     def __init__(self, ship: Shipmate) -> None:
         self._ship = ship

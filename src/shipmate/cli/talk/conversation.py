@@ -7,7 +7,7 @@ import logging
 import shutil
 import signal
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 
@@ -286,7 +286,7 @@ class Conversation:
         self.screen.gap()
         self._follower = self.start(self._follow(thread_id))
 
-    async def _visible(self, thread: Thread) -> list[UIMessage]:
+    async def _visible(self, thread: Thread) -> Sequence[UIMessage]:
         """Return the messages people are shown: without replayed ones where the thread hides them."""
         info = await self.ship.store.threads.find(str(thread.id))
         if info is None or not hides_priming(info.settings):

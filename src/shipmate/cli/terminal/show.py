@@ -18,9 +18,14 @@ HEADINGS = {"user": "You", "assistant": "Member", "system": "Note"}
 OUTPUT_LENGTH = 4_000
 
 
-def write_markdown(title: str, messages: Iterable[UIMessage], *, with_output: bool = True) -> str:
-    """Write a whole thread."""
-    blocks = [f"# {title}", *(write_message(message, with_output=with_output) for message in messages)]
+def write_markdown(
+    title: str, messages: Iterable[UIMessage], *, with_output: bool = True, marked: str | None = None
+) -> str:
+    """Write messages of a thread, an arrow before the one that is marked."""
+    written = (
+        write_message(each, with_output=with_output, is_marked=each["id"] == marked) for each in messages
+    )
+    blocks = [f"# {title}", *written]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -32,7 +37,7 @@ def local_time(at: str) -> str:
         return at
 
 
-def write_message(message: UIMessage, *, with_output: bool = True) -> str:
+def write_message(message: UIMessage, *, with_output: bool = True, is_marked: bool = False) -> str:
     """Write one message: who and when, then its parts; empty when it shows nothing."""
     body = [
         block
@@ -44,7 +49,9 @@ def write_message(message: UIMessage, *, with_output: bool = True) -> str:
     at = local_time(str(metadata_of(message).get("timestamp", "")))
     who = HEADINGS.get(message["role"], message["role"])
     replaced = say("(replaced by a later answer)") if "replacedBy" in metadata_of(message) else ""
-    return "\n\n".join([f"## {' · '.join(filter(None, (say(who), at, replaced)))}", *body])
+    return "\n\n".join(
+        [f"## {'→ ' if is_marked else ''}{' · '.join(filter(None, (say(who), at, replaced)))}", *body]
+    )
 
 
 def _write_part(part: JsonObject, message: UIMessage, with_output: bool) -> Iterator[str]:

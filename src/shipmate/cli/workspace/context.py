@@ -16,7 +16,7 @@ from shipmate.context.budget import fit_tools
 from shipmate.context.builder import ContextBuilder
 from shipmate.context.difference import compare
 from shipmate.context.kept.account import Account, KeptTurn, list_turns, read_account, write_account
-from shipmate.context.kept.kept_file import KeptThread, read_kept
+from shipmate.context.kept.kept_file import KeptThread
 from shipmate.context.request import ContextRequest
 from shipmate.errors import NotFoundError, UserError
 from shipmate.orchestrator.compaction.clearing import Clearing
@@ -74,7 +74,9 @@ def command(
         option = "--diff" if diff else "--turn"
         if thread_id is None:
             raise UserError(say("need-thread", option=option))
-        kept = read_kept(layout, thread_id)
+        from shipmate.residence import open_shelf
+
+        kept = context.with_resource(open_shelf(layout)).read_kept(str(thread_id))
         known = _list_turns(kept, thread_id, loaded.config.context)
         if diff:
             _show_difference(drawing, kept, known, thread_id, turns, as_json)

@@ -19,6 +19,7 @@ from shipmate.cli.terminal.tongue import language, say
 from shipmate.cli.terminal.width import fit
 from shipmate.crew.roster import Roster
 from shipmate.errors import ShipmateError
+from shipmate.recall.vector import check_recall
 from shipmate.thread.row import RowProblem
 from shipmate.values.reveal import reveal
 from shipmate.values.saying import Saying
@@ -75,6 +76,7 @@ async def examine(layout: Layout, *, live: bool = False) -> list[Finding]:
         findings += await _check_rooms(layout, loaded, live=live)
     findings += await _guard("secrets", lambda: find_exposure(layout))
     findings += await _guard("tasks", lambda: _check_tasks(layout))
+    findings += await _guard("recall", check_recall)
     findings += await _guard("threads", lambda: _check_threads(layout))
     findings += await _guard("keeper", lambda: _check_keeper(layout))
     findings += await _guard("damaged", lambda: _check_damaged(layout))
@@ -212,12 +214,15 @@ def _check_adapters(layout: Layout, loaded: Loaded) -> list[Finding]:
         return []
     from shipmate.adapters.adapter_registry import AdapterRegistry
     from shipmate.delivery.reception.people import People
-    from shipmate.delivery.settling import is_open, look
+    from shipmate.delivery.settling import is_open
+    from shipmate.residence import open_shelf
     from shipmate.workspace.crew import Crew
 
     registry = AdapterRegistry(loaded.config.adapters)
-    found = registry.check(People(layout, loaded.config.people), Crew(layout, loaded).ids())
-    rows = [row for row in look(layout) if is_open(row) and row.status != "waiting"]
+    with open_shelf(layout) as shelf:
+        people = People(layout, loaded.config.people, shelf.papers)
+        found = registry.check(people, Crew(layout, loaded).ids())
+        rows = [row for row in shelf.sends() if is_open(row) and row.status != "waiting"]
     words = "everything was sent" if not rows else f"{len(rows)} sends are held, failed or uncertain"
     fix = "see `shipmate outbox`" if rows else ""
     return [*found, Finding("warn" if rows else "ok", "outbox", words, fix)]
@@ -227,11 +232,12 @@ def _check_tasks(layout: Layout) -> list[Finding]:
     """Name the tasks that cannot be read, and say whether nobody knows what became of some."""
     if not layout.tasks.is_dir():
         return []
+    from shipmate.residence import open_shelf
     from shipmate.schedule.task_folder import TaskFolder
     from shipmate.store.journal.occurrence import JournalOccurrences
-    from shipmate.workspace.disk.disk import DISK
 
-    records = JournalOccurrences(layout, DISK).look().values()
+    with open_shelf(layout) as shelf:
+        records = JournalOccurrences(layout, shelf.papers).look().values()
     uncertain = sum(each.status == "uncertain" for record in records for each in record.known.values())
     found = TaskFolder(layout).findings()
     if uncertain:
@@ -344,24 +350,22 @@ def _check_keeper(layout: Layout) -> list[Finding]:
 def _check_damaged(layout: Layout) -> list[Finding]:
     """Return what could not be read and was set aside."""
     kept = sorted(layout.damaged.iterdir()) if layout.damaged.is_dir() else []
-    fix = "look at it, and delete it when nothing in it is missed"
+    fixes = {
+        False: "look at it, and delete it when nothing in it is missed",
+        True: "delete it; a new index was made from the files",
+    }
+    what = "could not be read and was set aside"
     return [
-        Finding(
-            "warn", layout.name_of(path), "could not be read and was set aside", _fix_of(path.name) or fix
-        )
-        for path in kept
+        Finding("warn", layout.name_of(path), what, fixes[path.name.startswith("state-")]) for path in kept
     ]
-
-
-def _fix_of(name: str) -> str:
-    return "delete it; a new index was made from the files" if name.startswith("state-") else ""
 
 
 def _check_audit(layout: Layout) -> list[Finding]:
     """Check that the audit log is as it was written."""
-    from shipmate.approvals.audit import Audit
+    from shipmate.residence import open_shelf
 
-    found = Audit(layout).verify()
+    with open_shelf(layout) as shelf:
+        found = shelf.audit.verify()
     folder = layout.audit.relative_to(layout.root)
     broken = [
         Finding(

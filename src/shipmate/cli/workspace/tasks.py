@@ -200,13 +200,14 @@ def log(context: click.Context, task_id: str | None, limit: int, as_json: bool) 
 
 
 def _open(context: click.Context) -> tuple[TaskFolder, JournalOccurrences]:
+    from shipmate.residence import open_shelf
     from shipmate.schedule.task_folder import TaskFolder
     from shipmate.store.journal.occurrence import JournalOccurrences
-    from shipmate.workspace.disk.disk import DISK
     from shipmate.workspace.load import load_config
 
     layout = find_layout(context)
-    return TaskFolder(layout, load_config(layout).config.timezone), JournalOccurrences(layout, DISK)
+    papers = context.with_resource(open_shelf(layout)).papers
+    return TaskFolder(layout, load_config(layout).config.timezone), JournalOccurrences(layout, papers)
 
 
 async def _begin(context: click.Context, task_id: str) -> int:

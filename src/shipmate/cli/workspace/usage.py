@@ -75,10 +75,12 @@ def command(
 
 def _show_budget(layout: Layout) -> None:
     """Say how the limits of ship.json stand, whatever else was asked for."""
-    from shipmate.store.allowance import Allowance
+    from shipmate.residence import open_shelf
     from shipmate.workspace.load import load_config
 
-    for each in Allowance(layout).look(load_config(layout).config.budget):
+    with open_shelf(layout) as shelf:
+        found = shelf.allowance.look(load_config(layout).config.budget)
+    for each in found:
         when = "today" if each.period == "day" else "this month"
         whose = f" ({reveal_line(each.member, NAME_WIDTH)})" if each.member else ""
         echo(f"Budget{whose}: {each.amount(each.spent)} of {each.amount(each.limit)} used {when}")

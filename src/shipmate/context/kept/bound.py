@@ -93,10 +93,10 @@ def rewrite(layout: Layout, thread_id: str, folder: int, room: int, since: str =
     """Write a thread's file anew with the latest steps that fit some room, in one step."""
     kept = read_kept(layout, thread_id)
     name = layout.kept_requests(thread_id).name
-    first = _find_first(kept, room, since)
-    if first == 0:
+    lines = cut_steps(kept, room, since)
+    if lines is None:
         return
-    data = b"".join(map(write_line, _lines(kept, first)))
+    data = b"".join(lines)
     passing = f".{name}.{os.getpid()}.{secrets.token_hex(4)}{PASSING}"
     handle = os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL | FLAGS, 0o600, dir_fd=folder)
     try:
@@ -107,6 +107,12 @@ def rewrite(layout: Layout, thread_id: str, folder: int, room: int, since: str =
         with contextlib.suppress(OSError):
             os.unlink(passing, dir_fd=folder)
         raise
+
+
+def cut_steps(kept: KeptThread, room: int, since: str = "") -> list[bytes] | None:
+    """Return the lines of the latest steps that fit some room; None when all do."""
+    first = _find_first(kept, room, since)
+    return None if first == 0 else [*map(write_line, _lines(kept, first))]
 
 
 def _find_first(kept: KeptThread, room: int, since: str) -> int:

@@ -21,6 +21,7 @@ from shipmate.context.kept.kept_file import (
     KeptPrompt,
     KeptSection,
     KeptStep,
+    KeptThread,
     PieceLine,
     check_regular,
     digest_of,
@@ -173,32 +174,39 @@ class RequestLog:
 
     def _append(self, handle: int, sent: SentRequest) -> int:
         status = os.fstat(handle)
-        held = self._hold(sent.thread_id, status)
-        new: dict[str, bytes] = {}
-        step = self._describe(sent, held, new)
-        data = b"".join(map(write_line, [*map(PieceLine, new, new.values()), step]))
+        held, lines = self._prepare(sent, (status.st_ino, status.st_size))
+        data = b"".join(lines)
         if status.st_size and os.pread(handle, 1, status.st_size - 1) != b"\n":
             # Whoever wrote last was killed in the midst of a line, which counts for nothing.
             data = b"\n" + data
         if os.write(handle, data) != len(data):
             os.ftruncate(handle, status.st_size)
             raise OSError(0, "the disk is full")
-        held.digests.update(new)
-        held.state = status.st_ino, status.st_size + len(data)
-        # Only now: what the disk refused is not known any more.
-        self._held[sent.thread_id] = held
-        if len(self._held) > HELD_THREADS:
-            self._held.popitem(last=False)
+        self._note(sent.thread_id, held, (status.st_ino, status.st_size + len(data)))
         return held.state[1]
 
-    def _hold(self, thread_id: str, status: os.stat_result) -> _Held:
-        """Return what is known of a file, read anew when it is not as this process left it."""
-        held = self._held.pop(thread_id, None)
-        state = status.st_ino, status.st_size
+    def read(self, thread_id: str) -> KeptThread:
+        """Return what is kept of a thread."""
+        return read_kept(self._layout, thread_id)
+
+    def _prepare(self, sent: SentRequest, state: tuple[int, int]) -> tuple[_Held, list[bytes]]:
+        """Return what is known of a thread's requests once this one is kept, and the lines that say it."""
+        held = self._held.pop(sent.thread_id, None)
         if held is None or held.state != state:
-            kept = read_kept(self._layout, thread_id)
+            # It is not as this process left it.
+            kept = self.read(sent.thread_id)
             held = _Held(state, kept.digests, kept.history(-1) if kept.steps else [])
-        return held
+        new: dict[str, bytes] = {}
+        step = self._describe(sent, held, new)
+        held.digests.update(new)
+        return held, [*map(write_line, map(PieceLine, new, new.values())), write_line(step)]
+
+    def _note(self, thread_id: str, held: _Held, state: tuple[int, int]) -> None:
+        # Only now: what the disk refused is not known any more.
+        held.state = state
+        self._held[thread_id] = held
+        if len(self._held) > HELD_THREADS:
+            self._held.popitem(last=False)
 
     def _describe(self, sent: SentRequest, held: _Held, new: dict[str, bytes]) -> KeptStep:
         """Return the step, and put its pieces with the new ones."""

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import msgspec
 
-from shipmate.context.section import FILE_TOKENS, Draft, Omission, Scene, SectionKind, draft_file
+from shipmate.context.section import (
+    FILE_TOKENS,
+    Draft,
+    Omission,
+    Scene,
+    SectionKind,
+    cover_keys,
+    draft_file,
+)
 from shipmate.context.style import word
+from shipmate.values.message import estimate_tokens
 from shipmate.values.thread_id import ThreadId
+
+RECALL_TOKENS = FILE_TOKENS // 4
+# What a heading takes.
+RECALL_HEADING = 20
 
 
 def write_index(scene: Scene) -> Draft | Omission:
@@ -80,13 +93,46 @@ def _is_shared(thread_id: str | None) -> bool:
 
 
 def write_recall(scene: Scene) -> Draft | Omission:
-    """Write the pieces of memory found for the person's words."""
-    pieces = [piece.strip() for piece in scene.request.recalled if piece.strip()]
-    if not pieces:
-        return Omission("nothing was recalled")
-    return Draft(
-        text="\n".join(f"- {piece}" for piece in pieces), source="recall", reason="found for these words"
+    """Write what the caller found, and the passages of memory that best meet the person's words.
+
+    A file that stands in the prompt whole is not recalled from: it is there.
+    """
+    request = scene.request
+    given = [piece.strip() for piece in request.recalled if piece.strip()]
+    limit = scene.config.context.section_tokens.get("recall", RECALL_TOKENS)
+    found = scene.recall.find(
+        request.last_text, request.platform, request.user_id, _shown_whole(scene), limit - RECALL_HEADING
     )
+    if not given and not found:
+        return Omission("nothing was recalled")
+    lines = [*given, *(cover_keys(scene, str(each.passage)) for each in found)]
+    return Draft(
+        text="\n".join(f"- {line}" for line in lines),
+        source=", ".join(dict.fromkeys(each.passage.path for each in found)) or "recall",
+        reason=f"found for these words: {'; '.join(each.reason for each in found)}"
+        if found
+        else "found for these words",
+    )
+
+
+def _shown_whole(scene: Scene) -> set[str]:
+    """Return the files of memory that the sections above show, unless they are too long for that."""
+    memory, request = scene.memory, scene.request
+    index, long_term, today = memory.index(), memory.long_term(), memory.today(scene.now.date())
+    shown = {
+        "memory-index": (index if index.text.strip() else long_term,),
+        "memory-notes": (long_term, today),
+        "today": (today,),
+        "project-memory": (memory.project(),),
+        "user-memory": (memory.user(request.platform, request.user_id),),
+    }
+    limits = {kind.name: kind.limit or 0 for kind in KINDS} | dict(scene.config.context.section_tokens)
+    return {
+        file.path
+        for name in shown.keys() & scene.sections
+        for file in shown[name]
+        if sum(estimate_tokens(each.text) for each in shown[name]) + RECALL_HEADING < limits[name]
+    }
 
 
 KINDS = (
@@ -96,5 +142,5 @@ KINDS = (
     SectionKind("memory-notes", "Long-term memory and today's note", "slow", write_notes, FILE_TOKENS),
     SectionKind("project-memory", "Project memory", "slow", write_project, FILE_TOKENS // 2),
     SectionKind("user-memory", "User memory", "slow", write_user, FILE_TOKENS // 4),
-    SectionKind("recall", "Recalled", "volatile", write_recall, FILE_TOKENS // 4),
+    SectionKind("recall", "Recalled", "volatile", write_recall, RECALL_TOKENS),
 )

@@ -22,7 +22,7 @@ from shipmate.models.port import (
 )
 from shipmate.values.message import JsonObject
 
-INITIALIZE, SESSION, PROMPT = 1, 2, 3
+INITIALIZE, SESSION, MODE, PROMPT = 1, 2, 3, 4
 VERSION = 1
 NOT_FOUND = -32601
 ENDINGS: dict[str, FinishReason] = {"max_tokens": "length", "refusal": "content-filter"}
@@ -31,8 +31,19 @@ ENDINGS: dict[str, FinishReason] = {"max_tokens": "length", "refusal": "content-
 class AcpStream:
     """One conversation: it is opened step by step, each step with the answer to the one before."""
 
-    def __init__(self, opening: ProgramOpening, title: str, prefix: str) -> None:
+    def __init__(
+        self,
+        opening: ProgramOpening,
+        title: str,
+        prefix: str,
+        # What the session is to be like, where no option of the program says it.
+        mode: str = "",
+        meta: JsonObject | None = None,
+    ) -> None:
         self._opening = opening
+        self._session = opening.launch.session
+        self._mode = mode
+        self._meta = meta
         self._title = title
         self._prefix = prefix
         self._out = bytearray()
@@ -85,26 +96,32 @@ class AcpStream:
         result = event.get("result")
         match event.get("id"):
             case 1:
-                place = {"cwd": str(self._opening.folder), "mcpServers": []}
-                if self._opening.session:
-                    self._request(SESSION, "session/load", {"sessionId": self._opening.session, **place})
+                place: JsonObject = {"cwd": str(self._opening.folder), "mcpServers": []}
+                place |= {"_meta": self._meta} if self._meta else {}
+                if self._session:
+                    self._request(SESSION, "session/load", {"sessionId": self._session, **place})
                 else:
                     self._request(SESSION, "session/new", place)
             case 2:
-                session = self._opening.session or str(field(result, "sessionId"))
-                yield ProgramSession(session)
-                self._is_prompted = True
-                words = [{"type": "text", "text": self._opening.prompt}]
-                self._request(PROMPT, "session/prompt", {"sessionId": session, "prompt": words})
+                self._session = self._session or str(field(result, "sessionId"))
+                yield ProgramSession(self._session)
+                if self._mode:
+                    told = {"sessionId": self._session, "modeId": self._mode}
+                    self._request(MODE, "session/set_mode", told)
+                else:
+                    self._prompt()
             case 3:
-                count = ("_meta", "quota", "token_count")
-                usage = Usage(
-                    input_tokens=number(result, *count, "input_tokens"),
-                    output_tokens=number(result, *count, "output_tokens"),
-                )
+                self._prompt()
+            case 4:
+                usage = _count(result)
                 yield Finish(ENDINGS.get(str(field(result, "stopReason")), "stop"), usage)
             case _:
                 pass
+
+    def _prompt(self) -> None:
+        self._is_prompted = True
+        words = [{"type": "text", "text": self._opening.prompt}]
+        self._request(PROMPT, "session/prompt", {"sessionId": self._session, "prompt": words})
 
     def _update(self, update: JsonObject) -> Iterator[ModelEvent]:
         text, call_id = field(update, "content", "text"), str(update.get("toolCallId"))
@@ -143,6 +160,16 @@ class AcpStream:
 
     def _send(self, message: JsonObject) -> None:
         self._out += msgspec.json.encode({"jsonrpc": "2.0", **message}) + b"\n"
+
+
+def _count(result: Any) -> Usage:
+    """Return what an answer used: as the protocol has it, or as Gemini CLI tells it."""
+    own = ("_meta", "quota", "token_count")
+    return Usage(
+        input_tokens=number(result, "usage", "inputTokens") or number(result, *own, "input_tokens"),
+        output_tokens=number(result, "usage", "outputTokens") or number(result, *own, "output_tokens"),
+        cache_read_tokens=number(result, "usage", "cachedReadTokens"),
+    )
 
 
 def _describe(call: JsonObject) -> JsonObject:

@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 
 from shipmate.crew.program.program import (
+    Access,
     Launch,
     ProgramOpening,
+    ProgramReader,
     explain_failure,
     field,
     name_tool,
@@ -46,13 +48,16 @@ class ClaudeCode:
     oldest = (2, 1)
     package = "@anthropic-ai/claude-code"
     prefix = PREFIX
-    asks = True
     logins = (".claude", ".claude.json")
     key = "ANTHROPIC_API_KEY"
 
     def takes_system(self, system: str | None, *, is_asked: bool, is_private: bool) -> bool:
         """Return True: it has a file for it."""
         return True
+
+    def converses(self, access: Access) -> bool:
+        """Return whether it is to ask."""
+        return access == "ask"
 
     def line(self, launch: Launch) -> tuple[list[str], dict[str, str]]:
         """Return how it is called."""
@@ -72,7 +77,7 @@ class ClaudeCode:
         # It retries a refused key for minutes, and refuses all rights to root where nothing confines it.
         return words, {"CLAUDE_CODE_MAX_RETRIES": "3", "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1"}
 
-    def reader(self, opening: ProgramOpening | None) -> ClaudeStream:
+    def reader(self, opening: ProgramOpening | None) -> ProgramReader:
         """Return a reader for one run."""
         return ClaudeStream(opening)
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import msgspec
 
 from shipmate.crew.program.program import (
+    Access,
     Launch,
     ProgramOpening,
+    ProgramReader,
     Unasking,
     explain_failure,
     field,
@@ -47,13 +49,16 @@ class Codex:
     oldest = (0, 166)
     package = "@openai/codex"
     prefix = PREFIX
-    asks = False
     logins = (".codex",)
     key = "CODEX_API_KEY"
 
     def takes_system(self, system: str | None, *, is_asked: bool, is_private: bool) -> bool:
         """Return whether it was asked for, and its argument holds it."""
         return is_asked and len(_toml(system or "").encode()) < ARGUMENT_LIMIT
+
+    def converses(self, access: Access) -> bool:
+        """Return False: by itself it asks nobody."""
+        return False
 
     def line(self, launch: Launch) -> tuple[list[str], dict[str, str]]:
         """Return how it is called."""
@@ -64,14 +69,18 @@ class Codex:
             words += ["-c", f"developer_instructions={_toml(launch.system)}"]
         if launch.session:
             words += ["resume", launch.session]
-        # It refuses a home that is not there.
-        home = launch.home / ".codex"
-        home.mkdir(mode=0o700, exist_ok=True)
-        return [*words, "-"], {"CODEX_HOME": str(home)}
+        return [*words, "-"], name_home(launch)
 
-    def reader(self, opening: ProgramOpening | None) -> CodexStream:
+    def reader(self, opening: ProgramOpening | None) -> ProgramReader:
         """Return a reader for one run."""
         return CodexStream()
+
+
+def name_home(launch: Launch) -> dict[str, str]:
+    """Return the variable that names its home; one that is not there it refuses."""
+    home = launch.home / ".codex"
+    home.mkdir(mode=0o700, exist_ok=True)
+    return {"CODEX_HOME": str(home)}
 
 
 class CodexStream(Unasking):

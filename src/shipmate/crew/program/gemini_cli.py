@@ -8,6 +8,7 @@ import msgspec
 
 from shipmate.crew.program.acp_stream import AcpStream
 from shipmate.crew.program.program import (
+    Access,
     Launch,
     ProgramOpening,
     ProgramReader,
@@ -44,13 +45,16 @@ class GeminiCli:
     oldest = (0, 61)
     package = "@google/gemini-cli"
     prefix = PREFIX
-    asks = True
     logins = (".gemini",)
     key = "GEMINI_API_KEY"
 
     def takes_system(self, system: str | None, *, is_asked: bool, is_private: bool) -> bool:
         """Return whether it was asked for, and the home whose GEMINI.md it reads is the member's own."""
         return is_asked and is_private
+
+    def converses(self, access: Access) -> bool:
+        """Return whether it is to ask."""
+        return access == "ask"
 
     def line(self, launch: Launch) -> tuple[list[str], dict[str, str]]:
         """Return how it is called."""

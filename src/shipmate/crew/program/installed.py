@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from shipmate.crew.crew_wording import say
+from shipmate.crew.program.acp_adapter import ClaudeAcp, CodexAcp
 from shipmate.crew.program.claude_code import ClaudeCode
 from shipmate.crew.program.codex import Codex
 from shipmate.crew.program.gemini_cli import GeminiCli
@@ -19,13 +20,17 @@ from shipmate.workspace.finding import Finding
 from shipmate.workspace.member import Member
 
 PROGRAMS: dict[str, Program] = {each.kind: each for each in (ClaudeCode(), Codex(), GeminiCli())}
+# Programs through which one of these is reached, chosen by the command a member names.
+ADAPTERS: tuple[Program, ...] = (ClaudeAcp(), CodexAcp())
 VERSION = re.compile(r"(\d+)\.(\d+)\.\d+")
 VERSION_SECONDS = 20
 
 
 def program_of(member: Member) -> Program:
     """Return the kind of program that answers for a member."""
-    return PROGRAMS[member.kind]
+    named = Path(member.settings.command or "").name
+    chosen = (each for each in ADAPTERS if (each.kind, each.command) == (member.kind, named))
+    return next(chosen, PROGRAMS[member.kind])
 
 
 def locate(member: Member) -> Path:
@@ -94,6 +99,8 @@ def read_version(path: Path) -> tuple[int, int] | None:
 
 def explain_version(program: Program, path: Path) -> str:
     """Return what is wrong with a program's version, if anything is."""
+    if program.oldest == (0, 0):
+        return ""
     version = read_version(path)
     oldest = ".".join(map(str, program.oldest))
     if version is None:

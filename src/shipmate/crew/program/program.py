@@ -57,7 +57,7 @@ class ProgramOpening(msgspec.Struct, frozen=True, kw_only=True):
 
     prompt: str
     folder: Path
-    session: str | None = None
+    launch: Launch
 
 
 class ProgramReader(Protocol):
@@ -107,7 +107,7 @@ class Program(Protocol):
 
     @property
     def oldest(self) -> tuple[int, int]:
-        """Return the oldest version it was tried with."""
+        """Return the oldest version it was tried with; zeros for one that does not say its own."""
         ...
 
     @property
@@ -133,9 +133,8 @@ class Program(Protocol):
         """Return how the names of its tools begin here."""
         ...
 
-    @property
-    def asks(self) -> bool:
-        """Return whether it can ask a person before it acts."""
+    def converses(self, access: Access) -> bool:
+        """Return whether it is talked to while it runs, so that it can ask; else it reads its prompt once."""
         ...
 
     def reader(self, opening: ProgramOpening | None) -> ProgramReader:

@@ -53,22 +53,22 @@ class ProgramStarter:
     def access(self) -> Access:
         """Return what the program may do: a program that cannot ask may only read where it would have to."""
         found = RIGHTS.get(self._member.config.permissions.mode, "read")
-        return "read" if found == "ask" and not self._program.asks else found
+        return "read" if found == "ask" and not self._program.converses("ask") else found
 
     async def start(self, output: PromptOutput, origin: RunOrigin, session: str | None) -> LiveProgram:
         """Start the program with what it is sent."""
         # The first call tries what confines here, which starts processes and waits for them.
-        room, command, environment = await asyncio.to_thread(self._enter, output, origin, session)
+        room, launch, command, environment = await asyncio.to_thread(self._enter, output, origin, session)
         # Both without a name, and gone with us.
         complaints = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the program
         pipe: asyncio.WriteTransport | None = None
         opening: ProgramOpening | None = None
         try:
             with tempfile.TemporaryFile() as prompt:
-                if self.access == "ask":
+                if self._program.converses(launch.access):
                     stdin, pipe = await _open_pipe()
                     folder = self._member.layout.root
-                    opening = ProgramOpening(prompt=output.prompt, folder=folder, session=session)
+                    opening = ProgramOpening(prompt=output.prompt, folder=folder, launch=launch)
                 else:
                     prompt.write(output.prompt.encode())
                     prompt.seek(0)
@@ -113,7 +113,7 @@ class ProgramStarter:
 
     def _enter(
         self, output: PromptOutput, origin: RunOrigin, session: str | None
-    ) -> tuple[Room, list[str], dict[str, str]]:
+    ) -> tuple[Room, Launch, list[str], dict[str, str]]:
         """Make the program's room, and return the line to start in it with its variables."""
         member, program, access = self._member, self._program, self.access
         path = locate(member)
@@ -147,7 +147,7 @@ class ProgramStarter:
                 **variables,
                 **member.settings.env,
             }
-            return room, self._sandbox.wrap([str(path.resolve()), *words], room), environment
+            return room, launch, self._sandbox.wrap([str(path.resolve()), *words], room), environment
         except (ToolError, OSError) as error:
             self._sandbox.close_room(room)
             raise ProgramError(say("failed", program=program.title, said=str(error))) from error

@@ -8,12 +8,14 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from shipmate.delivery.adapter import Adapter, Hear
 from shipmate.errors import ConfigError
+from shipmate.orchestrator.keeper.port import Lead
 from shipmate.values.message import timestamp
 from shipmate.workspace.disk.private import make_private
 from shipmate.workspace.layout import Layout
@@ -59,18 +61,25 @@ class Listening:
         find: Callable[[str], Adapter],
         hear: Hear,
         mask: Callable[[str], str],
+        lead: Lead | None = None,
     ) -> None:
         self._lock = layout.people.with_name("listening.lock")
         self._names = sorted(names)
         self._find = find
         self._hear = hear
         self._mask = mask
+        # Begins some work where no other process of a fleet does it; one for each platform.
+        self._lead = lead
         self._task: asyncio.Task[None] | None = None
         self._hearings = {name: Hearing() for name in self._names}
 
     def begin(self) -> None:
         """Begin as soon as no other process listens."""
-        if self._names and self._task is None:
+        if self._lead is not None:
+            for name, hearing in self._hearings.items():
+                hearing.change("elsewhere")
+                self._lead(f"listening {name}", partial(self._listen, name))
+        elif self._names and self._task is None:
             self._task = asyncio.create_task(self._run())
 
     async def close(self) -> None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
 from weakref import WeakKeyDictionary
 
 import msgspec
 
 from shipmate.errors import ShipmateError, StorageError
-from shipmate.memory.memory_entry import EntryKind
 from shipmate.memory.reader import user_key
-from shipmate.memory.service import EntryChange, MemoryService
 from shipmate.orchestrator.compaction.cutting import write_transcript
 from shipmate.orchestrator.compaction.digest import ask_aside, record_aside
 from shipmate.orchestrator.run_wording import say
 from shipmate.orchestrator.turn import Turn
+from shipmate.orchestrator.work import Worker
 from shipmate.store.port import Ledger
 from shipmate.thread.errand import errand_of, is_persons
 from shipmate.thread.service import Thread
@@ -34,7 +33,11 @@ from shipmate.values.event import TYPED_MODEL, surface_of
 from shipmate.values.message import JsonObject, UIMessage, metadata_of, new_id, text_of, tool_name, tool_parts
 from shipmate.values.saying import tell_error
 from shipmate.values.tool_name import REMEMBER
-from shipmate.workspace.settings.memory_rule import MemoryRule
+from shipmate.workspace.layout import Layout
+from shipmate.workspace.settings.memory_rule import EntryKind, MemoryRule
+
+if TYPE_CHECKING:
+    from shipmate.memory.service import EntryChange
 
 # However long ago a thread was looked through, no more of it than this is.
 MESSAGES = 400
@@ -103,17 +106,18 @@ class Remembering:
 
     def __init__(
         self,
-        service: MemoryService,
+        layout: Layout,
+        # What covers secrets: nothing that it changes is remembered.
+        mask: Callable[[str], str],
         ledger: Ledger,
-        is_tainted: Callable[[Thread], bool],
         # Judges the open calls of a message, and so puts their questions.
-        work: Callable[[Turn], Awaitable[bool]],
+        worker: Worker,
     ) -> None:
         self.question = Remember()
-        self._service = service
+        self._layout = layout
+        self._mask = mask
         self._ledger = ledger
-        self._is_tainted = is_tainted
-        self._work = work
+        self._worker = worker
         # What was found in a run before its course was summed up, until its message is complete.
         self._found: WeakKeyDictionary[Turn, Findings] = WeakKeyDictionary()
 
@@ -167,7 +171,7 @@ class Remembering:
             return False
         entries = [
             RememberedEntry(
-                scope="project" if each.path == self._service.layout.project_memory else "user",
+                scope="project" if each.path == self._layout.project_memory else "user",
                 heading=each.entry.heading,
                 content=each.entry.text,
                 kind=each.entry.kind,
@@ -177,7 +181,7 @@ class Remembering:
         asked = RememberArguments(entries=tuple(entries), date=found[0].entry.date)
         call = chunks.tool_input_available(new_id("call"), REMEMBER, msgspec.to_builtins(asked))
         await turn.commit(call)
-        return not await self._work(turn)
+        return not await self._worker.work(turn)
 
     async def offer(self, turn: Turn) -> None:
         """Offer what a thread holds that is about to be summed up, in a message of its own."""
@@ -186,6 +190,9 @@ class Remembering:
             await (turn.suspend() if await self.asks(turn) else turn.reply("stop"))
 
     async def _distil(self, turn: Turn, rule: MemoryRule, stretch: Sequence[UIMessage]) -> list[EntryChange]:
+        # Most threads leave nothing to remember.
+        from shipmate.memory.service import MemoryService
+
         model = turn.equipment.models.named(turn.model)
         window = turn.window or (await turn.equipment.models.window(turn.model)).tokens
         # What tools brought is left out: nobody said it.
@@ -203,14 +210,14 @@ class Remembering:
         # Where people take turns, nobody can tell whose preference it was.
         is_single = bool(turn.user_id) and thread_id.scope_type not in SHARED
         key = user_key(thread_id.platform, turn.user_id)
-        return await self._service.distil(
+        return await MemoryService(self._layout, mask=self._mask).distil(
             ask,
             transcript,
             rule=rule,
-            user=self._service.layout.user_memory(key) if is_single else None,
+            user=self._layout.user_memory(key) if is_single else None,
             source=turn.thread_id,
             day=find_today(turn.equipment.member),
-            is_tainted=self._is_tainted(turn.thread),
+            is_tainted=self._worker.is_tainted(turn.thread),
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from shipmate.errors import KeeperError, ShipmateError
 from shipmate.orchestrator.feed import HANDED_OVER, FeedEvent, Receipt, Run
 from shipmate.orchestrator.keeper.attached import AttachedKeeper, KeeperGoneError
+from shipmate.orchestrator.keeper.health import EngineHealth
 from shipmate.orchestrator.keeper.listener import Listener
 from shipmate.orchestrator.keeper.port import Keeper
 from shipmate.orchestrator.keeper.socket import Socket
@@ -56,6 +57,10 @@ class Keeping:
         self.taken_up: list[str] = []
 
     @property
+    def lead(self) -> None:
+        """Return nothing: the keeper does what one does for all, and listening has a lock of its own."""
+
+    @property
     def keeps(self) -> bool:
         """Return whether this process is the keeper."""
         return self._local is not None
@@ -69,6 +74,11 @@ class Keeping:
         """Wait until this process has nothing to work on; one that is attached never has."""
         if self._local is not None:
             await self._local.lanes.idle()
+
+    async def health(self) -> EngineHealth:
+        """Return what goes on, as far as this process knows."""
+        await self._current()
+        return EngineHealth(engine="files", running=len(self.runs()))
 
     async def open(self) -> None:
         """Keep, or attach to whoever keeps; from then on stand ready to take over."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from shipmate.orchestrator.feed import FeedEvent, Receipt, Run
+from shipmate.orchestrator.keeper.health import EngineHealth
 from shipmate.store.port import InboxRow
 from shipmate.values.event import IngressEvent
 
@@ -40,4 +42,50 @@ class Keeper(Protocol):
 
     def watch(self, thread_id: str) -> AbstractAsyncContextManager[asyncio.Queue[FeedEvent]]:
         """Follow a thread: a queue that begins with the running message as told so far, then what is live."""
+        ...
+
+
+Lead: TypeAlias = Callable[[str, Callable[[], Awaitable[None]]], None]
+
+
+class ThreadEngine(Keeper, Protocol):
+    """What works the threads of a workspace, as one process takes part in it: the whole of what one must do.
+
+    `receive` stores an event, tells a repeat from a new one and sees that its thread is worked, all at once.
+    From `open` to `close` this process takes part: it may work threads, in their order and each by one
+    process at a time, and it begins tasks by the clock where no other does. `watch` brings what runs tell,
+    wherever they go on.
+    """
+
+    # The threads that were found unfinished.
+    taken_up: list[str]
+
+    @property
+    def lead(self) -> Lead | None:
+        """Return what begins some work, under a name, where no other process does it; one alone has none."""
+        ...
+
+    @property
+    def keeps(self) -> bool:
+        """Return whether this process works threads."""
+        ...
+
+    async def open(self) -> None:
+        """Take part from now on."""
+        ...
+
+    async def close(self, *, finish: bool = False) -> None:
+        """Leave: what acts comes to its end, the rest goes on elsewhere; `finish` works it off first."""
+        ...
+
+    async def idle(self) -> None:
+        """Wait until this process works on nothing."""
+        ...
+
+    def busy(self) -> list[str]:
+        """List the threads that nobody but this process would work."""
+        ...
+
+    async def health(self) -> EngineHealth:
+        """Return who takes part, what waits, and what nobody works; raise when nobody can tell."""
         ...

@@ -93,6 +93,8 @@ def user_row(
         metadata["errand"] = msgspec.to_builtins(event.errand)
     elif isinstance(event, TextEvent) and event.source:
         metadata["sourceTag"] = event.source
+        if event.title:
+            metadata["title"] = event.title
     if event.speaker and (thread.id.scope_type != PRIVATE or "errand" in metadata):
         metadata["speaker"] = event.speaker
     return {"id": user_message_id(event), "role": "user", "metadata": metadata, "parts": parts}
@@ -342,8 +344,15 @@ def is_typed(thread: Thread, run_id: str, answered: str | None) -> bool:
     """Return whether a run was begun by a command that a person typed, or answers what such a one asked."""
     asking = None if answered is None else thread.find(answered)
     runs = {run_id} if asking is None else {run_id, metadata_of(asking).get("runId")}
-    said = (metadata_of(each) for each in reversed(thread.messages) if each["role"] == "user")
-    return any(each.get("runId") in runs and each.get(TYPED) is True for each in said)
+    # A run ends with its course, so what began it stands in the course of what it asked.
+    course = thread.course if asking is None else metadata_of(asking).get("course", 0)
+    for message in reversed(thread.messages):
+        said = metadata_of(message)
+        if message["role"] == "user" and said.get("runId") in runs and said.get(TYPED) is True:
+            return True
+        if said.get("course", course) < course:
+            return False
+    return False
 
 
 def member_of(message: UIMessage | None) -> str | None:

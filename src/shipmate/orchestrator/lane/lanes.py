@@ -81,9 +81,9 @@ class Lanes:
             self._waiting.setdefault(thread_id, {})[row.seq] = _Waiting(row, future)
             self._wake(thread_id)
             if is_new and isinstance(event, TextEvent) and event.steer:
-                self._lanes[thread_id].steer()
+                self.steer(event.thread_id)
             if is_new and asks_to_stop(row):
-                await self._lanes[thread_id].stop()
+                await self.stop(event.thread_id)
         return Receipt(row, is_new, future)
 
     async def knows(self, event: IngressEvent) -> bool | None:
@@ -134,6 +134,11 @@ class Lanes:
     async def queue(self, thread_id: str) -> list[InboxRow]:
         """List what waits or runs in a thread."""
         return await self._store.inbox.open(thread_id)
+
+    def steer(self, thread_id: str) -> None:
+        """Ask the run in flight of a thread to end with its step."""
+        if (lane := self._lanes.get(ThreadId.parse(thread_id))) is not None:
+            lane.steer()
 
     async def stop(self, thread_id: str) -> bool:
         """Stop the run in flight of a thread; tell whether there was one."""
@@ -250,6 +255,21 @@ class Lanes:
 class Sending(Protocol):
     """What sends for a keeper, and ends with it."""
 
+    def follow(self, thread_id: str, rows: Sequence[InboxRow], run_id: str) -> None: ...
+    def wake(self, thread_id: str) -> None: ...
+    async def begin(self) -> None: ...
+    async def rest(self) -> None: ...
+    async def idle(self) -> None: ...
+    async def close(self) -> None: ...
+
+
+class _NoSending:
+    """What sends where there is nothing to send."""
+
+    def follow(self, thread_id: str, rows: Sequence[InboxRow], run_id: str) -> None: ...
+    def wake(self, thread_id: str) -> None: ...
+    async def begin(self) -> None: ...
+    async def rest(self) -> None: ...
     async def idle(self) -> None: ...
     async def close(self) -> None: ...
 
@@ -277,7 +297,7 @@ class LocalKeeper:
     ) -> None:
         self.lanes = lanes
         self.feed = feed
-        self._sending = sending
+        self.sending: Sending = sending or _NoSending()
         self._make_timing = make_timing
         self._keeps_time = keeps_time
         # Made when it is needed: most commands begin no task.
@@ -288,9 +308,20 @@ class LocalKeeper:
     async def resume(self) -> list[str]:
         """Take up what a process left unfinished, and begin what the clock brings; list the threads."""
         unfinished = await self.lanes.resume()
-        if self._keeps_time and (timing := self._time()) is not None:
-            timing.begin()
+        if self._keeps_time:
+            self.keep_time()
         return unfinished
+
+    def keep_time(self) -> None:
+        """Begin what the clock brings."""
+        if (timing := self._time()) is not None:
+            timing.begin()
+
+    async def rest_time(self) -> None:
+        """Begin nothing more by the clock: another process does."""
+        if self._timing is not None:
+            await self._timing.close()
+            self._timing = None
 
     def _time(self) -> Timing | None:
         if self._timing is None and self._make_timing is not None:
@@ -302,16 +333,14 @@ class LocalKeeper:
         await self.lanes.idle()
         if self._timing is not None:
             await self._timing.idle()
-        if self._sending is not None:
-            await self._sending.idle()
+        await self.sending.idle()
 
     async def close(self) -> None:
         """Leave all runs and sends where they are for the next keeper."""
         if self._timing is not None:
             await self._timing.close()
         await self.lanes.close()
-        if self._sending is not None:
-            await self._sending.close()
+        await self.sending.close()
 
     async def receive(self, event: IngressEvent) -> Receipt:
         if not isinstance(event, TextEvent) or event.source is None or (timing := self._time()) is None:

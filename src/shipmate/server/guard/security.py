@@ -27,9 +27,9 @@ SLASH = "\0"
 CSRF_HEADER = "x-shipmate-csrf"
 LOGIN = "/api/login"
 SIGN_IN = "/api/oidc/"
-OPEN_PATHS = frozenset({"/healthz", LOGIN, f"{SIGN_IN}start", f"{SIGN_IN}callback"})
+OPEN_PATHS = frozenset({"/healthz", "/readyz", LOGIN, f"{SIGN_IN}start", f"{SIGN_IN}callback"})
 GUARDED_PREFIXES = ("/api/", "/v1/")
-GUARDED_PATHS = frozenset({"/api", "/v1", "/metrics", "/docs", "/openapi.json"})
+GUARDED_PATHS = frozenset({"/api", "/v1", "/mcp", "/metrics", "/docs", "/openapi.json"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 BODY_LIMIT = 1_000_000
 # `useChat` sends the whole conversation with every message, pictures included.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shipmate.server import hook
+from shipmate.server import hook, program_door
 from shipmate.server.routes import (
     audit,
     context,
@@ -21,7 +21,7 @@ from shipmate.server.routes import (
 )
 from shipmate.server.routes.chat import branch, chat, search
 from shipmate.server.routes.consent import approval, permission
-from shipmate.server.routes.crew import enlisting, member, memory
+from shipmate.server.routes.crew import enlisting, member, memory, studio_thread
 from shipmate.server.routes.reach import adapter, outbox, people, shared
 from shipmate.server.routes.schedule import task
 from shipmate.server.routes.team import account_key, sign_in, thread_sharing, users
@@ -45,6 +45,7 @@ ROUTERS = (
     enlisting.router,
     member.router,
     memory.router,
+    studio_thread.router,
     knowledge.router,
     priming.router,
     rehearsal.router,
@@ -62,5 +63,6 @@ ROUTERS = (
     shared.router,
     system.router,
     hook.router,
+    program_door.router,
     system.page_router,
 )

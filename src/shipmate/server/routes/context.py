@@ -20,7 +20,7 @@ from shipmate.context.kept.account import (
     read_account,
     write_account,
 )
-from shipmate.context.kept.kept_file import KeptThread, read_kept
+from shipmate.context.kept.kept_file import KeptThread
 from shipmate.context.request import ContextRequest
 from shipmate.errors import StorageError
 from shipmate.models.to_model import describe_history
@@ -226,7 +226,7 @@ async def read_difference(
 
 async def _read_kept(ship: Ship, thread_id: str) -> KeptThread:
     await ship.requests.flush()
-    return await _read(lambda: read_kept(ship.layout, thread_id))
+    return await _read(lambda: ship.requests.read(thread_id))
 
 
 async def _read(work: Callable[[], Result]) -> Result:

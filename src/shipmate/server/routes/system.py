@@ -10,9 +10,12 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
 from shipmate import __version__
+from shipmate.errors import ShipmateError
+from shipmate.orchestrator.keeper.health import EngineHealth
 from shipmate.server.describe import describe, render
+from shipmate.server.guard.error import ApiError
 from shipmate.server.shape import Answer, Json, tells
-from shipmate.server.site import Site, TheSite
+from shipmate.server.site import Site, TheShip, TheSite
 
 # What this process is in a fleet; a workspace without one has this alone.
 ROLE = "gateway"
@@ -31,6 +34,23 @@ class Health(Answer):
 async def check_health() -> Response:
     """Say that the server lives; asks nobody who they are."""
     return Json(Health())
+
+
+@router.get("/readyz", openapi_extra=tells(Health, is_open=True))
+async def check_readiness(site: TheSite) -> Response:
+    """Say that people can be served: the workspace's store answers. Asks nobody who they are."""
+    try:
+        if site.has_agent():
+            await (await site.ship()).keeper.health()
+    except ShipmateError as error:
+        raise ApiError(503, "not-ready", "The store does not answer.", "Try again soon.") from error
+    return Json(Health())
+
+
+@router.get("/api/fleet", openapi_extra=tells(EngineHealth))
+async def read_fleet(ship: TheShip) -> Response:
+    """Return who takes part in working this workspace, what waits, and what nobody serves."""
+    return Json(await ship.keeper.health())
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})

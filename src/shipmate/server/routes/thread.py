@@ -319,20 +319,15 @@ async def page_of(ship: Ship, thread_id: ThreadId, before: str | None, limit: in
     # The run is asked for first: one that ends meanwhile is read whole by its client's next look.
     running = await run_of(ship, thread_id)
     thread = await ship.threads.read(thread_id)
-    shown = without(thread.messages, running)
-    end = _place_of(shown, before)
-    start = max(0, end - limit)
+    end = len(thread.messages) if before is None else thread.messages.place_of(before)
+    if end is None:
+        raise missing("such message")
+    # One more than is shown: the message of the run may be among them.
+    near = thread.messages[max(0, end - limit - 1) : end]
+    shown = without(near, running)
+    has_more = end > len(near) or len(shown) > limit
     problems = [str(problem) for problem in thread.problems]
-    return _page(info, shown[start:end], running=running, has_more=start > 0, problems=problems)
-
-
-def _place_of(messages: Sequence[UIMessage], before: str | None) -> int:
-    if before is None:
-        return len(messages)
-    for place in range(len(messages) - 1, -1, -1):
-        if messages[place]["id"] == before:
-            return place
-    raise missing("such message")
+    return _page(info, shown[-limit:], running=running, has_more=has_more, problems=problems)
 
 
 def _page(

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from shipmate.server.guard.viewer import choose_seen, viewer
 from shipmate.server.shape import Answer, Json, tells
 from shipmate.server.site import TheShip
-from shipmate.store.allowance import Allowance, SpentBudget
+from shipmate.store.allowance import SpentBudget
 from shipmate.store.tally import Tally, add_up, group_by, name_in, start_of
 from shipmate.values.message import JsonObject
 
@@ -79,7 +79,7 @@ async def read_usage(
         seen = await choose_seen(ship, (name_in(step, "thread") for step in steps))
         steps = [step for step in steps if name_in(step, "thread") in seen]
     is_admin = viewer().has("admin")
-    budget = Allowance(ship.layout).look(ship.crew.loaded.config.budget) if is_admin else []
+    budget = ship.home.allowance.look(ship.crew.loaded.config.budget) if is_admin else []
     return Json(
         UsageView(
             days=[UsedDay(day=name, **_figures(each)) for name, each in group_by(steps, "day").items()],

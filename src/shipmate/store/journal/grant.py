@@ -27,7 +27,9 @@ from shipmate.workspace.layout import Layout
 TICK_NANOSECONDS = 100_000_000
 
 
-class _Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class GrantRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A grant as its file holds it."""
+
     id: str
     created_at: str
     until: str | None
@@ -36,7 +38,7 @@ class _Grant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 log = logging.getLogger(__name__)
-_decoder = msgspec.json.Decoder(_Grant)
+_decoder = msgspec.json.Decoder(GrantRecord)
 
 
 class GrantFiles:
@@ -53,7 +55,9 @@ class GrantFiles:
         path = self._layout.grant(grant_id)
         with refusals(path, self._layout.root), locked(self._disk, self._layout.grants / ".lock"):
             if not exists(self._disk, path):
-                grant = _Grant(id=grant_id, created_at=timestamp(), until=until, revoked_at=None, data=data)
+                grant = GrantRecord(
+                    id=grant_id, created_at=timestamp(), until=until, revoked_at=None, data=data
+                )
                 self._write(grant)
 
     def revoke(self, grant_id: str) -> bool:
@@ -92,7 +96,7 @@ class GrantFiles:
             revoked_at=grant.revoked_at,
         )
 
-    def _read(self, name: str) -> _Grant:
+    def _read(self, name: str) -> GrantRecord:
         path = self._layout.grants / name
         try:
             return _decoder.decode(read_file(self._disk, path))
@@ -102,7 +106,7 @@ class GrantFiles:
                 "Mend it or move it away."
             ) from error
 
-    def _write(self, grant: _Grant) -> None:
+    def _write(self, grant: GrantRecord) -> None:
         data = msgspec.json.format(msgspec.json.encode(grant), indent=2) + b"\n"
         replace_file(self._disk, self._layout.grant(grant.id), data)
         self._watch.forget()

@@ -10,10 +10,24 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TypeAlias
 
-import msgspec
-
+from shipmate.store.journal.inbox_line import (
+    Accept,
+    Ask,
+    FinishLine,
+    HearLine,
+    InboxBegin,
+    Keep,
+    Key,
+    Leave,
+    Line,
+    StopLine,
+    Take,
+    WithdrawLine,
+    apply_to_open,
+    decoder,
+    key_of,
+)
 from shipmate.store.journal.lines import LineFile
 from shipmate.store.journal.outbox import JournalOutbox
 from shipmate.store.port import InboxRow, answered_by
@@ -23,74 +37,6 @@ from shipmate.workspace.disk.disk import Disk
 from shipmate.workspace.layout import Layout
 
 REMEMBERED = timedelta(hours=8)
-
-
-class _Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="do", omit_defaults=True):
-    """One thing that happened to events."""
-
-
-class Accept(_Line, frozen=True, kw_only=True, tag="accept"):
-    seq: int
-    at: str
-    event: IngressEvent
-
-
-class HearLine(_Line, frozen=True, kw_only=True, tag="hear"):
-    """A spoken message has words now, or the reason why it has none."""
-
-    seq: int
-    event: IngressEvent
-
-
-class Take(_Line, frozen=True, kw_only=True, tag="take"):
-    seqs: list[int]
-    run: str
-
-
-class Ask(_Line, frozen=True, kw_only=True, tag="ask"):
-    run: str
-    progress: int
-
-
-class Leave(_Line, frozen=True, kw_only=True, tag="leave"):
-    run: str
-
-
-class StopLine(_Line, frozen=True, kw_only=True, tag="stop"):
-    run: str
-
-
-class WithdrawLine(_Line, frozen=True, kw_only=True, tag="withdraw"):
-    seq: int
-    at: str
-
-
-class FinishLine(_Line, frozen=True, kw_only=True, tag="finish"):
-    seqs: list[int]
-    at: str
-    outcome: Outcome
-
-
-class InboxBegin(_Line, frozen=True, kw_only=True, tag="begin"):
-    """How a file that was written anew begins: with the number the next event gets."""
-
-    next: int
-
-
-class Keep(_Line, frozen=True, kw_only=True, tag="keep"):
-    """One row as it stood when the file was written anew."""
-
-    row: InboxRow
-    progress: int = -1
-    is_counted: bool = False
-    done_at: str = ""
-
-
-Line: TypeAlias = (
-    Accept | HearLine | Take | Ask | Leave | StopLine | WithdrawLine | FinishLine | InboxBegin | Keep
-)
-_decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
-Key: TypeAlias = tuple[str, str, str]
 
 
 class JournalInbox:
@@ -126,7 +72,7 @@ class JournalInbox:
 
     def _read(self) -> None:
         self._clear()
-        has_broken = self._file.load(lambda line: self._apply(_decoder.decode(line)))
+        has_broken = self._file.load(lambda line: self._apply(decoder.decode(line)))
         self._is_loaded = True
         self._forget()
         # A process that was killed after its sync failed left lines that no later sync puts on disk.
@@ -143,7 +89,7 @@ class JournalInbox:
         async with self._accepting:
             self._read_if_needed()
             self._forget()
-            known = self._seqs.get(_key(event))
+            known = self._seqs.get(key_of(event))
             if known is not None:
                 return self._kept[known].row, False
             line = Accept(seq=self._next, at=timestamp(self._clock()), event=event)
@@ -151,10 +97,15 @@ class JournalInbox:
             self._apply(line)
             return self._kept[line.seq].row, True
 
+    async def kept(self) -> list[InboxBegin | Keep]:
+        """Return the number the next event gets, and every row that is remembered."""
+        await self._ensure()
+        return [InboxBegin(next=self._next), *self._kept.values()]
+
     async def find(self, event: IngressEvent) -> InboxRow | None:
         """Return the row of an event of the same key, while it is remembered."""
         await self._ensure()
-        known = self._seqs.get(_key(event))
+        known = self._seqs.get(key_of(event))
         return None if known is None else self._kept[known].row
 
     async def open(self, thread_id: str) -> list[InboxRow]:
@@ -246,7 +197,7 @@ class JournalInbox:
         self._file.append(line, waits=waits)
         self._apply(line)
 
-    def _lines(self) -> list[Line]:
+    def _lines(self) -> Sequence[Line]:
         return [InboxBegin(next=self._next), *self._kept.values()]
 
     def _of_run(self, run_id: str) -> list[int]:
@@ -261,57 +212,31 @@ class JournalInbox:
                 self._put(line)
             case InboxBegin(next=following):
                 self._next = max(self._next, following)
-            case HearLine(seq=seq, event=event):
-                self._change(seq, event=event)
-            case Take(seqs=seqs, run=run):
-                for seq in seqs:
-                    self._change(seq, status="running", run_id=run)
-            case Ask(run=run, progress=progress):
-                for seq in self._of_run(run):
-                    self._count(seq, progress)
-            case Leave(run=run):
-                for seq in self._of_run(run):
-                    self._uncount(seq)
-            case StopLine(run=run):
-                for seq in self._of_run(run):
-                    self._change(seq, is_stopped=True)
-            case WithdrawLine(seq=seq, at=at):
-                self._close(seq, at, status="withdrawn")
-            case FinishLine(seqs=seqs, at=at, outcome=outcome):
-                for seq in seqs:
-                    self._close(seq, at, status="done", outcome=outcome)
+            case HearLine(seq=seq) | WithdrawLine(seq=seq):
+                self._change(line, [seq])
+            case Take(seqs=seqs) | FinishLine(seqs=seqs):
+                self._change(line, seqs)
+            case Ask(run=run) | Leave(run=run) | StopLine(run=run):
+                self._change(line, self._of_run(run))
 
     def _put(self, kept: Keep) -> None:
         row = kept.row
         self._next = max(self._next, row.seq + 1)
         self._kept[row.seq] = kept
-        self._seqs[_key(row.event)] = row.seq
+        self._seqs[key_of(row.event)] = row.seq
         if row.status in ("waiting", "running"):
             self._open[row.seq] = None
         else:
             self._done.append(row.seq)
 
-    def _change(self, seq: int, **values: object) -> None:
-        if seq in self._open:
-            kept = self._kept[seq]
-            self._kept[seq] = msgspec.structs.replace(kept, row=msgspec.structs.replace(kept.row, **values))
-
-    def _close(self, seq: int, at: str, **values: object) -> None:
-        if seq in self._open:
-            self._change(seq, **values)
-            self._kept[seq] = msgspec.structs.replace(self._kept[seq], done_at=at)
-            del self._open[seq]
-            self._done.append(seq)
-
-    def _count(self, seq: int, progress: int) -> None:
-        kept = self._kept[seq]
-        attempts = kept.row.attempts + 1 if kept.progress == progress else 1
-        self._change(seq, attempts=attempts)
-        self._kept[seq] = msgspec.structs.replace(self._kept[seq], progress=progress, is_counted=True)
-
-    def _uncount(self, seq: int) -> None:
-        self._change(seq, attempts=max(0, self._kept[seq].row.attempts - 1))
-        self._kept[seq] = msgspec.structs.replace(self._kept[seq], is_counted=False)
+    def _change(self, line: Line, seqs: Sequence[int]) -> None:
+        for seq in seqs:
+            if seq not in self._open:
+                continue
+            kept = self._kept[seq] = apply_to_open(self._kept[seq], line)
+            if kept.done_at:
+                del self._open[seq]
+                self._done.append(seq)
 
     def _forget(self) -> None:
         """Drop from memory what was finished long ago."""
@@ -319,14 +244,10 @@ class JournalInbox:
         while self._done and self._kept[self._done[0]].done_at < before:
             row = self._kept.pop(self._done.popleft()).row
             # It may have been sent anew since.
-            if self._seqs.get(_key(row.event)) == row.seq:
-                del self._seqs[_key(row.event)]
+            if self._seqs.get(key_of(row.event)) == row.seq:
+                del self._seqs[key_of(row.event)]
 
 
 def _stands_alone(kept: Keep) -> bool:
     """Return whether no thread tells what became of a row."""
     return kept.row.outcome is None or kept.row.outcome.message_id is None
-
-
-def _key(event: IngressEvent) -> Key:
-    return event.thread_id, event.platform, event.message_id

@@ -16,7 +16,20 @@ from itertools import islice
 import msgspec
 
 from shipmate.store.journal.lines import LineFile
-from shipmate.store.journal.outbox_line import Close, Intend, Line, OutboxBegin, Revise, Send, Show, decoder
+from shipmate.store.journal.outbox_line import (
+    Change,
+    Close,
+    Intend,
+    Line,
+    OutboxBegin,
+    Revise,
+    Send,
+    Show,
+    apply_to_send,
+    decoder,
+    key_of_send,
+    lasts_long,
+)
 from shipmate.store.port import OutboxRow, SendStatus
 from shipmate.values.event import EgressMessage
 from shipmate.values.message import timestamp
@@ -27,10 +40,7 @@ from shipmate.workspace.layout import Layout
 # How long it is kept what became of a send; longer for questions, and for what somebody should look at.
 REMEMBERED = timedelta(days=1)
 LASTING_REMEMBERED = timedelta(days=30)
-# How much of the words is kept once they are out: the thread has them.
-SENT_LENGTH = 200
 UNCERTAIN = "the process ended while sending"
-CLOSED = ("sent", "uncertain", "failed", "dropped")
 
 
 class JournalOutbox:
@@ -89,6 +99,11 @@ class JournalOutbox:
         self._is_loaded = False
         return [send.row for send in self._sends.values()]
 
+    async def kept(self) -> list[OutboxBegin | Intend]:
+        """Return the number the next send gets, and every send that is remembered."""
+        await self._ensure()
+        return [OutboxBegin(next=self._next), *self._sends.values()]
+
     async def intend(self, run_id: str, answered: str, messages: Sequence[EgressMessage]) -> None:
         """Note what an answer sends, once; what was shown of it as a preview becomes the whole."""
         async with self._intending:
@@ -96,7 +111,7 @@ class JournalOutbox:
             new: list[Line] = []
             whole: list[Line] = []
             for place, message in enumerate(messages):
-                key = _key(answered, message, place)
+                key = key_of_send(answered, message, place)
                 known = self._keys.get(key)
                 if known is None:
                     new.append(self._intent(key, run_id, answered, message, len(new)))
@@ -110,7 +125,7 @@ class JournalOutbox:
         """Begin to send a preview, durably, or return the one that was; None once the whole is known."""
         async with self._intending:
             await self._ensure()
-            known = self._keys.get(key := _key(answered, message, 0))
+            known = self._keys.get(key := key_of_send(answered, message, 0))
             if known is None:
                 intent = self._intent(key, run_id, answered, message, 0, is_preview=True)
                 await self._write(intent, Send(id=intent.row.id, at=timestamp(self._clock())))
@@ -260,17 +275,8 @@ class JournalOutbox:
                 self._next = max(self._next, following)
             case Intend():
                 self._put(line)
-            case Revise(id=send_id, message=message):
-                self._note_whole(send_id, message)
-            case Send(id=send_id, at=at):
-                row = send.row if (send := self._sends.get(send_id)) else None
-                self._change(
-                    send_id, status="sending", attempts=row.attempts + 1 if row else 1, begun_at=at or None
-                )
-            case Show(id=send_id):
-                self._note_shown(send_id, line)
-            case Close(id=send_id):
-                self._note_closed(send_id, line)
+            case Revise() | Send() | Show() | Close():
+                self._change(line)
 
     def _put(self, line: Intend) -> None:
         row = line.row
@@ -283,61 +289,15 @@ class JournalOutbox:
             self._forget_later(row)
         self._note_open(row)
 
-    def _note_whole(self, send_id: int, message: EgressMessage) -> None:
-        if send := self._sends.get(send_id):
-            # A preview that is on its way may be there besides, unless it is told what became of it.
-            has_stray = send.row.status == "sending" and send.row.receipt is None
-            self._change(
-                send_id,
-                message=message,
-                is_preview=False,
-                status="waiting",
-                has_stray=has_stray or send.row.has_stray,
-            )
-
-    def _note_shown(self, send_id: int, line: Show) -> None:
-        if send := self._sends.get(send_id):
-            # The whole may be known by now, and waits.
-            status = "shown" if send.row.is_preview else "waiting"
-            has_stray = line.receipt is None and line.error is not None
-            self._change(
-                send_id,
-                receipt=line.receipt,
-                status=status,
-                error=line.error,
-                has_stray=has_stray,
-                is_gone=line.is_gone or send.row.is_gone,
-            )
-
-    def _note_closed(self, send_id: int, line: Close) -> None:
-        send = self._sends.get(send_id)
-        if send is None:
-            return
-        self._change(
-            send_id,
-            status=line.status,
-            receipt=line.receipt or send.row.receipt,
-            error=line.error,
-            is_wanted=line.is_wanted or send.row.is_wanted,
-        )
-        row = self._sends[send_id].row
-        if line.status == "sent" and not is_question(row) and len(row.message.text or "") > SENT_LENGTH:
-            text = f"{(row.message.text or '')[:SENT_LENGTH]}…"
-            self._change(send_id, message=msgspec.structs.replace(row.message, text=text))
-        if line.status in CLOSED and not send.closed_at:
-            self._sends[send_id] = msgspec.structs.replace(self._sends[send_id], closed_at=line.at)
-            self._forget_later(row)
-
     def _forget_later(self, row: OutboxRow) -> None:
-        # What closed a question is known for longer than the question, or it would be closed once more.
-        lasts = is_question(row) or "closes" in row.message.extra or row.status in ("uncertain", "failed")
-        (self._lasting if lasts else self._closed).append(row.id)
+        (self._lasting if lasts_long(row) else self._closed).append(row.id)
 
-    def _change(self, send_id: int, **values: object) -> None:
-        if send := self._sends.get(send_id):
-            row = msgspec.structs.replace(send.row, **values)
-            self._sends[send_id] = msgspec.structs.replace(send, row=row)
-            self._note_open(row)
+    def _change(self, line: Change) -> None:
+        if known := self._sends.get(line.id):
+            send = self._sends[line.id] = apply_to_send(known, line)
+            self._note_open(send.row)
+            if send.closed_at and not known.closed_at:
+                self._forget_later(send.row)
 
     def _note_open(self, row: OutboxRow) -> None:
         thread_id = row.message.thread_id
@@ -369,13 +329,3 @@ class JournalOutbox:
         self._runs[row.run_id] -= 1
         if not self._runs[row.run_id]:
             del self._runs[row.run_id]
-
-
-def is_question(row: OutboxRow) -> bool:
-    """Return whether a send asks for a decision."""
-    return "approval" in row.message.extra
-
-
-def _key(answered: str, message: EgressMessage, place: int) -> str:
-    """Name a send by what it answers and its place in the answer, so that the same one is intended once."""
-    return f"{answered} {message.extra.get('name', place)}"

@@ -7,7 +7,7 @@ again after a crash is signed anew: its last line holds.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -22,14 +22,16 @@ from shipmate.workspace.layout import Layout
 HELD = 8_000_000
 
 
-class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
+class SidecarLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What stands beside a message: its context, or what was signed in one step."""
+
     id: str
     context: str = ""
     step: int = 0
     signatures: tuple[JsonObject, ...] = ()
 
 
-_decoder = msgspec.json.Decoder(_Line)
+_decoder = msgspec.json.Decoder(SidecarLine)
 # A file's inode and size, and what it said then.
 _Known: TypeAlias = tuple[tuple[int, int], Mapping[str, Sidecar]]
 
@@ -53,7 +55,7 @@ class SidecarFiles:
             state = status.st_ino, status.st_size
             known = self._let_go(thread_id)
             if known is None or known[0] != state:
-                known = state, _join(read_file(self._disk, path))
+                known = state, join_sidecars(read_file(self._disk, path).splitlines())
         self._hold(thread_id, known)
         return known[1]
 
@@ -70,13 +72,13 @@ class SidecarFiles:
 
     def add_context(self, thread_id: ThreadId, message_id: str, context: str) -> None:
         """Put on disk what a message came with."""
-        self._append(thread_id, _Line(message_id, context=context))
+        self._append(thread_id, SidecarLine(message_id, context=context))
 
     def add_signatures(
         self, thread_id: ThreadId, message_id: str, step: int, signatures: list[JsonObject]
     ) -> None:
         """Put on disk what a model signed in a step."""
-        self._append(thread_id, _Line(message_id, step=step, signatures=tuple(signatures)))
+        self._append(thread_id, SidecarLine(message_id, step=step, signatures=tuple(signatures)))
 
     def copy(self, source: ThreadId, target: ThreadId, message_ids: Collection[str]) -> None:
         """Put what stands beside some messages of a thread beside their copies in another."""
@@ -87,7 +89,9 @@ class SidecarFiles:
             lines = [
                 raw
                 for raw in read_file(self._disk, path).splitlines(keepends=True)
-                if raw.endswith(b"\n") and (line := _decode(raw)) is not None and line.id in message_ids
+                if raw.endswith(b"\n")
+                and (line := decode_sidecar(raw)) is not None
+                and line.id in message_ids
             ]
         with refusals(place, self._layout.root):
             if lines:
@@ -101,17 +105,18 @@ class SidecarFiles:
             if exists(self._disk, path):
                 remove_file(self._disk, path)
 
-    def _append(self, thread_id: ThreadId, line: _Line) -> None:
+    def _append(self, thread_id: ThreadId, line: SidecarLine) -> None:
         path = self._layout.sidecar(thread_id)
         with refusals(path, self._layout.root):
             append_to(self._disk, path, msgspec.json.encode(line) + b"\n")
 
 
-def _join(data: bytes) -> Mapping[str, Sidecar]:
+def join_sidecars(lines: Iterable[bytes]) -> Mapping[str, Sidecar]:
+    """Return what lines say of messages, by message id."""
     contexts: dict[str, str] = {}
     steps: dict[str, dict[int, tuple[JsonObject, ...]]] = {}
-    for raw in data.splitlines():
-        line = _decode(raw)
+    for raw in lines:
+        line = decode_sidecar(raw)
         if line is None:
             continue
         signed = steps.setdefault(line.id, {})
@@ -128,7 +133,7 @@ def _join(data: bytes) -> Mapping[str, Sidecar]:
     }
 
 
-def _decode(line: bytes) -> _Line | None:
+def decode_sidecar(line: bytes) -> SidecarLine | None:
     """Read a line; one that cannot be read is as good as none: the model is asked without it."""
     try:
         return _decoder.decode(line)

@@ -9,18 +9,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from errno import ENOENT
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
 from shipmate.errors import StorageError
-from shipmate.store.migration import read_migrations
+from shipmate.store.migration import read_migrations, read_statements
 from shipmate.values.message import timestamp
 from shipmate.workspace.disk.disk import DISK, locked, make_folder, move_file, opened, stat_of
 from shipmate.workspace.layout import Layout
@@ -28,7 +26,6 @@ from shipmate.workspace.layout import Layout
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 Carry = Callable[[sqlite3.Connection], None]
-MARK = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 PACKAGE = "shipmate.store.sqlite"
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 # What belongs to a database beside its file.
@@ -307,9 +304,6 @@ def _boot_id() -> str:
         return ""
 
 
-@cache
 def statements(name: str) -> dict[str, str]:
     """Read the named statements of one .sql file."""
-    text = (files(PACKAGE) / "sql" / f"{name}.sql").read_text("utf-8")
-    _, *pieces = MARK.split(text)
-    return {key: text.strip() for key, text in zip(pieces[::2], pieces[1::2], strict=True)}
+    return read_statements(PACKAGE, name)

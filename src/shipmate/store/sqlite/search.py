@@ -70,12 +70,15 @@ class SearchTable:
             self._database.run(self._sql["drop_row"], {"row": known["row"]})
             self._database.run(self._sql["forget"], key)
 
-    def find(self, query: str, limit: int = 50, viewer: str | None = None) -> list[SearchHit]:
-        """Find messages that have all words of a query, those that were indexed last first."""
+    def find(
+        self, query: str, limit: int = 50, viewer: str | None = None, within: str = ""
+    ) -> list[SearchHit]:
+        """Find messages that have all words of a query, in all threads or in one, the last indexed first."""
         match = match_expression(query)
         if not match:
             return []
-        rows = self._database.rows(self._sql["find"], {"match": match, "limit": limit, "viewer": viewer})
+        values = {"match": match, "limit": limit, "viewer": viewer, "within": within}
+        rows = self._database.rows(self._sql["find"], values)
         return [SearchHit(**{key: row[key] for key in SearchHit.__struct_fields__}) for row in rows]
 
     def drop(self, thread_id: str) -> None:
@@ -92,12 +95,12 @@ class SearchTable:
 def tokens(text: str) -> list[str]:
     """Cut a text into words, and CJK runs into overlapping pairs ending in the last character alone."""
     found: list[str] = []
-    for run, word in _find_tokens(text.lower()):
+    for run, word in find_tokens(text.lower()):
         found += [run[place : place + 2] for place in range(len(run))] if run else [word]
     return found
 
 
-def _find_tokens(text: str) -> list[tuple[str, str]]:
+def find_tokens(text: str) -> list[tuple[str, str]]:
     """List the CJK runs and the words of a text, one of each pair empty."""
     return re.findall(PLAIN_WORD if text.isascii() or max(text) < FIRST_CJK else TOKEN, text)
 
@@ -105,7 +108,7 @@ def _find_tokens(text: str) -> list[tuple[str, str]]:
 def match_expression(query: str) -> str:
     """Turn a person's words into an FTS5 expression: every word must occur, CJK runs as substrings."""
     terms: list[str] = []
-    for run, word in _find_tokens(query.lower()):
+    for run, word in find_tokens(query.lower()):
         if word:
             terms.append(f'"{word}"*')
         elif len(run) == 1:

@@ -68,7 +68,7 @@ class ThreadTable:
         last_at, mark, thread_id = (before or "").partition(" ")
         values = {
             "query": query,
-            "like": f"%{_escape(query)}%",
+            "like": f"%{escape_like(query)}%",
             "archived": archived,
             "binned": binned,
             "last_at": last_at or None,
@@ -99,7 +99,8 @@ class ThreadTable:
         self._database.run(self._sql["clear"])
 
 
-def _escape(query: str) -> str:
+def escape_like(query: str) -> str:
+    """Return words as a pattern that they alone match."""
     return query.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from shipmate.context.profile import choose_profile
 from shipmate.context.section import tell_time
 from shipmate.errors import ToolError, UserError
-from shipmate.memory.memory_entry import HEADING_LIMIT, EntryKind, MemoryEntry, tame
 from shipmate.memory.reader import user_key
-from shipmate.memory.service import EntryChange, MemoryService, make_slug
 from shipmate.tools.file.diff import unified
 from shipmate.tools.file.target import check_target
 from shipmate.tools.text import clean
@@ -23,6 +21,10 @@ from shipmate.values.reveal import reveal
 from shipmate.values.thread_id import ThreadId
 from shipmate.workspace.load import load_config
 from shipmate.workspace.member import Member
+from shipmate.workspace.settings.memory_rule import EntryKind
+
+if TYPE_CHECKING:
+    from shipmate.memory.service import EntryChange
 
 
 class MemoryUpsertArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,6 +59,9 @@ class MemoryUpsert(Tool[MemoryUpsertArguments]):
 
 def picture_changes(changes: Sequence[EntryChange], context: ToolContext) -> Picture:
     """Return the diff of what would be remembered, and how the entries stand that it replaces."""
+    # Most runs remember nothing.
+    from shipmate.memory.service import MemoryService
+
     service = MemoryService(context.layout)
     try:
         made = service.plan(changes)
@@ -68,6 +73,8 @@ def picture_changes(changes: Sequence[EntryChange], context: ToolContext) -> Pic
 
 def write_changes(changes: Sequence[EntryChange], context: ToolContext) -> None:
     """Write entries that a person agreed to, unless they stand otherwise by now."""
+    from shipmate.memory.service import MemoryService
+
     try:
         MemoryService(context.layout).write(changes, lambda state: check_target(context, state))
     except UserError as error:
@@ -76,16 +83,21 @@ def write_changes(changes: Sequence[EntryChange], context: ToolContext) -> None:
 
 def check_changes(changes: Sequence[EntryChange], context: ToolContext) -> None:
     """Refuse secrets, paths of the machine and private data of others, whatever a model was told."""
+    from shipmate.memory.service import MemoryService
+
     service = MemoryService(context.layout, mask=load_config(context.layout).mask)
     for each in changes:
         if why := service.refuse(each, context.member.config.memory):
-            raise ToolError(f"{each.entry.heading[:HEADING_LIMIT]}: {why}. Nothing was written.")
+            raise ToolError(f"{each.entry.heading}: {why}. Nothing was written.")
 
 
 def make_change(
     path: Path, heading: str, content: str, context: ToolContext, *, kind: EntryKind, day: str
 ) -> EntryChange:
     """Make an entry of what a model wrote, with the thread it comes from."""
+    from shipmate.memory.memory_entry import HEADING_LIMIT, MemoryEntry, tame
+    from shipmate.memory.service import EntryChange
+
     try:
         heading = " ".join(clean(heading).strip(" \t\n#").split())
         text = "\n".join(tame(clean(content)))
@@ -120,6 +132,8 @@ def find_today(member: Member) -> date:
 
 
 def _plan(arguments: MemoryUpsertArguments, context: ToolContext) -> list[EntryChange]:
+    from shipmate.memory.service import MemoryService, make_slug
+
     own = context.member.own
     today = find_today(context.member)
     match arguments.scope:

@@ -102,6 +102,9 @@ def forms_member(parts: Sequence[str]) -> bool:
     if names[0] == "agents" and names[2:3] in (["workspace"], ["config.json"]):
         # ZyHive keeps each of its agents in such a folder.
         return names[2] == "config.json" or forms_member(parts[3:])
+    if names == ["network", "relations.md"]:
+        # Where ZyHive moved it; it says whom a member may ask.
+        return True
     return names[0] in FORMING_FOLDERS or (len(names) == 1 and names[0] in FORMING_FILES)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
 from shipmate.workspace.settings.config_section import ConfigSection
+
+EntryKind: TypeAlias = Literal["fact", "preference", "decision"]
+KINDS: tuple[EntryKind, ...] = ("fact", "preference", "decision")
 
 
 class MemoryRule(ConfigSection, frozen=True, kw_only=True):
@@ -18,7 +21,7 @@ class MemoryRule(ConfigSection, frozen=True, kw_only=True):
         Meta(description="so many turns of a thread are looked through for what lasts; 0 never"),
     ] = None
     keep: Annotated[
-        tuple[Literal["fact", "preference", "decision"], ...] | None,
+        tuple[EntryKind, ...] | None,
         Meta(description="what is looked for; all three when not set"),
     ] = None
     avoid: Annotated[

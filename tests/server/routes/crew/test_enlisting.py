@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,21 @@ async def test_a_member_comes_is_changed_and_goes(served: Served, tmp_path: Path
     assert "ask_member" in ship.equip("captain").toolset
     changed = await served.client.patch("/api/members/nina", json={"name": "Nina II", "colour": "#3366cc"})
     assert (changed.json()["name"], changed.json()["colour"]) == ("Nina II", "#3366cc")
+    # Its own model and mode stand beside what its files say; nothing lifts the workspace's.
+    (tmp_path / "members/nina/Agent.md").write_text("---\npermissions: {deny: [exec]}\n---\n# Nina\n")
+    wish = {"model": "anthropic:m", "mode": "yolo"}
+    other = (await served.client.patch("/api/members/nina", json=wish)).json()
+    assert (other["model"], other["ownMode"], other["mode"]) == ("anthropic:m", "yolo", "ask")
+    other = (await served.client.patch("/api/members/nina", json={"mode": "read-only"})).json()
+    assert (other["ownMode"], other["mode"]) == ("read-only", "read-only")
+    stated = json.loads((tmp_path / "members/nina/member.json").read_text())
+    assert stated["permissions"] == {"deny": ["exec"], "mode": "read-only"}
+    other = (await served.client.patch("/api/members/nina", json={"model": "", "mode": ""})).json()
+    assert (other["model"], other["ownMode"], other["mode"]) == (None, None, "ask")
+    assert (await served.client.patch("/api/members/nina", json={"mode": "any"})).status_code == 400
+    for body in ({"model": "anthropic:m"}, {"mode": "ask"}):
+        refused = await served.client.patch("/api/members/captain", json=body)
+        assert (refused.status_code, "ship.json" in refused.text) == (400, True)
     # The captain's name holds at once, though it stands in ship.json.
     assert (await served.client.patch("/api/members/captain", json={"name": "Ann"})).json()["name"] == "Ann"
     members = (await served.client.get("/api/session")).json()["members"]

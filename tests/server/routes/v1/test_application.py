@@ -33,7 +33,7 @@ def shown(script: ScriptedModel) -> list[tuple[str, str]]:
 
 async def read(served: Served, thread_id: str) -> list[UIMessage]:
     ship = await served.ship()
-    return (await ship.threads.read(ThreadId.parse(thread_id))).messages
+    return list((await ship.threads.read(ThreadId.parse(thread_id))).messages)
 
 
 async def test_w5_the_history_of_the_request_is_what_the_model_sees(

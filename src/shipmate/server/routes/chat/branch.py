@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fastapi import APIRouter
 from starlette.responses import Response
 
@@ -68,7 +70,7 @@ def _first_line(text: str) -> str:
     return next((line.strip()[:TITLE_LIMIT] for line in text.splitlines() if line.strip()), "")
 
 
-def copy_before(messages: list[UIMessage], message_id: str, thread_id: str) -> list[UIMessage]:
+def copy_before(messages: Sequence[UIMessage], message_id: str, thread_id: str) -> list[UIMessage]:
     """Copy the messages before one, as rows of a new thread; nothing in the copy waits or runs."""
     rows: list[UIMessage] = []
     for message in messages:

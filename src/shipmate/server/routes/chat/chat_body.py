@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -151,7 +152,7 @@ def decided_reply_event(thread_id: str, decision: ClientDecision) -> ApprovalRep
     return msgspec.structs.replace(event, message_id=f"{word}-{decision.approval_id}")
 
 
-def waiting_approvals(messages: list[UIMessage]) -> dict[str, str]:
+def waiting_approvals(messages: Sequence[UIMessage]) -> dict[str, str]:
     """Map the approvals that wait in a thread to the messages they are in."""
     return {
         part["approval"]["id"]: message["id"]

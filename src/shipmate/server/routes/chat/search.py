@@ -1,12 +1,14 @@
-"""Find messages by their words."""
+"""Find messages by their words, and lines of memory and scripts."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from shipmate.priming.workspace_search import search_files
 from shipmate.server.guard.viewer import viewer
 from shipmate.server.shape import Answer, Json, Slot, tells
 from shipmate.server.site import TheShip
@@ -27,15 +29,25 @@ class HitView(Answer):
     at: str
 
 
+class FileHitView(Answer):
+    """A found line of memory or of a script; the path of a script is its ref."""
+
+    kind: str
+    path: str
+    line: int
+    snippet: str
+
+
 class HitList(Answer):
-    """Found messages."""
+    """Found messages, and lines of memory and scripts."""
 
     hits: list[HitView]
+    files: list[FileHitView]
 
 
 @router.get("/api/search", openapi_extra=tells(HitList))
 async def search(ship: TheShip, query: Slot, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Response:
-    """Find messages by their words."""
+    """Find messages by their words; who may see all finds lines of memory and scripts too."""
     hits = await ship.store.search.find(query, limit, viewer().filter)
     titles = {hit.thread_id: "" for hit in hits}
     for thread_id in titles:
@@ -52,7 +64,15 @@ async def search(ship: TheShip, query: Slot, limit: Annotated[int, Query(ge=1, l
         )
         for hit in hits
     ]
-    return Json(HitList(hits=found))
+    may_all = viewer().has("admin")
+    lines = (
+        await run_in_threadpool(search_files, ship.layout, ship.crew.list(), query, limit) if may_all else []
+    )
+    files = [
+        FileHitView(kind=each.kind, path=each.path, line=each.line, snippet=_snippet(each.text, query))
+        for each in lines
+    ]
+    return Json(HitList(hits=found, files=files))
 
 
 def _snippet(text: str, query: str) -> str:

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import StringConstraints
 from starlette.responses import Response
 
-from shipmate.crew.enlisting import dismiss, enlist, paint, rename, set_variable
+from shipmate.crew.enlisting import choose_model, dismiss, enlist, limit, paint, rename, set_variable
 from shipmate.crew.roster import Roster
 from shipmate.server.guard.error import hide_root
 from shipmate.server.port import Ship
@@ -36,10 +36,12 @@ class NewMember(Shape):
 
 
 class MemberChange(Shape):
-    """What a member is called, and its colour; what is left out stays."""
+    """What a member is called, its colour, model and mode; what is left out stays, "" is the workspace's."""
 
     name: Slot | None = None
     colour: Slot | None = None
+    model: Slot | None = None
+    mode: Mode | Literal[""] | None = None
 
 
 class NewVariable(Shape):
@@ -66,6 +68,8 @@ class MemberDetail(MemberView):
     model: str | None
     # What holds for it: never more than the workspace allows.
     mode: Mode
+    # What it states itself; the workspace's, where it states none.
+    own_mode: Mode | None
     # All of them, where it states none.
     tools: list[str] | None
     variables: list[str]
@@ -145,12 +149,16 @@ async def add_member(site: TheSite, ship: TheShip, body: NewMember) -> Response:
 
 @router.patch("/api/members/{member_id}", openapi_extra=tells(MemberDetail))
 async def change_member(ship: TheShip, member_id: str, body: MemberChange) -> Response:
-    """Call a member by another name, or give it another colour; its id and its threads stay."""
+    """Call a member by another name, or give it another colour, model or mode; its id and threads stay."""
     member = ship.crew.find(member_id)
     if body.name is not None:
         rename(ship.crew, member, body.name)
     if body.colour is not None:
         paint(ship.crew, member, body.colour)
+    if body.model is not None:
+        choose_model(ship.crew, member, body.model.strip())
+    if body.mode is not None:
+        limit(ship.crew, member, body.mode)
     return Json(_detail(ship.crew.find(member_id)))
 
 
@@ -199,8 +207,12 @@ def _set(ship: Ship, member_id: str, name: str, value: str | None) -> Response:
 
 
 def _detail(member: Member) -> MemberDetail:
-    seen, llm = describe_member(member), member.config.llm
-    model = None if member.settings.model is None else ":".join(filter(None, (llm.provider, llm.model)))
+    seen, llm, own = describe_member(member), member.config.llm, member.permissions
+    stated = member.settings.model
+    model = None if stated is None else ":".join(filter(None, (llm.provider, llm.model)))
+    if member.is_program:
+        # What its program takes, and no provider of ours.
+        model = stated if isinstance(stated, str) else None
     return MemberDetail(
         id=seen.id,
         name=seen.name,
@@ -209,6 +221,7 @@ def _detail(member: Member) -> MemberDetail:
         colour=seen.colour,
         model=None if model is None else reveal_prose(model),
         mode=member.config.permissions.mode,
+        own_mode=own.mode if own is not None and "mode" in (member.settings.permissions or {}) else None,
         tools=None if member.tools is None else list(map(reveal_prose, member.tools)),
         variables=sorted(map(reveal_prose, member.config.env)),
     )

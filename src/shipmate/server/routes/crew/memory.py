@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from shipmate.errors import PathError
-from shipmate.memory.memory_entry import EntryKind, read_memory
+from shipmate.memory.memory_entry import read_memory
 from shipmate.memory.service import MemoryService
 from shipmate.server.revision import Document, list_revisions, read_document, remove_document, write_document
 from shipmate.server.routes.crew.member import (
@@ -23,6 +23,7 @@ from shipmate.server.site import TheShip
 from shipmate.values.reveal import reveal_prose
 from shipmate.workspace.disk.disk import DISK, locked
 from shipmate.workspace.layout import Layout
+from shipmate.workspace.settings.memory_rule import EntryKind
 
 router = APIRouter(tags=["memory"])
 

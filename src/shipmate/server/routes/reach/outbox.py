@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
-from shipmate.delivery.settling import find, is_open, look, settle
+from shipmate.delivery.settling import find, is_open, settle
 from shipmate.server.guard.viewer import viewer
 from shipmate.server.port import Ship
 from shipmate.server.shape import Answer, Json, empty, tells
@@ -49,7 +49,7 @@ class SendList(Answer):
 @router.get("/api/outbox", openapi_extra=tells(SendList))
 async def read_outbox(ship: TheShip) -> Response:
     """List what was not sent to platforms yet, or may not have arrived."""
-    rows = [row for row in await asyncio.to_thread(look, ship.layout) if is_open(row)]
+    rows = [row for row in await asyncio.to_thread(ship.home.sends) if is_open(row)]
     return Json(SendList(sends=[_show(row) for row in rows[-ROW_LIMIT:]]))
 
 
@@ -66,7 +66,7 @@ async def drop_send(ship: TheShip, send_id: SendId) -> Response:
 
 
 async def _settle(ship: Ship, send_id: int, name: str) -> Response:
-    row = await asyncio.to_thread(find, ship.layout, send_id)
+    row = find(await asyncio.to_thread(ship.home.sends), send_id)
     await settle(ship.keeper.receive, row, name, PLATFORM, viewer().speaker)
     return empty()
 

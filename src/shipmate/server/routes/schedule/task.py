@@ -20,7 +20,6 @@ from shipmate.server.revision import remove_document, write_document
 from shipmate.server.shape import Answer, Json, Shape, Slot, empty, tells
 from shipmate.server.site import TheShip
 from shipmate.store.journal.occurrence import JournalOccurrences, Occurrence, TaskRecord
-from shipmate.workspace.disk.disk import DISK
 from shipmate.workspace.disk.earlier_text import version_of
 
 router = APIRouter(tags=["tasks"])
@@ -151,7 +150,7 @@ def _read(ship: Ship, task_id: str, text: str) -> TaskFile:
 
 
 def _journal(ship: Ship) -> JournalOccurrences:
-    return JournalOccurrences(ship.layout, DISK)
+    return JournalOccurrences(ship.layout, ship.home.papers)
 
 
 def _record(ship: Ship, task_id: str) -> TaskRecord | None:

@@ -17,7 +17,7 @@ ON CONFLICT (thread_id, message_id) DO UPDATE SET row = excluded.row;
 
 -- name: find
 SELECT thread_id, message_id, role, at, text FROM search
-WHERE search MATCH :match AND (:viewer IS NULL OR thread_id IN (
+WHERE search MATCH :match AND (:within = '' OR thread_id = :within) AND (:viewer IS NULL OR thread_id IN (
     SELECT thread_id FROM thread WHERE json_extract(CAST(settings AS TEXT), '$.owner') = :viewer
     OR EXISTS (SELECT 1 FROM json_each(CAST(settings AS TEXT), '$.sharedWith') WHERE value = :viewer)))
 ORDER BY rowid DESC LIMIT :limit;

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import signal
 import stat
+import subprocess
 import threading
 import weakref
 from collections.abc import Iterable, Sequence
@@ -62,6 +63,7 @@ class Bubblewrap:
         workspace = str(self._layout.root)
         options = [
             "--unshare-all",
+            *(_drop_root(self._program) if room.holds_program and os.geteuid() == 0 else ()),
             *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
             *_system(self._layout.root),
             *_open_workspace(workspace, room),
@@ -111,6 +113,15 @@ class Bubblewrap:
             for config in list_settings(folder):
                 covers += _cover_config(config, room, len(covers))
         return covers
+
+
+@cache
+def _drop_root(program: Path) -> Sequence[str]:
+    """Return what makes root an ordinary user: root cannot open a second sandbox inside the first."""
+    words = ("--unshare-user", "--uid", "1000", "--gid", "1000")
+    tried = [str(program), *words, "--ro-bind", "/", "/", "true"]
+    done = subprocess.run(tried, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=30)
+    return words if done.returncode == 0 else ()
 
 
 def _open_workspace(workspace: str, room: Room) -> list[str]:

@@ -19,6 +19,8 @@ from shipmate.tools.exec.sandbox.removal import do_later
 
 # The letters of different shells for the same limit.
 PROCESS_LIMIT = "ulimit -u {count} 2>/dev/null || ulimit -p {count} 2>/dev/null || exit 125"
+# How a shell makes way for what it was given.
+SHELL, RUN = ["/bin/sh", "-c"], 'exec "$@"'
 BLOCK_BYTES = 512
 PROCESSES = Path("/proc")
 # Taken for the number that run already where it cannot be counted.
@@ -280,7 +282,11 @@ class Limiter:
             lines.append(PROCESS_LIMIT.format(count=count_processes() + limits.processes))
         # A limit that is lower already stays.
         quiet = [line if "exit 125" in line else f"{line} 2>/dev/null" for line in lines]
-        return ["/bin/sh", "-c", "; ".join([*quiet, 'exec "$@"']), "sh", *command]
+        script, words = RUN, command
+        if list(command[:2]) == SHELL and command[2].endswith(RUN) and command[3] == "sh":
+            # What confines it begins with such a shell too; one is enough, and starts sooner.
+            script, words = command[2], command[4:]
+        return [*SHELL, "; ".join([*quiet, script]), "sh", *words]
 
     def end(self, name: str, code: int | None) -> str | None:
         """End what is left of a command, and return the limit it ran into, if it did."""

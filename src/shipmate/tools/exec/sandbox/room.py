@@ -52,6 +52,11 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     stand_in: Path | None = None
 
     @property
+    def holds_program(self) -> bool:
+        """Return whether a program of others runs here, which confines its own commands once more."""
+        return bool(self.shown)
+
+    @property
     def is_trial(self) -> bool:
         """Return whether the workspace itself must stay as it is."""
         return self.overlay is not None or self.stand_in is not None

@@ -1,0 +1,1 @@
+"""Many processes that work one workspace: queue, roles and live deltas over PostgreSQL."""

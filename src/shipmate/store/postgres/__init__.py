@@ -1,0 +1,1 @@
+"""The store in PostgreSQL, for workspaces that many machines work on."""
